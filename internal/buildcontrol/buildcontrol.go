@@ -1,0 +1,282 @@
+// Package buildcontrol decides what is updated next, and why everything else waits. It is a pure function of a view of
+// the store: BuildController acts on it, and the HUD and the tests read the same answer.
+package buildcontrol
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Tables are what deciding reads.
+func Tables() []store.Input {
+	return store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Pods,
+		state.Objects, state.Processes)
+}
+
+// HoldReason is why a resource is not updated now.
+type HoldReason string
+
+// The reasons, as scripts see them.
+const (
+	HoldTiltfile      HoldReason = "tiltfile-reload"
+	HoldLocal         HoldReason = "waiting-for-local"
+	HoldUnparallel    HoldReason = "is-unparallelizable-local"
+	HoldUncategorized HoldReason = "waiting-for-uncategorized"
+	HoldComponent     HoldReason = "building-component"
+	HoldDep           HoldReason = "waiting-for-dep"
+	HoldCluster       HoldReason = "waiting-for-cluster"
+	HoldDeploy        HoldReason = "waiting-for-deploy"
+	HoldSlot          HoldReason = "waiting-for-slot"
+	HoldManual        HoldReason = "manual"
+	HoldTeardown      HoldReason = "tearing-down"
+	HoldBuilding      HoldReason = "building"
+)
+
+// Hold says why a resource waits, and for whom.
+type Hold struct {
+	Reason HoldReason
+	On     []model.ManifestName
+}
+
+// String is the hold in words for people: "waits for api to be ready".
+func (h Hold) String() string {
+	on := make([]string, len(h.On))
+	for i, n := range h.On {
+		on[i] = string(n)
+	}
+	who := strings.Join(on, ", ")
+	switch h.Reason {
+	case HoldTiltfile:
+		return "waits for the Tiltfile"
+	case HoldLocal, HoldUnparallel:
+		return fmt.Sprintf("waits for %s to finish: local commands run one at a time", who)
+	case HoldUncategorized:
+		return "waits for uncategorized to be applied"
+	case HoldComponent:
+		return fmt.Sprintf("waits for %s, which builds the same image", who)
+	case HoldDep:
+		return fmt.Sprintf("waits for %s to be ready", who)
+	case HoldCluster:
+		return "waits for the cluster to answer"
+	case HoldDeploy:
+		return "waits for its pod to start"
+	case HoldSlot:
+		return fmt.Sprintf("waits for a free slot: %s updating", who)
+	case HoldManual:
+		return "has changes, waits for a trigger"
+	case HoldTeardown:
+		return "is being removed"
+	case HoldBuilding:
+		return "is being updated"
+	}
+	return string(h.Reason)
+}
+
+// Candidate is a resource that is to be updated now.
+type Candidate struct {
+	Name   model.ManifestName
+	Reason state.BuildReason
+	// Files are the changed files that ask for it, absolute, sorted.
+	Files []string
+	// InPlace says that only containers lack changes, so that updating them is enough.
+	InPlace bool
+}
+
+// Plan is the answer.
+type Plan struct {
+	// Start are the resources to begin with now, in that order, no more than there are free slots.
+	Start []Candidate
+	// Holds say for every resource that wants an update why it does not get it now.
+	Holds map[model.ManifestName]Hold
+}
+
+// resource is all that is known about one resource while deciding.
+type resource struct {
+	name     model.ManifestName
+	manifest model.Manifest
+	order    int
+	leaving  bool
+	update   state.Update
+	pods     []state.Pod
+	running  bool
+	reason   state.BuildReason
+	files    []string
+	inPlace  bool
+}
+
+// Decide returns what to start now. Running names the resources whose builds are under way, also those that the view does
+// not show yet.
+func Decide(v store.View, running map[model.ManifestName]bool) Plan {
+	d := gather(v, running)
+	plan := Plan{Holds: map[model.ManifestName]Hold{}}
+	slots := d.slots()
+	for _, r := range d.ranked() {
+		hold, held := d.hold(r)
+		switch {
+		case held:
+			plan.Holds[r.name] = hold
+		case slots <= 0:
+			plan.Holds[r.name] = Hold{HoldSlot, d.runningNames()}
+		default:
+			slots--
+			plan.Start = append(plan.Start, Candidate{r.name, r.reason, r.files, r.inPlace})
+			d.start(r)
+		}
+	}
+	return plan
+}
+
+// decision is one pass over the snapshot.
+type decision struct {
+	view      store.View
+	session   state.Session
+	tiltfile  state.Tiltfile
+	cluster   state.Cluster
+	resources []*resource
+	byName    map[model.ManifestName]*resource
+}
+
+func gather(v store.View, running map[model.ManifestName]bool) *decision {
+	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+		byName: map[model.ManifestName]*resource{}}
+	pods := state.PodsByResource(v)
+	updates := state.Updates.In(v)
+	for _, e := range state.InOrder(v) {
+		u := updates.Value(e.ID)
+		r := &resource{name: model.ManifestName(e.ID), manifest: e.Value.Manifest, order: e.Value.Order,
+			leaving: e.Phase == store.TearingDown, update: u, pods: pods[model.ManifestName(e.ID)]}
+		r.running = running[r.name] || u.Current != nil
+		r.reason, r.files, r.inPlace = wants(r)
+		d.resources = append(d.resources, r)
+		d.byName[r.name] = r
+	}
+	return d
+}
+
+// wants says why a resource should be updated; 0 when it need not be.
+func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
+	u := r.update
+	attempted := !u.AttemptedAt.IsZero()
+	if !u.Triggered.IsZero() {
+		reason |= state.ReasonTrigger
+	}
+	if !attempted && r.manifest.AutoInit {
+		reason |= state.ReasonInitial
+	}
+	if !u.Declared.IsZero() && attempted {
+		reason |= state.ReasonConfig
+	}
+	pending := u.Pending()
+	if len(pending) > 0 && (attempted || reason != 0) {
+		reason |= state.ReasonFiles
+	}
+	files = state.AllChanges(pending)
+	inPlace = attempted && reason == state.ReasonFiles && updatable(r, pending)
+	if reason == 0 && attempted {
+		if lacking := Lacking(r.manifest, u, r.pods); len(lacking) > 0 {
+			return state.ReasonContainer, lackingFiles(lacking), true
+		}
+	}
+	return reason, files, inPlace
+}
+
+// updatable reports whether all pending changes are in images with live update steps that may be tried.
+func updatable(r *resource, pending map[model.TargetID][]string) bool {
+	if !r.manifest.IsK8s() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
+		return false
+	}
+	for id := range pending {
+		im, ok := r.manifest.Image(id.Name)
+		if id.Type != model.TargetImage || !ok || im.LiveUpdate.Empty() {
+			return false
+		}
+	}
+	return len(pending) > 0
+}
+
+// slots returns how many more builds may start.
+func (d *decision) slots() int {
+	limit := d.tiltfile.Result.Update.MaxParallel
+	if limit <= 0 {
+		limit = model.DefaultUpdateSettings.MaxParallel
+	}
+	return limit - len(d.runningNames())
+}
+
+func (d *decision) runningNames() []model.ManifestName {
+	var names []model.ManifestName
+	for _, r := range d.resources {
+		if r.running {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+// ranked returns the resources that want an update, most urgent first: those never built (local ones, then
+// uncategorized, then deploy-only ones, then the rest, each in Tiltfile order), those that the user asked for in the
+// order of asking, then those whose pending change is oldest.
+func (d *decision) ranked() []*resource {
+	var out []*resource
+	for _, r := range d.resources {
+		if r.reason != 0 {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *resource) int {
+		ra, rb := rank(a), rank(b)
+		if ra != rb {
+			return ra - rb
+		}
+		switch ra {
+		case rankTriggered:
+			return a.update.Triggered.Compare(b.update.Triggered)
+		case rankChanged:
+			return cmp.Or(since(a).Compare(since(b)), a.order-b.order)
+		}
+		return a.order - b.order
+	})
+	return out
+}
+
+const (
+	rankLocal = iota
+	rankUncategorized
+	rankDeployOnly
+	rankFirst
+	rankTriggered
+	rankChanged
+)
+
+func rank(r *resource) int {
+	switch {
+	case r.reason.Has(state.ReasonInitial) && r.manifest.IsLocal():
+		return rankLocal
+	case r.reason.Has(state.ReasonInitial) && r.name == model.UncategorizedName:
+		return rankUncategorized
+	case r.reason.Has(state.ReasonInitial) && len(r.manifest.Images) == 0:
+		return rankDeployOnly
+	case r.reason.Has(state.ReasonInitial):
+		return rankFirst
+	case r.reason.Has(state.ReasonTrigger):
+		return rankTriggered
+	}
+	return rankChanged
+}
+
+func since(r *resource) time.Time {
+	if t := r.update.PendingSince(); !t.IsZero() {
+		return t
+	}
+	return r.update.Declared
+}
+
+// start marks a resource as running for the rest of the pass, so that the next ones see it.
+func (d *decision) start(r *resource) { r.running = true }

@@ -1,0 +1,131 @@
+package buildcontrol
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// hold says why a resource that wants an update must wait. The tests stand in the order in which their answers help most.
+func (d *decision) hold(r *resource) (Hold, bool) {
+	for _, test := range []func(*resource) (Hold, bool){
+		d.holdLeaving, d.holdRunning, d.holdTiltfile, d.holdManual, d.holdLocal, d.holdUncategorized, d.holdComponent,
+		d.holdDeps, d.holdCluster, d.holdDeploy,
+	} {
+		if h, held := test(r); held {
+			return h, true
+		}
+	}
+	return Hold{}, false
+}
+
+func (d *decision) holdLeaving(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldTeardown}, r.leaving
+}
+
+func (d *decision) holdRunning(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldBuilding}, r.running
+}
+
+func (d *decision) holdTiltfile(*resource) (Hold, bool) {
+	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}},
+		!d.tiltfile.Good || d.tiltfile.Pending() || d.tiltfile.Running()
+}
+
+// holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
+// once are brought up to date all the same, and a new declaration counts as a change.
+func (d *decision) holdManual(r *resource) (Hold, bool) {
+	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer)
+	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
+}
+
+func (d *decision) holdLocal(r *resource) (Hold, bool) {
+	if !r.manifest.IsLocal() || r.manifest.Local.Update.Empty() {
+		return Hold{}, false
+	}
+	var exclusive, others []model.ManifestName
+	for _, o := range d.resources {
+		if !o.running || !o.manifest.IsLocal() || o.manifest.Local.Update.Empty() {
+			continue
+		}
+		others = append(others, o.name)
+		if !o.manifest.Local.AllowParallel {
+			exclusive = append(exclusive, o.name)
+		}
+	}
+	if len(exclusive) > 0 {
+		return Hold{HoldLocal, exclusive}, true
+	}
+	return Hold{HoldUnparallel, others}, !r.manifest.Local.AllowParallel && len(others) > 0
+}
+
+func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
+	u, ok := d.byName[model.UncategorizedName]
+	if !ok || !r.manifest.IsK8s() || r.name == u.name || u.leaving {
+		return Hold{}, false
+	}
+	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, u.running || u.update.AttemptedAt.IsZero()
+}
+
+// holdComponent waits for another resource that is building an image which this one needs too: afterwards the result is
+// in the engine's cache.
+func (d *decision) holdComponent(r *resource) (Hold, bool) {
+	var on []model.ManifestName
+	for _, o := range d.resources {
+		if o == r || !o.running {
+			continue
+		}
+		for _, im := range r.manifest.Images {
+			if _, shared := o.manifest.Image(im.Ref); shared {
+				on = append(on, o.name)
+				break
+			}
+		}
+	}
+	return Hold{HoldComponent, on}, len(on) > 0
+}
+
+// holdDeps waits, before the first build only, until each dependency has been ready once.
+func (d *decision) holdDeps(r *resource) (Hold, bool) {
+	if r.update.Succeeded {
+		return Hold{}, false
+	}
+	var on []model.ManifestName
+	for _, dep := range r.manifest.ResourceDeps {
+		if o, ok := d.byName[dep]; ok && !d.readyOnce(o) {
+			on = append(on, dep)
+		}
+	}
+	return Hold{HoldDep, on}, len(on) > 0
+}
+
+func (d *decision) readyOnce(r *resource) bool {
+	return r.update.Succeeded && !r.running && Runtime(d.view, r.manifest, r.update, r.pods).Status.Settled()
+}
+
+func (d *decision) holdCluster(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
+}
+
+// holdDeploy waits for containers that are still starting when the pending changes can go into them.
+func (d *decision) holdDeploy(r *resource) (Hold, bool) {
+	if !r.inPlace || r.reason.Has(state.ReasonTrigger) {
+		return Hold{}, false
+	}
+	current := slices.DeleteFunc(slices.Clone(r.pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	if len(current) == 0 {
+		return Hold{Reason: HoldDeploy}, true
+	}
+	for _, p := range current {
+		if _, failing := state.PodFailure(p.Pod); failing {
+			return Hold{}, false
+		}
+		for _, c := range p.Containers {
+			if c.State != model.ContainerRunning && c.State != model.ContainerTerminated {
+				return Hold{Reason: HoldDeploy}, true
+			}
+		}
+	}
+	return Hold{}, false
+}

@@ -1,0 +1,198 @@
+package buildcontrol
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// RuntimeStatus is how what was deployed does, in the words that scripts know.
+type RuntimeStatus string
+
+// The values of RuntimeStatus.
+const (
+	RuntimeUnknown       RuntimeStatus = "unknown"
+	RuntimeOK            RuntimeStatus = "ok"
+	RuntimePending       RuntimeStatus = "pending"
+	RuntimeError         RuntimeStatus = "error"
+	RuntimeNotApplicable RuntimeStatus = "not_applicable"
+	RuntimeNone          RuntimeStatus = "none"
+)
+
+// Settled reports whether nothing is left to wait for.
+func (s RuntimeStatus) Settled() bool { return s == RuntimeOK || s == RuntimeNotApplicable }
+
+// RuntimeState is a status with its explanation.
+type RuntimeState struct {
+	Status RuntimeStatus
+	// Text says the same to people: "running 1/1", "crash loop ×4".
+	Text string
+	// Err explains RuntimeError and, where it is known, RuntimePending.
+	Err string
+	// FailingSince is when an error began to show; zero when it is final or there is none.
+	FailingSince time.Time
+	// Final says that waiting cannot help: a job has failed, a server has exited.
+	Final bool
+}
+
+// RuntimeOf returns how the runtime of a resource does as of v.
+func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
+	r := state.Resources.In(v).Value(string(name))
+	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
+}
+
+// Runtime is RuntimeOf for callers that have the parts at hand; pods must be those of the resource, as PodsOf sorts them.
+func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) RuntimeState {
+	switch {
+	case m.IsLocal():
+		return localRuntime(v, m, u)
+	case !m.IsK8s():
+		return RuntimeState{Status: RuntimeNotApplicable}
+	case u.AppliedAt.IsZero():
+		return RuntimeState{Status: RuntimeNone}
+	case m.K8s.PodReadiness == model.PodIgnore:
+		return RuntimeState{Status: RuntimeOK, Text: "applied"}
+	}
+	objects := objectsOf(v, u)
+	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	if len(current) > 0 {
+		if r := podsRuntime(m, current, objects); r.Status != RuntimeOK {
+			return r
+		}
+	}
+	return objectsRuntime(m, current, objects)
+}
+
+func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
+	if m.Local.Serve.Empty() {
+		return RuntimeState{Status: RuntimeNotApplicable}
+	}
+	p, ok := state.Processes.In(v).Get(string(m.Name))
+	switch {
+	case !ok && !u.Succeeded:
+		return RuntimeState{Status: RuntimeNone}
+	case !ok || p.Value.State == state.ProcessStarting:
+		return RuntimeState{Status: RuntimePending, Text: "starting"}
+	case p.Value.State == state.ProcessFailed:
+		return RuntimeState{Status: RuntimeError, Text: "failed", Err: p.Value.Err, Final: true}
+	case p.Value.State == state.ProcessRunning && p.Value.Ready:
+		return RuntimeState{Status: RuntimeOK, Text: fmt.Sprintf("pid %d", p.Value.PID)}
+	}
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.Value.PID)}
+}
+
+// objectsOf returns the status of the objects that the resource applied last. An object without an entry is one whose
+// kind has no status, or one that has not been seen yet.
+func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
+	rows := state.Objects.In(v)
+	var out []model.ObjectStatus
+	for _, a := range u.Applied {
+		if e, ok := rows.Get(a.UID); ok {
+			out = append(out, e.Value)
+		} else if HasStatus(a.ObjectID) {
+			out = append(out, model.ObjectStatus{ObjectID: a.ObjectID, UID: a.UID, Health: model.HealthUnknown})
+		}
+	}
+	return out
+}
+
+// HasStatus reports whether objects of this kind tell how they do, so that it is worth watching them. Kinds that are
+// complete as soon as they exist do not.
+func HasStatus(id model.ObjectID) bool {
+	switch id.Group {
+	case "":
+		return id.Kind == "Pod" || id.Kind == "PersistentVolumeClaim" || id.Kind == "ReplicationController"
+	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
+		"networking.k8s.io", "node.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "policy", "autoscaling",
+		"flowcontrol.apiserver.k8s.io", "events.k8s.io":
+		return false
+	case "batch":
+		return id.Kind == "Job"
+	}
+	return true
+}
+
+func podsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatus) RuntimeState {
+	var failed RuntimeState
+	ready, total, done := 0, 0, 0
+	for _, p := range pods {
+		total++
+		if why, failing := state.PodFailure(p.Pod); failing {
+			failed = RuntimeState{Status: RuntimeError, Text: failureText(p), Err: "pod " + p.Name + ": " + why, FailingSince: p.FailingSince}
+			continue
+		}
+		switch {
+		case p.Phase == "Succeeded":
+			done++
+		case p.Ready:
+			ready++
+		}
+	}
+	switch {
+	case failed.Status != "":
+		return failed
+	case m.K8s.PodReadiness == model.PodSucceeded && done > 0:
+		return RuntimeState{Status: RuntimeOK, Text: "completed"}
+	case m.K8s.PodReadiness == model.PodSucceeded:
+		return RuntimeState{Status: RuntimePending, Text: pods[0].Status}
+	case ready+done == total:
+		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, total)}
+	}
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", pendingWord(pods), ready+done, total), Err: pods[0].Message}
+}
+
+func failureText(p state.Pod) string {
+	if n := p.Restarts(); n > 0 {
+		return fmt.Sprintf("%s ×%d", p.Status, n)
+	}
+	return p.Status
+}
+
+func readyText(ready, done, total int) string {
+	if ready == 0 && done > 0 {
+		return "completed"
+	}
+	return fmt.Sprintf("running %d/%d", ready, total)
+}
+
+func pendingWord(pods []state.Pod) string {
+	for _, p := range pods {
+		if !p.Ready {
+			return p.Status
+		}
+	}
+	return "pending"
+}
+
+// objectsRuntime judges by the objects themselves, once no pod speaks against it. A workload that should have pods and
+// has none yet says so through its own status.
+func objectsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatus) RuntimeState {
+	for _, o := range objects {
+		switch o.Health {
+		case model.HealthFailed:
+			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: o.Kind == "Job"}
+		case model.HealthInProgress, model.HealthUnknown, model.HealthTerminating:
+			if o.Kind == "Job" && completedByPods(m, pods) {
+				continue
+			}
+			return RuntimeState{Status: RuntimePending, Text: "rolling out", Err: cmp.Or(o.Message, o.ObjectID.String())}
+		}
+	}
+	if len(pods) > 0 {
+		return podsRuntime(m, pods, nil)
+	}
+	if m.K8s.PodReadiness == model.PodSucceeded {
+		return RuntimeState{Status: RuntimeOK, Text: "completed"}
+	}
+	return RuntimeState{Status: RuntimeOK, Text: "applied"}
+}
+
+func completedByPods(m model.Manifest, pods []state.Pod) bool {
+	return m.K8s.PodReadiness == model.PodSucceeded &&
+		slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Phase == "Succeeded" })
+}

@@ -1,0 +1,72 @@
+// Package problem describes situations that the user can act on: what is wrong, why, and what mends it.
+//
+// A Problem is an error, so it travels through ordinary error returns; whoever prints an error asks Of for the problem
+// in its chain and shows all parts. Errors without a problem in their chain are ours to explain, not the user's to mend.
+package problem
+
+import (
+	"errors"
+	"strings"
+)
+
+// Problem is a situation with a mend.
+type Problem struct {
+	// Summary says what is wrong in one line, naming the thing: `cannot reach cluster "kind-dev"`.
+	Summary string
+	// Cause is the underlying error, if there is one.
+	Cause error
+	// Mend is what to do about it, the command or line to paste included.
+	Mend string
+	// Link is where to read more.
+	Link string
+	// Detail is output or source text that belongs to the problem, of any number of lines.
+	Detail string
+}
+
+// New returns a problem without a cause.
+func New(summary, mend string) *Problem { return &Problem{Summary: summary, Mend: mend} }
+
+// Wrap returns a problem with a cause.
+func Wrap(cause error, summary, mend string) *Problem {
+	return &Problem{Summary: summary, Cause: cause, Mend: mend}
+}
+
+// Error returns summary and cause in one line.
+func (p *Problem) Error() string {
+	if p.Cause == nil {
+		return p.Summary
+	}
+	return p.Summary + ": " + p.Cause.Error()
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// Of returns the outermost problem in err's chain.
+func Of(err error) (*Problem, bool) {
+	var p *Problem
+	ok := errors.As(err, &p)
+	return p, ok
+}
+
+// Text renders err for a person: the whole message, the detail, and the mend where there is one.
+func Text(err error) string {
+	var b strings.Builder
+	b.WriteString(err.Error())
+	p, ok := Of(err)
+	if !ok {
+		return b.String()
+	}
+	if p.Detail != "" {
+		b.WriteString("\n\n" + strings.TrimRight(p.Detail, "\n") + "\n")
+	}
+	if p.Mend != "" {
+		b.WriteString("\n  " + strings.ReplaceAll(p.Mend, "\n", "\n  "))
+	}
+	if p.Link != "" {
+		b.WriteString("\n  " + p.Link)
+	}
+	return b.String()
+}
+
+var _ error = (*Problem)(nil)

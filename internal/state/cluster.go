@@ -1,0 +1,41 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Cluster is the one entry of table clusters.
+type Cluster struct {
+	model.Cluster
+	Connected bool
+	// Err is why the cluster does not answer, empty when it does or was not asked yet.
+	Err string
+	// Since is when Connected or Err last changed.
+	Since time.Time
+}
+
+// ClusterReported says whether the cluster answers, and what it is.
+type ClusterReported struct {
+	Cluster   model.Cluster
+	Connected bool
+	Err       string
+}
+
+func init() {
+	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
+		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Err: a.Err, Since: d.Now()}
+		if was, ok := d.Get(Only); ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
+			next.Since = was.Value.Since
+			if was.Value == next {
+				return
+			}
+		}
+		d.Put(Only, next)
+	})
+}
+
+// TheCluster returns the cluster as of v.
+func TheCluster(v store.View) Cluster { return Clusters.In(v).Value(Only) }

@@ -1,0 +1,129 @@
+package state
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Pod is an entry of table pods; its id is the pod's UID.
+type Pod struct {
+	model.Pod
+	// Current tells a pod of the resource's newest deploy from older ones.
+	Current bool
+	// FailingSince is when the pod began to look as if it would not get ready by itself; zero while it does not.
+	FailingSince time.Time
+}
+
+// PodChanged says what a pod that belongs to a resource looks like now.
+type PodChanged struct{ Pod Pod }
+
+// PodGone says that a pod no longer exists or no longer belongs to a resource.
+type PodGone struct{ Pod model.Pod }
+
+// ServiceChanged says what a Service of a resource looks like now.
+type ServiceChanged struct{ Service model.Service }
+
+// ServiceGone says that a Service no longer exists.
+type ServiceGone struct{ UID string }
+
+// ObjectsChanged says how applied objects do.
+type ObjectsChanged struct{ Objects []model.ObjectStatus }
+
+// ObjectGone says that an applied object no longer exists.
+type ObjectGone struct{ UID string }
+
+func init() {
+	store.On(Pods, func(d *store.Draft[Pod], a PodChanged) {
+		next := a.Pod
+		was, ok := d.Get(next.UID)
+		if _, failing := PodFailure(next.Pod); failing {
+			next.FailingSince = d.Now()
+			if ok && !was.Value.FailingSince.IsZero() {
+				next.FailingSince = was.Value.FailingSince
+			}
+		}
+		if !ok || !reflect.DeepEqual(was.Value, next) {
+			d.PutOwned(next.UID, string(next.Resource), nil, next)
+		}
+	})
+	store.On(Pods, func(d *store.Draft[Pod], a PodGone) { d.Delete(a.Pod.UID) })
+	store.On(Services, func(d *store.Draft[model.Service], a ServiceChanged) {
+		if was, ok := d.Get(a.Service.UID); !ok || was.Value != a.Service {
+			d.PutOwned(a.Service.UID, string(a.Service.Resource), nil, a.Service)
+		}
+	})
+	store.On(Services, func(d *store.Draft[model.Service], a ServiceGone) { d.Delete(a.UID) })
+	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectsChanged) {
+		for _, o := range a.Objects {
+			if was, ok := d.Get(o.UID); !ok || was.Value != o {
+				d.PutOwned(o.UID, string(o.Resource), nil, o)
+			}
+		}
+	})
+	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
+}
+
+// PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason and its message.
+func PodFailure(p model.Pod) (string, bool) {
+	if p.Phase == "Failed" {
+		return describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message), true
+	}
+	for _, c := range p.AllContainers() {
+		failed := c.State == model.ContainerWaiting || c.State == model.ContainerTerminated && c.ExitCode != 0
+		if failed && model.PodErrorReasons[c.Reason] {
+			return describe("container "+c.Name, c.Reason, c.Message), true
+		}
+	}
+	return "", false
+}
+
+func describe(what, reason, message string) string {
+	s := what + ": " + reason
+	if message != "" && message != reason {
+		s += " (" + message + ")"
+	}
+	return s
+}
+
+// PodsOf returns the pods of a resource, current ones first, newer before older.
+func PodsOf(v store.View, name model.ManifestName) []Pod {
+	var out []Pod
+	for e := range Pods.In(v).Entries() {
+		if e.Value.Resource == name {
+			out = append(out, e.Value)
+		}
+	}
+	SortPods(out)
+	return out
+}
+
+// PodsByResource returns the pods of every resource, each list as PodsOf has it.
+func PodsByResource(v store.View) map[model.ManifestName][]Pod {
+	out := map[model.ManifestName][]Pod{}
+	for e := range Pods.In(v).Entries() {
+		out[e.Value.Resource] = append(out[e.Value.Resource], e.Value)
+	}
+	for _, pods := range out {
+		SortPods(pods)
+	}
+	return out
+}
+
+// SortPods puts current pods before others, those that stay before those that are being deleted, newer before older.
+func SortPods(pods []Pod) {
+	flag := func(b bool) int {
+		if b {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(pods, func(a, b Pod) int {
+		return cmp.Or(flag(a.Current)-flag(b.Current), flag(!a.Deleting)-flag(!b.Deleting),
+			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+}

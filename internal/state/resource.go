@@ -1,0 +1,119 @@
+package state
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Resource is an entry of table resources; its id is the manifest's name.
+type Resource struct {
+	Manifest model.Manifest
+	// Order is the place in the Tiltfile.
+	Order int
+	// Enabled is false for a resource that the session leaves out ("hone up NAME").
+	Enabled bool
+	// Next is the manifest to come back with, for one that was declared again while it was being torn down.
+	Next *Resource
+}
+
+// ResourcesTriggered is the user's wish to update resources now; (Tiltfile) evaluates the Tiltfile.
+type ResourcesTriggered struct{ Names []model.ManifestName }
+
+func init() {
+	store.On(Resources, func(d *store.Draft[Resource], a TiltfileLoaded) {
+		if a.Err == "" {
+			declare(d, a.Result)
+		}
+	})
+	store.OnDestroy(Resources, func(d *store.Draft[Resource], gone store.Entry[Resource]) {
+		if next := gone.Value.Next; next != nil {
+			d.PutOwned(gone.ID, "TiltfileLoader", labelsOf(next.Manifest), *next)
+		}
+	})
+}
+
+// declare makes the table hold what the Tiltfile declares: new and changed manifests are put, missing ones torn down.
+func declare(d *store.Draft[Resource], tf model.Tiltfile) {
+	enabled := EnabledNames(tf)
+	declared := map[string]bool{}
+	for i, m := range tf.Manifests {
+		id := string(m.Name)
+		r := Resource{Manifest: m, Order: i, Enabled: enabled == nil || enabled[m.Name]}
+		if !r.Enabled {
+			continue
+		}
+		declared[id] = true
+		if e, ok := d.Get(id); ok && e.Phase == store.TearingDown {
+			e.Value.Next = &r
+			d.Put(id, e.Value)
+			continue
+		}
+		d.PutOwned(id, "TiltfileLoader", labelsOf(m), r)
+	}
+	for e := range d.All() {
+		if declared[e.ID] {
+			continue
+		}
+		if e.Value.Next != nil {
+			e.Value.Next = nil
+			d.Put(e.ID, e.Value)
+		}
+		d.Teardown(e.ID)
+	}
+}
+
+func labelsOf(m model.Manifest) map[string]string {
+	if len(m.Labels) == 0 {
+		return nil
+	}
+	l := make(map[string]string, len(m.Labels))
+	for _, label := range m.Labels {
+		l[label] = label
+	}
+	return l
+}
+
+// EnabledNames returns the resources that the Tiltfile's result enables: the chosen ones, what they depend on, and
+// uncategorized. Nil means all.
+func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
+	if tf.Enabled == nil {
+		return nil
+	}
+	byName := map[model.ManifestName]model.Manifest{}
+	for _, m := range tf.Manifests {
+		byName[m.Name] = m
+	}
+	on := map[model.ManifestName]bool{}
+	var visit func(n model.ManifestName)
+	visit = func(n model.ManifestName) {
+		if on[n] {
+			return
+		}
+		on[n] = true
+		for _, dep := range byName[n].ResourceDeps {
+			visit(dep)
+		}
+	}
+	for _, n := range tf.Enabled {
+		visit(n)
+	}
+	visit(model.UncategorizedName)
+	return on
+}
+
+// InOrder returns the resources in the order of the Tiltfile, those that are being torn down last.
+func InOrder(v store.View) []store.Entry[Resource] {
+	out := slices.Collect(Resources.In(v).Entries())
+	slices.SortStableFunc(out, func(a, b store.Entry[Resource]) int {
+		if a.Phase != b.Phase {
+			if a.Phase == store.TearingDown {
+				return 1
+			}
+			return -1
+		}
+		return a.Value.Order - b.Value.Order
+	})
+	return out
+}

@@ -1,0 +1,136 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Tiltfile is the one entry of table tiltfiles.
+type Tiltfile struct {
+	Path string
+	// Loaded is set after the first evaluation, successful or not; Good after the first successful one.
+	Loaded bool
+	Good   bool
+	// Result is that of the last successful evaluation; ConfigFiles and Ignores are those of the last one of all.
+	Result      model.Tiltfile
+	ConfigFiles []string
+	Ignores     []model.Ignore
+	// Err is why the last evaluation failed, empty when it did not.
+	Err      string
+	Warnings []string
+	// Changed are the files that changed since the last evaluation began.
+	Changed map[string]time.Time
+	// Triggered asks for an evaluation without a change.
+	Triggered time.Time
+	// StartedAt is when the running, else the last evaluation began; FinishedAt is zero while it runs.
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Runs       int
+	// Span is the log span of the last evaluation.
+	Span string
+}
+
+// Running reports whether an evaluation is under way.
+func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.IsZero() }
+
+// Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
+func (t Tiltfile) Pending() bool {
+	return !t.Running() && (t.Runs == 0 || len(t.Changed) > 0 || !t.Triggered.IsZero())
+}
+
+// Reason says why an evaluation is pending or began, in the words of the log.
+func (t Tiltfile) Reason() string {
+	switch {
+	case t.Runs == 0:
+		return "Initial Build"
+	case len(t.Changed) > 0:
+		return FilesChangedText(slices.Sorted(maps.Keys(t.Changed)))
+	}
+	return "Triggered"
+}
+
+// TiltfileStarted says that an evaluation has begun.
+type TiltfileStarted struct {
+	At   time.Time
+	Span string
+}
+
+// TiltfileLoaded says that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.
+type TiltfileLoaded struct {
+	Result model.Tiltfile
+	Err    string
+	At     time.Time
+}
+
+func init() {
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a SessionStarted) {
+		d.Put(Only, Tiltfile{Path: a.Session.Tiltfile, ConfigFiles: []string{a.Session.Tiltfile}})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
+			t.Triggered = time.Time{}
+			t.Changed = olderRemoved(t.Changed, a.At)
+			t.Runs++
+			return t
+		})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileLoaded) {
+		d.Update(Only, func(t Tiltfile) Tiltfile { return t.loaded(a) })
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a FilesChanged) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			for _, c := range a.Changes {
+				if c.Target.Type == model.TargetConfigs {
+					t.Changed = pathsAdded(t.Changed, c.Paths, a.At)
+				}
+			}
+			return t
+		})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a ResourcesTriggered) {
+		if slices.Contains(a.Names, model.TiltfileName) {
+			d.Update(Only, func(t Tiltfile) Tiltfile {
+				t.Triggered = d.Now()
+				return t
+			})
+		}
+	})
+}
+
+func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
+	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
+	t.ConfigFiles, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Ignores, a.Result.Warnings
+	if a.Err == "" {
+		t.Good, t.Result = true, a.Result
+	}
+	return t
+}
+
+// TheTiltfile returns the Tiltfile's state as of v.
+func TheTiltfile(v store.View) Tiltfile { return Tiltfiles.In(v).Value(Only) }
+
+// pathsAdded returns changes with paths marked as changed at the given time.
+func pathsAdded(changes map[string]time.Time, paths []string, at time.Time) map[string]time.Time {
+	c := make(map[string]time.Time, len(changes)+len(paths))
+	maps.Copy(c, changes)
+	for _, p := range paths {
+		c[p] = at
+	}
+	return c
+}
+
+// olderRemoved returns the changes that happened after the given time.
+func olderRemoved(changes map[string]time.Time, until time.Time) map[string]time.Time {
+	c := map[string]time.Time{}
+	for p, at := range changes {
+		if at.After(until) {
+			c[p] = at
+		}
+	}
+	return c
+}

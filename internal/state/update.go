@@ -1,0 +1,442 @@
+package state
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// keptBuilds is how many past builds of a resource the table keeps.
+const keptBuilds = 20
+
+// Update is an entry of table updates; its id is the resource's name.
+type Update struct {
+	// manifest is the declaration that the fields below are about.
+	manifest model.Manifest
+	// Targets are the targets of the manifest whose files it watches.
+	Targets []model.TargetID
+	// Changes are, per target, the files that changed since the result that is in use was begun.
+	Changes map[model.TargetID]map[string]time.Time
+	// AttemptedAt is when the newest build began: changes up to then no longer ask for a build of their own.
+	AttemptedAt time.Time
+	// Declared is when the manifest changed in a way that asks for a build; zero when it did not since the last one.
+	Declared time.Time
+	// Triggered is when the user asked for a build; zero when nobody did.
+	Triggered time.Time
+	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
+	Current *Build
+	Builds  []Build
+	// Serial numbers the builds of the resource.
+	Serial int
+	// Images are the results that are in use, by reference. Applied are the objects of the last successful deploy.
+	Images    map[string]model.ImageResult
+	Applied   []model.AppliedObject
+	AppliedAt time.Time
+	// Succeeded is set after the first successful build.
+	Succeeded bool
+	// Synced says, by container id, up to when changes have been copied into it.
+	Synced map[string]time.Time
+	// InPlaceBroken is why live updates are not tried before the next image is deployed; empty when they are.
+	InPlaceBroken string
+}
+
+// Build is one update of a resource.
+type Build struct {
+	Serial int
+	Reason BuildReason
+	// Files are the changed files that it takes in, relative to the Tiltfile where they lie below it.
+	Files []string
+	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
+	Mode string
+	// Stage is what it is doing now, for people.
+	Stage      string
+	StartedAt  time.Time
+	FinishedAt time.Time
+	// Err is why it failed, empty when it did not. Cancelled builds have neither succeeded nor failed.
+	Err       string
+	Cancelled bool
+	Warnings  int
+	// FellBack is why a faster mode was not enough.
+	FellBack string
+	Span     string
+}
+
+// Duration is how long the build took, or has taken at the given time.
+func (b Build) Duration(now time.Time) time.Duration {
+	if b.FinishedAt.IsZero() {
+		return now.Sub(b.StartedAt)
+	}
+	return b.FinishedAt.Sub(b.StartedAt)
+}
+
+// BuildReason is the set of reasons for which a build begins.
+type BuildReason uint8
+
+// The reasons for a build.
+const (
+	ReasonInitial BuildReason = 1 << iota
+	ReasonFiles
+	ReasonConfig
+	ReasonTrigger
+	ReasonContainer // a container that lacks changes has appeared
+)
+
+// Has reports whether r holds all of other.
+func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
+
+// String names the reasons: "files changed, triggered".
+func (r BuildReason) String() string {
+	var words []string
+	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started"} {
+		if r&(1<<i) != 0 {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// FileChange is a set of changed files of one target.
+type FileChange struct {
+	Target model.TargetID
+	Paths  []string
+}
+
+// FilesChanged says that files that targets depend on have changed.
+type FilesChanged struct {
+	Changes []FileChange
+	At      time.Time
+}
+
+// BuildStarted says that a build has begun. It takes in every change up to At.
+type BuildStarted struct {
+	Resource model.ManifestName
+	Serial   int
+	Reason   BuildReason
+	Files    []string
+	At       time.Time
+	Span     string
+}
+
+// BuildProgressed says what a build is doing.
+type BuildProgressed struct {
+	Resource model.ManifestName
+	Serial   int
+	Stage    string
+	Mode     string
+}
+
+// BuildCompleted says that a build has ended.
+type BuildCompleted struct {
+	Resource model.ManifestName
+	Serial   int
+	At       time.Time
+	Mode     string
+	Err      string
+	// Cancelled builds leave their changes pending.
+	Cancelled bool
+	Warnings  int
+	FellBack  string
+	// Images are the results of the images that were built, also of a build that failed later.
+	Images map[string]model.ImageResult
+	// Deployed says that the objects were applied, as Applied, or the local command has run.
+	Deployed bool
+	Applied  []model.AppliedObject
+	// Synced are the ids of the containers that were updated in place.
+	Synced []string
+	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
+	InPlaceBroken string
+}
+
+func init() {
+	store.On(Updates, func(d *store.Draft[Update], a TiltfileLoaded) {
+		if a.Err == "" {
+			declareUpdates(d, a.Result)
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
+		for e := range d.All() {
+			if u, changed := e.Value.changed(a); changed {
+				d.Put(e.ID, u)
+			}
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a ResourcesTriggered) {
+		for _, name := range a.Names {
+			d.Update(string(name), func(u Update) Update {
+				u.Triggered = d.Now()
+				return u
+			})
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
+			u.Serial = a.Serial
+			return u
+		})
+	})
+	store.On(Updates, func(d *store.Draft[Update], a BuildProgressed) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			if u.Current != nil && u.Current.Serial == a.Serial {
+				b := *u.Current
+				b.Stage = a.Stage
+				if a.Mode != "" {
+					b.Mode = a.Mode
+				}
+				u.Current = &b
+			}
+			return u
+		})
+	})
+	store.On(Updates, func(d *store.Draft[Update], a BuildCompleted) {
+		d.Update(string(a.Resource), func(u Update) Update { return u.completed(a) })
+	})
+	store.On(Updates, func(d *store.Draft[Update], a PodGone) {
+		if a.Pod.Resource != "" {
+			d.Update(string(a.Pod.Resource), func(u Update) Update { return u.forget(a.Pod) })
+		}
+	})
+}
+
+// declareUpdates keeps an entry for each enabled resource, and notes which manifests changed so that they need a build.
+func declareUpdates(d *store.Draft[Update], tf model.Tiltfile) {
+	enabled := EnabledNames(tf)
+	declared := map[string]bool{}
+	for _, m := range tf.Manifests {
+		if enabled != nil && !enabled[m.Name] {
+			continue
+		}
+		declared[string(m.Name)] = true
+		e, ok := d.Get(string(m.Name))
+		if !ok {
+			d.Put(string(m.Name), Update{manifest: m, Targets: targetsOf(m), Changes: map[model.TargetID]map[string]time.Time{}})
+			continue
+		}
+		d.Put(string(m.Name), e.Value.redeclared(m, d.Now()))
+	}
+	for e := range d.All() {
+		if !declared[e.ID] {
+			d.Delete(e.ID)
+		}
+	}
+}
+
+// redeclared takes in a new declaration: a difference that matters asks for a build, and results of images that are now
+// declared in another way are dropped.
+func (u Update) redeclared(m model.Manifest, now time.Time) Update {
+	if NeedsBuild(u.manifest, m) {
+		u.Declared = now
+	}
+	for ref := range u.Images {
+		was, _ := u.manifest.Image(ref)
+		is, ok := m.Image(ref)
+		if !ok || !reflect.DeepEqual(buildPartOfImage(was), buildPartOfImage(is)) {
+			u.Images = without(u.Images, ref)
+		}
+	}
+	u.manifest, u.Targets = m, targetsOf(m)
+	return u
+}
+
+func targetsOf(m model.Manifest) []model.TargetID {
+	var ids []model.TargetID
+	for _, im := range m.Images {
+		ids = append(ids, im.ID())
+	}
+	return append(ids, m.DeployID())
+}
+
+func (u Update) changed(a FilesChanged) (Update, bool) {
+	hit := false
+	for _, c := range a.Changes {
+		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) {
+			u.Changes = with(u.Changes, c.Target, pathsAdded(u.Changes[c.Target], c.Paths, a.At))
+			hit = true
+		}
+	}
+	return u, hit
+}
+
+func (u Update) completed(a BuildCompleted) Update {
+	if u.Current == nil || u.Current.Serial != a.Serial {
+		return u
+	}
+	b := *u.Current
+	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
+	b.Stage = ""
+	u.Current = nil
+	u.Builds = append([]Build{b}, u.Builds[:min(len(u.Builds), keptBuilds-1)]...)
+	for ref, result := range a.Images {
+		u.Images = with(u.Images, ref, result)
+		u.settle(model.ImageID(ref), result.StartedAt)
+	}
+	if a.Cancelled {
+		return u
+	}
+	u.AttemptedAt = b.StartedAt
+	if !u.Declared.After(b.StartedAt) {
+		u.Declared = time.Time{}
+	}
+	if !u.Triggered.After(b.StartedAt) {
+		u.Triggered = time.Time{}
+	}
+	for _, id := range a.Synced {
+		u.Synced = with(u.Synced, id, b.StartedAt)
+	}
+	if a.InPlaceBroken != "" {
+		u.InPlaceBroken = a.InPlaceBroken
+	}
+	if a.Deployed {
+		u.Applied, u.AppliedAt, u.InPlaceBroken = a.Applied, a.At, ""
+		for _, id := range u.Targets {
+			if id.Type != model.TargetImage {
+				u.settle(id, b.StartedAt)
+			}
+		}
+	}
+	if a.Err == "" {
+		u.Succeeded = true
+	}
+	return u
+}
+
+// settle forgets the changes of a target that its newest result holds. The map in u is replaced, never written to.
+func (u *Update) settle(id model.TargetID, until time.Time) {
+	if left := olderRemoved(u.Changes[id], until); len(left) > 0 {
+		u.Changes = with(u.Changes, id, left)
+	} else if u.Changes[id] != nil {
+		u.Changes = without(u.Changes, id)
+	}
+}
+
+// forget drops what is known of the containers of a pod that is gone.
+func (u Update) forget(p model.Pod) Update {
+	for _, c := range p.Containers {
+		if _, ok := u.Synced[c.ID]; ok {
+			u.Synced = without(u.Synced, c.ID)
+		}
+	}
+	return u
+}
+
+// Pending returns the files that ask for a build: those that changed after the newest build began.
+func (u Update) Pending() map[model.TargetID][]string {
+	var out map[model.TargetID][]string
+	for id, files := range u.Changes {
+		for p, at := range files {
+			if at.After(u.AttemptedAt) {
+				if out == nil {
+					out = map[model.TargetID][]string{}
+				}
+				out[id] = append(out[id], p)
+			}
+		}
+	}
+	for _, files := range out {
+		slices.Sort(files)
+	}
+	return out
+}
+
+// PendingSince returns when the oldest pending change happened; zero when there is none.
+func (u Update) PendingSince() time.Time {
+	var oldest time.Time
+	for _, files := range u.Changes {
+		for _, at := range files {
+			if at.After(u.AttemptedAt) && (oldest.IsZero() || at.Before(oldest)) {
+				oldest = at
+			}
+		}
+	}
+	return oldest
+}
+
+// Dirty reports whether a target changed since the result that is in use was begun.
+func (u Update) Dirty(id model.TargetID) bool { return len(u.Changes[id]) > 0 }
+
+// Last returns the newest past build that was not cancelled.
+func (u Update) Last() (Build, bool) {
+	for _, b := range u.Builds {
+		if !b.Cancelled {
+			return b, true
+		}
+	}
+	return Build{}, false
+}
+
+// FilesChangedText is the log's phrase for changed files: "2 Files Changed: [a b]".
+func FilesChangedText(files []string) string {
+	word := "Files"
+	if len(files) == 1 {
+		word = "File"
+	}
+	shown := files
+	more := ""
+	if len(files) > 5 {
+		shown, more = files[:5], " …"
+	}
+	return fmt.Sprintf("%d %s Changed: [%s%s]", len(files), word, strings.Join(shown, " "), more)
+}
+
+// Relative returns paths relative to the folder of the Tiltfile where they lie below it.
+func Relative(tiltfile string, paths []string) []string {
+	dir := filepath.Dir(tiltfile)
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = p
+		if p != dir && model.IsChild(dir, p) {
+			out[i] = strings.TrimPrefix(p[len(dir):], string(filepath.Separator))
+		}
+	}
+	return out
+}
+
+// AllChanges returns every file in changes once, sorted.
+func AllChanges(changes map[model.TargetID][]string) []string {
+	set := map[string]bool{}
+	for _, files := range changes {
+		for _, f := range files {
+			set[f] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
+// forwards, dependencies and live update steps do not.
+func NeedsBuild(was, is model.Manifest) bool {
+	return !reflect.DeepEqual(buildPart(was), buildPart(is))
+}
+
+func buildPart(m model.Manifest) model.Manifest {
+	m.Labels, m.Links, m.ResourceDeps, m.TriggerMode, m.AutoInit = nil, nil, nil, 0, false
+	images := slices.Clone(m.Images)
+	for i := range images {
+		images[i] = buildPartOfImage(images[i])
+	}
+	m.Images = images
+	if m.K8s != nil {
+		k := *m.K8s
+		k.PortForwards, k.Links, k.PodReadiness = nil, nil, ""
+		k.ExtraPodSelectors, k.SelectorsOnly = nil, false
+		m.K8s = &k
+	}
+	if m.Local != nil {
+		l := *m.Local
+		l.Watch, l.Links, l.AllowParallel, l.Readiness = model.WatchSpec{}, nil, false, nil
+		m.Local = &l
+	}
+	return m
+}
+
+func buildPartOfImage(im model.ImageTarget) model.ImageTarget {
+	im.LiveUpdate, im.Watch = model.LiveUpdate{}, model.WatchSpec{}
+	return im
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"slices"
+)
+
+// Subscriber makes something outside of the store match it, and reports what happens there as actions.
+type Subscriber interface {
+	// Contract says what the subscriber reads and emits. It is asked once, before anything starts, and must not depend
+	// on I/O.
+	Contract() Contract
+	// Run works until ctx is done, which is not an error. A nil return before that means that nothing is left to do; an
+	// error or a panic makes the supervisor start it again after a pause. Everything that Run started has ended when it
+	// returns.
+	Run(ctx context.Context, rt *Runtime) error
+}
+
+// Contract is what a subscriber declares.
+type Contract struct {
+	// Name is unique and stands in logs, on screen and in the graph.
+	Name string
+	// Doc is one sentence.
+	Doc string
+	// Inputs are the tables that it reads. It is woken when one of them changes.
+	Inputs []Input
+	// Outputs are the actions that it emits.
+	Outputs []Output
+	// Externals are the outside systems that it talks to: "kubernetes", "filesystem", "docker", "process" …
+	Externals []string
+	// Stage orders stopping: lower stages stop first, and wait for each other.
+	Stage Stage
+	// Feedback says why it is right that the subscriber reads a table which its own actions change, directly or
+	// through others. Cycles without a reason are refused.
+	Feedback string
+}
+
+// Stage says when a subscriber is stopped.
+type Stage int
+
+// The stages in the order in which they stop.
+const (
+	StageInput      Stage = iota // where the user and scripts come in
+	StageController              // what changes the world
+	StageWatch                   // what observes it
+	StageView                    // what shows it
+)
+
+// Input is a table that a subscriber reads.
+type Input struct {
+	Table string
+	// Strong inputs keep torn-down entries alive until the subscriber releases them; the table must have finalizers.
+	Strong bool
+}
+
+// Output is an action that a subscriber emits.
+type Output struct {
+	Action ActionType
+	// Shared outputs may be emitted by several subscribers; all of them must say so.
+	Shared bool
+}
+
+// named is any table.
+type named interface{ Name() string }
+
+// Reads declares weak inputs.
+func Reads(tables ...named) []Input {
+	in := make([]Input, len(tables))
+	for i, t := range tables {
+		in[i] = Input{Table: t.Name()}
+	}
+	return in
+}
+
+// Holds declares a strong input.
+func Holds(table named) []Input { return []Input{{Table: table.Name(), Strong: true}} }
+
+// Emits declares exclusive outputs by example values of the actions.
+func Emits(actions ...Action) []Output {
+	out := make([]Output, len(actions))
+	for i, a := range actions {
+		out[i] = Output{Action: TypeOf(a)}
+	}
+	return out
+}
+
+// Shares declares shared outputs by example values of the actions.
+func Shares(actions ...Action) []Output {
+	out := Emits(actions...)
+	for i := range out {
+		out[i].Shared = true
+	}
+	return out
+}
+
+// Runtime is a subscriber's door to the store. It enforces the contract: reading an undeclared table or dispatching an
+// undeclared action panics with *UndeclaredError, which the supervisor takes for a crash of the subscriber.
+type Runtime struct {
+	store    *Store
+	contract Contract
+	box      *mailbox
+	allowed  []bool
+	success  func()
+}
+
+func newRuntime(s *Store, c Contract) *Runtime {
+	rt := &Runtime{store: s, contract: c, allowed: make([]bool, len(s.schema.tables)), success: func() {}}
+	for _, in := range c.Inputs {
+		if _, i := s.schema.table(in.Table); i >= 0 {
+			rt.allowed[i] = true
+		}
+	}
+	rt.box = &mailbox{tables: rt.allowed, slot: make(chan struct{}, 1)}
+	return rt
+}
+
+// Wake delivers a value when a declared table has changed since the last one was taken, and once at the start.
+func (rt *Runtime) Wake() <-chan struct{} { return rt.box.slot }
+
+// View returns the newest snapshot, restricted to the declared tables.
+func (rt *Runtime) View() View {
+	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
+}
+
+// Dispatch queues declared actions for the loop.
+func (rt *Runtime) Dispatch(actions ...Action) {
+	for _, a := range actions {
+		kind := TypeOf(a)
+		if !slices.ContainsFunc(rt.contract.Outputs, func(o Output) bool { return o.Action == kind }) {
+			panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "emit action " + kind.String()})
+		}
+	}
+	rt.store.Dispatch(actions...)
+}
+
+// Release lets go of a torn-down entry of a table that is a strong input.
+func (rt *Runtime) Release(table named, id string) {
+	if !slices.Contains(rt.contract.Inputs, Input{Table: table.Name(), Strong: true}) {
+		panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "release an entry of table " + table.Name()})
+	}
+	rt.store.Dispatch(FinalizerReleased{Table: table.Name(), ID: id, Finalizer: rt.contract.Name})
+}
+
+// Succeeded tells the supervisor that the subscriber works, which resets the pause before its next restart.
+func (rt *Runtime) Succeeded() { rt.success() }

@@ -1,0 +1,30 @@
+// Package store is the machine that hone's state lives in: tables of entries, one loop that reduces actions, numbered
+// immutable snapshots, and subscribers with declared contracts. It knows neither hone's tables (see package state) nor
+// any client.
+//
+// # Contract
+//
+// Only the goroutine of Store.Run changes state. A reducer is a pure function of a draft of one table and one action: no
+// I/O, no goroutine, no clock (Draft.Now is the time at which the action was dispatched), no channel. An action that no
+// table accepts is a bug and ends the program loudly.
+//
+// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable and reading them takes no lock; what
+// publishing costs grows with what the batch changed, not with how much there is.
+//
+// Store.Dispatch appends to a queue and pokes a one-slot channel. It never blocks, never starts a goroutine, and does
+// nothing once the loop has ended.
+//
+// A Subscriber is woken through a one-slot channel, only when a table that it declared has changed. It may miss
+// snapshots in between, so it compares what should be with what is.
+//
+// # Lifecycle of entries
+//
+// A table may have finalizers: every subscriber that declares a Strong input on it puts its name on each new entry. When
+// a reducer tears such an entry down, its phase changes, and the entry is destroyed when each of them has let go
+// (Runtime.Release).
+//
+// # Concurrency
+//
+// Supervisor.Run owns one goroutine per subscriber and the loop's. It restarts a subscriber that fails or panics with a
+// growing pause, stops them in the order of their stages, waits for each, and names those that did not stop in time.
+package store

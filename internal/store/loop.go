@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// slowBatch is how long a batch may take before the watchdog says so (reference check C12).
+const slowBatch = 5 * time.Millisecond
+
+// Store holds the newest snapshot and the queue of actions. All its methods are safe for concurrent use.
+type Store struct {
+	schema  *Schema
+	now     func() time.Time
+	log     *slog.Logger
+	current atomic.Pointer[Snapshot]
+	stats   Stats
+
+	mu      sync.Mutex
+	queue   []envelope
+	closed  bool
+	readers []*mailbox
+	// finalizers holds, per table, the names that new entries get.
+	finalizers [][]string
+
+	poke chan struct{}
+}
+
+// Stats tells how the loop does. The fields are read with their Load methods.
+type Stats struct {
+	Actions atomic.Uint64
+	Batches atomic.Uint64
+	// Busy and Slowest are nanoseconds: the time spent reducing, and the longest batch.
+	Busy    atomic.Int64
+	Slowest atomic.Int64
+	// Last is how long the newest batch took, in nanoseconds.
+	Last atomic.Int64
+}
+
+// mailbox is the wake-up slot of one reader.
+type mailbox struct {
+	tables []bool
+	slot   chan struct{}
+}
+
+func (m *mailbox) wake() {
+	select {
+	case m.slot <- struct{}{}:
+	default:
+	}
+}
+
+// Option changes a new Store.
+type Option func(*Store)
+
+// WithClock replaces time.Now, which stamps actions when they are dispatched.
+func WithClock(now func() time.Time) Option { return func(s *Store) { s.now = now } }
+
+// WithLog sets where the watchdog writes.
+func WithLog(l *slog.Logger) Option { return func(s *Store) { s.log = l } }
+
+// New returns a store with empty tables.
+func New(schema *Schema, options ...Option) *Store {
+	s := &Store{
+		schema: schema, now: time.Now, log: slog.New(slog.DiscardHandler),
+		poke: make(chan struct{}, 1), finalizers: make([][]string, len(schema.tables)),
+	}
+	for _, option := range options {
+		option(s)
+	}
+	first := &Snapshot{schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables))}
+	for i, t := range schema.tables {
+		first.contents[i] = t.empty()
+	}
+	s.current.Store(first)
+	return s
+}
+
+// Snapshot returns the newest snapshot.
+func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
+
+// Stats returns the loop's counters.
+func (s *Store) Stats() *Stats { return &s.stats }
+
+// Dispatch queues actions for the loop, in order. It panics when no table accepts an action: that is a bug of the caller.
+func (s *Store) Dispatch(actions ...Action) {
+	for _, a := range actions {
+		if !s.accepts(a) {
+			panic(fmt.Sprintf("store: no table accepts action %s", TypeOf(a)))
+		}
+	}
+	now := s.now()
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	for _, a := range actions {
+		s.queue = append(s.queue, envelope{a, now})
+	}
+	s.mu.Unlock()
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Store) accepts(a Action) bool {
+	if _, generic := a.(FinalizerReleased); generic {
+		return true
+	}
+	return len(s.schema.reducers[TypeOf(a)]) > 0
+}
+
+// Run is the loop: it reduces what was dispatched, batch by batch, until ctx is done, and then what is left in the queue.
+// It must be called once.
+func (s *Store) Run(ctx context.Context) {
+	for {
+		select {
+		case <-s.poke:
+			s.reduce(s.take(false))
+		case <-ctx.Done():
+			s.reduce(s.take(true))
+			return
+		}
+	}
+}
+
+func (s *Store) take(last bool) []envelope {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batch := s.queue
+	s.queue = nil
+	s.closed = s.closed || last
+	return batch
+}
+
+func (s *Store) reduce(batch []envelope) {
+	if len(batch) == 0 {
+		return
+	}
+	start := time.Now()
+	before := s.current.Load()
+	drafts := make([]drafter, len(s.schema.tables))
+	for _, e := range batch {
+		s.reduceOne(before, drafts, e)
+	}
+	s.publish(before, drafts, batch[len(batch)-1].at)
+	s.measure(len(batch), time.Since(start))
+}
+
+func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
+	draft := func(i int) drafter {
+		if drafts[i] == nil {
+			drafts[i] = s.schema.tables[i].draft(before.contents[i], s.finalizers[i])
+		}
+		drafts[i].at(e.at)
+		return drafts[i]
+	}
+	if r, ok := e.action.(FinalizerReleased); ok {
+		if _, i := s.schema.table(r.Table); i >= 0 {
+			draft(i).release(r.ID, r.Finalizer)
+		}
+		return
+	}
+	for _, r := range s.schema.reducers[TypeOf(e.action)] {
+		r.reduce(draft(r.table), e.action)
+	}
+}
+
+func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
+	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema}
+	after.contents = append([]any(nil), before.contents...)
+	after.versions = append([]uint64(nil), before.versions...)
+	changed := make([]bool, len(drafts))
+	for i, d := range drafts {
+		if d != nil && d.changed() {
+			after.contents[i], changed[i] = d.freeze(), true
+			after.versions[i]++
+		}
+	}
+	s.current.Store(after)
+	s.mu.Lock()
+	readers := s.readers
+	s.mu.Unlock()
+	for _, m := range readers {
+		for i, c := range changed {
+			if c && m.tables[i] {
+				m.wake()
+				break
+			}
+		}
+	}
+}
+
+func (s *Store) measure(actions int, took time.Duration) {
+	s.stats.Actions.Add(uint64(actions))
+	s.stats.Batches.Add(1)
+	s.stats.Busy.Add(int64(took))
+	s.stats.Last.Store(int64(took))
+	if int64(took) > s.stats.Slowest.Load() {
+		s.stats.Slowest.Store(int64(took))
+	}
+	if took > slowBatch {
+		s.log.Warn("slow batch", "actions", actions, "took", took)
+	}
+}
+
+// Watch returns a wake-up slot for a reader of the named tables (all, when none is named) that is outside of the
+// contracts, such as a test, and a function that ends it.
+func (s *Store) Watch(tables ...string) (wake <-chan struct{}, stop func()) {
+	m := &mailbox{tables: make([]bool, len(s.schema.tables)), slot: make(chan struct{}, 1)}
+	for i, t := range s.schema.tables {
+		m.tables[i] = len(tables) == 0
+		for _, name := range tables {
+			m.tables[i] = m.tables[i] || t.Name() == name
+		}
+	}
+	s.attach(m)
+	m.wake()
+	return m.slot, func() { s.detach(m) }
+}
+
+func (s *Store) attach(m *mailbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readers = append(append([]*mailbox(nil), s.readers...), m)
+}
+
+func (s *Store) detach(m *mailbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rest []*mailbox
+	for _, r := range s.readers {
+		if r != m {
+			rest = append(rest, r)
+		}
+	}
+	s.readers = rest
+}

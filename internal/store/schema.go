@@ -1,0 +1,71 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Schema is a set of tables and of the reducers on them. It is built once, by Define and On, before a Store uses it;
+// after that it is only read.
+type Schema struct {
+	tables   []tableDef
+	reducers map[ActionType][]reducer
+	accepts  map[ActionType][]string
+	lateral  []string
+}
+
+type reducer struct {
+	table  int
+	reduce func(d drafter, a Action)
+}
+
+// NewSchema returns a schema without tables.
+func NewSchema() *Schema {
+	return &Schema{reducers: map[ActionType][]reducer{}, accepts: map[ActionType][]string{}}
+}
+
+// TableOption changes how a table behaves.
+type TableOption func(*tableOptions)
+
+type tableOptions struct{ finalizers bool }
+
+// WithFinalizers lets subscribers hold on to entries of the table that are being torn down.
+func WithFinalizers() TableOption { return func(o *tableOptions) { o.finalizers = true } }
+
+// Define adds a table to the schema. The name must be new; doc is one sentence that people read.
+func Define[T any](s *Schema, name, doc string, options ...TableOption) *Table[T] {
+	if slices.ContainsFunc(s.tables, func(d tableDef) bool { return d.Name() == name }) {
+		panic(fmt.Sprintf("store: table %q defined twice", name))
+	}
+	var o tableOptions
+	for _, option := range options {
+		option(&o)
+	}
+	t := &Table[T]{index: len(s.tables), name: name, doc: doc, finalizers: o.finalizers, schema: s}
+	s.tables = append(s.tables, t)
+	return t
+}
+
+// On lets the table accept actions of type A, reduced by reduce. Several tables may accept the same action; each reducer
+// sees its own table only.
+func On[T, A any](t *Table[T], reduce func(d *Draft[T], a A)) {
+	kind := ActionType{reflect.TypeFor[A]()}
+	t.schema.reducers[kind] = append(t.schema.reducers[kind], reducer{t.index, func(d drafter, a Action) {
+		reduce(d.(*Draft[T]), a.(A))
+	}})
+	t.schema.accepts[kind] = append(t.schema.accepts[kind], t.name)
+}
+
+// OnDestroy runs after an entry of the table was destroyed because its last finalizer was released. It is part of the
+// reducer and as pure as one.
+func OnDestroy[T any](t *Table[T], f func(d *Draft[T], gone Entry[T])) { t.onDestroy = f }
+
+func (s *Schema) table(name string) (tableDef, int) {
+	for i, t := range s.tables {
+		if t.Name() == name {
+			return t, i
+		}
+	}
+	return nil, -1
+}

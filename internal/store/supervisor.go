@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	backoffMin = 100 * time.Millisecond
+	backoffMax = 30 * time.Second
+	// stageGrace is how long one stage may take to stop.
+	stageGrace = 5 * time.Second
+)
+
+// Supervisor runs a store's loop and its subscribers.
+type Supervisor struct {
+	store *Store
+	log   *slog.Logger
+	tasks []*task
+	grace time.Duration
+}
+
+type task struct {
+	sub      Subscriber
+	contract Contract
+	runtime  *Runtime
+	cancel   context.CancelFunc
+	done     chan struct{}
+	// succeeded is set by Runtime.Succeeded and read between runs.
+	mu        sync.Mutex
+	succeeded bool
+}
+
+// NewSupervisor verifies the contracts of the subscribers against each other and the store's schema. Its error lists
+// every violation.
+func NewSupervisor(s *Store, log *slog.Logger, subs ...Subscriber) (*Supervisor, error) {
+	contracts := make([]Contract, len(subs))
+	for i, sub := range subs {
+		contracts[i] = sub.Contract()
+	}
+	if err := errors.Join(Verify(s.schema, contracts)...); err != nil {
+		return nil, fmt.Errorf("verify subscribers: %w", err)
+	}
+	sup := &Supervisor{store: s, log: log, grace: stageGrace}
+	for i, sub := range subs {
+		t := &task{sub: sub, contract: contracts[i], runtime: newRuntime(s, contracts[i]), done: make(chan struct{})}
+		t.runtime.success = func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.succeeded = true
+		}
+		sup.tasks = append(sup.tasks, t)
+		for _, in := range contracts[i].Inputs {
+			if in.Strong {
+				_, table := s.schema.table(in.Table)
+				s.finalizers[table] = append(s.finalizers[table], contracts[i].Name)
+			}
+		}
+	}
+	return sup, nil
+}
+
+// Run starts the loop and every subscriber, and returns when ctx is done and all have stopped, stage by stage. Its error
+// names the subscribers that did not stop within the grace period; their goroutines are lost.
+func (s *Supervisor) Run(ctx context.Context) error {
+	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
+	loopDone := make(chan struct{})
+	go func() {
+		defer close(loopDone)
+		s.store.Run(loopCtx)
+	}()
+	for _, t := range s.tasks {
+		var taskCtx context.Context
+		taskCtx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		s.store.attach(t.runtime.box)
+		t.runtime.box.wake()
+		go s.supervise(taskCtx, t)
+	}
+	<-ctx.Done()
+	err := s.stop()
+	stopLoop()
+	<-loopDone
+	return err
+}
+
+func (s *Supervisor) stop() error {
+	var stuck []string
+	for stage := StageInput; stage <= StageView; stage++ {
+		for _, t := range s.tasks {
+			if t.contract.Stage == stage {
+				t.cancel()
+			}
+		}
+		limit := time.NewTimer(s.grace)
+		for _, t := range s.tasks {
+			if t.contract.Stage != stage {
+				continue
+			}
+			select {
+			case <-t.done:
+			case <-limit.C:
+				stuck = append(stuck, t.contract.Name)
+				limit.Reset(0)
+			}
+		}
+		limit.Stop()
+	}
+	if len(stuck) > 0 {
+		return fmt.Errorf("stop: these did not end within %s: %s", s.grace, strings.Join(stuck, ", "))
+	}
+	return nil
+}
+
+// supervise runs one subscriber until it is done or ctx is, with pauses that double between failures.
+func (s *Supervisor) supervise(ctx context.Context, t *task) {
+	defer close(t.done)
+	defer s.store.detach(t.runtime.box)
+	crashes, pause := 0, backoffMin
+	for {
+		s.report(SubscriberReported{Name: t.contract.Name, State: SubscriberRunning, Crashes: crashes})
+		err := s.runOnce(ctx, t)
+		if ctx.Err() != nil || err == nil {
+			s.report(SubscriberReported{Name: t.contract.Name, State: SubscriberDone, Crashes: crashes})
+			return
+		}
+		crashes++
+		t.mu.Lock()
+		if t.succeeded {
+			pause, t.succeeded = backoffMin, false
+		}
+		t.mu.Unlock()
+		wait := pause + rand.N(pause/4+1)
+		pause = min(2*pause, backoffMax)
+		s.log.Error("subscriber failed", "subscriber", t.contract.Name, "error", err, "retry_in", wait)
+		s.report(SubscriberReported{Name: t.contract.Name, State: SubscriberBackingOff, Crashes: crashes,
+			Err: err.Error(), RetryAt: time.Now().Add(wait)})
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		t.runtime.box.wake()
+	}
+}
+
+// report is only for stores whose schema wants to know, so that small schemas in tests need no such table.
+func (s *Supervisor) report(r SubscriberReported) {
+	if s.store.accepts(r) {
+		s.store.Dispatch(r)
+	}
+}
+
+func (s *Supervisor) runOnce(ctx context.Context, t *task) (err error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if e, ok := p.(*UndeclaredError); ok {
+			err = e
+			return
+		}
+		err = fmt.Errorf("panic: %v", p)
+		s.log.Error("subscriber panicked", "subscriber", t.contract.Name, "panic", p, "stack", string(debug.Stack()))
+	}()
+	if err := fault(t.contract.Name); err != nil {
+		return err
+	}
+	return t.sub.Run(ctx, t.runtime)
+}
+
+// Names returns the names of all subscribers, sorted.
+func (s *Supervisor) Names() []string {
+	names := make([]string, len(s.tasks))
+	for i, t := range s.tasks {
+		names[i] = t.contract.Name
+	}
+	slices.Sort(names)
+	return names
+}

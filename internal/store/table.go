@@ -1,0 +1,253 @@
+package store
+
+import (
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/benbjohnson/immutable"
+)
+
+// Phase is where an entry stands in its life.
+type Phase string
+
+// The phases of an entry.
+const (
+	Running     Phase = "running"
+	TearingDown Phase = "tearing-down"
+)
+
+// Meta is what the store knows about an entry beside its value.
+type Meta struct {
+	ID string
+	// Version counts the changes of this entry, from 1.
+	Version uint64
+	// Owner names the subscriber or part whose action created the entry, where a reducer says so.
+	Owner string
+	Phase Phase
+	// Finalizers name the subscribers that still hold on to the entry.
+	Finalizers []string
+	Labels     map[string]string
+	Created    time.Time
+	Updated    time.Time
+}
+
+// Entry is one row of a table. Entries are immutable: whoever holds one may keep it.
+type Entry[T any] struct {
+	Meta
+	Value T
+}
+
+// Table describes a set of entries of one type. It holds no entries itself: Table.In reads them from a View.
+type Table[T any] struct {
+	index      int
+	name       string
+	doc        string
+	finalizers bool
+	schema     *Schema
+	onDestroy  func(d *Draft[T], gone Entry[T])
+}
+
+// Name returns the table's name.
+func (t *Table[T]) Name() string { return t.name }
+
+// tableDef is what the loop needs to know of a table, whatever its type.
+type tableDef interface {
+	Name() string
+	docText() string
+	hasFinalizers() bool
+	empty() any
+	draft(content any, finalizers []string) drafter
+	rows(content any) iter.Seq2[Meta, any]
+	size(content any) int
+}
+
+func (t *Table[T]) docText() string     { return t.doc }
+func (t *Table[T]) hasFinalizers() bool { return t.finalizers }
+func (t *Table[T]) empty() any          { return immutable.NewSortedMap[string, *Entry[T]](nil) }
+
+func (t *Table[T]) draft(content any, finalizers []string) drafter {
+	return &Draft[T]{table: t, rows: content.(*immutable.SortedMap[string, *Entry[T]]), finalizers: finalizers}
+}
+
+func (t *Table[T]) rows(content any) iter.Seq2[Meta, any] {
+	return func(yield func(Meta, any) bool) {
+		for e := range (Rows[T]{content.(*immutable.SortedMap[string, *Entry[T]])}).Entries() {
+			if !yield(e.Meta, e.Value) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table[T]) size(content any) int {
+	return content.(*immutable.SortedMap[string, *Entry[T]]).Len()
+}
+
+// In returns the table's rows as of v. It panics with *UndeclaredError when v belongs to a subscriber that did not
+// declare the table as an input; the supervisor counts that as a crash of the subscriber.
+func (t *Table[T]) In(v View) Rows[T] {
+	return Rows[T]{v.content(t.index, t.name).(*immutable.SortedMap[string, *Entry[T]])}
+}
+
+// Rows are the entries of a table at one moment.
+type Rows[T any] struct {
+	m *immutable.SortedMap[string, *Entry[T]]
+}
+
+// Len returns the number of entries.
+func (r Rows[T]) Len() int { return r.m.Len() }
+
+// Get returns the entry with the given id.
+func (r Rows[T]) Get(id string) (Entry[T], bool) {
+	e, ok := r.m.Get(id)
+	if !ok {
+		return Entry[T]{}, false
+	}
+	return *e, true
+}
+
+// Value returns the value of the entry with the given id, or the zero value.
+func (r Rows[T]) Value(id string) T {
+	e, _ := r.Get(id)
+	return e.Value
+}
+
+// Entries yields the entries in the order of their ids.
+func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
+	return func(yield func(Entry[T]) bool) {
+		for it := r.m.Iterator(); !it.Done(); {
+			_, e, _ := it.Next()
+			if !yield(*e) {
+				return
+			}
+		}
+	}
+}
+
+// Draft is a table during a batch: reducers read and write it, and nobody else sees it.
+type Draft[T any] struct {
+	table      *Table[T]
+	rows       *immutable.SortedMap[string, *Entry[T]]
+	dirty      bool
+	finalizers []string
+	now        time.Time
+}
+
+type drafter interface {
+	at(time.Time)
+	changed() bool
+	freeze() any
+	release(id, finalizer string)
+}
+
+func (d *Draft[T]) at(now time.Time) { d.now = now }
+func (d *Draft[T]) changed() bool    { return d.dirty }
+func (d *Draft[T]) freeze() any      { return d.rows }
+
+// Now is when the action that is being reduced was dispatched.
+func (d *Draft[T]) Now() time.Time { return d.now }
+
+// Get returns the entry with the given id.
+func (d *Draft[T]) Get(id string) (Entry[T], bool) { return Rows[T]{d.rows}.Get(id) }
+
+// Value returns the value of the entry with the given id, or the zero value.
+func (d *Draft[T]) Value(id string) T {
+	e, _ := d.Get(id)
+	return e.Value
+}
+
+// All yields the entries in the order of their ids, as they were when the iteration began: the draft may be changed
+// meanwhile.
+func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.rows}.Entries() }
+
+// Len returns the number of entries.
+func (d *Draft[T]) Len() int { return d.rows.Len() }
+
+// Put creates or replaces the value of the entry with the given id. An entry that is being torn down keeps its phase.
+func (d *Draft[T]) Put(id string, value T) {
+	e := d.entry(id)
+	e.Value = value
+	d.set(e)
+}
+
+// PutOwned is Put that also names the owner and the labels of the entry.
+func (d *Draft[T]) PutOwned(id, owner string, labels map[string]string, value T) {
+	e := d.entry(id)
+	e.Owner, e.Labels, e.Value = owner, labels, value
+	d.set(e)
+}
+
+func (d *Draft[T]) entry(id string) Entry[T] {
+	e, ok := d.Get(id)
+	if !ok {
+		e = Entry[T]{Meta: Meta{ID: id, Phase: Running, Created: d.now}}
+		if d.table.finalizers {
+			e.Finalizers = d.finalizers
+		}
+	}
+	return e
+}
+
+// Update replaces the value of an entry with what change makes of it, and does nothing where there is no such entry.
+func (d *Draft[T]) Update(id string, change func(T) T) {
+	if e, ok := d.Get(id); ok {
+		e.Value = change(e.Value)
+		d.set(e)
+	}
+}
+
+// Delete removes an entry at once. In tables with finalizers reducers call Teardown instead.
+func (d *Draft[T]) Delete(id string) {
+	if _, ok := d.Get(id); ok {
+		d.remove(id)
+	}
+}
+
+// Teardown begins the end of an entry: it is destroyed when its last finalizer is released, at once if it has none.
+func (d *Draft[T]) Teardown(id string) {
+	e, ok := d.Get(id)
+	if !ok || e.Phase == TearingDown {
+		return
+	}
+	e.Phase = TearingDown
+	d.set(e)
+	d.destroyIfFree(id)
+}
+
+func (d *Draft[T]) release(id, finalizer string) {
+	e, ok := d.Get(id)
+	if !ok || e.Phase != TearingDown {
+		return
+	}
+	i := slices.Index(e.Finalizers, finalizer)
+	if i < 0 {
+		return
+	}
+	e.Finalizers = slices.Delete(slices.Clone(e.Finalizers), i, i+1)
+	d.set(e)
+	d.destroyIfFree(id)
+}
+
+func (d *Draft[T]) destroyIfFree(id string) {
+	e, ok := d.Get(id)
+	if !ok || len(e.Finalizers) > 0 {
+		return
+	}
+	d.remove(id)
+	if d.table.onDestroy != nil {
+		d.table.onDestroy(d, e)
+	}
+}
+
+func (d *Draft[T]) set(e Entry[T]) {
+	e.Version++
+	e.Updated = d.now
+	d.rows, d.dirty = d.rows.Set(e.ID, &e), true
+}
+
+func (d *Draft[T]) remove(id string) { d.rows, d.dirty = d.rows.Delete(id), true }
+
+// valueType is the Go type of the table's values, for the graph.
+func (t *Table[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }

@@ -1,0 +1,63 @@
+package model
+
+// Product is the kind of a cluster, recognised by the name of its context or cluster.
+type Product string
+
+// The products that hone tells apart.
+const (
+	ProductUnknown        Product = "unknown"
+	ProductHone           Product = "hone-dev" // scripts/cluster
+	ProductMinikube       Product = "minikube"
+	ProductDockerDesktop  Product = "docker-desktop"
+	ProductMicroK8s       Product = "microk8s"
+	ProductCRC            Product = "crc"
+	ProductKrucible       Product = "krucible"
+	ProductKIND           Product = "kind"
+	ProductK3D            Product = "k3d"
+	ProductRancherDesktop Product = "rancher-desktop"
+	ProductColima         Product = "colima"
+	ProductOrbstack       Product = "orbstack"
+	ProductGKE            Product = "gke"
+	ProductEKS            Product = "eks"
+)
+
+// Dev reports whether clusters of this product are made for development, so that hone may change them unasked.
+func (p Product) Dev() bool {
+	switch p {
+	case ProductHone, ProductMinikube, ProductDockerDesktop, ProductMicroK8s, ProductCRC, ProductKrucible, ProductKIND,
+		ProductK3D, ProductRancherDesktop, ProductColima, ProductOrbstack:
+		return true
+	}
+	return false
+}
+
+// Cluster is what hone knows about the cluster that it works on.
+type Cluster struct {
+	Context   string
+	Name      string
+	Server    string
+	Namespace string
+	Product   Product
+	// Version is the API server's ("v1.34.4"), Arch the first node's ("amd64").
+	Version string
+	Arch    string
+	// Nodes is the number of nodes.
+	Nodes int
+	// Runtime is the container runtime of the nodes ("containerd", "docker", "cri-o").
+	Runtime string
+	// Registry is the one that the cluster offers (KEP-1755 and the like).
+	Registry Registry
+}
+
+// DeliveryMethod is a way in which images get to the cluster.
+type DeliveryMethod string
+
+// The ways, fastest first.
+const (
+	DeliverShared     DeliveryMethod = "shared engine"     // the builder is the cluster's own engine
+	DeliverRegistry   DeliveryMethod = "local registry"    // push to the registry that the cluster offers
+	DeliverKIND       DeliveryMethod = "kind load"         // load into the nodes of a kind cluster
+	DeliverK3D        DeliveryMethod = "k3d image import"  // the same for k3d
+	DeliverContainerd DeliveryMethod = "containerd import" // import into the containerd of the only node, on this machine
+	DeliverPush       DeliveryMethod = "push"              // push to default_registry, or to the registry in the name
+)

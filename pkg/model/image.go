@@ -1,0 +1,112 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// ImageTarget is an image that hone builds. Exactly one of Docker and Custom is set.
+type ImageTarget struct {
+	// Ref is the reference by which the Tiltfile and the YAML call the image, e.g. "api" or "gcr.io/shop/api:dev".
+	Ref    string
+	Docker *DockerBuild
+	Custom *CustomBuild
+	// DependsOn are the references of other built images on which this one is based.
+	DependsOn  []string
+	LiveUpdate LiveUpdate
+	// MatchInEnvVars also replaces the reference where it stands as the value of an environment variable.
+	MatchInEnvVars bool
+	// Entrypoint, when not nil, replaces the command of the containers that run the image.
+	Entrypoint []string
+	// ContainerArgs, when not nil, replaces their args; an empty list clears them.
+	ContainerArgs *[]string
+	Watch         WatchSpec
+}
+
+// ID is the target's id.
+func (t ImageTarget) ID() TargetID { return ImageID(t.Ref) }
+
+// DockerBuild is an image described by a Dockerfile.
+type DockerBuild struct {
+	// Context is the absolute path of the build context; empty for a context without files.
+	Context string
+	// Dockerfile is the absolute path that messages name; Contents is its text, which counts.
+	Dockerfile string
+	Contents   string
+	// BuildArgs maps names to values; a nil value takes the value from hone's environment.
+	BuildArgs map[string]*string
+	Target    string
+	// Secrets and SSH are specifications as in "docker build --secret" and "--ssh".
+	Secrets    []string
+	SSH        []string
+	Network    string
+	ExtraTags  []string
+	CacheFrom  []string
+	Pull       bool
+	Platform   string
+	ExtraHosts []string
+	// ContextIgnores leave files out of the context: .dockerignore, ignore= and only=.
+	ContextIgnores []Ignore
+}
+
+// CustomBuild is an image that a command of the user builds.
+type CustomBuild struct {
+	Command Cmd
+	// Tag is the fixed tag that the command produces; empty when it builds what EXPECTED_REF says.
+	Tag               string
+	DisablePush       bool
+	SkipsLocalDocker  bool
+	OutputsImageRefTo string
+	ImageDeps         []string
+}
+
+// LiveUpdate says how changed files reach a running container. The steps keep the order that the Tiltfile language
+// enforces: initial sync, stop paths, syncs, runs, restart.
+type LiveUpdate struct {
+	InitialSync bool
+	// StopPaths are absolute local paths (fall_back_on): a change below one of them needs a new image.
+	StopPaths []string
+	Syncs     []Sync
+	Runs      []Run
+	// RestartContainer restarts the container after the steps.
+	RestartContainer bool
+}
+
+// Sync copies what changed below LocalPath (absolute) to the same place below RemotePath.
+type Sync struct {
+	LocalPath  string
+	RemotePath string
+}
+
+// Run is a command to run in the container after the syncs. With Triggers (absolute local paths) it runs only when a
+// changed file lies below one of them.
+type Run struct {
+	Cmd      Cmd
+	Triggers []string
+}
+
+// Empty reports whether there is nothing to do in place.
+func (l LiveUpdate) Empty() bool {
+	return !l.InitialSync && len(l.Syncs) == 0 && len(l.Runs) == 0 && !l.RestartContainer && len(l.StopPaths) == 0
+}
+
+// Equal reports whether both live updates have the same steps.
+func (l LiveUpdate) Equal(o LiveUpdate) bool {
+	return l.InitialSync == o.InitialSync && l.RestartContainer == o.RestartContainer &&
+		slices.Equal(l.StopPaths, o.StopPaths) && slices.Equal(l.Syncs, o.Syncs) &&
+		slices.EqualFunc(l.Runs, o.Runs, func(a, b Run) bool {
+			return a.Cmd.Equal(b.Cmd) && slices.Equal(a.Triggers, b.Triggers)
+		})
+}
+
+// ImageResult is what building an image left behind.
+type ImageResult struct {
+	// Local is the reference that the builder knows ("api:hone-0123456789abcdef").
+	Local string
+	// Cluster is the reference under which the cluster pulls it; it goes into the objects.
+	Cluster string
+	// ImageID is the builder's content id ("sha256:…"), empty when the builder did not tell.
+	ImageID string
+	// StartedAt is when the build that made it began: files changed later are not in it.
+	StartedAt time.Time
+}

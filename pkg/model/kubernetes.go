@@ -1,0 +1,211 @@
+package model
+
+import (
+	"strings"
+	"time"
+)
+
+// K8sTarget is the part of a resource that is applied to a cluster.
+type K8sTarget struct {
+	Objects []K8sObject
+	// PortForwards are opened for as long as the resource exists.
+	PortForwards []PortForward
+	PodReadiness PodReadiness
+	// ExtraPodSelectors claim pods by label, each a conjunction; the resource owns the union.
+	ExtraPodSelectors []map[string]string
+	// SelectorsOnly finds pods by ExtraPodSelectors alone, not by who owns them.
+	SelectorsOnly bool
+	// ImageLocators say where objects of the user's own kinds name images.
+	ImageLocators []ImageLocator
+	// Links is where to look at what is deployed.
+	Links []Link
+}
+
+// K8sObject is one object as the Tiltfile declares it, before hone injects anything.
+type K8sObject struct {
+	APIVersion string
+	Kind       string
+	// Namespace is empty where the YAML leaves it to the session.
+	Namespace string
+	Name      string
+	// JSON is the whole object in canonical form.
+	JSON string
+}
+
+// Group returns the API group of the object, empty for the core group.
+func (o K8sObject) Group() string {
+	if g, _, ok := strings.Cut(o.APIVersion, "/"); ok {
+		return g
+	}
+	return ""
+}
+
+// ID returns the object's identity. The version is not part of it.
+func (o K8sObject) ID() ObjectID { return ObjectID{o.Group(), o.Kind, o.Namespace, o.Name} }
+
+// ObjectID is what makes an object the same over time: group, kind, namespace and name.
+type ObjectID struct {
+	Group     string
+	Kind      string
+	Namespace string
+	Name      string
+}
+
+// String returns "kind/namespace/name", or "kind/name" where there is no namespace, in lower-case kind.
+func (id ObjectID) String() string {
+	s := strings.ToLower(id.Kind) + "/"
+	if id.Namespace != "" {
+		s += id.Namespace + "/"
+	}
+	return s + id.Name
+}
+
+// PodReadiness says what makes the resource's runtime ready.
+type PodReadiness string
+
+const (
+	// PodWait waits until a pod is ready.
+	PodWait PodReadiness = "wait"
+	// PodIgnore is content once the objects are applied.
+	PodIgnore PodReadiness = "ignore"
+	// PodSucceeded waits until a pod has run to its end (jobs).
+	PodSucceeded PodReadiness = "succeeded"
+)
+
+// PortForward opens a local port to a port of the resource's current pod. ContainerPort 0 means: the local port if the
+// pod declares it, else the first that it declares, else the local port. LocalPort is 1 to 65535.
+type PortForward struct {
+	LocalPort     int
+	ContainerPort int
+	// Host is the local address to listen on; empty means the session's default.
+	Host     string
+	Name     string
+	LinkPath string
+}
+
+// AppliedObject is an object as the API server returned it after an apply.
+type AppliedObject struct {
+	ObjectID
+	APIVersion string
+	UID        string
+	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
+	TemplateHash string
+}
+
+// Pod is a pod as far as hone is concerned with it.
+type Pod struct {
+	Namespace string
+	Name      string
+	UID       string
+	// Resource is the manifest that owns the pod.
+	Resource ManifestName
+	// Phase is Kubernetes' word: Pending, Running, Succeeded, Failed, Unknown.
+	Phase string
+	// Status is the word that a person should see: the phase, or the reason a container waits or ended for.
+	Status string
+	// Message explains Status where Kubernetes does.
+	Message   string
+	Deleting  bool
+	CreatedAt time.Time
+	// TemplateHash is the value of hone's pod template label.
+	TemplateHash string
+	// Owner is the UID of the topmost owner that hone applied.
+	Owner string
+	// ReplicaSet is the name of the direct owner, and ReplicaSetCreatedAt tells generations of it apart.
+	Controller          string
+	ControllerCreatedAt time.Time
+	NodeName            string
+	IP                  string
+	InitContainers      []Container
+	Containers          []Container
+	Ready               bool
+}
+
+// Restarts is the number of restarts of all containers together.
+func (p Pod) Restarts() int {
+	n := 0
+	for _, c := range p.Containers {
+		n += c.Restarts
+	}
+	return n
+}
+
+// Key returns "namespace/name".
+func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
+
+// AllContainers returns the init containers, then the others.
+func (p Pod) AllContainers() []Container {
+	return append(append(make([]Container, 0, len(p.InitContainers)+len(p.Containers)), p.InitContainers...), p.Containers...)
+}
+
+// ContainerState is one of waiting, running, terminated.
+type ContainerState string
+
+// The states of a container; empty means that the kubelet has said nothing yet.
+const (
+	ContainerWaiting    ContainerState = "waiting"
+	ContainerRunning    ContainerState = "running"
+	ContainerTerminated ContainerState = "terminated"
+)
+
+// Container is a container of a pod.
+type Container struct {
+	Name string
+	// ID is the runtime's id without its scheme; empty before the first start.
+	ID string
+	// Runtime is the scheme of the id: "containerd", "docker", "cri-o".
+	Runtime string
+	// Image is the reference in the pod's specification.
+	Image string
+	Init  bool
+	Ready bool
+	State ContainerState
+	// Reason is Kubernetes' reason for waiting or ending (CrashLoopBackOff, ErrImagePull, OOMKilled, Completed …).
+	Reason     string
+	Message    string
+	ExitCode   int
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Restarts   int
+	// LastID and LastReason describe the run before the current one.
+	LastID       string
+	LastReason   string
+	LastExitCode int
+	Ports        []int
+}
+
+// PodErrorReasons are the waiting and ending reasons that mean that the pod will not get ready by itself.
+var PodErrorReasons = map[string]bool{
+	"CrashLoopBackOff": true, "ErrImagePull": true, "ImagePullBackOff": true, "RunContainerError": true,
+	"StartError": true, "Error": true, "InvalidImageName": true, "ErrImageNeverPull": true,
+	"CreateContainerConfigError": true, "CreateContainerError": true, "OOMKilled": true, "ContainerCannotRun": true,
+}
+
+// Service is a Service that a resource applied.
+type Service struct {
+	Namespace string
+	Name      string
+	UID       string
+	Resource  ManifestName
+	// URL is where the Service can be reached from this machine; empty when it cannot.
+	URL string
+}
+
+// ObjectStatus is how an applied object does, in kstatus' terms.
+type ObjectStatus struct {
+	ObjectID
+	UID      string
+	Resource ManifestName
+	// Health is Current, InProgress, Failed, Terminating or Unknown.
+	Health  string
+	Message string
+}
+
+// The values of ObjectStatus.Health.
+const (
+	HealthCurrent     = "Current"
+	HealthInProgress  = "InProgress"
+	HealthFailed      = "Failed"
+	HealthTerminating = "Terminating"
+	HealthUnknown     = "Unknown"
+)

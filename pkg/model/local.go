@@ -1,0 +1,42 @@
+package model
+
+import "time"
+
+// LocalTarget is the part of a resource that runs on this machine.
+type LocalTarget struct {
+	// Update runs to its end on each update.
+	Update Cmd
+	// Serve keeps running and is restarted after each update.
+	Serve Cmd
+	// AllowParallel lets the update run beside other local updates.
+	AllowParallel bool
+	Watch         WatchSpec
+	Readiness     *Probe
+	Links         []Link
+}
+
+// Probe asks regularly whether a server is ready. Exactly one of Exec, HTTP and TCP is set.
+type Probe struct {
+	InitialDelay     time.Duration
+	Timeout          time.Duration
+	Period           time.Duration
+	SuccessThreshold int
+	FailureThreshold int
+	Exec             *Cmd
+	HTTP             *HTTPProbe
+	TCP              *TCPProbe
+}
+
+// HTTPProbe succeeds on a status from 200 to 399.
+type HTTPProbe struct {
+	Host   string
+	Port   int
+	Scheme string
+	Path   string
+}
+
+// TCPProbe succeeds when a connection can be opened.
+type TCPProbe struct {
+	Host string
+	Port int
+}

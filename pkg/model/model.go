@@ -1,0 +1,201 @@
+// Package model holds the nouns that a Tiltfile declares and that hone reports about: manifests and their targets,
+// images, live updates, clusters, pods, builds. Values are plain data: nothing here does I/O, starts a goroutine or
+// keeps a pointer into somebody else's memory, so a value may be shared freely once nobody writes to it any more.
+package model
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ManifestName names a resource, the row that the user sees. It is unique within a session.
+type ManifestName string
+
+const (
+	// TiltfileName is the resource that stands for the evaluation of the Tiltfile itself. It is reserved.
+	TiltfileName ManifestName = "(Tiltfile)"
+	// UncategorizedName is the resource that takes the objects that belong to no workload. It is reserved.
+	UncategorizedName ManifestName = "uncategorized"
+)
+
+// String returns the name as it is shown.
+func (n ManifestName) String() string { return string(n) }
+
+// TargetType tells the kinds of targets apart.
+type TargetType string
+
+// The kinds of targets that a manifest is made of.
+const (
+	TargetImage TargetType = "image"
+	TargetK8s   TargetType = "k8s"
+	TargetLocal TargetType = "local"
+	// TargetConfigs stands for the files that the Tiltfile itself read.
+	TargetConfigs TargetType = "configs"
+)
+
+// TargetID names one part of a resource that is built, deployed or watched. Image targets are shared by the resources
+// that use the image, so their id holds the image's reference, not the resource's name.
+type TargetID struct {
+	Type TargetType
+	Name string
+}
+
+// ImageID is the target of the image that the Tiltfile calls ref.
+func ImageID(ref string) TargetID { return TargetID{TargetImage, ref} }
+
+// String returns "type:name".
+func (id TargetID) String() string { return string(id.Type) + ":" + id.Name }
+
+// TriggerMode says whether a change of a file starts an update by itself.
+type TriggerMode int
+
+const (
+	// TriggerAuto updates as soon as a file changes.
+	TriggerAuto TriggerMode = iota
+	// TriggerManual collects changes until the user asks for the update.
+	TriggerManual
+)
+
+// String returns "auto" or "manual".
+func (m TriggerMode) String() string {
+	if m == TriggerManual {
+		return "manual"
+	}
+	return "auto"
+}
+
+// UpdateMode restricts the ways in which a resource is updated.
+type UpdateMode string
+
+// The update modes, as accepted by --update-mode.
+const (
+	UpdateAuto      UpdateMode = "auto"      // whatever is fastest and possible
+	UpdateImage     UpdateMode = "image"     // always a new image
+	UpdateNaive     UpdateMode = "naive"     // a new image, built without any cache
+	UpdateContainer UpdateMode = "container" // in place through the container engine, else a new image
+	UpdateExec      UpdateMode = "exec"      // in place through Kubernetes exec with tar, else a new image
+)
+
+// UpdateModes lists every mode in the order in which help shows them.
+var UpdateModes = []UpdateMode{UpdateAuto, UpdateImage, UpdateNaive, UpdateContainer, UpdateExec}
+
+// ParseUpdateMode returns the mode called s; the empty string means auto.
+func ParseUpdateMode(s string) (UpdateMode, error) {
+	if s == "" {
+		return UpdateAuto, nil
+	}
+	if m := UpdateMode(s); slices.Contains(UpdateModes, m) {
+		return m, nil
+	}
+	names := make([]string, len(UpdateModes))
+	for i, m := range UpdateModes {
+		names[i] = string(m)
+	}
+	return "", fmt.Errorf("unknown update mode %q: choose one of %s", s, strings.Join(names, ", "))
+}
+
+// Manifest is one resource as the Tiltfile declares it. At most one of K8s and Local is set.
+type Manifest struct {
+	Name         ManifestName
+	Labels       []string
+	ResourceDeps []ManifestName
+	TriggerMode  TriggerMode
+	// AutoInit is false for a resource that waits for the user before its first update.
+	AutoInit bool
+	Links    []Link
+	// Images are the images that the resource needs, base images before the images that are built on them.
+	Images []ImageTarget
+	K8s    *K8sTarget
+	Local  *LocalTarget
+}
+
+// DeployID is the target of the manifest's own part: its objects or its command.
+func (m Manifest) DeployID() TargetID {
+	if m.Local != nil {
+		return TargetID{TargetLocal, string(m.Name)}
+	}
+	return TargetID{TargetK8s, string(m.Name)}
+}
+
+// IsK8s reports whether the resource is deployed to Kubernetes.
+func (m Manifest) IsK8s() bool { return m.K8s != nil }
+
+// IsLocal reports whether the resource runs on this machine.
+func (m Manifest) IsLocal() bool { return m.Local != nil }
+
+// Image returns the image target with the given reference.
+func (m Manifest) Image(ref string) (ImageTarget, bool) {
+	for _, im := range m.Images {
+		if im.Ref == ref {
+			return im, true
+		}
+	}
+	return ImageTarget{}, false
+}
+
+// HasLiveUpdate reports whether any image of the manifest declares live update steps.
+func (m Manifest) HasLiveUpdate() bool {
+	return slices.ContainsFunc(m.Images, func(im ImageTarget) bool { return !im.LiveUpdate.Empty() })
+}
+
+// Link is something that the user can open in a browser.
+type Link struct {
+	URL  string
+	Name string
+}
+
+// Cmd is a command to run: an argument vector without a shell, a folder and extra environment ("K=V").
+type Cmd struct {
+	Argv []string
+	Dir  string
+	Env  []string
+	// EchoOff keeps the command itself, not its output, out of the log.
+	EchoOff bool
+}
+
+// Empty reports whether there is nothing to run.
+func (c Cmd) Empty() bool { return len(c.Argv) == 0 }
+
+// String returns the command as a person would type it: the script of a "sh -c", else the words joined.
+func (c Cmd) String() string {
+	if len(c.Argv) == 3 && c.Argv[0] == "sh" && c.Argv[1] == "-c" {
+		return c.Argv[2]
+	}
+	words := make([]string, len(c.Argv))
+	for i, w := range c.Argv {
+		if w == "" || strings.ContainsAny(w, " \t\n\"'\\$&|;<>()*?[]{}~`#") {
+			w = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+		}
+		words[i] = w
+	}
+	return strings.Join(words, " ")
+}
+
+// Equal reports whether both commands do the same.
+func (c Cmd) Equal(o Cmd) bool {
+	return slices.Equal(c.Argv, o.Argv) && c.Dir == o.Dir && slices.Equal(c.Env, o.Env) && c.EchoOff == o.EchoOff
+}
+
+// Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source says where they come from, for messages.
+type Ignore struct {
+	Base     string
+	Patterns []string
+	Source   string
+}
+
+// WatchSpec says which files a target depends on: Paths (files, or folders with all that is below them) without what
+// the ignores leave out. All paths are absolute.
+type WatchSpec struct {
+	Paths   []string
+	Ignores []Ignore
+}
+
+// IsChild reports whether path is dir or lies below it. Both must be clean absolute paths.
+func IsChild(dir, path string) bool {
+	if dir == path || dir == string(filepath.Separator) {
+		return true
+	}
+	return strings.HasPrefix(path, dir) && path[len(dir)] == filepath.Separator
+}

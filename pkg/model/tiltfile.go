@@ -1,0 +1,66 @@
+package model
+
+import "time"
+
+// Tiltfile is what evaluating a Tiltfile yields.
+type Tiltfile struct {
+	// Manifests in the order in which the Tiltfile declares them, uncategorized first.
+	Manifests []Manifest
+	// ConfigFiles are the absolute paths of every file whose change must re-evaluate the Tiltfile; they are filled
+	// also when the evaluation failed.
+	ConfigFiles []string
+	// Ignores apply to every watch: .tiltignore and watch_settings.
+	Ignores []Ignore
+	// Enabled restricts the session to these resources and their dependencies; nil enables all.
+	Enabled         []ManifestName
+	DefaultRegistry Registry
+	Update          UpdateSettings
+	CI              CISettings
+	// Secrets are the values that logs must not show.
+	Secrets  []Secret
+	Warnings []string
+}
+
+// Registry is where images are pushed to.
+type Registry struct {
+	// Host is the registry as this machine reaches it, e.g. "localhost:5000" or "gcr.io/shop"; empty for none.
+	Host string
+	// HostFromCluster is how the cluster reaches it, where that differs.
+	HostFromCluster string
+	// SingleName puts every image into one repository of this name.
+	SingleName string
+}
+
+// Empty reports whether no registry is set.
+func (r Registry) Empty() bool { return r.Host == "" }
+
+// UpdateSettings are the session's limits.
+type UpdateSettings struct {
+	// MaxParallel is how many updates may run at once; 1 or more.
+	MaxParallel int
+	// UpsertTimeout bounds each request that applies an object.
+	UpsertTimeout time.Duration
+	// SuppressUnusedImageWarnings names images that are built for no resource on purpose.
+	SuppressUnusedImageWarnings []string
+}
+
+// CISettings bound "hone ci".
+type CISettings struct {
+	// GracePeriod is for how long a pod may be failing before it counts.
+	GracePeriod      time.Duration
+	Timeout          time.Duration
+	ReadinessTimeout time.Duration
+}
+
+// The defaults of the settings, as in Tilt.
+var (
+	DefaultUpdateSettings = UpdateSettings{MaxParallel: 3, UpsertTimeout: 30 * time.Second}
+	DefaultCISettings     = CISettings{Timeout: 30 * time.Minute, ReadinessTimeout: 5 * time.Minute}
+)
+
+// Secret is a value of a Secret object, to be replaced in logs.
+type Secret struct {
+	Name  string
+	Key   string
+	Value string
+}
