@@ -16,8 +16,8 @@ import (
 
 // Tables are what deciding reads.
 func Tables() []store.Input {
-	return store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Pods,
-		state.Objects, state.Processes)
+	return store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
+		state.Pods, state.Objects, state.Processes)
 }
 
 // HoldReason is why a resource is not updated now.
@@ -32,6 +32,7 @@ const (
 	HoldComponent     HoldReason = "building-component"
 	HoldDep           HoldReason = "waiting-for-dep"
 	HoldCluster       HoldReason = "waiting-for-cluster"
+	HoldEngine        HoldReason = "waiting-for-engine"
 	HoldDeploy        HoldReason = "waiting-for-deploy"
 	HoldSlot          HoldReason = "waiting-for-slot"
 	HoldManual        HoldReason = "manual"
@@ -65,6 +66,8 @@ func (h Hold) String() string {
 		return fmt.Sprintf("waits for %s to be ready", who)
 	case HoldCluster:
 		return "waits for the cluster to answer"
+	case HoldEngine:
+		return "waits for the container engine to answer"
 	case HoldDeploy:
 		return "waits for its pod to start"
 	case HoldSlot:

@@ -11,7 +11,7 @@ import (
 func (d *decision) hold(r *resource) (Hold, bool) {
 	for _, test := range []func(*resource) (Hold, bool){
 		d.holdLeaving, d.holdRunning, d.holdTiltfile, d.holdManual, d.holdLocal, d.holdUncategorized, d.holdComponent,
-		d.holdDeps, d.holdCluster, d.holdDeploy,
+		d.holdDeps, d.holdCluster, d.holdEngine, d.holdDeploy,
 	} {
 		if h, held := test(r); held {
 			return h, true
@@ -106,6 +106,12 @@ func (d *decision) readyOnce(r *resource) bool {
 
 func (d *decision) holdCluster(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
+}
+
+// holdEngine waits for the container engine where an image is built with it.
+func (d *decision) holdEngine(r *resource) (Hold, bool) {
+	needs := slices.ContainsFunc(r.manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
+	return Hold{Reason: HoldEngine}, needs && !r.inPlace && !state.TheEngine(d.view).Connected
 }
 
 // holdDeploy waits for containers that are still starting when the pending changes can go into them.

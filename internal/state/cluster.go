@@ -11,6 +11,8 @@ import (
 type Cluster struct {
 	model.Cluster
 	Connected bool
+	// Ever is set once it has answered.
+	Ever bool
 	// Err is why the cluster does not answer, empty when it does or was not asked yet.
 	Err string
 	// Since is when Connected or Err last changed.
@@ -26,8 +28,9 @@ type ClusterReported struct {
 
 func init() {
 	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
-		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Err: a.Err, Since: d.Now()}
-		if was, ok := d.Get(Only); ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
+		was, ok := d.Get(Only)
+		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Since: d.Now()}
+		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 			if was.Value == next {
 				return

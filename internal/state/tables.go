@@ -22,6 +22,8 @@ var (
 		"Per resource: changed files, the update that runs, past ones, and what they left behind.")
 	Clusters = store.Define[Cluster](Schema, "clusters",
 		"The cluster that the session works on, and whether it answers.")
+	Engines = store.Define[Engine](Schema, "engines",
+		"The container engine that builds images, and whether it answers.")
 	Pods = store.Define[Pod](Schema, "pods",
 		"Pods that belong to resources, with their containers.")
 	Services = store.Define[model.Service](Schema, "services",

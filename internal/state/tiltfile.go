@@ -19,8 +19,10 @@ type Tiltfile struct {
 	Result      model.Tiltfile
 	ConfigFiles []string
 	Ignores     []model.Ignore
-	// Err is why the last evaluation failed, empty when it did not.
+	// Err is why the last evaluation failed, empty when it did not. Usage is set when the fault is in the command line,
+	// so that editing the Tiltfile would not mend it.
 	Err      string
+	Usage    bool
 	Warnings []string
 	// Changed are the files that changed since the last evaluation began.
 	Changed map[string]time.Time
@@ -63,6 +65,7 @@ type TiltfileStarted struct {
 type TiltfileLoaded struct {
 	Result model.Tiltfile
 	Err    string
+	Usage  bool
 	At     time.Time
 }
 
@@ -86,7 +89,7 @@ func init() {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
 			for _, c := range a.Changes {
 				if c.Target.Type == model.TargetConfigs {
-					t.Changed = pathsAdded(t.Changed, c.Paths, a.At)
+					t.Changed = pathsAdded(t.Changed, c.Paths, d.Now())
 				}
 			}
 			return t
@@ -104,6 +107,7 @@ func init() {
 
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
+	t.Usage = a.Usage
 	t.ConfigFiles, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
 		t.Good, t.Result = true, a.Result
@@ -134,3 +138,6 @@ func olderRemoved(changes map[string]time.Time, until time.Time) map[string]time
 	}
 	return c
 }
+
+// PathsOf returns the files of a set of changes, sorted.
+func PathsOf(changes map[string]time.Time) []string { return slices.Sorted(maps.Keys(changes)) }

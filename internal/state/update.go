@@ -108,13 +108,16 @@ type FileChange struct {
 	Paths  []string
 }
 
-// FilesChanged says that files that targets depend on have changed.
+// FilesChanged says that files that targets depend on have changed. The store counts a change from when it learns of it,
+// so that a build, which begins with a snapshot, takes in exactly the changes of that snapshot; At is when the file
+// system told of it.
 type FilesChanged struct {
 	Changes []FileChange
 	At      time.Time
 }
 
-// BuildStarted says that a build has begun. It takes in every change up to At.
+// BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
+// decided on.
 type BuildStarted struct {
 	Resource model.ManifestName
 	Serial   int
@@ -162,7 +165,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
 		for e := range d.All() {
-			if u, changed := e.Value.changed(a); changed {
+			if u, changed := e.Value.changed(a, d.Now()); changed {
 				d.Put(e.ID, u)
 			}
 		}
@@ -253,11 +256,11 @@ func targetsOf(m model.Manifest) []model.TargetID {
 	return append(ids, m.DeployID())
 }
 
-func (u Update) changed(a FilesChanged) (Update, bool) {
+func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
 	hit := false
 	for _, c := range a.Changes {
 		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) {
-			u.Changes = with(u.Changes, c.Target, pathsAdded(u.Changes[c.Target], c.Paths, a.At))
+			u.Changes = with(u.Changes, c.Target, pathsAdded(u.Changes[c.Target], c.Paths, now))
 			hit = true
 		}
 	}

@@ -23,6 +23,7 @@ type Store struct {
 	mu      sync.Mutex
 	queue   []envelope
 	closed  bool
+	last    time.Time
 	readers []*mailbox
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string
@@ -93,12 +94,17 @@ func (s *Store) Dispatch(actions ...Action) {
 			panic(fmt.Sprintf("store: no table accepts action %s", TypeOf(a)))
 		}
 	}
-	now := s.now()
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return
 	}
+	// Strictly rising stamps let readers tell what a snapshot holds (everything up to Snapshot.At) from what came later.
+	now := s.now()
+	if !now.After(s.last) {
+		now = s.last.Add(1)
+	}
+	s.last = now
 	for _, a := range actions {
 		s.queue = append(s.queue, envelope{a, now})
 	}

@@ -10,7 +10,7 @@ import (
 type Snapshot struct {
 	// Seq numbers snapshots from 0, the empty one, without gaps.
 	Seq uint64
-	// At is when the newest action in it was dispatched.
+	// At is when the newest action in it was dispatched. Actions that are not in it yet have later times.
 	At       time.Time
 	schema   *Schema
 	contents []any
