@@ -143,6 +143,8 @@ type decision struct {
 	tiltfile  state.Tiltfile
 	cluster   state.Cluster
 	resources []*resource
+	// active are the resources whose builds run, those that this pass starts included.
+	active    []*resource
 	byName    map[model.ManifestName]*resource
 }
 
@@ -157,6 +159,9 @@ func gather(v store.View, running map[model.ManifestName]bool) *decision {
 			leaving: e.Phase == store.TearingDown, update: u, pods: pods[model.ManifestName(e.ID)]}
 		r.running = running[r.name] || u.Current != nil
 		r.reason, r.files, r.inPlace = wants(r)
+		if r.running {
+			d.active = append(d.active, r)
+		}
 		d.resources = append(d.resources, r)
 		d.byName[r.name] = r
 	}
@@ -210,15 +215,13 @@ func (d *decision) slots() int {
 	if limit <= 0 {
 		limit = model.DefaultUpdateSettings.MaxParallel
 	}
-	return limit - len(d.runningNames())
+	return limit - len(d.active)
 }
 
 func (d *decision) runningNames() []model.ManifestName {
-	var names []model.ManifestName
-	for _, r := range d.resources {
-		if r.running {
-			names = append(names, r.name)
-		}
+	names := make([]model.ManifestName, len(d.active))
+	for i, r := range d.active {
+		names[i] = r.name
 	}
 	return names
 }
@@ -282,4 +285,7 @@ func since(r *resource) time.Time {
 }
 
 // start marks a resource as running for the rest of the pass, so that the next ones see it.
-func (d *decision) start(r *resource) { r.running = true }
+func (d *decision) start(r *resource) {
+	r.running = true
+	d.active = append(d.active, r)
+}

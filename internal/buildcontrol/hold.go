@@ -45,8 +45,8 @@ func (d *decision) holdLocal(r *resource) (Hold, bool) {
 		return Hold{}, false
 	}
 	var exclusive, others []model.ManifestName
-	for _, o := range d.resources {
-		if !o.running || !o.manifest.IsLocal() || o.manifest.Local.Update.Empty() {
+	for _, o := range d.active {
+		if !o.manifest.IsLocal() || o.manifest.Local.Update.Empty() {
 			continue
 		}
 		others = append(others, o.name)
@@ -72,10 +72,7 @@ func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
 // in the engine's cache.
 func (d *decision) holdComponent(r *resource) (Hold, bool) {
 	var on []model.ManifestName
-	for _, o := range d.resources {
-		if o == r || !o.running {
-			continue
-		}
+	for _, o := range d.active {
 		for _, im := range r.manifest.Images {
 			if _, shared := o.manifest.Image(im.Ref); shared {
 				on = append(on, o.name)

@@ -103,6 +103,17 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	return on
 }
 
+// Leaving returns the resources that are being torn down and that the named subscriber still holds.
+func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
+	var out []store.Entry[Resource]
+	for e := range Resources.In(v).Entries() {
+		if e.Phase == store.TearingDown && slices.Contains(e.Finalizers, finalizer) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // InOrder returns the resources in the order of the Tiltfile, those that are being torn down last.
 func InOrder(v store.View) []store.Entry[Resource] {
 	out := slices.Collect(Resources.In(v).Entries())

@@ -248,3 +248,6 @@ func (s *Store) detach(m *mailbox) {
 	}
 	s.readers = rest
 }
+
+// Step reduces what is queued and returns, for tests that want a snapshot without a loop. It must not be used beside Run.
+func (s *Store) Step() { s.reduce(s.take(false)) }

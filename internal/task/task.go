@@ -8,6 +8,7 @@ package task
 
 import (
 	"context"
+	"iter"
 	"sync"
 )
 
@@ -55,6 +56,21 @@ func (s *Set[K, S]) Reconcile(desired map[K]S) {
 
 // Has reports whether a goroutine was started for the key and has not been stopped.
 func (s *Set[K, S]) Has(key K) bool { return s.running[key] != nil }
+
+// Running yields the keys and specs whose goroutines have not ended by themselves.
+func (s *Set[K, S]) Running() iter.Seq2[K, S] {
+	return func(yield func(K, S) bool) {
+		for key, r := range s.running {
+			select {
+			case <-r.done:
+			default:
+				if !yield(key, r.spec) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Len returns the number of keys.
 func (s *Set[K, S]) Len() int { return len(s.running) }

@@ -16,6 +16,7 @@ type Tiltfile struct {
 	DefaultRegistry Registry
 	Update          UpdateSettings
 	CI              CISettings
+	DockerPrune     DockerPruneSettings
 	// Secrets are the values that logs must not show.
 	Secrets  []Secret
 	Warnings []string

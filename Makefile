@@ -1,0 +1,33 @@
+# Every target is one line into scripts/ or the go tool.
+
+VERSION ?= 0.1.0-dev
+LDFLAGS := -s -w -X github.com/hone-dev/hone/internal/cli.Version=$(VERSION)
+
+.PHONY: build demo test unit bench generate check cluster-up cluster-down
+
+build: ## the binary, in .bin/hone
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
+
+demo: ## set up what is missing and run hone on two small services
+	@scripts/demo/run
+
+test: ## every test there is, on a real engine and a real cluster
+	@scripts/test
+
+unit: ## the tests that need neither engine nor cluster
+	go test -race ./...
+
+bench: ## measure; each figure as a ratio to something measured in the same run
+	@scripts/bench
+
+generate: ## write what is generated from the code
+	@scripts/generate
+
+check: ## format, vet, lint, generated files, cross-compiles
+	@scripts/check
+
+cluster-up: ## engine, registry and single-node Kubernetes
+	@scripts/cluster up
+
+cluster-down: ## stop them
+	@scripts/cluster down

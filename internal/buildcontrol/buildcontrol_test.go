@@ -1,0 +1,226 @@
+package buildcontrol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// text renders a plan: what starts with its reason, then each hold.
+func text(p Plan) string {
+	var lines []string
+	for _, c := range p.Start {
+		s := fmt.Sprintf("start %s: %s", c.Name, c.Reason)
+		if len(c.Files) > 0 {
+			s += " " + strings.Join(c.Files, " ")
+		}
+		if c.InPlace {
+			s += " (in place)"
+		}
+		lines = append(lines, s)
+	}
+	for _, n := range slices.Sorted(maps.Keys(p.Holds)) {
+		h := p.Holds[n]
+		lines = append(lines, fmt.Sprintf("hold %s: %s %v", n, h.Reason, h.On))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func manifests(change func(m map[string]*model.Manifest), ms ...model.Manifest) []model.Manifest {
+	by := map[string]*model.Manifest{}
+	for i := range ms {
+		by[string(ms[i].Name)] = &ms[i]
+	}
+	change(by)
+	return ms
+}
+
+func same(map[string]*model.Manifest) {}
+
+// up is a session in which the given manifests are declared and everything answers.
+func up(change func(m map[string]*model.Manifest), ms ...model.Manifest) *statetest.State {
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests(change, ms...)...))
+	return s.Then(statetest.Connected()...)
+}
+
+func TestDecide(t *testing.T) {
+	k8s, local, image := statetest.K8s, statetest.Local, statetest.Image
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  string
+	}{
+		{"nothing before the Tiltfile", statetest.New(statetest.Session), ""},
+		{"locals first, then uncategorized, then deploy-only, then the rest; no more than there are slots",
+			up(same, k8s("uncategorized"), k8s("web", image("web")), k8s("redis"), local("gen")),
+			`start gen: initial build
+start uncategorized: initial build
+hold redis: waiting-for-uncategorized [uncategorized]
+hold web: waiting-for-uncategorized [uncategorized]`},
+		{"slots", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")), `start a: initial build
+start b: initial build
+start c: initial build
+hold d: waiting-for-slot [a b c]`},
+		{"a running build takes a slot", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")).Begin("a"), `start b: initial build
+start c: initial build
+hold a: building []
+hold d: waiting-for-slot [a b c]`},
+		{"exclusive locals run one at a time", up(same, local("a"), local("b")), `start a: initial build
+hold b: waiting-for-local [a]`},
+		{"an exclusive local waits for parallel ones", up(func(m map[string]*model.Manifest) { m["a"].Local.AllowParallel = true }, local("a"), local("b")),
+			`start a: initial build
+hold b: is-unparallelizable-local [a]`},
+		{"parallel locals run together", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.AllowParallel, m["b"].Local.AllowParallel = true, true
+		}, local("a"), local("b")), "start a: initial build\nstart b: initial build"},
+		{"resources that build the same image wait for each other", up(same, k8s("a", image("x")), k8s("b", image("x"))),
+			"start a: initial build\nhold b: building-component [a]"},
+		{"a dependency must be ready first", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")),
+			"start a: initial build\nhold b: waiting-for-dep [a]"},
+		{"a deployed dependency that is not ready yet", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a"), "hold b: waiting-for-dep [a]"},
+		{"a ready dependency", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a").Then(statetest.Healthy("a")), "start b: initial build"},
+		{"dependencies count for the first build only", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b", image("b"))).
+			Deployed("a").Then(statetest.Healthy("a")).Deployed("b").Then(statetest.Healthy("b"), statetest.Change("b", "/src/b/x")).Begin("a"),
+			"hold b: waiting-for-deploy []"},
+		{"the cluster must answer", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a"), local("l"))),
+			"start l: initial build\nhold a: waiting-for-cluster []"},
+		{"so must the engine, for images", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a", image("a")), k8s("b")),
+			state.ClusterReported{Connected: true}), "start b: initial build\nhold a: waiting-for-engine []"},
+		{"no auto_init waits for the user", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")), ""},
+		{"until the user asks", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")).
+			Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: triggered"},
+		{"changes before the first build of a resource without auto_init do not start it", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, k8s("a", image("a"))).
+			Then(statetest.Change("a", "/src/a/x")), ""},
+		{"manual keeps changes", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(statetest.Healthy("a"), statetest.Change("a", "/src/a/x")), "hold a: manual []"},
+		{"manual, triggered", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x"},
+		{"a change goes into a running container", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y")),
+			"start a: files changed /src/a/x /src/a/y (in place)"},
+		{"a container that restarted lacks what was copied", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "p", "c2", "a:1")),
+			"start a: container started /src/a/x (in place)"},
+		{"a container that has it all", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }), ""},
+		{"a second replica that lacks it", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "q", "d1", "a:1")),
+			"start a: container started /src/a/x (in place)"},
+		{"pods of an older deploy do not count", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Change("a", "/src/a/x")).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:0")), ""},
+		{"in place is not tried after it broke", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.InPlaceBroken = "x", "tar is missing" }).
+			Then(statetest.Change("a", "/src/a/y")), "start a: files changed /src/a/y"},
+		{"a failed build waits for the next change", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
+		{"a cancelled build goes on", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true }), "start a: initial build"},
+		{"a change during a build leads to another", up(same, k8s("a", image("a"))).Begin("a").Then(statetest.Change("a", "/src/a/x")).
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), "start a: files changed /src/a/x"},
+		{"a new declaration", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
+			m["a"].K8s.Objects[0].JSON = "{}"
+		}, k8s("a"))...)), "start a: config changed"},
+		{"a new port is no reason", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
+			m["a"].K8s.PortForwards = []model.PortForward{{LocalPort: 1}}
+		}, k8s("a"))...)), ""},
+		{"the Tiltfile first", up(same, k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}),
+			"hold a: tiltfile-reload [(Tiltfile)]"},
+		{"the oldest change first", up(same, k8s("a", image("a")), k8s("b", image("b"))).Deployed("a").Deployed("b").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Pod("b", "q", "d1", "b:1"), statetest.Change("b", "/src/b/x"), statetest.Change("a", "/src/a/x")),
+			"start b: files changed /src/b/x (in place)\nstart a: files changed /src/a/x (in place)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, text(Decide(tc.state.View(), nil))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecideCountsBuildsThatTheViewLacks(t *testing.T) {
+	s := up(same, statetest.K8s("a"))
+	if got := text(Decide(s.View(), map[model.ManifestName]bool{"a": true})); got != "hold a: building []" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRuntime(t *testing.T) {
+	k8s := statetest.K8s
+	pod := func(change func(*state.Pod)) state.PodChanged {
+		p := statetest.Pod("a", "p", "c1", "x")
+		change(&p.Pod)
+		return p
+	}
+	deployed := func(change func(m map[string]*model.Manifest), actions ...store.Action) *statetest.State {
+		return up(change, k8s("a")).Deployed("a").Then(actions...)
+	}
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  RuntimeState
+	}{
+		{"not deployed", up(same, k8s("a")), RuntimeState{Status: RuntimeNone}},
+		{"not seen yet", deployed(same), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
+		{"no replicas", deployed(same, statetest.Healthy("a")), RuntimeState{Status: RuntimeOK, Text: "applied"}},
+		{"running", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"ready pod, rollout not through", deployed(same, statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
+		{"ignored", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodIgnore }), RuntimeState{Status: RuntimeOK, Text: "applied"}},
+		{"crash loop", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "CrashLoopBackOff"
+			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
+		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
+		{"image pull", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status, p.Phase = false, "ImagePullBackOff", "Pending"
+			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}
+		})), RuntimeState{Status: RuntimeError, Text: "ImagePullBackOff", Err: "pod p: container main: ImagePullBackOff (no such image)"}},
+		{"starting", deployed(same, pod(func(p *state.Pod) { p.Ready, p.Status = false, "ContainerCreating" })),
+			RuntimeState{Status: RuntimePending, Text: "ContainerCreating 0/1"}},
+		{"an older pod crashes", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x"), state.PodChanged{Pod: state.Pod{Pod: model.Pod{
+			UID: "old", Name: "old", Resource: "a", Phase: "Failed"}}}), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"failed object", deployed(same, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "a"},
+			UID: "uid-a", Health: model.HealthFailed, Message: "progress deadline exceeded"}}}),
+			RuntimeState{Status: RuntimeError, Text: "failed", Err: "deployment/default/a: progress deadline exceeded"}},
+		{"completed", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a"),
+			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
+		{"completed, pods collected", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a")),
+			RuntimeState{Status: RuntimeOK, Text: "completed"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := RuntimeOf(tc.state.View(), "a")
+			tc.want.FailingSince = got.FailingSince
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func BenchmarkDecide300(b *testing.B) {
+	var ms []model.Manifest
+	for i := range 300 {
+		ms = append(ms, statetest.K8s(fmt.Sprintf("r%03d", i)))
+	}
+	v := up(same, ms...).View()
+	b.ReportAllocs()
+	for b.Loop() {
+		Decide(v, nil)
+	}
+}

@@ -1,0 +1,88 @@
+// Package api holds the JSON shapes of the session's HTTP API, for scripts and other programs. Fields may be added;
+// those that are there keep their names and meanings.
+package api
+
+import "time"
+
+// TriggerRequest is the body of POST /api/trigger. The field has the name that Tilt's scripts use.
+type TriggerRequest struct {
+	ManifestNames []string `json:"manifest_names"`
+}
+
+// Failure is the body of every answer that is not a success.
+type Failure struct {
+	Error string `json:"error"`
+}
+
+// View is the body of GET /api/view: the whole session at one moment.
+type View struct {
+	Version       string     `json:"version"`
+	Tiltfile      string     `json:"tiltfile"`
+	Context       string     `json:"context,omitempty"`
+	Namespace     string     `json:"namespace,omitempty"`
+	StartedAt     time.Time  `json:"startedAt"`
+	TiltfileError string     `json:"tiltfileError,omitempty"`
+	ClusterError  string     `json:"clusterError,omitempty"`
+	Resources     []Resource `json:"resources"`
+}
+
+// Resource is one resource. UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
+// pending, error, not_applicable or none.
+type Resource struct {
+	Name          string    `json:"name"`
+	Type          string    `json:"type"`
+	Labels        []string  `json:"labels,omitempty"`
+	TriggerMode   string    `json:"triggerMode"`
+	Phase         string    `json:"phase"`
+	UpdateStatus  string    `json:"updateStatus"`
+	RuntimeStatus string    `json:"runtimeStatus"`
+	RuntimeText   string    `json:"runtimeText,omitempty"`
+	RuntimeError  string    `json:"runtimeError,omitempty"`
+	PendingFiles  []string  `json:"pendingFiles,omitempty"`
+	Waiting       *Waiting  `json:"waiting,omitempty"`
+	CurrentBuild  *Build    `json:"currentBuild,omitempty"`
+	BuildHistory  []Build   `json:"buildHistory,omitempty"`
+	Pods          []Pod     `json:"pods,omitempty"`
+	PortForwards  []Forward `json:"portForwards,omitempty"`
+}
+
+// Waiting says why a resource is not updated now, and for which resources it waits.
+type Waiting struct {
+	Reason string   `json:"reason"`
+	On     []string `json:"on,omitempty"`
+	Text   string   `json:"text"`
+}
+
+// Build is one update of a resource, newest first in BuildHistory.
+type Build struct {
+	Serial     int       `json:"serial"`
+	Mode       string    `json:"mode,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	Files      []string  `json:"files,omitempty"`
+	Stage      string    `json:"stage,omitempty"`
+	StartedAt  time.Time `json:"startedAt"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	Error      string    `json:"error,omitempty"`
+	Cancelled  bool      `json:"cancelled,omitempty"`
+	FellBack   string    `json:"fellBack,omitempty"`
+}
+
+// Pod is a pod of a resource. Current pods are those of the newest deploy.
+type Pod struct {
+	Name      string    `json:"name"`
+	Namespace string    `json:"namespace"`
+	Status    string    `json:"status"`
+	Ready     bool      `json:"ready"`
+	Current   bool      `json:"current"`
+	Restarts  int       `json:"restarts"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Forward is a port forward. State is waiting, ready or failed.
+type Forward struct {
+	LocalPort int    `json:"localPort"`
+	URL       string `json:"url"`
+	Pod       string `json:"pod,omitempty"`
+	State     string `json:"state"`
+	Error     string `json:"error,omitempty"`
+}
