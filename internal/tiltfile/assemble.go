@@ -1,0 +1,334 @@
+package tiltfile
+
+import (
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// resource is a Kubernetes resource in the making.
+type resource struct {
+	name string
+	// workload is the object that makes the pods; nil for a group of other objects.
+	workload      *object
+	objects       []*object
+	site          site
+	portForwards  []model.PortForward
+	podSelectors  []map[string]string
+	selectorsOnly bool
+	readiness     model.PodReadiness
+	triggerMode   triggerMode
+	autoInit      optBool
+	deps          []string
+	links         []model.Link
+	labels        []string
+}
+
+// assembly turns objects into resources.
+type assembly struct {
+	*state
+	resources []*resource
+	// rest are the objects that belong to no resource yet.
+	rest []*object
+}
+
+// assemble makes resources of the objects: each workload becomes one, with the Services that target its pods; then
+// the calls of k8s_resource are applied in order. What remains is uncategorized.
+func (s *state) assemble() (*assembly, error) {
+	a := &assembly{state: s}
+	if err := a.workloads(); err != nil {
+		return nil, err
+	}
+	for _, o := range s.options {
+		if err := a.apply(o); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func (a *assembly) workloads() error {
+	var workloads []*object
+	for _, o := range a.objects.list {
+		if o.hasPods {
+			workloads = append(workloads, o)
+		} else {
+			a.rest = append(a.rest, o)
+		}
+	}
+	names, err := a.workloadNames(workloads)
+	if err != nil {
+		return err
+	}
+	for i, w := range workloads {
+		r := &resource{name: names[i], workload: w, objects: []*object{w}, site: w.site}
+		if err := checkName(r.name); err != nil {
+			return a.errorAt(w.site, "%s: %w", w.fullName(), err)
+		}
+		a.rest = slices.DeleteFunc(a.rest, func(o *object) bool {
+			if !o.selects(w) {
+				return false
+			}
+			r.objects = append(r.objects, o)
+			return true
+		})
+		a.resources = append(a.resources, r)
+	}
+	return nil
+}
+
+func (a *assembly) workloadNames(workloads []*object) ([]string, error) {
+	if a.nameFn == nil {
+		return uniqueNames(workloads), nil
+	}
+	names := make([]string, len(workloads))
+	for i, w := range workloads {
+		id := starlarkstruct.FromStringDict(starlark.String("k8s_object_id"), starlark.StringDict{
+			"name": starlark.String(w.Name), "kind": starlark.String(w.Kind),
+			"namespace": starlark.String(w.namespaced()), "group": starlark.String(w.Group()),
+		})
+		v, err := starlark.Call(a.thread, a.nameFn.fn, starlark.Tuple{id}, nil)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := starlark.AsString(v)
+		if !ok || name == "" {
+			return nil, a.errorAt(a.nameFn.site, "%s returned %s for %s, want the name of the resource", a.nameFn.fn.Name(), v, w.fullName())
+		}
+		if j := slices.Index(names[:i], name); j >= 0 {
+			return nil, a.errorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, workloads[j].fullName(), w.fullName())
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// apply adds the options of one k8s_resource call: lists grow, single values are replaced.
+func (a *assembly) apply(o *resourceOptions) error {
+	r, err := a.target(o)
+	if err != nil {
+		return err
+	}
+	r.portForwards = append(r.portForwards, o.portForwards.list...)
+	r.podSelectors = append(r.podSelectors, o.podSelectors.list...)
+	r.links = append(r.links, o.links.list...)
+	r.deps = appendNew(r.deps, o.deps.values)
+	r.labels = appendNew(r.labels, o.labels.values)
+	if o.podReadiness.value != "" {
+		r.readiness = o.podReadiness.value
+	}
+	if o.selectorsOnly.isSet {
+		r.selectorsOnly = o.selectorsOnly.value
+	}
+	if o.triggerMode.isSet {
+		r.triggerMode = o.triggerMode
+	}
+	if o.autoInit.isSet {
+		r.autoInit = o.autoInit
+	}
+	if o.newName != "" && o.newName != r.name {
+		if other := a.byName(o.newName); other != nil {
+			return a.errorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
+		}
+		r.name = o.newName
+	}
+	r.site = o.site
+	return a.moveObjects(o, r)
+}
+
+// target finds the resource that a call is about, or makes the group that it declares.
+func (a *assembly) target(o *resourceOptions) (*resource, error) {
+	if o.workload == "" {
+		if a.byName(o.newName) != nil {
+			return nil, a.errorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
+		}
+		r := &resource{name: o.newName, site: o.site}
+		a.resources = append(a.resources, r)
+		return r, nil
+	}
+	if r := a.byName(o.workload); r != nil {
+		return r, nil
+	}
+	var found []*resource
+	if sel, err := parseSelector(o.workload); err == nil {
+		for _, r := range a.resources {
+			if r.workload != nil && sel.matches(r.workload) {
+				found = append(found, r)
+			}
+		}
+	}
+	names := make([]string, len(a.resources))
+	for i, r := range a.resources {
+		names[i] = r.name
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, a.errorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, quoted(resourceNames(found)))
+	case len(names) == 0:
+		return nil, a.errorAt(o.site, "k8s_resource: there is no workload %q: no YAML given to k8s_yaml holds one", o.workload)
+	}
+	return nil, a.errorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, didYouMean(o.workload, names), quoted(names))
+}
+
+func resourceNames(list []*resource) []string {
+	out := make([]string, len(list))
+	for i, r := range list {
+		out[i] = r.name
+	}
+	return out
+}
+
+func (a *assembly) byName(name string) *resource {
+	for _, r := range a.resources {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+// moveObjects moves what objects= selects out of the rest.
+func (a *assembly) moveObjects(o *resourceOptions, r *resource) error {
+	for _, text := range o.objects.values {
+		sel, err := parseSelector(text)
+		if err != nil {
+			return a.errorAt(o.site, "k8s_resource: objects: %w", err)
+		}
+		found := sel.pick(a.state.objects.list)
+		switch {
+		case len(found) == 0:
+			return a.errorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
+				didYouMean(sel[0], objectNames(a.state.objects.list)), quotedNames(a.state.objects.list))
+		case len(found) > 1:
+			return a.errorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found))
+		}
+		i := slices.Index(a.rest, found[0])
+		if i < 0 {
+			return a.errorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0]))
+		}
+		a.rest = slices.Delete(a.rest, i, i+1)
+		r.objects = append(r.objects, found[0])
+	}
+	return nil
+}
+
+func objectNames(objs []*object) []string {
+	out := make([]string, len(objs))
+	for i, o := range objs {
+		out[i] = o.Name
+	}
+	return out
+}
+
+func (a *assembly) ownerOf(o *object) string {
+	for _, r := range a.resources {
+		if slices.Contains(r.objects, o) {
+			return r.name
+		}
+	}
+	return string(model.UncategorizedName)
+}
+
+// manifests returns the resources as the model has them.
+func (a *assembly) manifests() []model.Manifest {
+	var out []model.Manifest
+	if len(a.rest) > 0 {
+		out = append(out, model.Manifest{Name: model.UncategorizedName, AutoInit: true,
+			K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
+	}
+	for _, r := range a.resources {
+		out = append(out, model.Manifest{
+			Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), ResourceDeps: manifestNames(r.deps),
+			TriggerMode: a.modeOf(r.triggerMode), AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
+			Images: a.imagesOf(r.objects),
+			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
+				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly},
+		})
+	}
+	return out
+}
+
+// podReadiness is what was asked for, else what fits the kind of the workload.
+func (r *resource) podReadiness() model.PodReadiness {
+	switch {
+	case r.readiness != "":
+		return r.readiness
+	case r.workload == nil, r.workload.Kind == "CronJob":
+		return model.PodIgnore
+	case r.workload.Kind == "Job":
+		return model.PodSucceeded
+	}
+	return model.PodWait
+}
+
+// imagesOf returns the built images that objects run, with what they are built on.
+func (s *state) imagesOf(objs []*object) []model.ImageTarget {
+	var used []*image
+	for _, o := range objs {
+		for _, ref := range o.images {
+			if im := s.images.find(ref); im != nil {
+				used = append(used, im)
+			}
+		}
+		for _, v := range o.envValues {
+			if im := s.images.findInEnv(v); im != nil {
+				used = append(used, im)
+			}
+		}
+	}
+	var out []model.ImageTarget
+	for _, im := range ordered(used) {
+		im.used = true
+		out = append(out, im.ImageTarget)
+	}
+	return out
+}
+
+func modelObjects(objs []*object) []model.K8sObject {
+	out := make([]model.K8sObject, len(objs))
+	for i, o := range objs {
+		out[i] = o.K8sObject
+	}
+	return out
+}
+
+// modeOf returns the trigger mode, the Tiltfile's default where none is set.
+func (s *state) modeOf(m triggerMode) model.TriggerMode {
+	if m.isSet {
+		return m.mode
+	}
+	return s.triggerMode
+}
+
+func manifestNames(names []string) []model.ManifestName {
+	var out []model.ManifestName
+	for _, n := range names {
+		out = append(out, model.ManifestName(n))
+	}
+	return out
+}
+
+func sortedLabels(labels []string) []string {
+	out := slices.Clone(labels)
+	slices.Sort(out)
+	return out
+}
+
+// appendNew appends the values that are not there yet.
+func appendNew(list, more []string) []string {
+	for _, v := range more {
+		if !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// describeCycle writes a circle of names.
+func describeCycle(names []string) string { return strings.Join(names, " → ") }

@@ -1,0 +1,86 @@
+package tiltfile
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestBuiltinsList keeps the list of names that the language offers: adding or losing one is a decision.
+func TestBuiltinsList(t *testing.T) {
+	s := newState(context.Background(), "/Tiltfile", Options{})
+	got := strings.Join(append(sortedKeys(builtins), sortedKeys(s.constants())...), "\n") + "\n"
+	file := filepath.Join("testdata", "builtins.golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("names differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestBuiltinsRefuseNonsense calls every builtin with an argument that none takes: each must name itself, and none may
+// panic.
+func TestBuiltinsRefuseNonsense(t *testing.T) {
+	for _, name := range sortedKeys(builtins) {
+		res := loadText(t, name+"(no_such_argument=1)\n", nil)
+		switch name {
+		case "analytics_settings", "experimental_analytics_report", "set_team", "disable_snapshots",
+			"experimental_telemetry_cmd", "experimental_metrics_settings":
+			if res.Err != nil {
+				t.Errorf("%s: %v, want it to take anything", name, res.Err)
+			}
+		default:
+			if res.Err == nil || !strings.Contains(res.Err.Error(), name[strings.LastIndex(name, ".")+1:]) {
+				t.Errorf("%s: got %v, want an error that names it", name, res.Err)
+			}
+		}
+	}
+}
+
+func TestOtherNames(t *testing.T) {
+	res := loadText(t, "read_file(file_path='Tiltfile')\nlistdir(directory='.')\nblob(contents='x')\nread_json(paths='x', default=1)\n", nil)
+	if res.Err != nil {
+		t.Error(res.Err)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"docker_build", "custom_build", "k8s_yaml", "sync", "web"}
+	for word, want := range map[string]string{
+		"docker_biuld": "docker_build", "dockerbuild": "docker_build", "DockerBuild": "docker_build", "k8syaml": "k8s_yaml",
+		"wbe": "web", "synk": "sync", "sunk": "", "xyz": "", "": "", "kubernetes": "",
+	} {
+		if got := nearest(word, names); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestSatisfies(t *testing.T) {
+	for constraint, want := range map[string]bool{
+		">=0.30.0": true, ">0.37.0": false, "<0.37.0": false, "<=0.37": true, "0.37.0": true, "=0.37.0": true, "0.37": true,
+		"0.x": true, "!=0.37.0": false, ">= 0.20 < 1.0": true, ">=1.0 || >=0.30": true, "~0.37.0": true, "^0.36": false,
+		"^0.37.0": true, ">=0.13.0,<0.14.0": false, "v0.37.0": true, ">0.36": true, "!0.36.1": true,
+	} {
+		got, err := satisfies("0.37.0", constraint)
+		if err != nil || got != want {
+			t.Errorf("%q: got %v, %v, want %v", constraint, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "abc", ">=", "||1.0", ">=1.0 foo"} {
+		if _, err := satisfies("0.37.0", bad); err == nil {
+			t.Errorf("%q: want an error", bad)
+		}
+	}
+}

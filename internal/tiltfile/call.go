@@ -1,0 +1,89 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// call is one call of a builtin.
+type call struct {
+	*state
+	name   string
+	args   starlark.Tuple
+	kwargs []starlark.Tuple
+}
+
+// function is the Go side of a builtin. The name of the builtin is put before the errors that it returns.
+type function func(c *call) (starlark.Value, error)
+
+// bind makes a Starlark builtin of a function.
+func (s *state) bind(name string, fn function) *starlark.Builtin {
+	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		v, err := fn(&call{state: s, name: name, args: args, kwargs: kwargs})
+		if err == nil && v == nil {
+			v = starlark.None
+		}
+		return v, named(name, err)
+	})
+}
+
+// named puts a builtin's name before an error that does not say yet where it comes from.
+func named(name string, err error) error {
+	var placed *Error
+	var eval *starlark.EvalError
+	switch {
+	case err == nil, errors.Is(err, errExit), errors.As(err, &placed), errors.As(err, &eval), errors.As(err, new(failure)):
+		return err
+	case strings.HasPrefix(err.Error(), name+":"):
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// site is where the call stands in the Tiltfile.
+func (c *call) site() site {
+	for i := 1; i < c.thread.CallStackDepth(); i++ {
+		if pos := c.thread.CallFrame(i).Pos; pos.Line > 0 && pos.Filename() != "<builtin>" {
+			return siteOf(pos)
+		}
+	}
+	return site{file: c.file()}
+}
+
+// otherNames are names under which some arguments are known from documents and from older versions.
+var otherNames = map[string]string{
+	"files": "paths", "paths": "path", "file_path": "path", "pathToDir": "path", "pathToChart": "path",
+	"directory": "dir", "contents": "input", "func": "fn", "targpath": "path", "basepath": "start",
+}
+
+// unpack assigns the arguments to variables, as starlark.UnpackArgs does. A misspelled keyword is answered with the one
+// that was probably meant.
+func (c *call) unpack(pairs ...any) error {
+	names := make([]string, 0, len(pairs)/2)
+	known := make(map[string]bool, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		n := strings.TrimRight(pairs[i].(string), "?")
+		names, known[n] = append(names, n), true
+	}
+	kwargs := make([]starlark.Tuple, len(c.kwargs))
+	for i, kw := range c.kwargs {
+		n := string(kw[0].(starlark.String))
+		kwargs[i] = kw
+		if known[n] {
+			continue
+		}
+		if other := otherNames[n]; known[other] {
+			kwargs[i] = starlark.Tuple{starlark.String(other), kw[1]}
+			continue
+		}
+		hint := didYouMean(n, names)
+		if hint == "" {
+			hint = fmt.Sprintf(" (it takes %s)", strings.Join(names, ", "))
+		}
+		return fmt.Errorf("unexpected argument %q%s", n, hint)
+	}
+	return starlark.UnpackArgs(c.name, c.args, kwargs, pairs...)
+}

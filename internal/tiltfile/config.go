@@ -1,0 +1,199 @@
+package tiltfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// configFlags are the settings that the Tiltfile defines with config.define_….
+type configFlags struct {
+	defs       map[string]*flagDef
+	order      []string
+	positional string
+	parsed     bool
+}
+
+// flagKind is the type of a setting.
+type flagKind string
+
+const (
+	kindString     flagKind = "string"
+	kindStringList flagKind = "list of strings"
+	kindBool       flagKind = "bool"
+	kindObject     flagKind = "object"
+)
+
+// flagDef is one setting.
+type flagDef struct {
+	name  string
+	kind  flagKind
+	usage string
+}
+
+func defineBuiltin(kind flagKind) function {
+	return func(c *call) (starlark.Value, error) {
+		d := &flagDef{kind: kind}
+		var args bool
+		if err := c.unpack("name", &d.name, "args??", &args, "usage??", &d.usage); err != nil {
+			return nil, err
+		}
+		f := &c.flags
+		switch {
+		case d.name == "":
+			return nil, errors.New("the name of the setting is empty")
+		case f.parsed:
+			return nil, fmt.Errorf("setting %q must be defined before config.parse is called", d.name)
+		case f.defs[d.name] != nil:
+			return nil, fmt.Errorf("setting %q is defined twice", d.name)
+		case args && f.positional != "":
+			return nil, fmt.Errorf("both %q and %q want the positional arguments (args=True)", f.positional, d.name)
+		}
+		if args {
+			f.positional = d.name
+		}
+		f.defs[d.name] = d
+		f.order = append(f.order, d.name)
+		return nil, nil
+	}
+}
+
+func configParseBuiltin(c *call) (starlark.Value, error) {
+	if err := c.unpack(); err != nil {
+		return nil, err
+	}
+	c.flags.parsed = true
+	path := filepath.Join(c.dir(), "tilt_config.json")
+	data, err := c.readFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err == nil {
+		if values, err = c.flags.fromFile(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	given, err := c.flags.fromArgs(c.opts.Args)
+	if err != nil {
+		p := problem.New(err.Error(), "")
+		p.Detail = c.flags.help()
+		return nil, &ArgsError{p}
+	}
+	out := starlark.NewDict(len(values))
+	for _, name := range c.flags.order {
+		v, ok := given[name]
+		if !ok {
+			if v, ok = values[name]; !ok {
+				continue
+			}
+		}
+		sv, err := toStarlark(v)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.SetKey(starlark.String(name), sv); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// fromFile reads the settings in a tilt_config.json.
+func (f *configFlags) fromFile(data []byte) (map[string]any, error) {
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.UseNumber()
+	var values map[string]any
+	if err := dec.Decode(&values); err != nil {
+		return nil, jsonError(data, err)
+	}
+	for _, name := range sortedKeys(values) {
+		d := f.defs[name]
+		if d == nil {
+			return nil, fmt.Errorf("there is no setting %q%s", name, f.hint(name))
+		}
+		v, ok := d.convert(values[name])
+		if !ok {
+			return nil, fmt.Errorf("setting %q must be a %s", name, d.kind)
+		}
+		values[name] = v
+	}
+	return values, nil
+}
+
+// convert checks the type of a value from JSON. A single string will do for a list.
+func (d *flagDef) convert(v any) (any, bool) {
+	switch d.kind {
+	case kindString:
+		_, ok := v.(string)
+		return v, ok
+	case kindBool:
+		_, ok := v.(bool)
+		return v, ok
+	case kindStringList:
+		list, ok := v.([]any)
+		for _, e := range list {
+			if _, isText := e.(string); !isText {
+				return nil, false
+			}
+		}
+		return v, ok
+	}
+	return v, true
+}
+
+func (f *configFlags) hint(name string) string {
+	if len(f.order) == 0 {
+		return "; no settings are defined"
+	}
+	if h := didYouMean(name, f.order); h != "" {
+		return h
+	}
+	return "; defined are " + strings.Join(f.order, ", ")
+}
+
+// help lists the settings as they are given after "--".
+func (f *configFlags) help() string {
+	if len(f.order) == 0 {
+		return "this Tiltfile defines no settings"
+	}
+	var b strings.Builder
+	b.WriteString("this Tiltfile takes:\n")
+	for _, name := range f.order {
+		d := f.defs[name]
+		form := "--" + name
+		switch {
+		case name == f.positional:
+			form = name + "…"
+		case d.kind != kindBool:
+			form += " VALUE"
+		}
+		fmt.Fprintf(&b, "  %-24s %s\n", form, d.usage)
+	}
+	return b.String()
+}
+
+func setEnabledBuiltin(c *call) (starlark.Value, error) {
+	var names textList
+	if err := c.unpack("resources", &names); err != nil {
+		return nil, err
+	}
+	c.enabledByCall, c.enabledSite = true, c.site()
+	c.enabled = appendNew(nil, names.values)
+	return nil, nil
+}
+
+func clearEnabledBuiltin(c *call) (starlark.Value, error) {
+	if err := c.unpack(); err != nil {
+		return nil, err
+	}
+	c.enabledByCall, c.enabledSite, c.enabled = true, c.site(), nil
+	return nil, nil
+}

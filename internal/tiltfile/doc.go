@@ -1,0 +1,21 @@
+// Package tiltfile evaluates a Tiltfile, a program in Starlark, and yields the model that it declares: resources with
+// their images, objects, commands and settings.
+//
+// Load is the only way in. It reads the files and runs the commands that the Tiltfile asks for, and nothing else: no
+// network, no change of the process' own environment or folder. Each evaluation has a state of its own, so that any
+// number of them may run at once.
+//
+// # How it is put together
+//
+// Builtins are plain functions on a call, registered by group in builtins.go; each group has a file. While the program
+// runs they only collect declarations, each with the site it was made at. When it has ended, assemble.go turns
+// objects into resources, and finish.go checks what can be said only about the whole: dependencies, unused steps and
+// images, the cluster's safety gate. Every error that the user can mend carries file, line and the line's text.
+//
+// # Concurrency
+//
+// An evaluation runs on the caller's goroutine, but for the documents of a YAML stream, which a few workers read while
+// it waits for them. Load returns only after every command that it started has ended; when
+// the context is cancelled, the interpreter stops at its next step and running commands are killed with their whole
+// process group.
+package tiltfile

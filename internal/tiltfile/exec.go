@@ -1,0 +1,137 @@
+package tiltfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// outputWait is for how long a command's output is awaited once the command itself has ended: what it left running in
+// the background must not hold up the evaluation.
+const outputWait = 2 * time.Second
+
+// execution is a command run during the evaluation.
+type execution struct {
+	model.Cmd
+	stdin string
+	// quiet keeps the output out of the log.
+	quiet bool
+}
+
+// exec runs a command to its end and returns what it wrote to standard output. It is killed with its process group
+// when the evaluation is cancelled.
+func (s *state) exec(x execution) (string, error) {
+	env := s.commandEnv(x.Env)
+	path, err := lookPath(x.Argv[0], x.Dir, s.env.get("PATH"))
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, x.Argv[1:]...)
+	cmd.Args[0] = x.Argv[0]
+	cmd.Dir, cmd.Env, cmd.Stdin = x.Dir, env, strings.NewReader(x.stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = outputWait
+	var stdout, stderr bytes.Buffer
+	outLog, errLog := &lineLogger{log: s.log}, &lineLogger{log: s.log}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, outLog), io.MultiWriter(&stderr, errLog)
+	if x.quiet {
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	}
+	err = cmd.Run()
+	outLog.flush()
+	errLog.flush()
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return stdout.String(), nil
+	}
+	if s.ctx.Err() != nil {
+		return "", context.Cause(s.ctx)
+	}
+	p := problem.New(fmt.Sprintf("command %q failed: %v", x.String(), err), "")
+	p.Detail = tail(stdout.String()+stderr.String(), 40)
+	return "", p
+}
+
+// commandEnv is the environment of commands: that of the evaluation, what tells where the session is, and the
+// command's own; later ones win.
+func (s *state) commandEnv(own []string) []string {
+	env := s.env.list()
+	if s.opts.TiltPort != "" {
+		env = append(env, "TILT_PORT="+s.opts.TiltPort)
+	}
+	if s.opts.TiltHost != "" {
+		env = append(env, "TILT_HOST="+s.opts.TiltHost)
+	}
+	if !s.env.has("TILT_DISABLE_ANALYTICS") {
+		env = append(env, "TILT_DISABLE_ANALYTICS=1")
+	}
+	return append(env, own...)
+}
+
+// lookPath finds a program in the evaluation's PATH, which need not be the process' own.
+func lookPath(name, dir, path string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return exec.LookPath(name)
+	}
+	for _, d := range filepath.SplitList(path) {
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(dir, d)
+		}
+		if found, err := exec.LookPath(filepath.Join(d, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", problem.Wrap(exec.ErrNotFound, fmt.Sprintf("cannot run %q", name), "install it, or add its folder to PATH")
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(all) > lines {
+		all = append([]string{"…"}, all[len(all)-lines:]...)
+	}
+	return strings.Join(all, "\n")
+}
+
+// lineLogger logs whole lines of a command's output behind an arrow.
+type lineLogger struct {
+	log  logstore.Logger
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (l *lineLogger) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
+		if !ok {
+			return len(p), nil
+		}
+		logstore.Infof(l.log, " → %s", line)
+		l.rest = rest
+	}
+}
+
+// flush logs what came without a line break.
+func (l *lineLogger) flush() {
+	if len(l.rest) > 0 {
+		logstore.Infof(l.log, " → %s", l.rest)
+		l.rest = nil
+	}
+}

@@ -1,0 +1,148 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func helmBuiltin(c *call) (starlark.Value, error) {
+	var path, namespace, kubeVersion string
+	name := "chart"
+	var values, set textList
+	var skipCRDs bool
+	if err := c.unpack("path", &path, "name??", &name, "namespace??", &namespace, "values??", &values,
+		"set??", &set, "kube_version??", &kubeVersion, "skip_crds??", &skipCRDs); err != nil {
+		return nil, err
+	}
+	chart := c.abs(path)
+	c.config.add(chart)
+	if _, err := os.Stat(chart); err != nil {
+		return nil, fmt.Errorf("there is no chart %s%s", chart, c.sibling(chart))
+	}
+	if name == "" {
+		return nil, errors.New("name: the name of the release is empty")
+	}
+	if err := c.watchSubcharts(chart, map[string]bool{}); err != nil {
+		return nil, err
+	}
+	argv := []string{"helm", "template", name, chart}
+	if !skipCRDs {
+		argv = append(argv, "--include-crds")
+	}
+	if namespace != "" {
+		argv = append(argv, "--namespace", namespace)
+	}
+	for _, v := range c.absAll(values.values) {
+		c.config.add(v)
+		argv = append(argv, "--values", v)
+	}
+	for _, v := range set.values {
+		argv = append(argv, "--set", v)
+	}
+	if kubeVersion != "" {
+		argv = append(argv, "--kube-version", kubeVersion)
+	}
+	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true})
+	if err != nil {
+		return nil, err
+	}
+	return rendered(out, namespace, "helm: "+chart)
+}
+
+var (
+	helmSource = regexp.MustCompile(`(?m)^# Source: (\S+)`)
+	testSource = regexp.MustCompile(`(^|/)tests/`)
+)
+
+// rendered drops the chart's tests, and puts the namespace into objects that leave it open.
+func rendered(out, namespace, source string) (starlark.Value, error) {
+	var kept []*object
+	for _, doc := range splitYAML(out) {
+		if m := helmSource.FindStringSubmatch(doc.text); m != nil && testSource.MatchString(m[1]) {
+			continue
+		}
+		objs, err := parseObjects(doc.text, source)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objs {
+			if namespace != "" && o.Namespace == "" && !clusterScoped[o.Kind] {
+				if err := o.setNamespace(namespace); err != nil {
+					return nil, err
+				}
+			}
+		}
+		kept = append(kept, objs...)
+	}
+	return joinYAML(kept, source)
+}
+
+// clusterScoped are the kinds of Kubernetes itself that live in no namespace.
+var clusterScoped = map[string]bool{
+	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
+	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "RuntimeClass": true,
+	"IngressClass": true, "VolumeAttachment": true, "CSIDriver": true, "CSINode": true, "APIService": true,
+	"MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true, "PodSecurityPolicy": true,
+	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
+}
+
+// setNamespace puts a namespace into the object's text, after which it must be parsed again.
+func (o *object) setNamespace(namespace string) error {
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
+		return err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s has no metadata", o.ID())
+	}
+	meta["namespace"] = namespace
+	text, err := yaml.Marshal(fields)
+	o.yaml, o.Namespace = string(text), namespace
+	return err
+}
+
+// watchSubcharts adds the charts that a chart takes from the file system.
+func (c *call) watchSubcharts(chart string, seen map[string]bool) error {
+	if seen[chart] || !isDir(chart) {
+		return nil
+	}
+	seen[chart] = true
+	for _, name := range []string{"Chart.yaml", "requirements.yaml"} {
+		data, err := os.ReadFile(filepath.Join(chart, name))
+		if err != nil {
+			continue
+		}
+		var meta struct {
+			Dependencies []struct {
+				Repository string `json:"repository"`
+			} `json:"dependencies"`
+		}
+		if err := yaml.Unmarshal(data, &meta); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(chart, name), err)
+		}
+		for _, d := range meta.Dependencies {
+			local, ok := strings.CutPrefix(d.Repository, "file://")
+			if !ok {
+				continue
+			}
+			if !filepath.IsAbs(local) {
+				local = filepath.Join(chart, local)
+			}
+			c.config.add(local)
+			if err := c.watchSubcharts(local, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package tiltfile
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/patternmatcher/ignorefile"
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// readIgnoreFile reads a file in .dockerignore syntax whose patterns are relative to base.
+func (s *state) readIgnoreFile(path, base string) (model.Ignore, bool) {
+	data, err := s.readFile(path)
+	if err != nil {
+		return model.Ignore{}, false
+	}
+	patterns, err := ignorefile.ReadAll(bytes.NewReader(data))
+	if err != nil {
+		s.warn(site{}, "%s cannot be read: %v", path, err)
+		return model.Ignore{}, false
+	}
+	return model.Ignore{Base: base, Patterns: patterns, Source: path}, len(patterns) > 0
+}
+
+// dockerignore reads the rules of a build context: the file named after the Dockerfile wins over the context's own.
+func (s *state) dockerignore(context, dockerfile string) (model.Ignore, bool) {
+	if dockerfile != "" {
+		own := dockerfile + ".dockerignore"
+		s.config.add(own)
+		if _, err := os.Stat(own); err == nil {
+			return s.readIgnoreFile(own, context)
+		}
+	}
+	return s.readIgnoreFile(filepath.Join(context, ".dockerignore"), context)
+}
+
+// readTiltIgnore reads the .tiltignore beside the root Tiltfile.
+func (s *state) readTiltIgnore() {
+	dir := filepath.Dir(s.main)
+	if r, ok := s.readIgnoreFile(filepath.Join(dir, ".tiltignore"), dir); ok {
+		s.ignores = append(s.ignores, r)
+	}
+}
+
+// globalIgnores are the rules for every watch.
+func (s *state) globalIgnores() []model.Ignore { return s.ignores }
+
+func watchSettingsBuiltin(c *call) (starlark.Value, error) {
+	var ignore textList
+	if err := c.unpack("ignore", &ignore); err != nil {
+		return nil, err
+	}
+	if len(ignore.values) > 0 {
+		c.ignores = append(c.ignores, model.Ignore{Base: c.dir(), Patterns: ignore.values, Source: "watch_settings"})
+	}
+	return nil, nil
+}
+
+// onlyRule ignores everything, then takes the given paths back in.
+func (s *state) onlyRule(context string, only []string) (model.Ignore, error) {
+	r := model.Ignore{Base: context, Patterns: []string{"**"}, Source: "only="}
+	for _, p := range only {
+		if strings.ContainsAny(p, "*?[") {
+			return r, fmt.Errorf("only: %q is a pattern; only= takes plain paths, ignore= takes patterns", p)
+		}
+		rel := filepath.Clean(p)
+		if filepath.IsAbs(rel) {
+			var err error
+			if rel, err = filepath.Rel(context, rel); err != nil {
+				return r, fmt.Errorf("only: %w", err)
+			}
+		}
+		switch {
+		case rel == ".." || strings.HasPrefix(rel, "../"):
+			return r, fmt.Errorf("only: %q lies outside of the context %s", p, context)
+		case rel == ".":
+			r.Patterns = append(r.Patterns, "!**")
+		default:
+			p := escapePattern(filepath.ToSlash(rel))
+			r.Patterns = append(r.Patterns, "!"+p, "!"+p+"/**")
+		}
+	}
+	return r, nil
+}
+
+// ignoreFile is the rule that leaves out one file.
+func ignoreFile(path, source string) model.Ignore {
+	return model.Ignore{Base: filepath.Dir(path), Patterns: []string{escapePattern(filepath.Base(path))}, Source: source}
+}
+
+var patternEscaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// escapePattern makes a pattern that means just the path.
+func escapePattern(path string) string {
+	p := patternEscaper.Replace(path)
+	if strings.HasPrefix(p, "!") || strings.HasPrefix(p, "#") {
+		p = `\` + p
+	}
+	return p
+}
+
+// folderOf returns the folder that a file lies in; any other path is taken for a folder, which may come later.
+func folderOf(path string) string {
+	if fileExists(path) {
+		return filepath.Dir(path)
+	}
+	return path
+}

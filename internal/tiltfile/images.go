@@ -1,0 +1,243 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/distribution/reference"
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// imageArgs are the arguments that docker_build and custom_build share.
+type imageArgs struct {
+	ref            string
+	liveUpdate     starlark.Value
+	matchInEnvVars bool
+	ignore         textList
+	entrypoint     argv
+	containerArgs  starlark.Value
+}
+
+// image makes the part of an image that does not depend on how it is built.
+func (c *call) image(a imageArgs) (*image, error) {
+	ref, err := parseRef(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	im := &image{ref: ref, builtin: c.name, site: c.site()}
+	im.Ref = reference.FamiliarString(ref)
+	im.MatchInEnvVars = a.matchInEnvVars
+	im.Entrypoint = a.entrypoint.words
+	if a.containerArgs != nil {
+		var list textList
+		if _, isText := starlark.AsString(a.containerArgs); isText {
+			return nil, errors.New("container_args: got string, want list of strings")
+		}
+		if err := list.Unpack(a.containerArgs); err != nil {
+			return nil, fmt.Errorf("container_args: %w", err)
+		}
+		im.ContainerArgs = &list.values
+	}
+	im.LiveUpdate, im.steps, err = c.liveUpdate(a.liveUpdate)
+	return im, err
+}
+
+func dockerBuildBuiltin(c *call) (starlark.Value, error) {
+	var a imageArgs
+	var context, dockerfile, target, network, platform string
+	var buildArgs textMap
+	var contents text
+	var cache starlark.Value
+	var only, ssh, secret, extraTag, cacheFrom, extraHosts textList
+	var pull bool
+	if err := c.unpack("ref", &a.ref, "context", &context, "build_args??", &buildArgs, "dockerfile??", &dockerfile,
+		"dockerfile_contents??", &contents, "cache??", &cache, "live_update??", &a.liveUpdate,
+		"match_in_env_vars??", &a.matchInEnvVars, "ignore??", &a.ignore, "only??", &only, "entrypoint??", &a.entrypoint,
+		"container_args??", &a.containerArgs, "target??", &target, "ssh??", &ssh, "secret??", &secret,
+		"network??", &network, "extra_tag??", &extraTag, "cache_from??", &cacheFrom, "pull??", &pull,
+		"platform??", &platform, "extra_hosts??", &extraHosts); err != nil {
+		return nil, err
+	}
+	if cache != nil {
+		c.warn(c.site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
+	}
+	for _, t := range extraTag.values {
+		if _, err := parseRef(t); err != nil {
+			return nil, fmt.Errorf("extra_tag: %w", err)
+		}
+	}
+	im, err := c.image(a)
+	if err != nil {
+		return nil, err
+	}
+	build := &model.DockerBuild{Target: target, Secrets: secret.values, SSH: ssh.values, Network: network,
+		ExtraTags: extraTag.values, CacheFrom: cacheFrom.values, Pull: pull, Platform: platform,
+		ExtraHosts: extraHosts.values, BuildArgs: nilWhenEmpty(buildArgs.values)}
+	if build.Platform == "" {
+		build.Platform = c.env.get("DOCKER_DEFAULT_PLATFORM")
+	}
+	im.Docker = build
+	if err := c.dockerfile(build, context, dockerfile, contents); err != nil {
+		return nil, err
+	}
+	im.bases = baseImages(build.Contents, build.BuildArgs, c.env.get)
+	if err := c.watchContext(im, a.ignore.values, only.values, contents.isSet); err != nil {
+		return nil, err
+	}
+	return nil, c.images.add(im)
+}
+
+// nilWhenEmpty passes on the build args; an empty value takes the one of the environment.
+func nilWhenEmpty(args map[string]string) map[string]*string {
+	if len(args) == 0 {
+		return nil
+	}
+	out := make(map[string]*string, len(args))
+	for k, v := range args {
+		out[k] = nil
+		if v != "" {
+			out[k] = &v
+		}
+	}
+	return out
+}
+
+// dockerfile finds context and Dockerfile.
+func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents text) error {
+	if contents.isSet && path != "" {
+		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
+	}
+	base := c.dir()
+	if context != "-" {
+		b.Context = c.abs(context)
+		base = b.Context
+		if info, err := os.Stat(b.Context); err != nil || !info.IsDir() {
+			c.config.add(b.Context)
+			return fmt.Errorf("context: there is no folder %s%s", b.Context, c.sibling(b.Context))
+		}
+	}
+	b.Dockerfile = filepath.Join(base, "Dockerfile")
+	if path != "" {
+		b.Dockerfile = c.abs(path)
+	}
+	if contents.isSet {
+		b.Contents = contents.value
+		return nil
+	}
+	data, err := c.readFile(b.Dockerfile)
+	if err != nil {
+		if path == "" && errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.sibling(b.Dockerfile))
+		}
+		return c.unreadable(b.Dockerfile, err)
+	}
+	b.Contents = string(data)
+	return nil
+}
+
+// watchContext fills in what a docker_build watches, and what it leaves out.
+func (c *call) watchContext(im *image, ignore, only []string, inline bool) error {
+	b := im.Docker
+	if b.Context == "" {
+		return nil
+	}
+	var rules []model.Ignore
+	dockerfile := b.Dockerfile
+	if inline {
+		dockerfile = ""
+	}
+	if r, ok := c.dockerignore(b.Context, dockerfile); ok {
+		rules = append(rules, r)
+	}
+	if len(ignore) > 0 {
+		rules = append(rules, model.Ignore{Base: b.Context, Patterns: ignore, Source: "ignore="})
+	}
+	if only != nil {
+		r, err := c.onlyRule(b.Context, only)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, r)
+	}
+	b.ContextIgnores = rules
+	im.Watch = model.WatchSpec{Paths: []string{b.Context}, Ignores: slices.Clone(rules)}
+	if !inline {
+		im.Watch.Ignores = append(im.Watch.Ignores, ignoreFile(b.Dockerfile, "Dockerfile"))
+	}
+	return nil
+}
+
+func customBuildBuiltin(c *call) (starlark.Value, error) {
+	var a imageArgs
+	var command, bat, batVal argv
+	var deps, imageDeps textList
+	var tag, outputs, dir string
+	var disablePush, skipsDocker bool
+	var env textMap
+	if err := c.unpack("ref", &a.ref, "command", &command, "deps", &deps, "tag??", &tag, "disable_push??", &disablePush,
+		"skips_local_docker??", &skipsDocker, "live_update??", &a.liveUpdate, "match_in_env_vars??", &a.matchInEnvVars,
+		"ignore??", &a.ignore, "entrypoint??", &a.entrypoint, "container_args??", &a.containerArgs,
+		"command_bat_val??", &batVal, "outputs_image_ref_to??", &outputs, "command_bat??", &bat,
+		"image_deps??", &imageDeps, "env??", &env, "dir??", &dir); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(command.words) == 0:
+		return nil, errors.New("the command is empty")
+	case tag != "" && outputs != "":
+		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
+	}
+	for _, d := range imageDeps.values {
+		if _, err := parseRef(d); err != nil {
+			return nil, fmt.Errorf("image_deps: %w", err)
+		}
+	}
+	im, err := c.image(a)
+	if err != nil {
+		return nil, err
+	}
+	im.Custom = &model.CustomBuild{Command: c.cmd(command, dir, env, false), Tag: tag, DisablePush: disablePush,
+		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.values}
+	if outputs != "" {
+		im.Custom.OutputsImageRefTo = c.abs(outputs)
+	}
+	im.bases = imageDeps.values
+	im.Watch.Paths = c.absAll(deps.values)
+	for _, d := range im.Watch.Paths {
+		base := folderOf(d)
+		if base == d {
+			if r, ok := c.dockerignore(base, ""); ok {
+				im.Watch.Ignores = append(im.Watch.Ignores, r)
+			}
+		}
+		if len(a.ignore.values) > 0 {
+			im.Watch.Ignores = append(im.Watch.Ignores, model.Ignore{Base: base, Patterns: a.ignore.values, Source: "ignore="})
+		}
+	}
+	return nil, c.images.add(im)
+}
+
+func defaultRegistryBuiltin(c *call) (starlark.Value, error) {
+	var r model.Registry
+	if err := c.unpack("host", &r.Host, "host_from_cluster??", &r.HostFromCluster, "single_name??", &r.SingleName); err != nil {
+		return nil, err
+	}
+	if c.registry != nil {
+		return nil, fmt.Errorf("the default registry is already %s", c.registry.Host)
+	}
+	for _, host := range []string{r.Host, r.HostFromCluster} {
+		if host == "" {
+			continue
+		}
+		if _, err := reference.ParseNamed(host + "/image"); err != nil {
+			return nil, fmt.Errorf("%q is not the name of a registry, such as \"localhost:5000\" or \"gcr.io/project\"", host)
+		}
+	}
+	c.registry = &r
+	return nil, nil
+}

@@ -1,0 +1,181 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// objectKey is what must not be declared twice.
+type objectKey struct{ group, kind, namespace, name string }
+
+func (o *object) key() objectKey { return objectKey{o.Group(), o.Kind, o.namespaced(), o.Name} }
+
+// objectIndex holds the objects that k8s_yaml took, in order.
+type objectIndex struct {
+	list  []*object
+	byKey map[objectKey]*object
+}
+
+func (x *objectIndex) add(o *object, allowDuplicates bool) error {
+	if other := x.byKey[o.key()]; other != nil && !allowDuplicates {
+		return problem.New(
+			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), other.site),
+			"drop one of them, or pass allow_duplicates=True if that is meant")
+	}
+	x.byKey[o.key()] = o
+	x.list = append(x.list, o)
+	return nil
+}
+
+func k8sYAMLBuiltin(c *call) (starlark.Value, error) {
+	var yaml starlark.Value
+	var allowDuplicates bool
+	if err := c.unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
+		return nil, err
+	}
+	objs, err := c.readObjects(yaml)
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) == 0 {
+		return nil, errors.New("there are no objects in the YAML")
+	}
+	at := c.site()
+	for _, o := range objs {
+		o.site = at
+		if err := c.objects.add(o, allowDuplicates); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// readObjects takes what k8s_yaml and filter_yaml take: a path, a blob, or a list of those.
+func (c *call) readObjects(v starlark.Value) ([]*object, error) {
+	var out []*object
+	for _, e := range oneOrMany(v) {
+		var t text
+		if err := t.Unpack(e); err != nil {
+			return nil, fmt.Errorf("yaml: got %s, want the path of a file, a blob, or a list of those", e.Type())
+		}
+		source := t.source
+		if !t.isBlob {
+			source = c.abs(t.value)
+			content, err := c.yamlFile(t.value)
+			if err != nil {
+				return nil, err
+			}
+			t.value = content
+		}
+		objs, err := parseObjects(t.value, source)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+func (c *call) yamlFile(path string) (string, error) {
+	switch {
+	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
+		return "", problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", path),
+			fmt.Sprintf("k8s_yaml(local('curl -fsSL %s'))", path))
+	case strings.Contains(path, "\n"):
+		return "", errors.New("yaml: a string is the path of a file; wrap text in blob(…)")
+	}
+	content, _, err := c.contents(path, nil)
+	return content, err
+}
+
+func filterYAMLBuiltin(c *call) (starlark.Value, error) {
+	var yaml starlark.Value
+	var labels textMap
+	var name, namespace, kind, apiVersion string
+	if err := c.unpack("yaml", &yaml, "labels??", &labels, "name??", &name, "namespace??", &namespace, "kind??", &kind,
+		"api_version??", &apiVersion); err != nil {
+		return nil, err
+	}
+	var patterns [4]*regexp.Regexp
+	for i, p := range []string{name, namespace, kind, apiVersion} {
+		re, err := regexp.Compile("(?i)" + p)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a regular expression: %w", p, err)
+		}
+		patterns[i] = re
+	}
+	objs, err := c.readObjects(yaml)
+	if err != nil {
+		return nil, err
+	}
+	var match, rest []*object
+	for _, o := range objs {
+		if patterns[0].MatchString(o.Name) && patterns[1].MatchString(o.namespaced()) && patterns[2].MatchString(o.Kind) &&
+			patterns[3].MatchString(o.APIVersion) && hasLabels(o, labels.values) {
+			match = append(match, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	a, err := joinYAML(match, "filter_yaml")
+	if err != nil {
+		return nil, err
+	}
+	b, err := joinYAML(rest, "filter_yaml")
+	return starlark.Tuple{a, b}, err
+}
+
+func hasLabels(o *object, want map[string]string) bool {
+	for k, v := range want {
+		if got, ok := o.labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// joinYAML makes one stream of objects.
+func joinYAML(objs []*object, source string) (*blob, error) {
+	var b strings.Builder
+	for i, o := range objs {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		t, err := o.text()
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(t)
+		if !strings.HasSuffix(t, "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return &blob{b.String(), source}, nil
+}
+
+// nameFunction is what workload_to_resource_function was given.
+type nameFunction struct {
+	fn   starlark.Callable
+	site site
+}
+
+func workloadFunctionBuiltin(c *call) (starlark.Value, error) {
+	var fn starlark.Callable
+	if err := c.unpack("fn", &fn); err != nil {
+		return nil, err
+	}
+	if c.nameFn != nil {
+		return nil, fmt.Errorf("there is already a function, set at %s", c.nameFn.site)
+	}
+	if f, ok := fn.(*starlark.Function); ok && f.NumParams() != 1 {
+		return nil, fmt.Errorf("%s must take one argument, the id of a workload; it takes %d", f.Name(), f.NumParams())
+	}
+	c.nameFn = &nameFunction{fn, c.site()}
+	return nil, nil
+}

@@ -1,0 +1,68 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// link is what link() returns.
+type link struct {
+	opaque
+	model.Link
+}
+
+var _ starlark.Value = link{}
+
+// String shows the link as it was made.
+func (l link) String() string { return fmt.Sprintf("link(%q, %q)", l.URL, l.Name) }
+
+func linkBuiltin(c *call) (starlark.Value, error) {
+	var address, name string
+	if err := c.unpack("url", &address, "name??", &name); err != nil {
+		return nil, err
+	}
+	l, err := newLink(address, name)
+	return link{opaque{"link"}, l}, err
+}
+
+// newLink checks an address; without a scheme it is http.
+func newLink(address, name string) (model.Link, error) {
+	if address == "" {
+		return model.Link{}, errors.New("the address of the link is empty")
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	if u, err := url.Parse(address); err != nil || u.Host == "" && u.Path == "" {
+		return model.Link{}, fmt.Errorf("%q is not an address", address)
+	}
+	return model.Link{URL: address, Name: name}, nil
+}
+
+// links takes a link, an address, or a list of those.
+type links struct{ list []model.Link }
+
+// Unpack implements starlark.Unpacker.
+func (l *links) Unpack(v starlark.Value) error {
+	for _, e := range oneOrMany(v) {
+		switch e := e.(type) {
+		case link:
+			l.list = append(l.list, e.Link)
+		case starlark.String:
+			made, err := newLink(string(e), "")
+			if err != nil {
+				return err
+			}
+			l.list = append(l.list, made)
+		default:
+			return fmt.Errorf("got %s, want an address or link()", e.Type())
+		}
+	}
+	return nil
+}

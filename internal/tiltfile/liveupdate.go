@@ -1,0 +1,207 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// stepKind orders the steps of a live update.
+type stepKind int
+
+const (
+	stepInitialSync stepKind = iota
+	stepFallBack
+	stepSync
+	stepRun
+	stepRestart
+)
+
+// step is a live update step as a Starlark value.
+type step struct {
+	opaque
+	order stepKind
+	site  site
+	used  bool
+	paths []string // fall_back_on
+	sync  model.Sync
+	run   model.Run
+}
+
+var _ starlark.Value = (*step)(nil)
+
+// String names the step as the Tiltfile does.
+func (p *step) String() string {
+	switch p.order {
+	case stepFallBack:
+		return fmt.Sprintf("fall_back_on(%q)", p.paths)
+	case stepSync:
+		return fmt.Sprintf("sync(%q, %q)", p.sync.LocalPath, p.sync.RemotePath)
+	case stepRun:
+		return fmt.Sprintf("run(%q)", p.run.Cmd)
+	}
+	return p.kind + "()"
+}
+
+func (c *call) newStep(order stepKind, p *step) (starlark.Value, error) {
+	p.kind, p.order, p.site = c.name, order, c.site()
+	c.steps = append(c.steps, p)
+	return p, nil
+}
+
+func initialSyncBuiltin(c *call) (starlark.Value, error) {
+	if err := c.unpack(); err != nil {
+		return nil, err
+	}
+	return c.newStep(stepInitialSync, &step{})
+}
+
+func fallBackOnBuiltin(c *call) (starlark.Value, error) {
+	var files textList
+	if err := c.unpack("paths", &files); err != nil {
+		return nil, err
+	}
+	return c.newStep(stepFallBack, &step{paths: c.absAll(files.values)})
+}
+
+func syncBuiltin(c *call) (starlark.Value, error) {
+	var local, remote string
+	if err := c.unpack("local_path", &local, "remote_path", &remote); err != nil {
+		return nil, err
+	}
+	if !path.IsAbs(remote) {
+		return nil, fmt.Errorf("remote_path: %q must be absolute, such as %q", remote, "/"+strings.TrimPrefix(path.Clean(remote), "./"))
+	}
+	return c.newStep(stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote)}})
+}
+
+// syncDest is the path in the container: a file that is synced to a folder ("/app/") keeps its name there.
+func syncDest(local, remote string) string {
+	if strings.HasSuffix(remote, "/") {
+		if info, err := os.Stat(local); err == nil && !info.IsDir() {
+			return path.Join(remote, path.Base(local))
+		}
+	}
+	return path.Clean(remote)
+}
+
+func runBuiltin(c *call) (starlark.Value, error) {
+	var cmd argv
+	var trigger textList
+	var echoOff bool
+	if err := c.unpack("cmd", &cmd, "trigger??", &trigger, "echo_off??", &echoOff); err != nil {
+		return nil, err
+	}
+	if len(cmd.words) == 0 {
+		return nil, errors.New("the command is empty")
+	}
+	run := model.Run{Cmd: model.Cmd{Argv: cmd.words, EchoOff: echoOff}}
+	if len(trigger.values) > 0 {
+		run.Triggers = c.absAll(trigger.values)
+	}
+	return c.newStep(stepRun, &step{run: run})
+}
+
+func restartContainerBuiltin(c *call) (starlark.Value, error) {
+	if err := c.unpack(); err != nil {
+		return nil, err
+	}
+	return c.newStep(stepRestart, &step{})
+}
+
+// liveUpdate takes the value of live_update= and checks the order of its steps.
+func (c *call) liveUpdate(v starlark.Value) (model.LiveUpdate, []*step, error) {
+	var lu model.LiveUpdate
+	var steps []*step
+	for i, e := range oneOrMany(v) {
+		p, ok := e.(*step)
+		if !ok {
+			return lu, nil, fmt.Errorf("live_update: element %d is a %s, want sync(), run(), fall_back_on(), restart_container() or initial_sync()", i, e.Type())
+		}
+		if err := checkOrder(steps, p); err != nil {
+			return lu, nil, c.errorAt(p.site, "live_update: %w", err)
+		}
+		p.used = true
+		steps = append(steps, p)
+		switch p.order {
+		case stepInitialSync:
+			lu.InitialSync = true
+		case stepFallBack:
+			lu.StopPaths = append(lu.StopPaths, p.paths...)
+		case stepSync:
+			lu.Syncs = append(lu.Syncs, p.sync)
+		case stepRun:
+			lu.Runs = append(lu.Runs, p.run)
+		case stepRestart:
+			lu.RestartContainer = true
+		}
+	}
+	return lu, steps, nil
+}
+
+// checkOrder enforces: initial_sync, fall_back_on, sync, run, restart_container.
+func checkOrder(before []*step, p *step) error {
+	if len(before) == 0 {
+		return nil
+	}
+	last := before[len(before)-1]
+	switch {
+	case p.order == stepInitialSync && last.order == stepInitialSync, p.order == stepRestart && last.order == stepRestart:
+		return fmt.Errorf("%s() may stand only once", p.kind)
+	case p.order == stepInitialSync:
+		return fmt.Errorf("initial_sync() must be the first step")
+	case last.order == stepRestart:
+		return fmt.Errorf("restart_container() must be the last step, but %s follows", p)
+	case p.order < last.order:
+		return fmt.Errorf("%s() steps must come before %s() steps", p.kind, last.kind)
+	}
+	return nil
+}
+
+// checkSteps finds steps that belong to no image, and sync sources that no image watches.
+func (s *state) checkSteps() error {
+	for _, p := range s.steps {
+		if !p.used {
+			return s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build or custom_build", p)
+		}
+	}
+	for _, im := range s.images.list {
+		watched := watchedPaths(im)
+		for _, p := range im.steps {
+			sources := p.paths
+			if p.order == stepSync {
+				sources = []string{p.sync.LocalPath}
+			}
+			for _, src := range sources {
+				if !anyParent(watched, src) {
+					return s.errorAt(p.site, "%s: %s lies outside of what image %q watches (%s)", p.kind, src, im.Ref, strings.Join(watched, ", "))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// watchedPaths are the paths of an image and of those that it is built on.
+func watchedPaths(im *image) []string {
+	var out []string
+	for _, d := range ordered([]*image{im}) {
+		out = append(out, d.Watch.Paths...)
+	}
+	return out
+}
+
+func anyParent(dirs []string, p string) bool {
+	for _, d := range dirs {
+		if model.IsChild(d, p) {
+			return true
+		}
+	}
+	return false
+}

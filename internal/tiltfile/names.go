@@ -1,0 +1,121 @@
+package tiltfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// nameParts are the components of an object's names, from the one that is always there to the one that is seldom
+// needed.
+func (o *object) nameParts() []string { return []string{o.Name, o.Kind, o.namespaced(), o.Group()} }
+
+// possibleNames are the names of an object from the shortest to the full one.
+func (o *object) possibleNames() []string {
+	parts := o.nameParts()
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		p = strings.ToLower(strings.ReplaceAll(p, ":", `\:`))
+		if i > 0 {
+			p = out[i-1] + ":" + p
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// uniqueNames gives each object the shortest of its names that no other has. Objects whose full names are equal are
+// numbered.
+func uniqueNames(objs []*object) []string {
+	count := map[string]int{}
+	for _, o := range objs {
+		for _, n := range o.possibleNames() {
+			count[n]++
+		}
+	}
+	out := make([]string, len(objs))
+	numbered := map[string]int{}
+	for i, o := range objs {
+		names := o.possibleNames()
+		for _, n := range names {
+			if count[n] == 1 {
+				out[i] = n
+				break
+			}
+		}
+		if out[i] == "" {
+			full := names[len(names)-1]
+			out[i] = fmt.Sprintf("%s:%d", full, numbered[full])
+			numbered[full]++
+		}
+	}
+	return out
+}
+
+// selector picks objects by name[:kind[:namespace[:group]]], without regard to case. Parts left empty fit everything.
+type selector []string
+
+func parseSelector(s string) (selector, error) {
+	var parts selector
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && s[i+1] == ':':
+			b.WriteByte(':')
+			i++
+		case s[i] == ':':
+			parts = append(parts, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	parts = append(parts, b.String())
+	if parts[0] == "" || len(parts) > 4 {
+		return nil, fmt.Errorf("%q does not have the form name[:kind[:namespace]]", s)
+	}
+	return parts, nil
+}
+
+func (p selector) matches(o *object) bool {
+	names := o.nameParts()
+	for i, part := range p {
+		if part != "" && !strings.EqualFold(part, names[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// pick returns the objects that the selector matches.
+func (p selector) pick(objs []*object) []*object {
+	var out []*object
+	for _, o := range objs {
+		if p.matches(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// quotedNames lists objects for a message.
+func quotedNames(objs []*object) string {
+	names := make([]string, len(objs))
+	for i, o := range objs {
+		names[i] = o.fullName()
+	}
+	return quoted(names)
+}
+
+// quoted lists names for a message, not more than a screen holds.
+func quoted(names []string) string {
+	const most = 20
+	out := make([]string, 0, len(names))
+	for i, n := range names {
+		if i == most {
+			out = append(out, fmt.Sprintf("and %d more", len(names)-most))
+			break
+		}
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,259 @@
+package tiltfile
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// object is a Kubernetes object with what assembly needs to know about it.
+type object struct {
+	model.K8sObject
+	labels map[string]string
+	// podLabels are those of the pods that the object makes; hasPods tells "no labels" from "no pods".
+	podLabels map[string]string
+	hasPods   bool
+	// images and envValues are the references and values in its pod specification, in order.
+	images    []string
+	envValues []string
+	// selector is a Service's.
+	selector map[string]string
+	secret   map[string]string
+	// yaml is the source text; empty where the object came out of a list.
+	yaml string
+	site site
+}
+
+// namespaced returns the namespace, "default" where the YAML leaves it open.
+func (o *object) namespaced() string {
+	if o.Namespace == "" {
+		return "default"
+	}
+	return o.Namespace
+}
+
+// fullName is the name by which messages tell objects apart.
+func (o *object) fullName() string { return fmt.Sprintf("%s:%s:%s", o.Name, o.Kind, o.namespaced()) }
+
+// text returns the object as YAML.
+func (o *object) text() (string, error) {
+	if o.yaml != "" {
+		return o.yaml, nil
+	}
+	out, err := yaml.JSONToYAML([]byte(o.JSON))
+	return string(out), err
+}
+
+// parseObjects reads the objects in a YAML stream; lists count as what they hold. Documents are read side by side, as
+// long streams are what takes most of the time of an evaluation.
+func parseObjects(stream, source string) ([]*object, error) {
+	docs := splitYAML(stream)
+	parsed, errs := make([][]*object, len(docs)), make([]error, len(docs))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(docs)+7)/8) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(docs); i = int(next.Add(1)) - 1 {
+				parsed[i], errs[i] = docs[i].objects(source)
+			}
+		})
+	}
+	workers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.Concat(parsed...), nil
+}
+
+// objects reads what one document holds.
+func (d document) objects(source string) ([]*object, error) {
+	data, err := d.json(source)
+	if err != nil || string(data) == "null" {
+		return nil, err
+	}
+	objs, err := parseDocument(data)
+	if err != nil {
+		return nil, errors.New(d.at(source, d.firstLine()) + err.Error())
+	}
+	if len(objs) == 1 && objs[0].JSON == string(data) {
+		objs[0].yaml = strings.TrimLeft(d.text, "\r\n")
+	}
+	return objs, nil
+}
+
+// firstLine is the line of the first content.
+func (d document) firstLine() int {
+	n := d.line
+	for line := range strings.SplitSeq(d.text, "\n") {
+		if hasContent(line) {
+			return n
+		}
+		n++
+	}
+	return d.line
+}
+
+// typeMeta is the head that every object has.
+type typeMeta struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Items      json.RawMessage `json:"items"`
+	Metadata   struct {
+		Name         string         `json:"name"`
+		GenerateName string         `json:"generateName"`
+		Namespace    string         `json:"namespace"`
+		Labels       map[string]any `json:"labels"`
+	} `json:"metadata"`
+	Spec       json.RawMessage `json:"spec"`
+	Template   json.RawMessage `json:"template"`
+	Data       json.RawMessage `json:"data"`
+	StringData json.RawMessage `json:"stringData"`
+}
+
+func parseDocument(data []byte) ([]*object, error) {
+	var head typeMeta
+	if err := json.Unmarshal(data, &head); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) && typeErr.Field == "" {
+			return nil, fmt.Errorf("want an object with apiVersion and kind, got %s", jsonKind(typeErr.Value))
+		}
+		if typeErr != nil {
+			return nil, fmt.Errorf("%s must be %s, not %s", typeErr.Field, jsonKind(typeErr.Type.Kind().String()), jsonKind(typeErr.Value))
+		}
+		return nil, err
+	}
+	if items, ok := head.list(); ok {
+		return parseList(head, items)
+	}
+	o, err := newObject(head, data)
+	if err != nil {
+		return nil, err
+	}
+	return []*object{o}, nil
+}
+
+// list returns the items of a list; only what ends in List and has items is one.
+func (h typeMeta) list() (items []json.RawMessage, ok bool) {
+	if !strings.HasSuffix(h.Kind, "List") || json.Unmarshal(h.Items, &items) != nil && h.Items != nil {
+		return nil, false
+	}
+	return items, h.Kind == "List" || h.Items != nil
+}
+
+// jsonKind names a kind of Go or JSON value as YAML users know it.
+func jsonKind(kind string) string {
+	switch kind {
+	case "map", "struct", "object":
+		return "a mapping"
+	case "slice", "array":
+		return "a list"
+	}
+	return "a " + kind
+}
+
+// parseList flattens a list. Items of a typed list may leave out kind and version.
+func parseList(list typeMeta, items []json.RawMessage) ([]*object, error) {
+	var out []*object
+	for i, raw := range items {
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+			return nil, fmt.Errorf("item %d of the %s is not an object", i+1, list.Kind)
+		}
+		if kind := strings.TrimSuffix(list.Kind, "List"); kind != "" && fields["kind"] == nil {
+			fields["kind"], fields["apiVersion"] = kind, list.APIVersion
+		}
+		data, err := canonicalJSON(fields)
+		if err != nil {
+			return nil, err
+		}
+		objs, err := parseDocument(data)
+		if err != nil {
+			return nil, fmt.Errorf("item %d of the %s: %w", i+1, list.Kind, err)
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+// canonicalJSON is the form in which objects are kept: keys sorted, no blanks.
+func canonicalJSON(v any) ([]byte, error) { return json.Marshal(v) }
+
+func newObject(head typeMeta, data []byte) (*object, error) {
+	switch {
+	case head.Kind == "" && head.APIVersion == "":
+		return nil, errors.New("this is not a Kubernetes object: it has neither apiVersion nor kind")
+	case head.Kind == "":
+		return nil, errors.New("the object has no kind")
+	case head.APIVersion == "":
+		return nil, fmt.Errorf("the %s has no apiVersion", head.Kind)
+	case head.Metadata.Name == "" && head.Metadata.GenerateName != "":
+		return nil, fmt.Errorf("the %s has generateName, but needs a metadata.name so that it can be applied again", head.Kind)
+	case head.Metadata.Name == "":
+		return nil, fmt.Errorf("the %s has no metadata.name", head.Kind)
+	}
+	o := &object{
+		K8sObject: model.K8sObject{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace,
+			Name: head.Metadata.Name, JSON: string(data)},
+		labels: stringMap(head.Metadata.Labels),
+	}
+	switch {
+	case o.Kind == "Service" && o.Group() == "":
+		o.selector = serviceSelector(head.Spec)
+	case o.Kind == "Secret" && o.Group() == "":
+		o.secret = secretValues(head)
+	default:
+		o.readPods(head)
+	}
+	return o, nil
+}
+
+func serviceSelector(spec json.RawMessage) map[string]string {
+	var s struct {
+		Selector map[string]any `json:"selector"`
+	}
+	_ = json.Unmarshal(spec, &s)
+	return stringMap(s.Selector)
+}
+
+// secretValues returns the plain values of a Secret. What is not base64 is taken as it stands.
+func secretValues(head typeMeta) map[string]string {
+	out := map[string]string{}
+	var data, stringData map[string]any
+	_, _ = json.Unmarshal(head.Data, &data), json.Unmarshal(head.StringData, &stringData)
+	for k, v := range stringMap(data) {
+		out[k] = v
+		if plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(v)); err == nil {
+			out[k] = string(plain)
+		}
+	}
+	for k, v := range stringMap(stringData) {
+		out[k] = v
+	}
+	return out
+}
+
+// stringMap keeps the values that are strings: the others are for the API server to refuse.
+func stringMap(m map[string]any) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}

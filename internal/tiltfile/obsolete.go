@@ -1,0 +1,55 @@
+package tiltfile
+
+import (
+	"fmt"
+	"slices"
+
+	"go.starlark.net/starlark"
+)
+
+// Builtins that older Tiltfiles call and that have nothing to do here. They are accepted, so that the Tiltfiles run.
+
+// ignored accepts a call without looking at the arguments.
+func ignored(*call) (starlark.Value, error) { return nil, nil }
+
+// obsolete accepts a call and says that it does nothing.
+func obsolete(c *call) (starlark.Value, error) {
+	c.warn(c.site(), "%s() does nothing any more and can go", c.name)
+	return nil, nil
+}
+
+// features are the names that enable_feature and disable_feature know. Those that are true still mean something to
+// Tilt; the others have been settled for good.
+var features = map[string]bool{
+	"snapshots": true, "cluster_refresh": true,
+	"multiple_containers_per_pod": false, "events": false, "live_update_v2": false, "disable_resources": false,
+	"bulk_disable_resources": false, "offline_snapshot_creation": false, "update_history": false, "facets": false,
+	"labels": false, "sidecar_restart": false,
+}
+
+func featureBuiltin(c *call) (starlark.Value, error) {
+	var name string
+	if err := c.unpack("feature_name", &name); err != nil {
+		return nil, err
+	}
+	live, known := features[name]
+	switch {
+	case !known:
+		return nil, fmt.Errorf("there is no feature %q%s", name, didYouMean(name, sortedKeys(features)))
+	case !live:
+		c.warn(c.site(), "%s: feature %q is settled; the call can go", c.name, name)
+	}
+	return nil, nil
+}
+
+// assemblyVersionBuiltin accepts the one way of assembly that there is.
+func assemblyVersionBuiltin(c *call) (starlark.Value, error) {
+	var version int
+	if err := c.unpack("version", &version); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]int{2}, version) {
+		return nil, fmt.Errorf("version %d of resource assembly is gone; only 2 exists", version)
+	}
+	return obsolete(c)
+}

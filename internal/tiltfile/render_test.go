@@ -1,0 +1,240 @@
+package tiltfile
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// printer writes a result in a form that people can review.
+type printer struct {
+	strings.Builder
+	root string
+}
+
+func (p *printer) line(indent int, format string, args ...any) {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), p.root, "$ROOT")
+	text = strings.ReplaceAll(text, "$ROOT/", "")
+	p.WriteString(strings.Repeat("  ", indent) + text + "\n")
+}
+
+func (p *printer) list(indent int, name string, values []string) {
+	if len(values) > 0 {
+		p.line(indent, "%s: %s", name, strings.Join(values, " "))
+	}
+}
+
+// render shows everything that differs from the defaults.
+func render(r Result, root string) string {
+	p := &printer{root: root}
+	if r.Err != nil {
+		p.line(0, "%s", problem.Text(r.Err))
+		p.line(0, "")
+	}
+	for _, m := range r.Manifests {
+		p.manifest(m)
+	}
+	if r.Enabled != nil {
+		p.line(0, "enabled: %v", r.Enabled)
+	}
+	if !r.DefaultRegistry.Empty() {
+		p.line(0, "registry: %+v", r.DefaultRegistry)
+	}
+	p.settings(r)
+	for _, s := range r.Secrets {
+		p.line(0, "secret: %s:%s %q", s.Name, s.Key, s.Value)
+	}
+	p.ignores(0, r.Ignores)
+	for _, w := range r.Warnings {
+		p.line(0, "warning: %s", w)
+	}
+	var files []string
+	for _, f := range r.ConfigFiles {
+		if rel, err := filepath.Rel(p.root, f); err == nil && rel != ".tiltignore" {
+			files = append(files, rel)
+		}
+	}
+	p.list(0, "config files", files)
+	return p.String()
+}
+
+func (p *printer) settings(r Result) {
+	if r.Err != nil {
+		return
+	}
+	if u := r.Update; u.MaxParallel != 3 || u.UpsertTimeout != model.DefaultUpdateSettings.UpsertTimeout || u.SuppressUnusedImageWarnings != nil {
+		p.line(0, "update: %+v", u)
+	}
+	if r.CI != model.DefaultCISettings {
+		p.line(0, "ci: %+v", r.CI)
+	}
+	if r.DockerPrune != model.DefaultDockerPruneSettings {
+		p.line(0, "prune: %+v", r.DockerPrune)
+	}
+}
+
+func (p *printer) manifest(m model.Manifest) {
+	head := "resource " + string(m.Name)
+	if m.TriggerMode == model.TriggerManual {
+		head += " manual"
+	}
+	if !m.AutoInit {
+		head += " no-auto-init"
+	}
+	p.line(0, "%s", head)
+	p.list(1, "labels", m.Labels)
+	for _, d := range m.ResourceDeps {
+		p.line(1, "depends on %s", d)
+	}
+	for _, l := range m.Links {
+		p.line(1, "link %s %q", l.URL, l.Name)
+	}
+	for _, im := range m.Images {
+		p.image(im)
+	}
+	if m.K8s != nil {
+		p.k8s(m.K8s)
+	}
+	if m.Local != nil {
+		p.local(m.Local)
+	}
+}
+
+func (p *printer) k8s(k *model.K8sTarget) {
+	for _, o := range k.Objects {
+		p.line(1, "object %s", o.ID())
+	}
+	for _, f := range k.PortForwards {
+		p.line(1, "forward %s", strings.TrimSuffix(fmt.Sprintf("%s:%d:%d %s %s", f.Host, f.LocalPort, f.ContainerPort, f.Name, f.LinkPath), "  "))
+	}
+	for _, s := range k.ExtraPodSelectors {
+		p.line(1, "selector %v", s)
+	}
+	if k.SelectorsOnly {
+		p.line(1, "selectors only")
+	}
+	if k.PodReadiness != model.PodWait {
+		p.line(1, "readiness: %s", k.PodReadiness)
+	}
+}
+
+func (p *printer) local(l *model.LocalTarget) {
+	p.cmd(1, "update", l.Update)
+	p.cmd(1, "serve", l.Serve)
+	if l.AllowParallel {
+		p.line(1, "parallel")
+	}
+	p.watch(1, l.Watch)
+	if r := l.Readiness; r != nil {
+		p.line(1, "probe delay=%s timeout=%s period=%s success=%d failure=%d", r.InitialDelay, r.Timeout, r.Period, r.SuccessThreshold, r.FailureThreshold)
+		if r.Exec != nil {
+			p.cmd(2, "exec", *r.Exec)
+		}
+		if r.HTTP != nil {
+			p.line(2, "http %+v", *r.HTTP)
+		}
+		if r.TCP != nil {
+			p.line(2, "tcp %+v", *r.TCP)
+		}
+	}
+}
+
+func (p *printer) cmd(indent int, name string, c model.Cmd) {
+	if c.Empty() {
+		return
+	}
+	p.line(indent, "%s %q", name, c.Argv)
+	if c.Dir != "" && c.Dir != p.root {
+		p.line(indent+1, "in %s", c.Dir)
+	}
+	p.list(indent+1, "env", c.Env)
+	if c.EchoOff {
+		p.line(indent+1, "echo off")
+	}
+}
+
+func (p *printer) image(im model.ImageTarget) {
+	p.line(1, "image %s", im.Ref)
+	p.list(2, "built on", im.DependsOn)
+	if d := im.Docker; d != nil {
+		p.docker(d)
+	}
+	if c := im.Custom; c != nil {
+		p.cmd(2, "command", c.Command)
+		p.line(2, "%s", strings.TrimSpace(fmt.Sprintf("custom tag=%q disable_push=%v skips_local_docker=%v outputs=%q image_deps=%v",
+			c.Tag, c.DisablePush, c.SkipsLocalDocker, c.OutputsImageRefTo, c.ImageDeps)))
+	}
+	if im.MatchInEnvVars {
+		p.line(2, "matches in env vars")
+	}
+	if im.Entrypoint != nil {
+		p.line(2, "entrypoint %q", im.Entrypoint)
+	}
+	if im.ContainerArgs != nil {
+		p.line(2, "args %q", *im.ContainerArgs)
+	}
+	p.watch(2, im.Watch)
+	p.liveUpdate(im.LiveUpdate)
+}
+
+func (p *printer) docker(d *model.DockerBuild) {
+	p.line(2, "docker context=%s dockerfile=%s", d.Context, d.Dockerfile)
+	var args []string
+	for k, v := range d.BuildArgs {
+		if v == nil {
+			args = append(args, k)
+		} else {
+			args = append(args, k+"="+*v)
+		}
+	}
+	slices.Sort(args)
+	p.list(3, "args", args)
+	for _, f := range []struct {
+		name  string
+		value []string
+	}{{"secrets", d.Secrets}, {"ssh", d.SSH}, {"extra tags", d.ExtraTags}, {"cache from", d.CacheFrom}, {"extra hosts", d.ExtraHosts}} {
+		p.list(3, f.name, f.value)
+	}
+	if d.Target+d.Network+d.Platform != "" || d.Pull {
+		p.line(3, "target=%s network=%s platform=%s pull=%v", d.Target, d.Network, d.Platform, d.Pull)
+	}
+}
+
+func (p *printer) watch(indent int, w model.WatchSpec) {
+	var paths []string
+	for _, path := range w.Paths {
+		if path == p.root {
+			path = "."
+		}
+		paths = append(paths, path)
+	}
+	p.list(indent, "watch", paths)
+	p.ignores(indent, w.Ignores)
+}
+
+func (p *printer) ignores(indent int, list []model.Ignore) {
+	for _, i := range list {
+		p.line(indent, "ignore %q in %s (%s)", i.Patterns, i.Base, i.Source)
+	}
+}
+
+func (p *printer) liveUpdate(l model.LiveUpdate) {
+	if l.InitialSync {
+		p.line(2, "initial sync")
+	}
+	p.list(2, "fall back on", l.StopPaths)
+	for _, s := range l.Syncs {
+		p.line(2, "sync %s → %s", s.LocalPath, s.RemotePath)
+	}
+	for _, r := range l.Runs {
+		p.cmd(2, "run", r.Cmd)
+		p.list(3, "triggers", r.Triggers)
+	}
+	if l.RestartContainer {
+		p.line(2, "restart container")
+	}
+}

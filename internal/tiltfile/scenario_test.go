@@ -1,0 +1,193 @@
+package tiltfile
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the want and log sections of testdata/*.txtar")
+
+// TestScenarios runs every testdata/*.txtar: its files are written to a folder, the Tiltfile is evaluated, and the
+// result is compared with the "want" section, what was logged with the "log" section where there is one. The section
+// "options" holds lines "key: value" for Options. A line that ends in ### "regexp" is the one that must be at fault,
+// with a message that fits; then the "want" section shows the problem as the user sees it.
+func TestScenarios(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, file)
+		})
+	}
+}
+
+func runScenario(t *testing.T, file string) {
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Path: filepath.Join(root, "Tiltfile"), Subcommand: "up", Env: []string{"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH")}}
+	var faults []fault
+	for _, f := range ar.Files {
+		switch f.Name {
+		case "want", "log":
+		case "options":
+			setOptions(t, &opts, string(f.Data))
+		default:
+			writeFile(t, filepath.Join(root, f.Name), f.Data)
+			faults = append(faults, findFaults(t, filepath.Join(root, f.Name), string(f.Data))...)
+		}
+	}
+	var log strings.Builder
+	var mu sync.Mutex
+	opts.Logger = logstore.Func(func(_ logstore.Level, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log.WriteString(text)
+	})
+	res := Load(t.Context(), opts)
+	checkFault(t, faults, res.Err)
+	got := map[string]string{"want": render(res, root), "log": strings.ReplaceAll(log.String(), root, "$ROOT")}
+	compareSections(t, file, ar, got)
+}
+
+func writeFile(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mode := os.FileMode(0o644)
+	if strings.HasPrefix(string(data), "#!") {
+		mode = 0o755
+	}
+	if err := os.WriteFile(path, data, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func compareSections(t *testing.T, file string, ar *txtar.Archive, got map[string]string) {
+	t.Helper()
+	changed, hasWant := false, false
+	for i, f := range ar.Files {
+		text, ok := got[f.Name]
+		if !ok {
+			continue
+		}
+		hasWant = hasWant || f.Name == "want"
+		if diff := cmp.Diff(string(f.Data), text); diff != "" {
+			if !*update {
+				t.Errorf("%s differs (-want +got):\n%s", f.Name, diff)
+			}
+			ar.Files[i].Data, changed = []byte(text), true
+		}
+	}
+	if !hasWant {
+		ar.Files, changed = append(ar.Files, txtar.File{Name: "want", Data: []byte(got["want"])}), true
+		if !*update {
+			t.Error("there is no want section; run with -update")
+		}
+	}
+	if *update && changed {
+		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func setOptions(t *testing.T, o *Options, text string) {
+	t.Helper()
+	var cluster model.Cluster
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch key {
+		case "args":
+			o.Args = strings.Fields(value)
+		case "subcommand":
+			o.Subcommand = value
+		case "namespace":
+			o.Namespace = value
+		case "env":
+			o.Env = append(o.Env, value)
+		case "port":
+			o.TiltPort = value
+		case "host":
+			o.TiltHost = value
+		case "context":
+			cluster.Context = value
+		case "product":
+			cluster.Product = model.Product(value)
+		default:
+			t.Fatalf("unknown option %q", key)
+		}
+	}
+	o.Cluster = func() (model.Cluster, error) { return cluster, nil }
+}
+
+// fault is a line that must be reported.
+type fault struct {
+	file string
+	line int
+	re   *regexp.Regexp
+}
+
+func findFaults(t *testing.T, path, text string) []fault {
+	t.Helper()
+	var out []fault
+	for i, line := range strings.Split(text, "\n") {
+		_, quoted, ok := strings.Cut(line, "###")
+		if !ok {
+			continue
+		}
+		pattern, err := strconv.Unquote(strings.TrimSpace(quoted))
+		if err != nil {
+			t.Fatalf("%s:%d: not a quoted pattern: %s", path, i+1, quoted)
+		}
+		out = append(out, fault{path, i + 1, regexp.MustCompile(pattern)})
+	}
+	return out
+}
+
+func checkFault(t *testing.T, faults []fault, err error) {
+	t.Helper()
+	if len(faults) == 0 {
+		return
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want one at %s:%d", err, faults[0].file, faults[0].line)
+	}
+	f := faults[0]
+	if e.File != f.file || e.Line != f.line {
+		t.Errorf("the error is at %s:%d, want %s:%d", e.File, e.Line, f.file, f.line)
+	}
+	if !f.re.MatchString(e.Msg) {
+		t.Errorf("message %q does not fit %q", e.Msg, f.re)
+	}
+	if e.Text == "" {
+		t.Error("the error has no source line")
+	}
+	if _, ok := problem.Of(err); !ok {
+		t.Error("the error is no problem")
+	}
+}

@@ -1,0 +1,141 @@
+package tiltfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// state is one evaluation. It is used by one goroutine.
+type state struct {
+	ctx  context.Context
+	opts Options
+	log  logstore.Logger
+	// main is the absolute path of the root Tiltfile.
+	main   string
+	thread *starlark.Thread
+	// running holds the files being executed, innermost last.
+	running     []string
+	modules     map[string]*module
+	sources     map[string]string
+	predeclared starlark.StringDict
+	config      fileSet
+	env         *environ
+	warnings    []string
+	ignores     []model.Ignore
+
+	images  imageIndex
+	steps   []*step
+	objects objectIndex
+	// options are the k8s_resource calls in order.
+	options       []*resourceOptions
+	locals        []*localResource
+	nameFn        *nameFunction
+	registry      *model.Registry
+	triggerMode   model.TriggerMode
+	triggerSet    bool
+	update        model.UpdateSettings
+	ci            model.CISettings
+	prune         model.DockerPruneSettings
+	keepSecrets   bool
+	flags         configFlags
+	gate          gate
+	enabledByCall bool
+	enabled       []string
+	enabledSite   site
+}
+
+func newState(ctx context.Context, path string, o Options) *state {
+	s := &state{
+		ctx: ctx, opts: o, log: o.Logger, main: path,
+		modules: map[string]*module{}, sources: map[string]string{}, config: fileSet{},
+		env:    newEnviron(o.Env),
+		update: model.DefaultUpdateSettings, ci: model.DefaultCISettings, prune: model.DefaultDockerPruneSettings,
+		flags: configFlags{defs: map[string]*flagDef{}},
+	}
+	s.objects.byKey = map[objectKey]*object{}
+	s.thread = &starlark.Thread{Name: path, Print: func(_ *starlark.Thread, msg string) { s.log.Write(logstore.LevelInfo, msg+"\n") }}
+	s.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) { return s.loadModule(name) }
+	s.predeclared = s.buildPredeclared()
+	return s
+}
+
+// load runs the program and assembles what it declared.
+func (s *state) load() (model.Tiltfile, error) {
+	stop := context.AfterFunc(s.ctx, func() { s.thread.Cancel(context.Cause(s.ctx).Error()) })
+	defer stop()
+	s.readTiltIgnore()
+	_, err := s.execFile(s.main)
+	if errors.Is(err, errExit) {
+		err = nil
+	}
+	var tf model.Tiltfile
+	if err == nil {
+		tf, err = s.finish()
+	}
+	if s.ctx.Err() != nil {
+		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.main), context.Cause(s.ctx))
+	}
+	return tf, s.locate(err)
+}
+
+// file is the file being executed: the one whose folder relative paths start from.
+func (s *state) file() string {
+	if len(s.running) == 0 {
+		return s.main
+	}
+	return s.running[len(s.running)-1]
+}
+
+// dir is the folder of the file being executed.
+func (s *state) dir() string { return filepath.Dir(s.file()) }
+
+// abs resolves a path of the Tiltfile.
+func (s *state) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(s.dir(), path)
+}
+
+// readFile reads a file that the evaluation depends on, whether it exists or not.
+func (s *state) readFile(path string) ([]byte, error) {
+	s.config.add(path)
+	return os.ReadFile(path)
+}
+
+// warn tells the user of something that is probably a mistake.
+func (s *state) warn(at site, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if at.line > 0 {
+		msg = fmt.Sprintf("%s:%d: %s", at.file, at.line, msg)
+	}
+	s.warnings = append(s.warnings, msg)
+	logstore.Warnf(s.log, "%s", msg)
+}
+
+// fileSet is a set of absolute paths.
+type fileSet map[string]bool
+
+func (f fileSet) add(paths ...string) {
+	for _, p := range paths {
+		f[p] = true
+	}
+}
+
+func (f fileSet) list() []string {
+	out := make([]string, 0, len(f))
+	for p := range f {
+		out = append(out, p)
+	}
+	sort.Strings(out)
+	return out
+}

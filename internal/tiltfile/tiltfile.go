@@ -1,0 +1,65 @@
+package tiltfile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Options say what to evaluate and with which surroundings.
+type Options struct {
+	// Path is the path of the Tiltfile, absolute or relative to the working folder.
+	Path string
+	// Args are the Tiltfile's arguments: the names of resources, or what config.parse makes of them.
+	Args []string
+	// Subcommand is what config.tilt_subcommand says: "up", "ci", "down" and so on.
+	Subcommand string
+	// Cluster tells about the cluster. It is asked at most once, and only when the Tiltfile needs to know. A cluster
+	// without a context means that there is no kubeconfig at all, and then nothing is refused. A nil function means the
+	// same.
+	Cluster func() (model.Cluster, error)
+	// Namespace is what k8s_namespace() returns when it is not empty; otherwise the cluster's namespace.
+	Namespace string
+	// Env is the environment of the evaluation and its commands ("K=V"); nil means that of the process.
+	Env []string
+	// Logger takes what the Tiltfile prints, the commands with their output, and warnings; nil discards them.
+	Logger logstore.Logger
+	// TiltPort and TiltHost go into the environment of commands where they are not empty.
+	TiltPort string
+	TiltHost string
+}
+
+// Result is what an evaluation yields.
+type Result struct {
+	model.Tiltfile
+	// Err says why the evaluation failed. It is an *Error wherever a place in a Tiltfile can be named. ConfigFiles and
+	// Ignores are filled in either case, so that the mended file is seen.
+	Err error
+}
+
+// Load evaluates a Tiltfile. When ctx is cancelled it stops soon, and the result's error wraps ctx's.
+func Load(ctx context.Context, o Options) Result {
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return Result{Err: fmt.Errorf("find the Tiltfile: %w", err)}
+	}
+	if o.Env == nil {
+		o.Env = os.Environ()
+	}
+	if o.Logger == nil {
+		o.Logger = logstore.Discard
+	}
+	s := newState(ctx, path, o)
+	tf, err := s.load()
+	tf.ConfigFiles = s.config.list()
+	tf.Ignores = s.globalIgnores()
+	tf.Warnings = s.warnings
+	if err != nil {
+		tf.Manifests = nil
+	}
+	return Result{Tiltfile: tf, Err: err}
+}
