@@ -1,0 +1,98 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// backend tells of events in folders. It need not be exact: an event is only a reason to look at a path.
+type backend interface {
+	// Add starts watching what happens directly in the folder dir, following dir itself if it is a link and link is set.
+	// fresh is false if the same folder was being watched under that name already. The errors are those of the system,
+	// with errNoWatches or errNoInstance in the chain if a limit is reached.
+	Add(dir string, link bool) (fresh bool, err error)
+	// AddSelf watches only for the folder itself being moved or removed, where the system can tell that apart; where it
+	// cannot, it does nothing. A folder that is added becomes fully watched and loses that by Remove alone.
+	AddSelf(dir string)
+	// Remove stops watching dir, if it is watched.
+	Remove(dir string)
+	// Run hands over notices until ctx ends, then releases everything that the back end holds. put never blocks.
+	Run(ctx context.Context, put func([]notice)) error
+	// SeesClose reports whether the back end tells when a file that was written is closed.
+	SeesClose() bool
+}
+
+var (
+	errNoWatches  = errors.New("no more watches")
+	errNoInstance = errors.New("no more watchers")
+)
+
+// op is what happened.
+type op uint8
+
+const (
+	// opCreated: the name appeared, and is perhaps being written.
+	opCreated op = iota
+	// opWritten: the file was written, and is perhaps being written still.
+	opWritten
+	// opClosed: the file was written and closed.
+	opClosed
+	// opMovedIn: the name appeared by a rename, complete.
+	opMovedIn
+	// opGone: the name was removed or renamed to another.
+	opGone
+	// opAttrib: metadata changed.
+	opAttrib
+	// opSelf: the watched folder itself was removed or moved, or may have been.
+	opSelf
+	// opOverflow: events were lost.
+	opOverflow
+)
+
+// notice is one event. path is that of the name, of the folder for opSelf, and empty for opOverflow.
+type notice struct {
+	path string
+	op   op
+	dir  bool // the name is known to be a folder
+}
+
+// inbox takes notices without ever making the back end wait, since some systems cannot go on, not even to add a watch,
+// while their events wait.
+type inbox struct {
+	mu      sync.Mutex
+	notices []notice      // guarded by mu
+	wake    chan struct{} // holds one token when notices is not empty
+}
+
+// maxInbox is how many notices may wait; beyond it, looking at everything once is cheaper.
+const maxInbox = 1 << 17
+
+func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
+
+func (b *inbox) put(ns []notice) {
+	b.mu.Lock()
+	if len(b.notices)+len(ns) > maxInbox {
+		b.notices, ns = nil, []notice{{op: opOverflow}}
+	}
+	b.notices = append(b.notices, ns...)
+	b.mu.Unlock()
+	poke(b.wake)
+}
+
+// take returns everything that waits.
+func (b *inbox) take() []notice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ns := b.notices
+	b.notices = nil
+	return ns
+}
+
+// poke leaves a token in a channel that holds one.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

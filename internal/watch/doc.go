@@ -1,0 +1,22 @@
+// Package watch tells which files of which targets have changed: file events, ignore rules and settling.
+//
+// Two granularities leave it. A Watcher reports a change as soon as the file is complete, without any waiting, which is
+// what a live update wants. A Settler collects those reports and lets them go when the source tree has come to rest,
+// which is what a build wants.
+//
+// A Watcher compares what is on disk with what it knew: an event is only the reason to look. So a file that was touched,
+// or written with the content that it had, or restored before anybody looked, has not changed; and events that the
+// system dropped cost a comparison of the trees, not a change.
+//
+// # Concurrency
+//
+// New starts nothing. Watcher.Run owns the goroutine that reads the back end and the one that hashes files; it waits for
+// both before it returns, and calls the sink from its own goroutine only. Set, Problems and Run may be called from
+// different goroutines. Settler.Run starts no goroutine. Matchers may be shared.
+//
+// # Testing
+//
+// The behaviour table runs over both back ends on Linux: the raw inotify one and the portable one over fsnotify. The
+// matcher is fuzzed against the library whose semantics it promises. A Settler keeps time with package time alone, so it
+// runs under testing/synctest.
+package watch

@@ -1,0 +1,19 @@
+package watch
+
+// Ephemeral are patterns, relative to each watched path, of what never is a change of the source: the droppings of
+// editors and the folders of Git and of the JetBrains programs. They only keep changes from being reported; the files
+// stay in build contexts. A path that a target names explicitly is watched even if it lies in such a folder.
+var Ephemeral = []string{
+	// Git keeps its state here; in worktrees and submodules it is a file.
+	"**/.git",
+	// JetBrains: settings, and the two files of a safe write.
+	"**/.idea", "**/*___jb_old___", "**/*___jb_tmp___",
+	// Emacs: lock, auto-save and flymake files.
+	"**/.#*", "**/#*#", "**/flymake_*.*",
+	// Vim: the probe for a writable folder, backups, swap files.
+	"**/4913", "**/*~", "**/.*.swp", "**/.*.swx", "**/.*.swo", "**/.*.swn",
+	// Kate: swap files.
+	"**/.*.kate-swp",
+	// The go command, finding out the umask.
+	"**/*-go-tmp-umask",
+}

@@ -1,0 +1,248 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func newBackend() backend { return newInotify() }
+
+const (
+	fullMask = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE |
+		unix.IN_ATTRIB | unix.IN_EXCL_UNLINK | selfMask
+	selfMask = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
+)
+
+// inotify is one inotify instance.
+type inotify struct {
+	mu     sync.Mutex
+	file   *os.File // guarded by mu; nil until the system grants an instance
+	closed bool
+	// byWD and byDir are each other's reverse, guarded by mu. A folder has several names when it is reached through links
+	// or mounts, or was moved and the old name is not removed yet.
+	byWD   map[int32][]string
+	byDir  map[string]int32
+	full   map[string]bool // which of byDir are watched for more than themselves
+	opened chan struct{}   // closed when file is set
+}
+
+func newInotify() *inotify {
+	n := &inotify{
+		byWD: map[int32][]string{}, byDir: map[string]int32{}, full: map[string]bool{}, opened: make(chan struct{}),
+	}
+	return n
+}
+
+// open gets an instance from the system if there is none yet. n.mu is held.
+func (n *inotify) open() error {
+	if n.file != nil {
+		return nil
+	}
+	if n.closed {
+		return os.ErrClosed
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+		return fmt.Errorf("%w: %w", errNoInstance, err)
+	}
+	if err != nil {
+		return err
+	}
+	n.file = os.NewFile(uintptr(fd), "inotify")
+	close(n.opened)
+	return nil
+}
+
+func (n *inotify) SeesClose() bool { return true }
+
+func (n *inotify) Add(dir string, link bool) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	mask := uint32(fullMask | unix.IN_DONT_FOLLOW)
+	if link {
+		mask &^= unix.IN_DONT_FOLLOW
+	}
+	fresh, err := n.add(dir, mask)
+	if err != nil {
+		return false, fmt.Errorf("watch %s: %w", dir, err)
+	}
+	fresh = fresh || !n.full[dir]
+	n.full[dir] = true
+	return fresh, nil
+}
+
+func (n *inotify) AddSelf(dir string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ok := n.byDir[dir]; !ok {
+		// What is above a watched path is often not ours to read; then nobody tells when it is moved.
+		_, _ = n.add(dir, selfMask|unix.IN_MASK_ADD)
+	}
+}
+
+// add asks the system for a watch and reports whether dir had another or none. n.mu is held.
+func (n *inotify) add(dir string, mask uint32) (bool, error) {
+	if err := n.open(); err != nil {
+		return false, err
+	}
+	wd, err := n.addWatch(dir, mask)
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.ENOMEM) {
+		return false, fmt.Errorf("%w: %w", errNoWatches, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	old, had := n.byDir[dir]
+	if had && old == wd {
+		return false, nil
+	}
+	if had {
+		n.forget(dir, old)
+	}
+	n.byDir[dir] = wd
+	n.byWD[wd] = append(n.byWD[wd], dir)
+	return true, nil
+}
+
+// forget takes a name from a watch, and the watch from the system when no name is left. n.mu is held.
+func (n *inotify) forget(dir string, wd int32) {
+	delete(n.byDir, dir)
+	delete(n.full, dir)
+	n.byWD[wd] = slices.DeleteFunc(n.byWD[wd], func(d string) bool { return d == dir })
+	if len(n.byWD[wd]) > 0 || n.file == nil {
+		return
+	}
+	delete(n.byWD, wd)
+	if conn, err := n.file.SyscallConn(); err == nil {
+		// An error means that the system has dropped the watch already.
+		_ = conn.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(wd)) })
+	}
+}
+
+func (n *inotify) addWatch(dir string, mask uint32) (wd int32, err error) {
+	conn, err := n.file.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var res int
+	var sysErr error
+	if err := conn.Control(func(fd uintptr) { res, sysErr = unix.InotifyAddWatch(int(fd), dir, mask) }); err != nil {
+		return 0, err
+	}
+	return int32(res), sysErr
+}
+
+func (n *inotify) Remove(dir string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if wd, ok := n.byDir[dir]; ok {
+		n.forget(dir, wd)
+	}
+}
+
+func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
+	defer n.close()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.opened:
+	}
+	stop := context.AfterFunc(ctx, func() { _ = n.file.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	buf := make([]byte, 64<<10)
+	for {
+		size, err := n.file.Read(buf)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read file events: %w", err)
+		}
+		if ns := n.parse(buf[:size]); len(ns) > 0 {
+			put(ns)
+		}
+	}
+}
+
+func (n *inotify) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	if n.file != nil {
+		_ = n.file.Close()
+		n.file = nil
+	}
+}
+
+// parse turns what the system wrote into notices.
+func (n *inotify) parse(buf []byte) []notice {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := make([]notice, 0, len(buf)/32)
+	for len(buf) >= unix.SizeofInotifyEvent {
+		ev := (*unix.InotifyEvent)(unsafe.Pointer(&buf[0]))
+		end := unix.SizeofInotifyEvent + int(ev.Len)
+		name, _, _ := bytes.Cut(buf[unix.SizeofInotifyEvent:end], []byte{0})
+		buf = buf[end:]
+		out = n.translate(out, ev.Wd, ev.Mask, string(name))
+	}
+	return out
+}
+
+// translate appends the notices of one event. n.mu is held.
+func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []notice {
+	if mask&unix.IN_Q_OVERFLOW != 0 {
+		return append(out, notice{op: opOverflow})
+	}
+	dirs := n.byWD[wd] // none if the watch was removed
+	switch {
+	case mask&unix.IN_IGNORED != 0:
+		for _, dir := range dirs {
+			delete(n.byDir, dir)
+			delete(n.full, dir)
+		}
+		delete(n.byWD, wd)
+	case mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT) != 0:
+		for _, dir := range dirs {
+			out = append(out, notice{path: dir, op: opSelf, dir: true})
+		}
+	case name != "": // else it is metadata of the folder itself
+		isDir := mask&unix.IN_ISDIR != 0
+		op, ok := nameOp(mask)
+		if !ok {
+			break
+		}
+		for _, dir := range dirs {
+			out = append(out, notice{path: join(dir, name), op: op, dir: isDir})
+		}
+	}
+	return out
+}
+
+// nameOp tells what happened to a name in a folder.
+func nameOp(mask uint32) (op, bool) {
+	switch {
+	case mask&unix.IN_CREATE != 0:
+		return opCreated, true
+	case mask&unix.IN_CLOSE_WRITE != 0:
+		return opClosed, true
+	case mask&unix.IN_MOVED_TO != 0:
+		return opMovedIn, true
+	case mask&(unix.IN_DELETE|unix.IN_MOVED_FROM) != 0:
+		return opGone, true
+	case mask&unix.IN_ATTRIB != 0:
+		return opAttrib, true
+	}
+	return 0, false
+}
+
+var _ backend = (*inotify)(nil)

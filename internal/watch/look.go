@@ -1,0 +1,272 @@
+package watch
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// handle takes notices from the back end: what can be judged at once is looked at, the rest is put off.
+func (w *Watcher) handle(ns []notice) {
+	now := time.Now()
+	for _, n := range ns {
+		switch n.op {
+		case opOverflow:
+			w.log.Info("the system dropped file events; comparing all watched files")
+			w.rescan()
+		case opSelf:
+			if w.folders[n.path] == nil {
+				w.backend.Remove(n.path) // it was watched for this only, and under a name that it may have lost
+			}
+			w.pending.put(n.path, now, w.times.gone, false)
+		default:
+			if w.concerns(n) {
+				w.handleName(n, now)
+			}
+		}
+	}
+}
+
+// concerns reports whether an event may matter to somebody.
+func (w *Watcher) concerns(n notice) bool {
+	f := w.folders[filepath.Dir(n.path)]
+	if f == nil {
+		return false
+	}
+	if _, known := f.files[filepath.Base(n.path)]; known || w.folders[n.path] != nil || w.reg.spine[n.path] {
+		return true
+	}
+	return !n.dir && w.reg.wants(n.path) || (n.dir || !w.backend.SeesClose()) && w.reg.wantsBelow(n.path)
+}
+
+func (w *Watcher) handleName(n notice, now time.Time) {
+	_, known := w.folders[filepath.Dir(n.path)].files[filepath.Base(n.path)]
+	waiting := w.pending.at[n.path]
+	switch n.op {
+	case opGone:
+		w.pending.put(n.path, now, w.times.gone, false)
+	case opCreated, opWritten:
+		switch {
+		case n.dir:
+			w.lookNow(n.path)
+		case w.backend.SeesClose():
+			w.pending.put(n.path, now, w.times.fresh, true)
+		case waiting == nil || now.Sub(waiting.since) < w.times.writtenMax:
+			w.pending.put(n.path, now, w.times.written, false)
+		}
+	case opMovedIn:
+		w.lookNow(n.path)
+	case opClosed:
+		if known {
+			w.lookNow(n.path)
+		} else {
+			w.pending.put(n.path, now, w.times.fresh, false)
+		}
+	case opAttrib:
+		switch {
+		case n.dir:
+			// A folder's metadata matters if it could not be read before.
+			if w.troubles.paths[n.path] != nil {
+				w.troubles.readable(n.path)
+				w.look(n.path)
+			}
+		case waiting != nil:
+		case known:
+			w.look(n.path)
+		default:
+			w.pending.put(n.path, now, w.times.fresh, true)
+		}
+	}
+}
+
+func (w *Watcher) lookNow(path string) {
+	w.pending.drop(path)
+	w.look(path)
+}
+
+// lookLater looks at a path that has waited. A file that was created and not closed gets more time, as long as it is
+// being written.
+func (w *Watcher) lookLater(l *look, now time.Time) {
+	if l.unclosed {
+		st, err := lstat(l.path)
+		if err == nil && st.kind == kindFile && st.links < 2 {
+			waited := now.Sub(l.since)
+			if waited < w.times.unclosed {
+				w.pending.again(l, l.since.Add(w.times.unclosed))
+				return
+			}
+			if now.UnixNano()-st.mtime < int64(w.times.unclosed) && waited < w.times.unclosedMax {
+				w.pending.again(l, now.Add(w.times.unclosed))
+				return
+			}
+		}
+	}
+	w.look(l.path)
+}
+
+// look compares what is at path with what is known of it, and likewise for the roots below path, which come and go
+// with it.
+func (w *Watcher) look(path string) {
+	w.lookAt(path)
+	if !w.reg.spine[path] {
+		return
+	}
+	for _, rt := range w.reg.below(path) {
+		w.anchor(rt.path)
+		if rt.path != path || w.folders[path] == nil {
+			w.lookAt(rt.path)
+		}
+	}
+}
+
+func (w *Watcher) lookAt(path string) {
+	st, err := lstat(path)
+	if err == nil && st.kind == kindLink && w.reg.roots[path] != nil {
+		st, _, err = rootStat(path)
+	}
+	switch {
+	case err != nil && missing(err):
+		w.gone(path)
+	case err != nil:
+		w.troubles.unreadable(path, err)
+	case st.kind == kindDir:
+		w.lookAtFolder(path)
+	default:
+		w.lookAtFile(path, st)
+	}
+}
+
+func (w *Watcher) lookAtFolder(path string) {
+	if parent := w.folders[filepath.Dir(path)]; parent != nil && parent.path != path {
+		if rec, ok := parent.files[filepath.Base(path)]; ok {
+			delete(parent.files, filepath.Base(path))
+			w.report(path, rec.print(), PrintFolder)
+		}
+	}
+	f := w.folders[path]
+	if f == nil {
+		w.walk([]string{path}, w.reg, true, nil)
+		return
+	}
+	if _, fresh, err := w.open(path, w.reg.roots[path] != nil); err == nil && (fresh || !f.scanned) && w.reg.wantsBelow(path) {
+		w.walk([]string{path}, w.reg, true, nil)
+	}
+}
+
+func (w *Watcher) lookAtFile(path string, st stat) {
+	if f := w.folders[path]; f != nil {
+		w.goneFolder(f)
+	}
+	parent := w.folders[filepath.Dir(path)]
+	if parent == nil || !w.reg.wants(path) {
+		return
+	}
+	old, known := parent.files[filepath.Base(path)]
+	if st.kind == kindOther {
+		if known {
+			w.gone(path)
+		}
+		return
+	}
+	if st.size > smallFile && st.kind == kindFile {
+		w.lookAtLarge(parent, path, st, old, known)
+		return
+	}
+	rec := newRecord(st, time.Now())
+	hash, torn, err := hashFile(path, st, &w.buf)
+	switch {
+	case err != nil && missing(err):
+		w.lookIn(path, w.times.gone)
+		return
+	case err == nil:
+		rec.hash, rec.hashed = hash, true
+	}
+	if torn {
+		rec.age = 0 // whatever comes next will be compared by content
+	}
+	w.replace(parent, path, old, known, rec)
+}
+
+// replace stores what is known of a file now and reports it if it differs from before.
+func (w *Watcher) replace(parent *folder, path string, old record, known bool, rec record) {
+	w.remember(parent, path, rec)
+	if !known {
+		w.report(path, PrintAbsent, rec.print())
+		return
+	}
+	same := rec.hash == old.hash
+	if !rec.hashed || !old.hashed {
+		same = rec.sameFile(old.stat) && old.age >= youngFile
+	}
+	if !same || rec.kind != old.kind || rec.perm != old.perm {
+		w.report(path, old.print(), rec.print())
+	}
+}
+
+// lookAtLarge leaves the comparison of a large file to the hasher. Where there is nothing to compare with, the file counts
+// as changed at once.
+func (w *Watcher) lookAtLarge(parent *folder, path string, st stat, old record, known bool) {
+	if known && old.hashed && st.kind == old.kind && st.size == old.size {
+		w.hasher.hashNow(hashJob{path: path, compare: true})
+		return
+	}
+	now := time.Now()
+	w.replace(parent, path, old, known, newRecord(st, now))
+	w.rehash.put(path, now, 2*youngFile*time.Millisecond, false)
+}
+
+// maxTries is how often a large file that changes while it is read is read again.
+const maxTries = 5
+
+// hashed takes what the hasher has found out.
+func (w *Watcher) hashed(rs []hashResult) {
+	for _, r := range rs {
+		f := w.folders[filepath.Dir(r.path)]
+		if f == nil {
+			continue
+		}
+		old, known := f.files[filepath.Base(r.path)]
+		if !known {
+			continue
+		}
+		if !r.compare {
+			if r.err == nil && !old.hashed && max(old.age, r.age) >= youngFile && r.stat.same(old.stat) {
+				old.hash, old.hashed = r.hash, true
+				f.files[filepath.Base(r.path)] = old
+			}
+			continue
+		}
+		w.compared(f, old, r)
+	}
+}
+
+// compared decides on a large file that something happened to.
+func (w *Watcher) compared(f *folder, old record, r hashResult) {
+	st, err := lstat(r.path)
+	if err != nil || st.kind != kindFile || !w.reg.wants(r.path) {
+		w.look(r.path)
+		return
+	}
+	if r.err == nil && st.same(r.stat) {
+		rec := newRecord(st, time.Now())
+		rec.hash, rec.hashed = r.hash, true
+		w.replace(f, r.path, old, true, rec)
+		return
+	}
+	if r.tries < maxTries {
+		w.hasher.hashNow(hashJob{path: r.path, compare: true, tries: r.tries + 1})
+		return
+	}
+	w.replace(f, r.path, old, true, newRecord(st, time.Now()))
+}
+
+// rescan compares everything that is watched with what is there.
+func (w *Watcher) rescan() {
+	for path := range w.reg.roots {
+		w.anchor(path)
+		if st, _, err := rootStat(path); err == nil && st.kind == kindDir {
+			w.walk([]string{path}, w.reg, true, nil)
+		} else {
+			w.lookAt(path)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package watch
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// SettlerOptions are what a Settler may be given. The zero value has the defaults.
+type SettlerOptions struct {
+	// Quiet is for how long nothing may change before a target's changes are let go; 30 ms by default.
+	Quiet time.Duration
+	// MaxQuiet bounds how far that grows for targets whose changes come in bursts; 200 ms by default.
+	MaxQuiet time.Duration
+	// Cap is how long changes are kept at most, counted from the first; 2 s by default.
+	Cap time.Duration
+	// LockedCap takes the place of Cap while Locked holds; 10 s by default.
+	LockedCap time.Duration
+	// Locked reports whether something is at work, in the source tree that the folders belong to, that will change more.
+	// By default that is Git holding its index.lock. It is called by Run only, every 10 ms while it says yes.
+	Locked func(dirs []string) bool
+}
+
+// lockPause is the time between two looks at a lock.
+const lockPause = 10 * time.Millisecond
+
+// Settler collects changes per target and lets them go when the target's files have come to rest. Changes that were
+// undone meanwhile are dropped.
+type Settler struct {
+	opts SettlerOptions
+	wake chan struct{}
+
+	mu      sync.Mutex
+	targets map[model.TargetID]*settling // guarded by mu
+	order   int                          // guarded by mu; of the next target that starts to settle
+}
+
+// settling is the state of one target. It is kept between bursts, for what was learned.
+type settling struct {
+	id    model.TargetID
+	order int
+	paths map[string]Print // nil when nothing waits
+	dirs  map[string]bool  // the folders of paths
+	at    time.Time        // of the latest batch, by the batch
+	first time.Time        // when the first of paths came
+	last  time.Time        // when the latest change came, kept after the release
+	gap   time.Duration    // the longest pause within this burst
+	quiet time.Duration    // what was learned from earlier bursts
+	retry time.Time        // when to look at the lock again
+}
+
+// NewSettler returns a settler that holds nothing.
+func NewSettler(opts SettlerOptions) *Settler {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d <= 0 {
+			*d = value
+		}
+	}
+	set(&opts.Quiet, 30*time.Millisecond)
+	set(&opts.MaxQuiet, 200*time.Millisecond)
+	opts.MaxQuiet = max(opts.MaxQuiet, opts.Quiet)
+	set(&opts.Cap, 2*time.Second)
+	set(&opts.LockedCap, 10*time.Second)
+	if opts.Locked == nil {
+		opts.Locked = newGitLocks().locked
+	}
+	return &Settler{opts: opts, wake: make(chan struct{}, 1), targets: map[model.TargetID]*settling{}}
+}
+
+// Add takes changes. It never blocks and may be called by any goroutine, also while Run is not running.
+func (s *Settler) Add(b Batch) {
+	now := time.Now()
+	s.mu.Lock()
+	for _, c := range b.Changes {
+		s.add(c, b.At, now)
+	}
+	s.mu.Unlock()
+	poke(s.wake)
+}
+
+// add takes the changes of one target. s.mu is held.
+func (s *Settler) add(c Change, at, now time.Time) {
+	t := s.targets[c.ID]
+	if t == nil {
+		t = &settling{id: c.ID, quiet: s.opts.Quiet}
+		s.targets[c.ID] = t
+	}
+	gap := now.Sub(t.last)
+	switch {
+	case t.paths != nil:
+		t.gap = max(t.gap, gap)
+	default:
+		s.learn(t, gap)
+		t.paths, t.dirs = map[string]Print{}, map[string]bool{}
+		t.first, t.gap, t.retry = now, 0, time.Time{}
+		t.order = s.order
+		s.order++
+	}
+	t.last = now
+	if at.After(t.at) {
+		t.at = at
+	}
+	for i, path := range c.Paths {
+		var p Print
+		if i < len(c.Prints) {
+			p = c.Prints[i]
+		}
+		t.note(path, p)
+	}
+}
+
+// learn adapts a target's quiet time when a burst begins, gap after the change before it. One that follows soon after a
+// release belonged to what was released: a formatter, or a generator, was still at work.
+func (s *Settler) learn(t *settling, gap time.Duration) {
+	if gap < s.opts.MaxQuiet {
+		t.quiet = min(max(t.quiet, gap+gap/2), s.opts.MaxQuiet)
+		return
+	}
+	t.quiet = s.opts.Quiet + (t.quiet-s.opts.Quiet)*7/10
+}
+
+// note takes one path.
+func (t *settling) note(path string, p Print) {
+	if old, ok := t.paths[path]; ok {
+		p.Was = old.Was
+	}
+	t.paths[path] = p
+	t.dirs[filepath.Dir(path)] = true
+	if p.Now == PrintAbsent || p.Now == PrintUnknown {
+		return
+	}
+	// Something is there, so the folders above it exist, whatever was said of them before.
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if old, ok := t.paths[dir]; ok && old.Was == PrintFolder {
+			delete(t.paths, dir)
+		}
+	}
+}
+
+// dropFolders drops the folders that went without taking a file along: they had come since the last release.
+func (t *settling) dropFolders() {
+	above := map[string]bool{}
+	for path, p := range t.paths {
+		if p.Was == PrintFolder {
+			continue
+		}
+		for dir := filepath.Dir(path); !above[dir]; dir = filepath.Dir(dir) {
+			above[dir] = true
+		}
+	}
+	maps.DeleteFunc(t.paths, func(path string, p Print) bool { return p.Was == PrintFolder && !above[path] })
+}
+
+// Run hands over what has settled, in batches whose targets settled together, until ctx ends; then it returns nil, and
+// what has not settled stays for a later Run. out is called by one goroutine, which Add does not wait for.
+func (s *Settler) Run(ctx context.Context, out func(Batch)) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-timer.C:
+		}
+		b, wait := s.release()
+		if len(b.Changes) > 0 {
+			out(b)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// release takes out what has settled, and tells how long to wait for the next.
+func (s *Settler) release() (Batch, time.Duration) {
+	now := time.Now()
+	var ready []*settling
+	s.mu.Lock()
+	for _, t := range s.targets {
+		if t.paths != nil && !s.dueAt(t).After(now) {
+			ready = append(ready, t)
+		}
+	}
+	slices.SortFunc(ready, func(a, b *settling) int { return a.order - b.order })
+	asked := make([][]string, len(ready))
+	for i, t := range ready {
+		asked[i] = slices.Sorted(maps.Keys(t.dirs))
+	}
+	s.mu.Unlock()
+
+	locked := make([]bool, len(ready)) // asked without the lock, since it looks at files
+	for i, dirs := range asked {
+		locked[i] = s.opts.Locked(dirs)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b Batch
+	for i, t := range ready {
+		switch {
+		case locked[i] && now.Sub(t.first) < s.opts.LockedCap:
+			t.retry = now.Add(lockPause)
+		case s.dueAt(t).After(now): // a change came meanwhile
+		default:
+			t.release(&b)
+		}
+	}
+	wait := time.Hour
+	for _, t := range s.targets {
+		if t.paths != nil {
+			wait = min(wait, s.dueAt(t).Sub(now))
+		}
+	}
+	return b, max(wait, 0)
+}
+
+// dueAt returns when a target will have settled, unless more comes. s.mu is held.
+func (s *Settler) dueAt(t *settling) time.Time {
+	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
+	due := t.last.Add(quiet)
+	if end := t.first.Add(s.opts.Cap); end.Before(due) {
+		due = end
+	}
+	if t.retry.After(due) {
+		due = t.retry
+	}
+	return due
+}
+
+// release moves what waits into b, without what was undone.
+func (t *settling) release(b *Batch) {
+	maps.DeleteFunc(t.paths, func(_ string, p Print) bool { return p.reverted() })
+	t.dropFolders()
+	c := Change{ID: t.id}
+	for _, path := range slices.SortedFunc(maps.Keys(t.paths), strings.Compare) {
+		c.Paths = append(c.Paths, path)
+		c.Prints = append(c.Prints, t.paths[path])
+	}
+	if len(c.Paths) > 0 {
+		b.Changes = append(b.Changes, c)
+		if t.at.After(b.At) {
+			b.At = t.at
+		}
+	}
+	t.paths, t.dirs = nil, nil
+}

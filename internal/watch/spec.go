@@ -1,0 +1,96 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Spec is what one consumer wants to hear of: changes below its Paths, without what its Ignores leave out. A path may be
+// a file, a folder, or something that does not exist yet.
+type Spec struct {
+	ID model.TargetID
+	model.WatchSpec
+}
+
+// Equal reports whether both specs ask for the same.
+func (s Spec) Equal(o Spec) bool {
+	return s.ID == o.ID && slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
+}
+
+func (s Spec) clone() Spec {
+	s.Paths = slices.Clone(s.Paths)
+	s.Ignores = cloneIgnores(s.Ignores)
+	return s
+}
+
+func cloneIgnores(in []model.Ignore) []model.Ignore {
+	out := slices.Clone(in)
+	for i := range out {
+		out[i].Patterns = slices.Clone(out[i].Patterns)
+	}
+	return out
+}
+
+func equalIgnores(a, b []model.Ignore) bool {
+	return slices.EqualFunc(a, b, func(x, y model.Ignore) bool {
+		return x.Base == y.Base && x.Source == y.Source && slices.Equal(x.Patterns, y.Patterns)
+	})
+}
+
+// Change is what changed for one target.
+type Change struct {
+	ID model.TargetID
+	// Paths are absolute, sorted and distinct. Each is a file or symbolic link that is new or different, or a path where
+	// something was known that is gone: a file, or a folder together with the files that were in it.
+	Paths []string
+	// Prints tells, for each path at the same index, what was there and what is there now. It may be nil.
+	Prints []Print
+}
+
+// Print tells two states of a path apart. Equal states have equal fingerprints.
+type Print struct {
+	Was, Now Fingerprint
+}
+
+// Fingerprint stands for the content and mode of a file.
+type Fingerprint uint64
+
+// The fingerprints that stand for no content.
+const (
+	// PrintUnknown is a file whose content was not compared; it is equal to nothing.
+	PrintUnknown Fingerprint = iota
+	// PrintAbsent is a path where there is nothing.
+	PrintAbsent
+	// PrintFolder is a folder.
+	PrintFolder
+	printsReserved
+)
+
+// reverted reports whether what is there now is what was there before.
+func (p Print) reverted() bool { return p.Was == p.Now && p.Was != PrintUnknown }
+
+// Batch is what changed at one moment.
+type Batch struct {
+	// Changes holds at most one entry per target.
+	Changes []Change
+	// At is when the latest of the changes was noticed.
+	At time.Time
+}
+
+// Event is one change of one target, with its time.
+type Event struct {
+	ID    model.TargetID
+	Paths []string
+	At    time.Time
+}
+
+// Events returns the batch as one event per target.
+func (b Batch) Events() []Event {
+	out := make([]Event, len(b.Changes))
+	for i, c := range b.Changes {
+		out[i] = Event{ID: c.ID, Paths: c.Paths, At: b.At}
+	}
+	return out
+}

@@ -1,0 +1,51 @@
+//go:build !unix
+
+package watch
+
+import (
+	"io/fs"
+	"os"
+)
+
+// lstat looks at path, not at what a symbolic link there points to.
+func lstat(path string) (stat, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return stat{}, err
+	}
+	return fromInfo(fi), nil
+}
+
+// follow looks at what path leads to.
+func follow(path string) (stat, error) {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return stat{}, err
+	}
+	return fromInfo(fi), nil
+}
+
+// fstat looks at an open file.
+func fstat(f *os.File) (stat, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return stat{}, err
+	}
+	return fromInfo(fi), nil
+}
+
+// openFile opens a file for reading.
+func openFile(path string) (*os.File, error) { return os.Open(path) }
+
+func fromInfo(fi fs.FileInfo) stat {
+	s := stat{links: 1, size: fi.Size(), mtime: fi.ModTime().UnixNano(), perm: uint32(fi.Mode().Perm())}
+	switch {
+	case fi.Mode().IsRegular():
+		s.kind = kindFile
+	case fi.IsDir():
+		s.kind = kindDir
+	case fi.Mode()&fs.ModeSymlink != 0:
+		s.kind = kindLink
+	}
+	return s
+}

@@ -1,0 +1,68 @@
+//go:build unix
+
+package watch
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lstat looks at path, not at what a symbolic link there points to.
+func lstat(path string) (stat, error) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Lstat(path, &st) })
+	if err != nil {
+		return stat{}, &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return fromUnix(&st), nil
+}
+
+// follow looks at what path leads to.
+func follow(path string) (stat, error) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Stat(path, &st) })
+	if err != nil {
+		return stat{}, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return fromUnix(&st), nil
+}
+
+// fstat looks at an open file.
+func fstat(f *os.File) (stat, error) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Fstat(int(f.Fd()), &st) })
+	if err != nil {
+		return stat{}, &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	return fromUnix(&st), nil
+}
+
+// openFile opens a file for reading. It follows no link and does not wait for the other end of a pipe.
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+}
+
+func again(f func() error) error {
+	for {
+		if err := f(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func fromUnix(st *unix.Stat_t) stat {
+	s := stat{
+		dev: uint64(st.Dev), ino: uint64(st.Ino), links: uint64(st.Nlink), size: st.Size,
+		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), perm: uint32(st.Mode) & 0o7777,
+	}
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFREG:
+		s.kind = kindFile
+	case unix.S_IFDIR:
+		s.kind = kindDir
+	case unix.S_IFLNK:
+		s.kind = kindLink
+	}
+	return s
+}

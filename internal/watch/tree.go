@@ -1,0 +1,244 @@
+package watch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// folder is a folder that is watched: one of a tree that somebody asked for, or an anchor, which is watched for the sake
+// of a root directly or further below it.
+type folder struct {
+	path string
+	link bool // it may be a link to a folder
+	// dev and ino tell which folder it is.
+	dev, ino uint64
+	files    map[string]record   // what is wanted of what is in it, by name
+	subs     map[string]struct{} // the names of the folders in it that are watched
+	// scanned is whether the folder belongs to a tree and has been read; else it only is an anchor.
+	scanned bool
+	// held is whether a wanted file has ever been in it or below it.
+	held bool
+	// unwatched is whether the system sends no events of it, so that it is polled.
+	unwatched bool
+	// remote is whether others can change it without an event, so that it is polled too.
+	remote bool
+}
+
+func join(dir, name string) string {
+	if dir == filepath.Dir(dir) {
+		return dir + name
+	}
+	return dir + sep + name
+}
+
+// walk reads the folders of queue and everything below them that somebody wants. prior is the registry whose consumers
+// have been told of everything up to now: a file that they want and that is not known is a change; another is not. With
+// compare, files that are known are compared with what is there. pause is called between two folders, if not nil.
+func (w *Watcher) walk(queue []string, prior *registry, compare bool, pause func()) {
+	for len(queue) > 0 {
+		dir := queue[len(queue)-1]
+		queue = append(queue[:len(queue)-1], w.visit(dir, prior, compare)...)
+		if pause != nil {
+			pause()
+		}
+	}
+}
+
+// visit watches and reads one folder and returns the folders in it.
+func (w *Watcher) visit(dir string, prior *registry, compare bool) []string {
+	if !w.reg.wantsBelow(dir) {
+		return nil
+	}
+	f, fresh, err := w.open(dir, w.reg.roots[dir] != nil)
+	if err != nil {
+		if compare && missing(err) {
+			w.gone(dir)
+		}
+		return nil
+	}
+	return w.list(f, prior, compare || fresh && f.scanned)
+}
+
+// open sees to it that a folder is watched; it may be a link to one if link is set. fresh is whether it was not watched,
+// or was another folder.
+func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error) {
+	f = w.folders[dir]
+	link = link || f != nil && f.link
+	st, err := follow(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	if f != nil && (f.dev != st.dev || f.ino != st.ino) {
+		w.backend.Remove(dir) // which is of another folder
+		f.dev, f.ino = st.dev, st.ino
+	}
+	fresh, err = w.backend.Add(dir, link)
+	limited := errors.Is(err, errNoWatches) || errors.Is(err, errNoInstance)
+	switch {
+	case limited:
+		w.troubles.limit(err)
+	case errors.Is(err, fs.ErrPermission):
+		w.troubles.unreadable(dir, err)
+		return nil, false, err
+	case err != nil:
+		return nil, false, err
+	}
+	if f == nil {
+		f = &folder{path: dir, link: link, dev: st.dev, ino: st.ino, files: map[string]record{}, subs: map[string]struct{}{}}
+		parent := w.folders[filepath.Dir(dir)]
+		if parent != nil {
+			parent.subs[filepath.Base(dir)] = struct{}{}
+		}
+		if parent != nil && parent.dev == f.dev {
+			f.remote = parent.remote
+		} else {
+			f.remote = isRemote(dir)
+		}
+		w.folders[dir] = f
+	}
+	w.polling.mark(f, limited)
+	return f, fresh, nil
+}
+
+// list reads a folder and returns the folders in it. See walk.
+func (w *Watcher) list(f *folder, prior *registry, compare bool) []string {
+	entries, err := os.ReadDir(f.path)
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			w.troubles.unreadable(f.path, err)
+		} else {
+			w.lookIn(f.path, w.times.gone)
+		}
+		return nil
+	}
+	f.scanned = true
+	var dirs []string
+	seen := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		path := join(f.path, e.Name())
+		rec, known := f.files[e.Name()]
+		seen[e.Name()] = true
+		switch {
+		case e.IsDir():
+			if known && compare {
+				w.lookIn(path, w.times.fresh)
+			}
+			if w.reg.wantsBelow(path) {
+				dirs = append(dirs, path)
+			}
+		case known:
+			if compare {
+				w.compare(f, path, rec)
+			}
+		case e.Type()&^fs.ModeSymlink == 0 && w.reg.wants(path):
+			w.found(f, path, prior)
+		}
+	}
+	if compare {
+		w.missed(f, seen)
+	}
+	return dirs
+}
+
+// found deals with a file of which nothing is known.
+func (w *Watcher) found(f *folder, path string, prior *registry) {
+	if prior.wants(path) {
+		if w.pending.at[path] == nil {
+			w.lookIn(path, w.times.fresh)
+		}
+		return
+	}
+	st, err := lstat(path)
+	if err != nil || st.kind != kindFile && st.kind != kindLink {
+		return
+	}
+	rec := newRecord(st, time.Now())
+	switch {
+	case st.kind == kindLink:
+		hash, _, err := hashFile(path, st, &w.buf)
+		rec.hash, rec.hashed = hash, err == nil
+	case st.size <= smallFile:
+		w.hasher.hashAhead(path, st.size)
+	}
+	w.remember(f, path, rec)
+}
+
+// compare looks at a file that may differ from what is known of it.
+func (w *Watcher) compare(f *folder, path string, rec record) {
+	st, err := lstat(path)
+	young := uint16(youngFile)
+	if f.unwatched || f.remote {
+		young = youngPolledFile
+	}
+	if err != nil || !st.same(rec.stat) || rec.age < young {
+		w.look(path)
+	}
+}
+
+// missed deals with what is known of a folder and was not seen in it.
+func (w *Watcher) missed(f *folder, seen map[string]bool) {
+	for name := range f.files {
+		if !seen[name] {
+			w.lookIn(join(f.path, name), w.times.gone)
+		}
+	}
+	for name := range f.subs {
+		if !seen[name] {
+			w.lookIn(join(f.path, name), w.times.gone)
+		}
+	}
+}
+
+// remember stores what is known of a file.
+func (w *Watcher) remember(f *folder, path string, rec record) {
+	f.files[filepath.Base(path)] = rec
+	for ; f != nil && !f.held; f = w.folders[filepath.Dir(f.path)] {
+		f.held = true
+		if f.path == filepath.Dir(f.path) {
+			return
+		}
+	}
+}
+
+// gone notes that there is nothing at path, nor below it.
+func (w *Watcher) gone(path string) {
+	if f := w.folders[filepath.Dir(path)]; f != nil && f.path != path {
+		if rec, ok := f.files[filepath.Base(path)]; ok {
+			delete(f.files, filepath.Base(path))
+			w.report(path, rec.print(), PrintAbsent)
+		}
+	}
+	if f := w.folders[path]; f != nil {
+		w.goneFolder(f)
+	}
+	w.backend.Remove(path)
+}
+
+func (w *Watcher) goneFolder(f *folder) {
+	for name, rec := range f.files {
+		w.report(join(f.path, name), rec.print(), PrintAbsent)
+	}
+	for name := range f.subs {
+		if sub := w.folders[join(f.path, name)]; sub != nil {
+			w.goneFolder(sub)
+		}
+	}
+	if f.scanned && f.held {
+		w.report(f.path, PrintFolder, PrintAbsent)
+	}
+	w.forget(f)
+}
+
+// forget stops watching a folder.
+func (w *Watcher) forget(f *folder) {
+	delete(w.folders, f.path)
+	if parent := w.folders[filepath.Dir(f.path)]; parent != nil {
+		delete(parent.subs, filepath.Base(f.path))
+	}
+	w.polling.unmark(f)
+	w.troubles.readable(f.path)
+	w.backend.Remove(f.path)
+}

@@ -1,0 +1,297 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Options are what a Watcher may be given. The zero value is usable.
+type Options struct {
+	// Logger takes what is of interest when something seems wrong; nil for none.
+	Logger *slog.Logger
+	// GlobalIgnores apply to every spec, beside those that Set is given.
+	GlobalIgnores []model.Ignore
+	// Clock tells the time that stands in batches; nil for the system's.
+	Clock func() time.Time
+	// OnProblems is called with all present problems when they have changed, one call at a time, from within Set or Run.
+	// It must not call Set.
+	OnProblems func([]*problem.Problem)
+}
+
+// Watcher reports changes of files to those who asked for them. It runs once: New, any number of Set, one Run, which also
+// gives back what the system lent.
+type Watcher struct {
+	log        *slog.Logger
+	fixed      []model.Ignore
+	clock      func() time.Time
+	onProblems func([]*problem.Problem)
+	backend    backend
+	inbox      *inbox
+	hasher     *hasher
+	times      timings
+	kick       chan struct{} // tells Run that Set left something to report or to wait for
+
+	setMu  sync.Mutex     // held throughout Set; taken before mu
+	specs  []Spec         // guarded by setMu
+	global []model.Ignore // guarded by setMu
+
+	mu       sync.Mutex // guards what follows
+	reg      *registry
+	folders  map[string]*folder
+	anchors  map[string]string // root -> the folder that is watched because of it alone
+	pending  *pending
+	rehash   *pending // large files to be read once it is certain which state was reported
+	changed  map[string]Print
+	polling  poller
+	troubles troubles
+	buf      []byte
+	ran      bool // Run was called
+	closed   bool // Run has returned
+
+	tellMu sync.Mutex // held while OnProblems is called
+}
+
+// timings are how long the watcher waits where a single event does not tell what is going on.
+type timings struct {
+	// fresh is for a new file: many programs write under a passing name and rename.
+	fresh time.Duration
+	// gone is for a file that vanished: many programs replace a file by removing it first.
+	gone time.Duration
+	// unclosed is for a file that was created and not closed, and the pause between two looks while it is written.
+	unclosed, unclosedMax time.Duration
+	// written is for quiet after a write, where closing is not told.
+	written, writtenMax time.Duration
+}
+
+var defaultTimings = timings{
+	fresh: 4 * time.Millisecond, gone: 15 * time.Millisecond,
+	unclosed: 100 * time.Millisecond, unclosedMax: 2 * time.Second,
+	written: 5 * time.Millisecond, writtenMax: 100 * time.Millisecond,
+}
+
+// New returns a watcher that watches nothing yet. A bad pattern among the options is a *problem.Problem.
+func New(opts Options) (*Watcher, error) { return newWatcher(opts, newBackend()) }
+
+func newWatcher(opts Options, b backend) (*Watcher, error) {
+	w := &Watcher{
+		log: opts.Logger, fixed: cloneIgnores(opts.GlobalIgnores), clock: opts.Clock, onProblems: opts.OnProblems,
+		backend: b, inbox: newInbox(), hasher: newHasher(), times: defaultTimings, kick: make(chan struct{}, 1),
+		folders: map[string]*folder{}, anchors: map[string]string{}, pending: newPending(), rehash: newPending(),
+		changed: map[string]Print{}, troubles: newTroubles(),
+	}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	if w.clock == nil {
+		w.clock = time.Now
+	}
+	var err error
+	w.reg, err = newRegistry(nil, w.fixed, &registry{})
+	return w, err
+}
+
+// Set says what is to be watched from now on; global ignores apply to every spec. What was watched before and is not
+// named again is let go. When Set returns nil, every change that is made from then on is reported, even if Run starts
+// later. Files that are there already are not changes. Set may take as long as reading the folders that are new, and no
+// time when nothing is new. On error, which is a *problem.Problem for a bad pattern, what is watched stays as it was.
+// Folders that cannot be watched are no error, see Problems.
+func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
+	w.setMu.Lock()
+	defer w.setMu.Unlock()
+	sameGlobal := equalIgnores(global, w.global)
+	if sameGlobal && slices.EqualFunc(specs, w.specs, Spec.Equal) {
+		return nil
+	}
+	w.mu.Lock()
+	old, closed := w.reg, w.closed
+	w.mu.Unlock()
+	if closed {
+		return fmt.Errorf("watch: %w", os.ErrClosed)
+	}
+	reg, err := newRegistry(specs, slices.Concat(w.fixed, global), old)
+	if err != nil {
+		return err
+	}
+	w.specs = w.specs[:0:0]
+	for _, s := range specs {
+		w.specs = append(w.specs, s.clone())
+	}
+	w.global = cloneIgnores(global)
+	w.change(old, reg, !sameGlobal)
+	poke(w.kick)
+	w.tellProblems()
+	return nil
+}
+
+// change moves from one registry to another. It lets others have the lock after each folder.
+func (w *Watcher) change(old, reg *registry, all bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reg = reg
+	for _, path := range slices.Sorted(maps.Keys(reg.roots)) {
+		o := old.roots[path]
+		if all || o == nil || !maps.Equal(o.keys, reg.roots[path].keys) {
+			w.walk(w.arrive(path, old), old, false, func() {
+				w.mu.Unlock()
+				w.mu.Lock()
+			})
+		}
+	}
+	w.sweep(old)
+}
+
+// Problems returns what keeps the watcher from doing its work well at present, for the user to act on.
+func (w *Watcher) Problems() []*problem.Problem {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.troubles.list()
+}
+
+// tellProblems calls OnProblems if there is news.
+func (w *Watcher) tellProblems() {
+	w.tellMu.Lock()
+	defer w.tellMu.Unlock()
+	w.mu.Lock()
+	news := w.troubles.news
+	w.troubles.news = false
+	list := w.troubles.list()
+	w.mu.Unlock()
+	if !news {
+		return
+	}
+	for _, p := range list {
+		w.log.Warn("watching files", "problem", p.Error())
+	}
+	if w.onProblems != nil {
+		w.onProblems(list)
+	}
+}
+
+// Run reports changes to sink until ctx ends, and then returns nil after everything that it started has ended. sink is
+// called by one goroutine; while it runs nothing else is reported, so it should hand over and return. An error means that
+// the system refuses to deliver events any more.
+func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
+	w.mu.Lock()
+	again := w.ran
+	w.ran = true
+	w.mu.Unlock()
+	if again {
+		return fmt.Errorf("watch: %w", os.ErrClosed)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	failed := make(chan error, 1)
+	wg.Go(func() {
+		if err := w.backend.Run(ctx, w.inbox.put); err != nil {
+			failed <- err
+		}
+	})
+	wg.Go(func() { w.hasher.run(ctx) })
+	defer func() {
+		cancel()
+		wg.Wait()
+		w.mu.Lock()
+		w.closed = true
+		w.mu.Unlock()
+	}()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case <-w.inbox.wake:
+			w.locked(func() { w.handle(w.inbox.take()) })
+		case rs := <-w.hasher.results:
+			w.locked(func() { w.hashed(rs) })
+		case <-w.kick:
+		case <-timer.C:
+		}
+		next := w.due()
+		if b := w.flush(); len(b.Changes) > 0 {
+			sink(b)
+		}
+		w.tellProblems()
+		timer.Reset(next)
+	}
+}
+
+func (w *Watcher) locked(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
+}
+
+// due looks at everything whose time has come and returns how long to wait for the next.
+func (w *Watcher) due() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	for l := w.pending.pop(now); l != nil; l = w.pending.pop(now) {
+		w.lookLater(l, now)
+	}
+	for l := w.rehash.pop(now); l != nil; l = w.rehash.pop(now) {
+		w.hasher.hashNow(hashJob{path: l.path})
+	}
+	w.poll(now)
+	wait := time.Hour
+	for _, next := range []func() (time.Time, bool){w.pending.next, w.rehash.next, w.polling.next} {
+		if t, ok := next(); ok {
+			wait = min(wait, time.Until(t))
+		}
+	}
+	return max(wait, 0)
+}
+
+// report notes that path changed.
+func (w *Watcher) report(path string, was, now Fingerprint) {
+	if p, ok := w.changed[path]; ok {
+		was = p.Was
+	}
+	w.changed[path] = Print{Was: was, Now: now}
+}
+
+// flush returns what was noted since the last time, by target.
+func (w *Watcher) flush() Batch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.changed) == 0 {
+		return Batch{}
+	}
+	b := Batch{At: w.clock()}
+	index := map[model.TargetID]int{}
+	for _, path := range slices.SortedFunc(maps.Keys(w.changed), strings.Compare) {
+		p := w.changed[path]
+		if p.reverted() {
+			continue
+		}
+		w.reg.eachWanting(path, func(consumer int) {
+			id := w.reg.consumers[consumer].ID
+			i, ok := index[id]
+			if !ok {
+				i = len(b.Changes)
+				index[id] = i
+				b.Changes = append(b.Changes, Change{ID: id})
+			}
+			c := &b.Changes[i]
+			if n := len(c.Paths); n == 0 || c.Paths[n-1] != path {
+				c.Paths = append(c.Paths, path)
+				c.Prints = append(c.Prints, p)
+			}
+		})
+	}
+	clear(w.changed)
+	return b
+}
