@@ -1,0 +1,130 @@
+package logstore
+
+import "sync"
+
+// Cursor follows the lines that a filter chooses, in order. It is safe for use by several goroutines, each of which
+// then gets a part of the lines.
+type Cursor struct {
+	s *Store
+	f Filter
+	m mask
+
+	mu      sync.Mutex
+	pos     uint64
+	skipped uint64
+	// seen is, for each resource, how many of its lines that the mask lets through lie behind the cursor. The lines
+	// that a resource has dropped are its first ones, so those beyond seen were dropped unread.
+	seen map[*resource]uint64
+}
+
+// Cursor returns a cursor that starts at the oldest line that is kept.
+func (s *Store) Cursor(f Filter) *Cursor {
+	c := &Cursor{s: s, f: f, m: f.mask(), seen: map[*resource]uint64{}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.chosenLocked(f) {
+		c.seen[r] = r.dropped.of(c.m)
+	}
+	return c
+}
+
+// CursorAt returns a cursor that starts after the line numbered seq, as Checkpoint returned it. Lines that were dropped
+// before the call do not count as skipped.
+func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
+	c := s.Cursor(f)
+	s.mu.Lock()
+	c.pos = min(seq, s.seq)
+	partly := map[*resource]uint64{} // to the first line of the segment in which the cursor lies
+	for _, r := range s.chosenLocked(f) {
+		c.seen[r] = r.dropped.of(c.m)
+		for _, seg := range r.segs {
+			if seg.last > c.pos {
+				if seg.first <= c.pos {
+					partly[r] = seg.first
+				}
+				break
+			}
+			c.seen[r] += seg.counts.of(c.m)
+		}
+	}
+	s.mu.Unlock()
+	for r, first := range partly {
+		it := &source{s: s, r: r, m: c.m, pos: first - 1, end: c.pos}
+		for it.next() {
+			c.seen[r]++
+		}
+	}
+	return c
+}
+
+// Next returns up to max lines that come after the ones returned before; none means that there are no more for now.
+func (c *Cursor) Next(max int) []Line {
+	if max <= 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mg, limit := c.open()
+	n := newNarrower(c.f)
+	var lines []Line
+	for len(lines) < max {
+		it := mg.top()
+		if it == nil {
+			c.pos = limit
+			break
+		}
+		c.pos = it.head().seq
+		c.seen[it.r]++
+		if n.passes(it) {
+			lines = append(lines, it.line())
+		}
+		mg.advance()
+	}
+	return lines
+}
+
+// open starts a merge of all lines from the cursor to the newest.
+func (c *Cursor) open() (mg *merge, limit uint64) {
+	s := c.s
+	s.mu.Lock()
+	limit = s.seq
+	var its []*source
+	for _, r := range s.chosenLocked(c.f) {
+		c.account(r)
+		if r.last > c.pos {
+			its = append(its, &source{s: s, r: r, m: c.m, pos: c.pos, end: limit, passed: c.account})
+		}
+	}
+	for r := range c.seen {
+		if r.gone {
+			delete(c.seen, r)
+		}
+	}
+	s.mu.Unlock()
+	return newMerge(its, false), limit
+}
+
+// account counts the lines of a resource that were dropped before the cursor came to them. The store's mutex is held.
+func (c *Cursor) account(r *resource) {
+	if d := r.dropped.of(c.m); d > c.seen[r] {
+		c.skipped += d - c.seen[r]
+		c.seen[r] = d
+	}
+}
+
+// Skipped returns how many lines were dropped before the cursor came to them, since the last call of Skipped. It goes
+// by resource, source and level only.
+func (c *Cursor) Skipped() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.skipped
+	c.skipped = 0
+	return n
+}
+
+// Checkpoint returns the reading position, for CursorAt.
+func (c *Cursor) Checkpoint() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pos
+}

@@ -1,0 +1,150 @@
+package logstore
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Source tells what part of a resource's life a line comes from.
+type Source string
+
+// The sources. Any other value is stored as SourceGlobal.
+const (
+	// SourceGlobal is what belongs to no resource, or to neither of the others.
+	SourceGlobal Source = ""
+	// SourceBuild is what updates say: image builds, deployments, live updates, local update commands.
+	SourceBuild Source = "build"
+	// SourceRuntime is what the resource itself says: containers and serve commands.
+	SourceRuntime Source = "runtime"
+)
+
+// sources and levels are the sizes of count tables; sourceAt and sourceIndex translate.
+const (
+	sources = 3
+	levels  = 4
+)
+
+var sourceAt = [sources]Source{SourceGlobal, SourceBuild, SourceRuntime}
+
+func sourceIndex(s Source) uint8 {
+	switch s {
+	case SourceBuild:
+		return 1
+	case SourceRuntime:
+		return 2
+	}
+	return 0
+}
+
+// Line is one stored line.
+type Line struct {
+	// Seq is the line's number: it rises over all resources together, without being dense for any one of them.
+	Seq      uint64
+	Time     time.Time
+	Resource model.ManifestName
+	// Span names the piece of work that said it: a build, a container's run.
+	Span   string
+	Source Source
+	Level  Level
+	// Prefix is "[container] " where the resource's lines come from several containers, else empty.
+	Prefix string
+	// Text has no line break and is valid UTF-8. It may hold escape sequences and tabs.
+	Text string
+	// ProgressID is not empty for a line that replaces the previous one with the same id and span.
+	ProgressID string
+	// ProgressDone marks the last line of a progress.
+	ProgressDone bool
+}
+
+// Entry is text to store with an explicit time and level.
+type Entry struct {
+	// Time is when it was said; zero means now.
+	Time     time.Time
+	Resource model.ManifestName
+	Span     string
+	Source   Source
+	Level    Level
+	Prefix   string
+	// Text is a whole line, or several with line breaks between them; a line break at its end adds nothing.
+	Text         string
+	ProgressID   string
+	ProgressDone bool
+}
+
+// Filter chooses lines. The zero value chooses all.
+type Filter struct {
+	// Resources are the resources to read; nil means all, and the lines that belong to none.
+	Resources []model.ManifestName
+	// Sources are the sources to read; nil means all.
+	Sources []Source
+	// MinLevel leaves out lines of a lower level.
+	MinLevel Level
+	// Span restricts to one span; empty means all.
+	Span string
+	// Since leaves out what was said earlier; zero means nothing is left out.
+	Since time.Time
+	// Match, when not nil, is asked for each line's prefix and text, as "[container] text". It must not keep or change
+	// the bytes.
+	Match func(line []byte) bool
+}
+
+// mask has, for each source, the bits of the levels that a filter lets through.
+type mask [sources]uint8
+
+func (f Filter) mask() mask {
+	bits := uint8(0)
+	for l := max(f.MinLevel, LevelDebug); l < levels; l++ {
+		bits |= 1 << l
+	}
+	var m mask
+	for i, s := range sourceAt {
+		if f.Sources == nil {
+			m[i] = bits
+			continue
+		}
+		for _, want := range f.Sources {
+			if want == s {
+				m[i] = bits
+			}
+		}
+	}
+	return m
+}
+
+func (m mask) has(source uint8, level Level) bool { return m[source]&(1<<level) != 0 }
+
+// narrow reports whether the filter looks at more than resource, source and level.
+func (f Filter) narrow() bool { return f.Span != "" || !f.Since.IsZero() || f.Match != nil }
+
+// counts are numbers of lines by source and level.
+type counts [sources][levels]uint64
+
+func (c *counts) add(o counts) {
+	for s := range c {
+		for l := range c[s] {
+			c[s][l] += o[s][l]
+		}
+	}
+}
+
+func (c *counts) sub(o counts) {
+	for s := range c {
+		for l := range c[s] {
+			c[s][l] -= o[s][l]
+		}
+	}
+}
+
+// of returns the number of lines that m lets through.
+func (c *counts) of(m mask) uint64 {
+	var n uint64
+	for s := range c {
+		for l := range c[s] {
+			if m[s]&(1<<l) != 0 {
+				n += c[s][l]
+			}
+		}
+	}
+	return n
+}

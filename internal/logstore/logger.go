@@ -1,0 +1,143 @@
+package logstore
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Level is how much a line matters.
+type Level int8
+
+// The levels, rising.
+const (
+	LevelDebug Level = iota
+	LevelInfo
+	LevelWarn
+	LevelError
+)
+
+// String returns the level's name in lower case.
+func (l Level) String() string {
+	switch l {
+	case LevelDebug:
+		return "debug"
+	case LevelWarn:
+		return "warn"
+	case LevelError:
+		return "error"
+	}
+	return "info"
+}
+
+// Logger takes the text that one piece of work (a build, an evaluation, a container) has to say. It is safe for use by
+// several goroutines. Text need not end in a line break: lines are put together per logger and level.
+type Logger interface {
+	// Write adds raw text at a level.
+	Write(level Level, text string)
+	// Progress adds a line that replaces, for readers that can do so, the previous one with the same id of this logger
+	// ("layer sha256:ab… 3 MB / 10 MB"). Readers that cannot show it rarely.
+	Progress(id, text string, done bool)
+}
+
+// Infof writes one line at info level.
+func Infof(l Logger, format string, args ...any) { line(l, LevelInfo, format, args) }
+
+// Warnf writes one line at warn level.
+func Warnf(l Logger, format string, args ...any) { line(l, LevelWarn, format, args) }
+
+// Errorf writes one line at error level.
+func Errorf(l Logger, format string, args ...any) { line(l, LevelError, format, args) }
+
+// Debugf writes one line at debug level.
+func Debugf(l Logger, format string, args ...any) { line(l, LevelDebug, format, args) }
+
+func line(l Logger, level Level, format string, args []any) {
+	text := fmt.Sprintf(format, args...)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	l.Write(level, text)
+}
+
+// Flush completes the lines that were written to l without a line break at their end. Whoever starts a piece of work
+// calls it when the work has ended; without it such a line shows after a second, or when the store is closed.
+func Flush(l Logger) {
+	if f, ok := l.(interface{ Flush() }); ok {
+		f.Flush()
+	}
+}
+
+// WriterAt returns a writer whose text goes to l at the given level.
+func WriterAt(l Logger, level Level) io.Writer { return levelWriter{l, level} }
+
+type levelWriter struct {
+	l     Logger
+	level Level
+}
+
+func (w levelWriter) Write(p []byte) (int, error) {
+	w.l.Write(w.level, string(p))
+	return len(p), nil
+}
+
+// Indent returns a logger that puts prefix before every line that goes through it.
+func Indent(l Logger, prefix string) Logger { return &indented{l: l, prefix: prefix} }
+
+type indented struct {
+	l      Logger
+	prefix string
+
+	mu  sync.Mutex
+	mid [levels]bool // the level's last text did not end its line
+}
+
+func (i *indented) Write(level Level, text string) {
+	if text == "" {
+		return
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	end := strings.HasSuffix(text, "\n")
+	out := strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+i.prefix)
+	if !i.mid[level] {
+		out = i.prefix + out
+	}
+	if end {
+		out += "\n"
+	}
+	i.mid[level] = !end
+	i.l.Write(level, out)
+}
+
+func (i *indented) Progress(id, text string, done bool) { i.l.Progress(id, i.prefix+text, done) }
+
+// Flush ends the lines that were not ended.
+func (i *indented) Flush() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.mid = [levels]bool{}
+	Flush(i.l)
+}
+
+// Discard is a logger that forgets everything.
+var Discard Logger = discard{}
+
+type discard struct{}
+
+func (discard) Write(Level, string)           {}
+func (discard) Progress(string, string, bool) {}
+
+// Func is a logger made of a function, for tests and for one-off printers.
+type Func func(level Level, text string)
+
+// Write calls f.
+func (f Func) Write(level Level, text string) { f(level, text) }
+
+// Progress calls f at info level when the work is done.
+func (f Func) Progress(_, text string, done bool) {
+	if done {
+		f(LevelInfo, text+"\n")
+	}
+}

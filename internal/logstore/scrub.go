@@ -1,0 +1,211 @@
+package logstore
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// minSecret is the length in bytes from which a value is worth hiding: shorter ones ("true", "8080") are no secrets,
+// and would tear holes into every other line.
+const minSecret = 5
+
+// minSecretLine is the same for one line of a value of several lines. It is higher because such a value is often a
+// whole file, whose short lines ("server:") are no secret at all.
+const minSecretLine = 12
+
+// scrubber replaces secrets in a line in one pass. It looks at the four bytes at each position through a small bit
+// table, which fits the processor's first cache and says no nearly always. The zero of *scrubber (nil) changes nothing.
+type scrubber struct {
+	bits    [1 << 13]byte // 65536 bits, by hash of a pattern's first four bytes
+	byHead  map[uint32][]pattern
+	sorted  []string // every pattern, for isOpen
+	longest int
+}
+
+type pattern struct {
+	text  string
+	label string
+}
+
+func headHash(h uint32) uint32 { return h * 2654435761 >> 16 }
+
+func head(s string, i int) uint32 {
+	_ = s[i+3]
+	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
+}
+
+// newScrubber returns nil when there is nothing to hide.
+func newScrubber(secrets []model.Secret) *scrubber {
+	sc := &scrubber{byHead: map[uint32][]pattern{}}
+	labels := map[string]string{}
+	for _, secret := range secrets {
+		label := "[redacted secret " + secret.Name + ":" + secret.Key + "]"
+		for _, form := range secretForms(secret.Value) {
+			if _, ok := labels[form]; !ok {
+				labels[form] = label
+			}
+		}
+	}
+	for text, label := range labels {
+		h := head(text, 0)
+		sc.byHead[h] = append(sc.byHead[h], pattern{text, label})
+		bit := headHash(h)
+		sc.bits[bit>>3] |= 1 << (bit & 7)
+		sc.sorted = append(sc.sorted, text)
+		sc.longest = max(sc.longest, len(text))
+	}
+	if len(sc.sorted) == 0 {
+		return nil
+	}
+	for _, list := range sc.byHead {
+		slices.SortFunc(list, func(a, b pattern) int { return cmp.Compare(len(b.text), len(a.text)) })
+	}
+	slices.Sort(sc.sorted)
+	return sc
+}
+
+// secretForms returns the texts in which a value may show up in a line.
+func secretForms(value string) []string {
+	var forms []string
+	add := func(s string, least int) {
+		if len(s) >= least {
+			forms = append(forms, s)
+		}
+	}
+	lines := strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == '\r' })
+	trimmed := strings.Trim(value, "\r\n")
+	if len(lines) == 1 {
+		add(lines[0], minSecret)
+	} else {
+		for _, l := range lines {
+			if l = strings.TrimSpace(l); !strings.HasPrefix(l, "-----") {
+				add(l, minSecretLine)
+			}
+		}
+	}
+	if len(trimmed) < minSecret {
+		return forms
+	}
+	for _, v := range []string{value, trimmed} {
+		// The encoding without padding is the start of the one with, but the longer match leaves no "==" behind.
+		for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+			add(enc.EncodeToString([]byte(v)), minSecret)
+		}
+		if quoted, err := json.Marshal(v); err == nil {
+			add(string(quoted[1:len(quoted)-1]), minSecret)
+		}
+	}
+	return forms
+}
+
+// line returns text without the secrets in it. Secrets that overlap are replaced as one.
+func (sc *scrubber) line(text string) string {
+	if sc == nil || len(text) < minSecret {
+		return text
+	}
+	var b strings.Builder
+	done, end, label := 0, -1, ""
+	flush := func() {
+		if end >= 0 {
+			b.WriteString(label)
+			done, end = end, -1
+		}
+	}
+	for i := 0; i+4 <= len(text); i++ {
+		p, ok := sc.at(text, i)
+		if !ok {
+			continue
+		}
+		if i >= end {
+			flush()
+			b.WriteString(text[done:i])
+			done, label = i, p.label
+		}
+		end = max(end, i+len(p.text))
+	}
+	if done == 0 && end < 0 {
+		return text
+	}
+	flush()
+	b.WriteString(text[done:])
+	return b.String()
+}
+
+// at returns the longest secret that starts at text[i].
+func (sc *scrubber) at(text string, i int) (pattern, bool) {
+	h := head(text, i)
+	bit := headHash(h)
+	if sc.bits[bit>>3]&(1<<(bit&7)) == 0 {
+		return pattern{}, false
+	}
+	for _, p := range sc.byHead[h] {
+		if strings.HasPrefix(text[i:], p.text) {
+			return p, true
+		}
+	}
+	return pattern{}, false
+}
+
+// isOpen reports whether text ends in what may be the start of a secret, so that it must not be shown before more of
+// it is known.
+func (sc *scrubber) isOpen(text string) bool {
+	if sc == nil {
+		return false
+	}
+	for n := 1; n <= min(len(text), sc.longest-1); n++ {
+		tail := text[len(text)-n:]
+		i, _ := slices.BinarySearch(sc.sorted, tail)
+		// The first pattern at or after tail starts with it if any does; an equal one is complete, the next may be longer.
+		for ; i < len(sc.sorted) && sc.sorted[i] == tail; i++ {
+		}
+		if i < len(sc.sorted) && strings.HasPrefix(sc.sorted[i], tail) {
+			return true
+		}
+	}
+	return false
+}
+
+// cut returns a place at or before want, and on a rune's boundary, at which text can be cut in two without cutting a
+// secret, also one whose end is not there yet.
+func (sc *scrubber) cut(text string, want int) int {
+	if sc == nil {
+		return runeStart(text, want)
+	}
+	limit := runeStart(text, min(want, len(text)-sc.longest+1))
+	for limit > 0 {
+		i := sc.straddling(text, limit)
+		if i < 0 {
+			return limit
+		}
+		limit = i
+	}
+	return runeStart(text, want) // secrets from end to end: nothing is gained by waiting
+}
+
+// straddling returns where the first secret starts that covers both sides of limit, or -1.
+func (sc *scrubber) straddling(text string, limit int) int {
+	for i := max(0, limit-sc.longest); i < limit && i+4 <= len(text); i++ {
+		if p, ok := sc.at(text, i); ok && i+len(p.text) > limit {
+			return i
+		}
+	}
+	return -1
+}
+
+func runeStart(text string, i int) int {
+	if i <= 0 || i >= len(text) {
+		return max(0, min(i, len(text)))
+	}
+	for n := 0; n < utf8.UTFMax && i-n > 0; n++ {
+		if utf8.RuneStart(text[i-n]) {
+			return i - n
+		}
+	}
+	return i
+}

@@ -1,0 +1,113 @@
+package logstore
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestSecretsAreReplaced(t *testing.T) {
+	pem := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nAoIBAQC7VJTUt9Us8cKj\n-----END KEY-----\n"
+	secrets := []model.Secret{
+		{Name: "db", Key: "password", Value: "hunter2"},
+		{Name: "db", Key: "url", Value: "pg://hunter2@db"},
+		{Name: "db", Key: "short", Value: "true"},
+		{Name: "api", Key: "token", Value: "token with \"quotes\"\n"},
+		{Name: "tls", Key: "key", Value: pem},
+		{Name: "x", Key: "a", Value: "abcdef"},
+		{Name: "x", Key: "b", Value: "defghi"},
+		{Name: "y", Key: "dup", Value: "hunter2"},
+	}
+	b64 := base64.StdEncoding.EncodeToString
+	for _, tt := range []struct{ name, in, want string }{
+		{"nothing", "it is true", "it is true"},
+		{"raw", "pw=hunter2;", "pw=[redacted secret db:password];"},
+		{"alone", "hunter2", "[redacted secret db:password]"},
+		{"twice", "hunter2hunter2", "[redacted secret db:password][redacted secret db:password]"},
+		{"longest", "pg://hunter2@db", "[redacted secret db:url]"},
+		{"base64", "data: " + b64([]byte("hunter2")) + ".", "data: [redacted secret db:password]."},
+		{"base64 without padding", base64.RawStdEncoding.EncodeToString([]byte("hunter2")), "[redacted secret db:password]"},
+		{"final line break", `the token with "quotes"!`, "the [redacted secret api:token]!"},
+		{"JSON", `{"t":"token with \"quotes\""}`, `{"t":"[redacted secret api:token]"}`},
+		{"base64 with line break", b64([]byte("token with \"quotes\"\n")), "[redacted secret api:token]"},
+		{"line of many", "key MIIEvQIBADANBgkqhkiG9w0", "key [redacted secret tls:key]"},
+		{"marker lines are no secret", "-----BEGIN KEY-----", "-----BEGIN KEY-----"},
+		{"base64 of many lines", b64([]byte(pem)), "[redacted secret tls:key]"},
+		{"overlapping", "xxabcdefghixx", "xx[redacted secret x:a]xx"},
+		{"cut off", "hunter", "hunter"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t, Options{Secrets: secrets})
+			s.Append(Entry{Text: tt.in})
+			l := s.Logger("", "", "")
+			for i := range tt.in {
+				l.Write(LevelInfo, tt.in[i:i+1])
+			}
+			Flush(l)
+			l.Progress("id", tt.in, true)
+			wantTexts(t, s.Tail(Filter{}, 5), tt.want, tt.want, tt.want)
+		})
+	}
+}
+
+func TestSetSecretsReplacesTheSet(t *testing.T) {
+	s := open(t, Options{})
+	s.Append(Entry{Text: "hunter2"})
+	s.SetSecrets([]model.Secret{{Name: "db", Key: "pw", Value: "hunter2"}})
+	s.Append(Entry{Text: "hunter2"})
+	s.SetSecrets(nil)
+	s.Append(Entry{Text: "hunter2"})
+	wantTexts(t, s.Tail(Filter{}, 5), "hunter2", "[redacted secret db:pw]", "hunter2")
+}
+
+func TestOverlongLineDoesNotCutASecret(t *testing.T) {
+	value := "secret-" + strings.Repeat("s", 93)
+	for _, at := range []int{maxLine - 200, maxLine - 150, maxLine - 99, maxLine - 50, maxLine - 1, maxLine, maxLine + 1} {
+		s := open(t, Options{MemoryPerResource: 16 << 20, Secrets: []model.Secret{{Name: "a", Key: "b", Value: value}}})
+		text := strings.Repeat("x", at) + value + strings.Repeat("y", 5000)
+		l := s.Logger("web", "", SourceBuild)
+		for rest := text; rest != ""; {
+			n := min(len(rest), 1013)
+			l.Write(LevelInfo, rest[:n])
+			rest = rest[n:]
+		}
+		Flush(l)
+		s.Append(Entry{Text: text})
+		all := strings.Join(texts(s.Tail(Filter{}, 10)), "")
+		if strings.Contains(all, "ssss") || strings.Count(all, "[redacted secret a:b]") != 2 {
+			t.Errorf("at %d: the secret shows, or was replaced %d times instead of 2", at, strings.Count(all, "[redacted"))
+		}
+	}
+}
+
+// FuzzScrub checks that no secret survives, and that a line without one does not change.
+func FuzzScrub(f *testing.F) {
+	f.Add("hunter2", "abcdef", "pw hunter2 abcdef")
+	f.Add("aaaaa", "aaaaaaa", "aaaaaaaaaaaaaaaaaa")
+	f.Add("line one is long\nline two is long", "12345", "line two is long12345")
+	f.Fuzz(func(t *testing.T, a, b, line string) {
+		sc := newScrubber([]model.Secret{{Name: "n", Key: "k", Value: a}, {Name: "n", Key: "l", Value: b}})
+		if sc == nil {
+			return
+		}
+		got := sc.line(line)
+		hit := false
+		for _, p := range sc.sorted {
+			hit = hit || strings.Contains(line, p)
+			rest := strings.NewReplacer("[redacted secret n:k]", "\x00", "[redacted secret n:l]", "\x00").Replace(got)
+			if strings.Contains(rest, p) && !strings.Contains(p, "\x00") {
+				t.Errorf("%q still shows %q", got, p)
+			}
+		}
+		if !hit && got != line {
+			t.Errorf("%q became %q without holding a secret", line, got)
+		}
+		for want := 1; want < len(line); want++ {
+			if cut := sc.cut(line, want); cut < 0 || cut > want {
+				t.Errorf("cut at %d, want at most %d", cut, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,254 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// A segment is a run of lines of one resource, encoded one after the other. The bytes up to its current length never
+// change, so that readers decode them without a lock once they hold the slice. The encoding defines its own strings,
+// so a segment can be read back with nothing but its bytes.
+//
+//	record: define | line
+//	define: 0xFF, length, bytes             the next string id; id 0 is ""
+//	line:   flags, Δseq, Δtime (zigzag), span id, prefix id, [progress id], length, text
+//
+// Numbers are varints. Deltas are against the line before, and against zero for the first.
+type segment struct {
+	buf   []byte
+	marks []mark
+	strs  []string // by id; [0] is ""
+
+	first, last uint64 // seq of the first and last line
+	lines       int
+	counts      counts
+	lastTime    int64
+	sealed      bool
+
+	// ids finds strings of an open segment, and goes away when it is sealed.
+	ids                    map[string]uint32
+	spanStr, prefixStr     string
+	spanID, prefixID       uint32
+	file                   *spillFile // where it is, once spilled; then buf, marks and strs are nil
+	fileOffset, fileLength int64
+}
+
+// mark is a place in a segment from which decoding can start.
+type mark struct {
+	off  uint32
+	seq  uint64 // of the line before
+	time int64  // of the line before
+}
+
+// blockLines is the number of lines from one mark to the next.
+const blockLines = 32
+
+const (
+	flagLevel    = 0x03
+	flagSource   = 0x0c
+	flagProgress = 0x10
+	flagDone     = 0x20
+	kindDefine   = 0xff
+)
+
+// record is a decoded line whose text still lies in the segment.
+type record struct {
+	seq                    uint64
+	time                   int64
+	level                  Level
+	source                 uint8
+	done                   bool
+	span, prefix, progress uint32
+	text                   []byte
+}
+
+func newSegment(size int) *segment {
+	return &segment{buf: make([]byte, 0, size), strs: []string{""}}
+}
+
+// room is an upper bound of the bytes that a line takes.
+func room(e *Entry) int {
+	return len(e.Text) + len(e.Span) + len(e.Prefix) + len(e.ProgressID) + 3*(1+binary.MaxVarintLen64) + 8*binary.MaxVarintLen64
+}
+
+func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
+	if e.Span != s.spanStr {
+		s.spanStr, s.spanID = e.Span, s.intern(e.Span)
+	}
+	if e.Prefix != s.prefixStr {
+		s.prefixStr, s.prefixID = e.Prefix, s.intern(e.Prefix)
+	}
+	flags, progress := byte(e.Level)&flagLevel|source<<2&flagSource, uint32(0)
+	if e.ProgressID != "" {
+		flags |= flagProgress
+		progress = s.intern(e.ProgressID)
+	}
+	if e.ProgressDone {
+		flags |= flagDone
+	}
+	if s.lines%blockLines == 0 {
+		s.marks = append(s.marks, mark{uint32(len(s.buf)), s.last, s.lastTime})
+	}
+	if s.lines == 0 {
+		s.first = seq
+	}
+	b := append(s.buf, flags)
+	b = binary.AppendUvarint(b, seq-s.last)
+	b = binary.AppendVarint(b, ns-s.lastTime)
+	b = binary.AppendUvarint(b, uint64(s.spanID))
+	b = binary.AppendUvarint(b, uint64(s.prefixID))
+	if progress != 0 {
+		b = binary.AppendUvarint(b, uint64(progress))
+	}
+	b = binary.AppendUvarint(b, uint64(len(e.Text)))
+	s.buf = append(b, e.Text...)
+	s.last, s.lastTime = seq, ns
+	s.lines++
+	s.counts[source][e.Level]++
+}
+
+func (s *segment) intern(str string) uint32 {
+	if str == "" {
+		return 0
+	}
+	if id, ok := s.ids[str]; ok {
+		return id
+	}
+	if s.ids == nil {
+		s.ids = map[string]uint32{}
+	}
+	id := uint32(len(s.strs))
+	s.ids[str] = id
+	s.strs = append(s.strs, str)
+	s.buf = append(s.buf, kindDefine)
+	s.buf = binary.AppendUvarint(s.buf, uint64(len(str)))
+	s.buf = append(s.buf, str...)
+	return id
+}
+
+func (s *segment) seal() {
+	s.sealed = true
+	s.ids = nil
+}
+
+// view is what a reader needs of a segment; it stays valid whatever happens to the segment.
+type view struct {
+	buf   []byte
+	marks []mark
+	strs  []string
+	last  uint64
+}
+
+var errCorrupt = errors.New("log segment is damaged")
+
+// decode reads the record at the start of b and returns the rest. Line records get the fields that follow from the
+// line before; a definition returns its string instead, with isDef.
+func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte, err error) {
+	if len(b) == 0 {
+		return r, nil, false, nil, errCorrupt
+	}
+	kind := b[0]
+	b = b[1:]
+	ok := true
+	num := func() uint64 {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			ok = false
+			return 0
+		}
+		b = b[n:]
+		return v
+	}
+	bytes := func() []byte {
+		n := num()
+		if !ok || n > uint64(len(b)) {
+			ok = false
+			return nil
+		}
+		out := b[:n:n]
+		b = b[n:]
+		return out
+	}
+	if kind == kindDefine {
+		def = bytes()
+		isDef = true
+	} else {
+		r.level, r.source = Level(kind&flagLevel), kind&flagSource>>2
+		r.done = kind&flagDone != 0
+		r.seq = prev.seq + num()
+		delta := num()
+		r.time = prev.time + (int64(delta>>1) ^ -int64(delta&1))
+		r.span, r.prefix = uint32(num()), uint32(num())
+		if kind&flagProgress != 0 {
+			r.progress = uint32(num())
+		}
+		r.text = bytes()
+	}
+	if !ok || r.source >= sources {
+		return r, nil, false, nil, errCorrupt
+	}
+	return r, def, isDef, b, nil
+}
+
+// load makes a view of a segment's bytes by walking over them once.
+func load(buf []byte) (view, error) {
+	v := view{buf: buf, strs: []string{""}}
+	prev, n := mark{}, 0
+	for rest := buf; len(rest) > 0; {
+		off := uint32(len(buf) - len(rest))
+		r, def, isDef, next, err := decode(rest, prev)
+		if err != nil {
+			return view{}, err
+		}
+		rest = next
+		if isDef {
+			v.strs = append(v.strs, string(def))
+			continue
+		}
+		if n%blockLines == 0 {
+			v.marks = append(v.marks, mark{off, prev.seq, prev.time})
+		}
+		n++
+		prev.seq, prev.time = r.seq, r.time
+		if int(max(r.span, r.prefix, r.progress)) >= len(v.strs) {
+			return view{}, errCorrupt
+		}
+	}
+	v.last = prev.seq
+	return v, nil
+}
+
+// block decodes the lines from mark i to the next into dst.
+func (v *view) block(i int, dst []record) ([]record, error) {
+	end := len(v.buf)
+	if i+1 < len(v.marks) {
+		end = int(v.marks[i+1].off)
+	}
+	prev, rest := v.marks[i], v.buf[v.marks[i].off:end]
+	for len(rest) > 0 {
+		r, _, isDef, next, err := decode(rest, prev)
+		if err != nil {
+			return nil, err
+		}
+		rest = next
+		if !isDef {
+			dst = append(dst, r)
+			prev.seq, prev.time = r.seq, r.time
+		}
+	}
+	return dst, nil
+}
+
+// find returns the block that holds the first line after seq, or the last block when there is none.
+func (v *view) find(seq uint64) int {
+	// marks[i].seq is the line before block i, so the first line after seq is in the last block that starts at or
+	// before it.
+	i, _ := slices.BinarySearchFunc(v.marks, seq, func(m mark, seq uint64) int {
+		if m.seq <= seq {
+			return -1
+		}
+		return 1
+	})
+	return max(i-1, 0)
+}

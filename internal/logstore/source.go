@@ -1,0 +1,229 @@
+package logstore
+
+import (
+	"errors"
+	"io/fs"
+	"sort"
+	"time"
+)
+
+// source is one resource's lines within a merge, in one direction. Only lines that the filter's sources and levels let
+// through come out of it.
+type source struct {
+	s    *Store
+	r    *resource
+	m    mask
+	back bool
+	// pos is the last line passed; end is the last one wanted.
+	pos, end uint64
+	// passed is told, under the store's mutex, before a segment is fetched.
+	passed func(r *resource)
+
+	opened bool // head is valid
+	final  bool // no segment after the current one is wanted
+	v      view
+	block  int
+	recs   []record
+	i      int
+}
+
+// next moves to the next line and reports whether there is one; head is it.
+func (it *source) next() bool {
+	for {
+		for it.i+1 < len(it.recs) {
+			it.i++
+			rec := &it.recs[it.at()]
+			if it.outside(rec.seq) {
+				continue
+			}
+			it.pos = rec.seq
+			if it.m.has(rec.source, rec.level) {
+				return true
+			}
+		}
+		if !it.nextBlock() {
+			return false
+		}
+	}
+}
+
+// at returns the index of the current record.
+func (it *source) at() int {
+	if it.back {
+		return len(it.recs) - 1 - it.i
+	}
+	return it.i
+}
+
+// key is the number of the current line, or of the first one that could be.
+func (it *source) key() uint64 {
+	switch {
+	case it.opened:
+		return it.head().seq
+	case it.back:
+		return it.pos - 1
+	}
+	return it.pos + 1
+}
+
+func (it *source) head() *record { return &it.recs[it.at()] }
+
+// outside reports whether a line was passed before or is not wanted.
+func (it *source) outside(seq uint64) bool {
+	if it.back {
+		return seq >= it.pos || seq < it.end
+	}
+	return seq <= it.pos || seq > it.end
+}
+
+// nextBlock decodes the next block of lines, from the next segment if need be.
+func (it *source) nextBlock() bool {
+	it.recs, it.i = it.recs[:0], -1
+	step := 1
+	if it.back {
+		step = -1
+	}
+	it.block += step
+	for it.block < 0 || it.block >= len(it.v.marks) {
+		if !it.fetch() {
+			it.v = view{}
+			return false
+		}
+	}
+	recs, err := it.v.block(it.block, it.recs)
+	if err != nil { // load and add leave no such bytes behind
+		it.v = view{}
+		return true
+	}
+	it.recs = recs
+	return true
+}
+
+// fetch gets a view of the next segment that may hold lines that are wanted, and sets the block to start with.
+func (it *source) fetch() bool {
+	for {
+		seg, v, file, ok := it.choose()
+		if !ok {
+			return false
+		}
+		if file != nil {
+			var err error
+			if v, err = it.s.readSpilled(seg, file); err != nil {
+				it.skip(seg)
+				continue
+			}
+		}
+		it.v = v
+		if it.back {
+			it.block = v.find(it.pos - 1)
+		} else {
+			it.block = v.find(it.pos)
+		}
+		return true
+	}
+}
+
+// place is where a spilled segment lies.
+type place struct {
+	path           string
+	offset, length int64
+}
+
+// choose finds the next segment, and returns a view of it or the place to read it from.
+func (it *source) choose() (*segment, view, *place, bool) {
+	it.s.mu.Lock()
+	defer it.s.mu.Unlock()
+	if it.r.gone || it.final {
+		return nil, view{}, nil, false
+	}
+	if it.passed != nil {
+		it.passed(it.r)
+	}
+	for {
+		seg := it.nextSegment()
+		if seg == nil {
+			return nil, view{}, nil, false
+		}
+		if seg.counts.of(it.m) == 0 {
+			it.skip(seg)
+			continue
+		}
+		it.final = it.back && seg.first <= it.end || !it.back && seg.last >= it.end
+		if seg.file != nil {
+			return seg, view{}, &place{seg.file.path, seg.fileOffset, seg.fileLength}, true
+		}
+		return seg, view{buf: seg.buf, marks: seg.marks, strs: seg.strs, last: seg.last}, nil, true
+	}
+}
+
+// skip passes a whole segment.
+func (it *source) skip(seg *segment) {
+	if it.back {
+		it.pos = seg.first
+	} else {
+		it.pos = seg.last
+	}
+}
+
+// nextSegment returns the next segment with lines between pos and end; the store's mutex is held.
+func (it *source) nextSegment() *segment {
+	segs := it.r.segs
+	if it.back {
+		i := sort.Search(len(segs), func(i int) bool { return segs[i].first >= it.pos }) - 1
+		if i < 0 || segs[i].last < it.end {
+			return nil
+		}
+		return segs[i]
+	}
+	i := sort.Search(len(segs), func(i int) bool { return segs[i].last > it.pos })
+	if i == len(segs) || segs[i].first > it.end {
+		return nil
+	}
+	return segs[i]
+}
+
+// readSpilled returns a segment that lies on disk.
+func (s *Store) readSpilled(seg *segment, p *place) (view, error) {
+	if v, ok := s.cache.get(seg); ok {
+		return v, nil
+	}
+	buf, err := s.spill.read(p.path, p.offset, p.length)
+	if err != nil {
+		s.reportRead(err)
+		return view{}, err
+	}
+	v, err := load(buf)
+	if err != nil {
+		s.reportRead(err)
+		return view{}, err
+	}
+	s.cache.put(seg, v)
+	return v, nil
+}
+
+// reportRead says once that spilled lines cannot be read. A file that is gone is no trouble: its lines were dropped.
+func (s *Store) reportRead(err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble || s.closed {
+		return
+	}
+	s.trouble = true
+	s.seq++
+	s.addLocked(s.resourceLocked(""), &Entry{
+		Time: s.now(), Level: LevelWarn, Text: "cannot read older log lines from disk: " + err.Error(),
+	})
+}
+
+// line makes a Line of the current record.
+func (it *source) line() Line {
+	rec := it.head()
+	return Line{
+		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
+		Source: sourceAt[rec.source], Level: rec.level, Prefix: it.v.strs[rec.prefix], Text: string(rec.text),
+		ProgressID: it.v.strs[rec.progress], ProgressDone: rec.done,
+	}
+}

@@ -1,0 +1,149 @@
+package logstore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// filesPerResource is about how many files a resource's disk bound is divided into; one file is what is dropped at once.
+const filesPerResource = 16
+
+// spillFile holds compressed segments of one resource, one after the other. The keeper alone writes to it; size and
+// segments are guarded by the store's mutex.
+type spillFile struct {
+	path     string
+	size     int64
+	segments int
+}
+
+// spillDir is the folder of one store's spilled segments.
+type spillDir struct {
+	path   string
+	parent string // set when New created it
+	lock   *os.File
+	made   int // number of files so far; the keeper's
+
+	enc *zstd.Encoder // the keeper's
+	dec *zstd.Decoder // for DecodeAll only, by any number of goroutines; so used it owns nothing that needs closing
+}
+
+// newSpillDir makes a folder below dir, and removes those that earlier sessions left there without closing their store.
+func newSpillDir(dir string) (*spillDir, error) {
+	d := &spillDir{}
+	if _, err := os.Stat(dir); os.IsNotExist(err) {
+		d.parent = dir
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	removeAbandoned(dir)
+	var err error
+	if d.path, err = os.MkdirTemp(dir, spillPrefix+"*"); err != nil {
+		return nil, err
+	}
+	if d.lock, err = lockDir(d.path); err != nil {
+		return nil, err
+	}
+	d.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	d.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true))
+	return d, err
+}
+
+const spillPrefix = "spill-"
+
+// removeAbandoned removes the folders whose lock nobody holds. What cannot be removed is left for another time.
+func removeAbandoned(dir string) {
+	found, _ := filepath.Glob(filepath.Join(dir, spillPrefix+"*"))
+	for _, path := range found {
+		if abandoned(path) {
+			_ = os.RemoveAll(path)
+		}
+	}
+}
+
+// newFile returns a file that is not there yet.
+func (d *spillDir) newFile() *spillFile {
+	d.made++
+	return &spillFile{path: filepath.Join(d.path, fmt.Sprintf("%06d.zst", d.made))}
+}
+
+// write compresses a segment to the end of f and returns how many bytes it takes there.
+func (d *spillDir) write(f *spillFile, offset int64, buf []byte) (int64, error) {
+	packed := d.enc.EncodeAll(buf, make([]byte, 0, len(buf)/3))
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	if _, err = file.WriteAt(packed, offset); err != nil {
+		_ = file.Close()
+		return 0, err
+	}
+	return int64(len(packed)), file.Close()
+}
+
+// read returns the bytes of a segment.
+func (d *spillDir) read(path string, offset, length int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	packed := make([]byte, length)
+	if _, err := file.ReadAt(packed, offset); err != nil {
+		return nil, err
+	}
+	return d.dec.DecodeAll(packed, nil)
+}
+
+func (d *spillDir) remove() error {
+	err := os.RemoveAll(d.path)
+	_ = d.lock.Close()
+	_ = d.enc.Close()
+	if d.parent != "" {
+		_ = os.Remove(d.parent) // only if nobody else put anything there
+	}
+	return err
+}
+
+// viewCache keeps the last few spilled segments that were read, because a reader that scrolls reads them again and
+// again.
+type viewCache struct {
+	mu      sync.Mutex
+	entries []cachedView // newest last
+}
+
+type cachedView struct {
+	seg *segment
+	v   view
+}
+
+const cachedViews = 8
+
+func (c *viewCache) get(seg *segment) (view, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, e := range c.entries {
+		if e.seg == seg {
+			c.entries = append(append(c.entries[:i], c.entries[i+1:]...), e)
+			return e.v, true
+		}
+	}
+	return view{}, false
+}
+
+func (c *viewCache) put(seg *segment, v view) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries) >= cachedViews {
+		c.entries = append(c.entries[:0], c.entries[1:]...)
+	}
+	c.entries = append(c.entries, cachedView{seg, v})
+}

@@ -1,0 +1,254 @@
+package logstore
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// The bounds that hold where Options says nothing.
+const (
+	DefaultMemoryPerResource = 1 << 20
+	DefaultDiskPerResource   = 64 << 20
+	DefaultMemoryTotal       = 64 << 20
+)
+
+const (
+	// maxSegment is the size in bytes at which a segment is sealed, unless a resource's bound is small.
+	maxSegment = 128 << 10
+	// firstSegment is the capacity that a resource's first segment starts with; most resources say little.
+	firstSegment = 2 << 10
+	// backlogFactor times the memory bound is where a writer has to wait for the keeper.
+	backlogFactor = 4
+)
+
+// Options bound a store.
+type Options struct {
+	// Dir is the folder for what does not fit in memory. The store works in a folder of its own below it, which Close
+	// removes, and Dir with it if New created it and it is empty then. Without Dir nothing is spilled: the oldest lines
+	// beyond the memory bound are dropped.
+	Dir string
+	// MemoryPerResource bounds, in bytes, the text that one resource keeps in memory; 0 means 1 MiB. For moments a
+	// resource may hold a few times as much, until the keeper has spilled it.
+	MemoryPerResource int64
+	// DiskPerResource bounds the compressed size on disk of one resource's older lines; 0 means 64 MiB.
+	DiskPerResource int64
+	// MemoryTotal bounds the text in memory of all resources together; 0 means 64 MiB. Beyond it the resources that
+	// hold most are spilled first. It has no meaning without Dir.
+	MemoryTotal int64
+	// Secrets are replaced in all lines; see SetSecrets.
+	Secrets []model.Secret
+	// Now is the clock that lines without a time of their own get; nil means time.Now.
+	Now func() time.Time
+}
+
+// Store keeps lines of all resources.
+type Store struct {
+	memoryLimit, diskLimit, totalLimit int64
+	segmentSize                        int
+
+	now    func() time.Time
+	scrub  atomic.Pointer[scrubber]
+	spill  *spillDir // nil without Options.Dir
+	keeper *keeper
+	cache  viewCache
+
+	mu        sync.Mutex
+	room      sync.Cond // of mu: a resource's memory shrank, or the store was closed
+	closed    bool
+	seq       uint64 // of the newest line
+	memory    int64
+	resources map[model.ManifestName]*resource
+	readers   []chan struct{}
+	trouble   bool // a spill failed and was reported
+}
+
+// New returns an empty store. It fails when the folder for spilled lines cannot be made.
+func New(o Options) (*Store, error) {
+	s := &Store{
+		memoryLimit: orDefault(o.MemoryPerResource, DefaultMemoryPerResource),
+		diskLimit:   orDefault(o.DiskPerResource, DefaultDiskPerResource),
+		totalLimit:  orDefault(o.MemoryTotal, DefaultMemoryTotal),
+		now:         o.Now,
+		resources:   map[model.ManifestName]*resource{},
+	}
+	s.segmentSize = int(min(maxSegment, max(s.memoryLimit/4, 1<<10)))
+	s.room.L = &s.mu
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if o.Dir != "" {
+		var err error
+		if s.spill, err = newSpillDir(o.Dir); err != nil {
+			return nil, fmt.Errorf("open log store: %w", err)
+		}
+	}
+	s.SetSecrets(o.Secrets)
+	s.keeper = newKeeper(s)
+	return s, nil
+}
+
+func orDefault(v, def int64) int64 {
+	if v <= 0 {
+		return def
+	}
+	return v
+}
+
+// Close stores the lines that are not ended, stops the keeper, waits for it, and removes what was spilled. What is in
+// memory can still be read; what is written later is ignored. Calling it again does nothing.
+func (s *Store) Close() error {
+	s.keeper.flushAll()
+	s.mu.Lock()
+	was := s.closed
+	s.closed = true
+	s.room.Broadcast()
+	s.mu.Unlock()
+	if was {
+		return nil
+	}
+	s.keeper.stop()
+	if s.spill == nil {
+		return nil
+	}
+	if err := s.spill.remove(); err != nil {
+		return fmt.Errorf("close log store: %w", err)
+	}
+	return nil
+}
+
+// SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by
+// "[redacted secret name:key]", also in its base64 and JSON-escaped forms; of a value of several lines, each line of at
+// least twelve bytes is. Lines that are stored already do not change.
+func (s *Store) SetSecrets(secrets []model.Secret) { s.scrub.Store(newScrubber(secrets)) }
+
+// Subscribe returns a channel with one slot that is filled whenever lines were stored or dropped since it was last
+// emptied, and a function that ends the subscription. The channel is never closed.
+func (s *Store) Subscribe() (changed <-chan struct{}, cancel func()) {
+	ch := make(chan struct{}, 1)
+	s.mu.Lock()
+	s.readers = append(s.readers, ch)
+	s.mu.Unlock()
+	return ch, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.readers = slices.DeleteFunc(s.readers, func(c chan struct{}) bool { return c == ch })
+	}
+}
+
+// notifyLocked tells every reader that there is something to look at.
+func (s *Store) notifyLocked() {
+	for _, ch := range s.readers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// append stores entries in their order. With wait it waits while a resource is too far ahead of the keeper; the keeper
+// itself must not wait.
+func (s *Store) append(batch []Entry, wait bool) {
+	if len(batch) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range batch {
+		e := &batch[i]
+		r := s.resourceLocked(e.Resource)
+		for wait && r.memory > s.memoryLimit*backlogFactor && !s.closed && s.spill != nil {
+			s.room.Wait()
+			r = s.resourceLocked(e.Resource)
+		}
+		if s.closed {
+			return
+		}
+		s.seq++
+		s.addLocked(r, e)
+	}
+	s.notifyLocked()
+}
+
+func (s *Store) resourceLocked(name model.ManifestName) *resource {
+	r := s.resources[name]
+	if r == nil {
+		r = &resource{name: name, spans: map[string]*spanRange{}}
+		s.resources[name] = r
+	}
+	return r
+}
+
+// addLocked puts one line into the resource's open segment.
+func (s *Store) addLocked(r *resource, e *Entry) {
+	grown := r.add(s.seq, s.segmentSize, e)
+	r.memory += grown
+	s.memory += grown
+	if s.spill == nil {
+		for r.memory > s.memoryLimit && len(r.segs) > 1 {
+			s.dropLocked(r, 1)
+		}
+		return
+	}
+	if grown > 0 && (r.memory > s.memoryLimit || s.memory > s.totalLimit) {
+		s.keeper.poke()
+	}
+}
+
+// dropLocked drops the oldest n segments of a resource and counts their lines.
+func (s *Store) dropLocked(r *resource, n int) {
+	freed := r.drop(n)
+	r.memory -= freed
+	s.memory -= freed
+}
+
+// Drop forgets all lines of a resource. Lines that its loggers write later are kept as usual.
+func (s *Store) Drop(name model.ManifestName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.resources[name]
+	if r == nil {
+		return
+	}
+	delete(s.resources, name)
+	r.gone = true
+	s.memory -= r.memory
+	s.keeper.discard(r.files)
+	s.room.Broadcast()
+	s.notifyLocked()
+}
+
+// Dropped returns the number of lines that the filter's resources, sources and levels choose and that are gone because
+// the bounds left no room for them. Lines that Drop took away do not count.
+func (s *Store) Dropped(f Filter) uint64 {
+	m := f.mask()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var n uint64
+	for _, r := range s.chosenLocked(f) {
+		n += r.dropped.of(m)
+	}
+	return n
+}
+
+// chosenLocked returns the resources that a filter chooses, in no order.
+func (s *Store) chosenLocked(f Filter) []*resource {
+	if f.Resources == nil {
+		all := make([]*resource, 0, len(s.resources))
+		for _, r := range s.resources {
+			all = append(all, r)
+		}
+		return all
+	}
+	var chosen []*resource
+	for i, name := range f.Resources {
+		if r := s.resources[name]; r != nil && !slices.Contains(f.Resources[:i], name) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}

@@ -1,0 +1,493 @@
+package logstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func open(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func texts(lines []Line) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.Text
+	}
+	return out
+}
+
+func wantTexts(t *testing.T, lines []Line, want ...string) {
+	t.Helper()
+	if want == nil {
+		want = []string{}
+	}
+	if diff := cmp.Diff(want, texts(lines)); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestLineKeepsEveryField(t *testing.T) {
+	s := open(t, Options{})
+	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
+	s.Append(Entry{
+		Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Prefix: "[app] ",
+		Text: "ready", ProgressID: "layer", ProgressDone: true,
+	})
+	want := []Line{{
+		Seq: 1, Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Prefix: "[app] ",
+		Text: "ready", ProgressID: "layer", ProgressDone: true,
+	}}
+	if diff := cmp.Diff(want, s.Tail(Filter{}, 10)); diff != "" {
+		t.Errorf("line (-want +got):\n%s", diff)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	s := open(t, Options{})
+	base := time.Unix(1000, 0)
+	for i, e := range []Entry{
+		{Resource: "web", Source: SourceBuild, Span: "build:1", Text: "web build"},
+		{Resource: "api", Source: SourceRuntime, Level: LevelError, Text: "api error"},
+		{Text: "global"},
+		{Resource: "web", Source: SourceRuntime, Level: LevelWarn, Prefix: "[app] ", Text: "web warning"},
+		{Resource: "web", Source: SourceBuild, Span: "build:2", Level: LevelDebug, Text: "web debug"},
+	} {
+		e.Time = base.Add(time.Duration(i) * time.Second)
+		s.Append(e)
+	}
+	for _, tt := range []struct {
+		name string
+		f    Filter
+		want []string
+	}{
+		{"all", Filter{}, []string{"web build", "api error", "global", "web warning", "web debug"}},
+		{"one resource", Filter{Resources: []model.ManifestName{"web"}}, []string{"web build", "web warning", "web debug"}},
+		{"two and one unknown", Filter{Resources: []model.ManifestName{"api", "no", "", "api"}}, []string{"api error", "global"}},
+		{"no resource", Filter{Resources: []model.ManifestName{}}, nil},
+		{"source", Filter{Sources: []Source{SourceBuild}}, []string{"web build", "web debug"}},
+		{"two sources", Filter{Sources: []Source{SourceBuild, SourceGlobal}}, []string{"web build", "global", "web debug"}},
+		{"level", Filter{MinLevel: LevelWarn}, []string{"api error", "web warning"}},
+		{"span", Filter{Span: "build:2"}, []string{"web debug"}},
+		{"since", Filter{Since: base.Add(3 * time.Second)}, []string{"web warning", "web debug"}},
+		{"match with prefix", Filter{Match: func(b []byte) bool { return string(b) == "[app] web warning" }}, []string{"web warning"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantTexts(t, s.Tail(tt.f, 100), tt.want...)
+			wantTexts(t, s.ReadAfter(tt.f, 0, 100), tt.want...)
+			wantTexts(t, s.Cursor(tt.f).Next(100), tt.want...)
+			if got := s.Count(tt.f); got != len(tt.want) {
+				t.Errorf("Count = %d, want %d", got, len(tt.want))
+			}
+		})
+	}
+}
+
+// TestReadersAgree writes at random to several resources, with and without bounds, and compares every way of reading
+// with a plain list.
+func TestReadersAgree(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		o    Options
+	}{
+		{"memory", Options{MemoryPerResource: 1 << 30}},
+		{"spilled", Options{Dir: "spill", MemoryPerResource: 4 << 10}},
+		{"spilled by the total", Options{Dir: "spill", MemoryTotal: 8 << 10}},
+		{"dropped from memory", Options{MemoryPerResource: 16 << 10}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.o.Dir != "" {
+				tt.o.Dir = filepath.Join(t.TempDir(), tt.o.Dir)
+			}
+			s := open(t, tt.o)
+			rng := rand.New(rand.NewPCG(1, 2))
+			var all []Line
+			for i := range 6000 {
+				l := Line{
+					Seq: uint64(i + 1), Time: time.Unix(int64(i), 0), Resource: model.ManifestName(fmt.Sprint("r", rng.IntN(4))),
+					Source: sourceAt[rng.IntN(3)], Level: Level(rng.IntN(4)), Span: fmt.Sprint("s", i/100),
+					Text: fmt.Sprintf("line %d %s", i, strings.Repeat("x", rng.IntN(80))),
+				}
+				all = append(all, l)
+				s.Append(Entry{Time: l.Time, Resource: l.Resource, Source: l.Source, Level: l.Level, Span: l.Span, Text: l.Text})
+			}
+			if tt.o.Dir != "" {
+				await(t, s, func() bool { return s.fullestLocked() == nil })
+			}
+			f := Filter{Resources: []model.ManifestName{"r1", "r3"}, MinLevel: LevelInfo, Sources: []Source{SourceBuild, SourceRuntime}}
+			var want []Line
+			for _, l := range all {
+				if (l.Resource == "r1" || l.Resource == "r3") && l.Level >= LevelInfo && l.Source != "" {
+					want = append(want, l)
+				}
+			}
+			for _, name := range f.Resources {
+				one := f
+				one.Resources = []model.ManifestName{name}
+				gone := s.Dropped(one)
+				want = slices.DeleteFunc(want, func(l Line) bool {
+					if l.Resource != name || gone == 0 {
+						return false
+					}
+					gone--
+					return true
+				})
+			}
+			if tt.name != "dropped from memory" && s.Dropped(Filter{}) != 0 {
+				t.Errorf("Dropped = %d, want 0", s.Dropped(Filter{}))
+			}
+			same(t, "forward", want, s.ReadAfter(f, 0, len(all)))
+			same(t, "backward", want, s.Tail(f, len(all)))
+			var got []Line
+			for c := s.Cursor(f); ; {
+				lines := c.Next(7)
+				if len(lines) == 0 {
+					break
+				}
+				got = append(got, lines...)
+			}
+			same(t, "cursor", want, got)
+			if got := s.Count(f); got != len(want) {
+				t.Errorf("Count = %d, want %d", got, len(want))
+			}
+			for range 200 {
+				i := rng.IntN(len(want))
+				n := 1 + rng.IntN(50)
+				same(t, "before", want[max(0, i-n):i], s.ReadBefore(f, want[i].Seq, n))
+				same(t, "after", want[i+1:min(len(want), i+1+n)], s.ReadAfter(f, want[i].Seq, n))
+			}
+			span := f
+			span.Span = want[len(want)-1].Span
+			wantSpan := 0
+			for _, l := range want {
+				if l.Span == span.Span {
+					wantSpan++
+				}
+			}
+			if got := s.Count(span); got != wantSpan {
+				t.Errorf("Count(span) = %d, want %d", got, wantSpan)
+			}
+		})
+	}
+}
+
+func same(t *testing.T, how string, want, got []Line) {
+	t.Helper()
+	if len(want) == 0 && len(got) == 0 {
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		if len(diff) > 2000 {
+			diff = diff[:2000]
+		}
+		t.Fatalf("%s (-want +got):\n%s", how, diff)
+	}
+}
+
+// await waits until ok, which is called under the store's mutex.
+func await(t *testing.T, s *Store, ok func() bool) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !ok() {
+		s.room.Wait()
+	}
+}
+
+func TestReadAtTheEdges(t *testing.T) {
+	s := open(t, Options{})
+	wantTexts(t, s.Tail(Filter{}, 5))
+	wantTexts(t, s.Cursor(Filter{}).Next(5))
+	s.Append(Entry{Text: "a\nb\n"})
+	wantTexts(t, s.ReadBefore(Filter{}, 0, 5))
+	wantTexts(t, s.ReadBefore(Filter{}, 1, 5))
+	wantTexts(t, s.ReadAfter(Filter{}, 2, 5))
+	wantTexts(t, s.ReadAfter(Filter{}, ^uint64(0), 5))
+	wantTexts(t, s.ReadBefore(Filter{}, ^uint64(0), 5), "a", "b")
+	wantTexts(t, s.Tail(Filter{}, 0))
+	wantTexts(t, s.Tail(Filter{}, -1))
+	wantTexts(t, s.Cursor(Filter{}).Next(0))
+}
+
+func TestOneResourceNeverPushesOutAnother(t *testing.T) {
+	for _, dir := range []string{"", "spill"} {
+		if dir != "" {
+			dir = filepath.Join(t.TempDir(), dir)
+		}
+		s := open(t, Options{Dir: dir, MemoryPerResource: 8 << 10, DiskPerResource: 16 << 10, MemoryTotal: 8 << 10})
+		s.Append(Entry{Resource: "quiet", Text: "once"})
+		noise := s.Logger("noisy", "", SourceRuntime)
+		rng := rand.New(rand.NewPCG(1, 1))
+		for i := range 20_000 {
+			Infof(noise, "line %d %x", i, rng.Uint64())
+		}
+		wantTexts(t, s.Tail(Filter{Resources: []model.ManifestName{"quiet"}}, 5), "once")
+		kept, gone := s.Count(Filter{}), s.Dropped(Filter{})
+		if gone == 0 || uint64(kept)+gone != 20_001 {
+			t.Errorf("kept %d, dropped %d; want all of 20001 accounted for and some dropped", kept, gone)
+		}
+	}
+}
+
+func TestCursorCountsWhatItMissed(t *testing.T) {
+	s := open(t, Options{MemoryPerResource: 8 << 10})
+	f := Filter{Resources: []model.ManifestName{"a", "b"}, MinLevel: LevelInfo}
+	c, late := s.Cursor(f), (*Cursor)(nil)
+	var read, skipped uint64
+	for i := range 5000 {
+		s.Append(Entry{Resource: "a", Level: Level(i % 4), Text: fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%90))})
+		s.Append(Entry{Resource: "b", Level: LevelError, Text: "other"})
+		if i%1100 == 0 {
+			read += uint64(len(c.Next(100)))
+			skipped += c.Skipped()
+		}
+		if i == 4000 {
+			late = s.CursorAt(f, c.Checkpoint())
+		}
+	}
+	for _, c := range []*Cursor{c, late} {
+		rest := uint64(0)
+		for {
+			n := len(c.Next(64))
+			if n == 0 {
+				break
+			}
+			rest += uint64(n)
+		}
+		if rest != uint64(s.Count(f)) {
+			t.Errorf("read %d lines at the end, want the %d that are kept", rest, s.Count(f))
+		}
+	}
+	skipped += c.Skipped()
+	read += uint64(s.Count(f))
+	if want := uint64(5000 + 3750); read+skipped != want {
+		t.Errorf("read %d + skipped %d = %d, want %d", read, skipped, read+skipped, want)
+	}
+	if again := c.Skipped(); again != 0 {
+		t.Errorf("Skipped again = %d, want 0", again)
+	}
+}
+
+func TestCursorAtCountsOnlyWhatItMissed(t *testing.T) {
+	s := open(t, Options{MemoryPerResource: 8 << 10})
+	write := func(n int) {
+		for i := range n {
+			s.Append(Entry{Resource: "a", Text: fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%90))})
+		}
+	}
+	write(60)
+	c := s.Cursor(Filter{})
+	c.Next(45)
+	resumed := s.CursorAt(Filter{}, c.Checkpoint())
+	write(1000)
+	if len(c.Next(1)) != 1 || len(resumed.Next(1)) != 1 {
+		t.Fatal("no line after the bound was hit")
+	}
+	if got, want := resumed.Skipped(), c.Skipped(); got != want || got == 0 {
+		t.Errorf("resumed cursor skipped %d, the first one %d; want the same, not 0", got, want)
+	}
+}
+
+func TestCursorFollowsWhileWritten(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemoryPerResource: 64 << 10})
+	const writers, each = 4, 3000
+	changed, cancel := s.Subscribe()
+	defer cancel()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			l := s.Logger(fmt.Sprint("r", w), "", SourceBuild)
+			for i := range each {
+				Infof(l, "%d", i)
+			}
+		})
+	}
+	next := map[model.ManifestName]int{}
+	seq := uint64(0)
+	for c, n := s.Cursor(Filter{}), 0; n < writers*each; {
+		<-changed
+		for lines := c.Next(100); len(lines) > 0; lines = c.Next(100) {
+			for _, l := range lines {
+				if l.Seq <= seq || l.Text != fmt.Sprint(next[l.Resource]) {
+					t.Fatalf("line %d of %s is %q after number %d, want text %d", l.Seq, l.Resource, l.Text, seq, next[l.Resource])
+				}
+				seq = l.Seq
+				next[l.Resource]++
+				n++
+			}
+		}
+	}
+	wg.Wait()
+}
+
+func TestDrop(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Options{Dir: dir, MemoryPerResource: 4 << 10})
+	l := s.Logger("web", "", SourceBuild)
+	c := s.Cursor(Filter{})
+	for i := range 1000 {
+		Infof(l, "line %d", i)
+	}
+	s.Append(Entry{Resource: "api", Text: "stays"})
+	await(t, s, func() bool { return s.fullestLocked() == nil })
+	s.Drop("web")
+	s.Drop("unknown")
+	wantTexts(t, c.Next(10), "stays")
+	Infof(l, "again")
+	wantTexts(t, c.Next(10), "again")
+	wantTexts(t, s.Tail(Filter{Resources: []model.ManifestName{"web"}}, 10), "again")
+	if got := c.Skipped() + s.Dropped(Filter{}); got != 0 {
+		t.Errorf("skipped and dropped = %d, want 0", got)
+	}
+}
+
+func TestCloseRemovesTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "logs")
+	s, err := New(Options{Dir: dir, MemoryPerResource: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		s.Append(Entry{Resource: "web", Text: fmt.Sprint("line ", i)})
+	}
+	await(t, s, func() bool { return s.fullestLocked() == nil })
+	if found, _ := filepath.Glob(filepath.Join(dir, "*", "*.zst")); len(found) == 0 {
+		t.Error("nothing was spilled")
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+	Infof(s.Logger("web", "", ""), "too late")
+	s.Append(Entry{Text: "too late"})
+	if got := texts(s.Tail(Filter{}, 1)); len(got) != 1 || got[0] != "line 999" {
+		t.Errorf("the tail after Close is %q", got)
+	}
+}
+
+func TestAbandonedFoldersAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	live := open(t, Options{Dir: dir})
+	dead := filepath.Join(dir, spillPrefix+"dead")
+	lock, err := lockDir(mkdir(t, dead))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = lock.Close() // as the end of its process does
+	other := mkdir(t, filepath.Join(dir, "mine"))
+	open(t, Options{Dir: dir})
+	if _, err := os.Stat(dead); !os.IsNotExist(err) {
+		t.Errorf("the abandoned folder is still there: %v", err)
+	}
+	for _, path := range []string{live.spill.path, other} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s was removed: %v", path, err)
+		}
+	}
+}
+
+func mkdir(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDiskTroubleIsSaidOnceAndDropsTheOldest(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemoryPerResource: 4 << 10})
+	if err := os.RemoveAll(s.spill.path); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2000 {
+		s.Append(Entry{Resource: "web", Text: fmt.Sprint("line ", i)})
+	}
+	await(t, s, func() bool { return s.fullestLocked() == nil })
+	lines := s.Tail(Filter{Resources: []model.ManifestName{""}}, 10)
+	if len(lines) != 1 || lines[0].Level != LevelWarn || !strings.Contains(lines[0].Text, "cannot keep older log lines on disk") {
+		t.Errorf("global lines are %q, want one warning", texts(lines))
+	}
+	if kept, gone := s.Count(Filter{}), s.Dropped(Filter{}); gone == 0 || kept+int(gone) != 2001 {
+		t.Errorf("kept %d, dropped %d; want 2001 together", kept, gone)
+	}
+}
+
+func TestSearchEndsWithItsContext(t *testing.T) {
+	s := open(t, Options{})
+	for i := range 3 * scanStep {
+		s.Append(Entry{Text: fmt.Sprint(i)})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	looked := 0
+	f := Filter{Match: func([]byte) bool {
+		if looked++; looked == scanStep/2 {
+			cancel(enough)
+		}
+		return looked == 1
+	}}
+	lines, err := s.Search(ctx, f, s.Newest()+1, 100, true)
+	if !errors.Is(err, enough) || looked > scanStep {
+		t.Errorf("error %v after %d lines, want %v after at most %d", err, looked, enough, scanStep)
+	}
+	wantTexts(t, lines, fmt.Sprint(3*scanStep-1))
+}
+
+func TestNewTellsWhyThereIsNoFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Dir: file}); err == nil || !strings.Contains(err.Error(), "open log store") {
+		t.Errorf("error %v, want one that names the store", err)
+	}
+}
+
+func TestKeeperSleepsWhenThereIsNothingToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Logger("web", "", SourceBuild).Write(LevelInfo, "whole\nopen")
+		synctest.Wait()
+		wantTexts(t, s.Tail(Filter{}, 5), "whole")
+		time.Sleep(openLineDelay + settleEvery)
+		synctest.Wait()
+		wantTexts(t, s.Tail(Filter{}, 5), "whole", "open")
+		if s.keeper.waiting() {
+			t.Error("the keeper waits for time with nothing unfinished")
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

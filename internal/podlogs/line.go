@@ -1,0 +1,65 @@
+package podlogs
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"time"
+)
+
+const (
+	// readSize is what is read at once. There may be very many streams, and most of them are quiet.
+	readSize = 8 << 10
+	// maxLine is the length in bytes from which a line is delivered in pieces.
+	maxLine = 4 << 20
+)
+
+// lineReader cuts a stream into lines.
+type lineReader struct {
+	r    *bufio.Reader
+	long []byte // what is there of a line that is longer than the reader's buffer
+	cont bool   // the next line continues the last one
+}
+
+func newLineReader(r io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(r, readSize)} }
+
+// next returns the next line without its line break. The bytes are valid until the next call. Together with an error
+// comes what there is of a line whose end did not come. cont says that the line continues the one before.
+func (l *lineReader) next() (line []byte, cont bool, err error) {
+	l.long, cont = l.long[:0], l.cont
+	for {
+		part, err := l.r.ReadSlice('\n')
+		if err == nil && len(l.long) == 0 {
+			l.cont = false
+			return part[:len(part)-1], cont, nil
+		}
+		l.long = append(l.long, part...)
+		switch {
+		case err == nil:
+			l.cont = false
+			return l.long[:len(l.long)-1], cont, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return l.long, cont, err
+		case len(l.long) >= maxLine:
+			l.cont = true
+			return l.long, cont, nil
+		}
+	}
+}
+
+// parseLine splits a line into its time, in nanoseconds since 1970, and its text.
+func parseLine(line []byte) (ns int64, text []byte, ok bool) {
+	stamp, text, found := bytes.Cut(line, []byte{' '})
+	if !found {
+		stamp = line // the runtime leaves the space out before an empty text, or a proxy trims it
+	}
+	if len(stamp) < len("2006-01-02T15:04:05Z") || len(stamp) > len("2006-01-02T15:04:05.999999999+00:00") {
+		return 0, line, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(stamp))
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
+		return 0, line, false
+	}
+	return t.UnixNano(), text, true
+}

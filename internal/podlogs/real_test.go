@@ -1,0 +1,226 @@
+package podlogs_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/podlogs"
+)
+
+const step = 90 * time.Second
+
+// namespace is one of its own on the cluster.
+type namespace struct {
+	name   string
+	client *k8s.Client
+	core   corev1client.CoreV1Interface
+}
+
+func newNamespace(t *testing.T) namespace {
+	t.Helper()
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
+	}
+	kc, err := k8s.Load(k8s.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kc.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	core, err := corev1client.NewForConfigAndClient(client.RESTConfig(), client.HTTPClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := namespace{"hone-test-" + uuid.NewString()[:8], client, core}
+	if _, err := core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), step)
+		defer cancel()
+		if err := core.Namespaces().Delete(ctx, n.name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	n.eventually(t, "the service account", func() error {
+		_, err := core.ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
+		return err
+	})
+	return n
+}
+
+// eventually asks until there is no error.
+func (n namespace) eventually(t *testing.T, what string, ask func() error) {
+	t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(step)
+	for {
+		err := ask()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+	}
+}
+
+// run starts a pod whose container runs a script.
+func (n namespace) run(t *testing.T, name, script string, restart corev1.RestartPolicy) {
+	t.Helper()
+	grace := int64(0)
+	_, err := n.core.Pods(n.name).Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace, RestartPolicy: restart, Containers: []corev1.Container{{
+			Name: "app", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sh", "-c", script},
+		}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// status waits until the container is as ok wants it.
+func (n namespace) status(t *testing.T, pod, what string, ok func(corev1.ContainerStatus) bool) {
+	t.Helper()
+	n.eventually(t, what, func() error {
+		p, err := n.core.Pods(n.name).Get(t.Context(), pod, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if len(p.Status.ContainerStatuses) == 0 || !ok(p.Status.ContainerStatuses[0]) {
+			return fmt.Errorf("%+v", p.Status.ContainerStatuses)
+		}
+		return nil
+	})
+}
+
+// shaky is the cluster over a network that breaks connections that follow after a random number of bytes.
+type shaky struct{ client *k8s.Client }
+
+func (s shaky) Logs(ctx context.Context, r podlogs.Request) (io.ReadCloser, error) {
+	body, err := s.client.Logs(ctx, k8s.LogRequest{
+		Namespace: r.Namespace, Pod: r.Pod, Container: r.Container, Previous: r.Previous, Follow: r.Follow, Since: r.Since,
+	})
+	if err != nil || !r.Follow {
+		return body, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(body, 500+rand.Int64N(100_000)), body}, nil
+}
+
+type lines struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (l *lines) take(_ time.Time, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.texts = append(l.texts, text)
+}
+
+func (l *lines) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.texts)
+}
+
+func (l *lines) want(t *testing.T, want []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, l.texts); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff[:min(len(diff), 3000)])
+	}
+}
+
+func numbered(prefix string, n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprint(prefix, i+1))
+	}
+	return out
+}
+
+func TestRealLogOverAShakyNetwork(t *testing.T) {
+	n := newNamespace(t)
+	const count = 3000
+	n.run(t, "chatty", fmt.Sprintf(`i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; if [ $((i %% 300)) = 0 ]; then sleep 0.5; fi; done; printf 'no end'`, count), corev1.RestartPolicyNever)
+	n.status(t, "chatty", "a start", func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
+	var got lines
+	var ended atomic.Bool
+	done := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), step)
+	defer cancel()
+	go func() {
+		done <- podlogs.Run(ctx, shaky{n.client}, podlogs.Config{
+			Namespace: n.name, Pod: "chatty", Container: "app", Sink: got.take, Ended: ended.Load,
+		})
+	}()
+	n.status(t, "chatty", "the end", func(s corev1.ContainerStatus) bool { return s.State.Terminated != nil })
+	ended.Store(true)
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	got.want(t, append(numbered("line ", count), "no end"))
+}
+
+func TestRealLogsAcrossARestart(t *testing.T) {
+	n := newNamespace(t)
+	n.run(t, "crashing", `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line $i; done; sleep 1; echo `+strings.Repeat("x", 30_000)+`; exit 1`, corev1.RestartPolicyAlways)
+	n.status(t, "crashing", "a start", func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
+	var got lines
+	var restarts atomic.Int32
+	restarted := make(chan struct{})
+	done := make(chan error, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), step)
+	defer cancel()
+	go func() {
+		s := podlogs.NewStream(shaky{n.client})
+		for id := range int32(2) {
+			if id == 1 {
+				<-restarted
+			}
+			err := s.Run(ctx, podlogs.Config{
+				Namespace: n.name, Pod: "crashing", Container: "app", Sink: got.take,
+				Ended:    func() bool { return restarts.Load() > id || id == 1 && got.count() == 402 },
+				Replaced: func() bool { return restarts.Load() > id },
+			})
+			if err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	n.status(t, "crashing", "a restart", func(s corev1.ContainerStatus) bool { return s.RestartCount == 1 && s.State.Waiting == nil })
+	restarts.Store(1)
+	close(restarted)
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	once := append(numbered("line ", 200), strings.Repeat("x", 30_000))
+	got.want(t, append(once[:len(once):len(once)], once...))
+}

@@ -1,0 +1,149 @@
+package portforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// The pauses between attempts to reach the same pod.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = time.Second
+)
+
+var errNoPod = errors.New("no pod")
+
+// carry serves one accepted connection to its end.
+func (f *Forward) carry(ctx context.Context, local net.Conn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	deadline := time.Now().Add(f.o.Wait)
+	remote, target, err := f.reach(ctx, deadline)
+	if err != nil {
+		reset(local)
+		return
+	}
+	p := &pair{f: f, ctx: ctx, cancel: cancel, deadline: deadline, local: local, remote: remote, target: target}
+	if !f.add(p) {
+		p.fail()
+		return
+	}
+	defer f.remove(p)
+	p.run()
+}
+
+// reach connects to the target: to the current one, and to a new one as soon as there is one, until it works or the
+// time for waiting is over.
+func (f *Forward) reach(ctx context.Context, deadline time.Time) (net.Conn, Target, error) {
+	ctx, cancel := context.WithDeadlineCause(ctx, deadline, fmt.Errorf("no answer within %s", f.o.Wait))
+	defer cancel()
+	var last *Target
+	pause := firstRetry
+	err := errNoPod
+	for {
+		target, retarget := f.current()
+		if target != last {
+			last, pause = target, firstRetry
+		}
+		wait := time.Duration(-1)
+		if target != nil {
+			var conn net.Conn
+			if conn, err = f.dial(ctx, *target, retarget); err == nil {
+				return conn, *target, nil
+			}
+			wait = pause
+			pause = min(2*pause, lastRetry)
+		}
+		if !f.pause(ctx, retarget, wait) {
+			return nil, Target{}, err
+		}
+	}
+}
+
+// current returns the target and a channel that is closed when there is another.
+func (f *Forward) current() (*Target, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.target, f.retarget
+}
+
+// pause waits for another target, or for so long if that is not negative, and reports whether ctx still goes on.
+func (f *Forward) pause(ctx context.Context, retarget <-chan struct{}, d time.Duration) bool {
+	var timeout <-chan time.Time
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-retarget:
+	case <-timeout:
+	}
+	return true
+}
+
+// dial makes one attempt, which ends early when there is another target.
+func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) (net.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.o.DialTimeout, fmt.Errorf("no answer within %s", f.o.DialTimeout))
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		conn, err := f.d.DialPod(ctx, t.Namespace, t.Pod, t.Port)
+		done <- result{conn, err}
+	}()
+	var r result
+	select {
+	case r = <-done:
+	case <-retarget:
+		cancel()
+		r = <-done
+	}
+	if r.err != nil && errors.Is(r.err, context.DeadlineExceeded) && context.Cause(ctx) != nil {
+		r.err = context.Cause(ctx)
+	}
+	if r.err != nil {
+		f.setFailure(t, r.err)
+	}
+	return r.conn, r.err
+}
+
+// setFailure records how the last attempt went, unless it is about a target of the past or a stop. That a connection
+// could be opened says little: a tunnel notices only later that nothing listens. So success is that the pod has sent
+// something, or has ended the connection in order.
+func (f *Forward) setFailure(t Target, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.target == nil || *f.target != t {
+		return
+	}
+	was, is := "", ""
+	if f.failure != nil {
+		was = f.failure.Error()
+	}
+	if err != nil {
+		is = err.Error()
+	}
+	if f.failure = err; was != is {
+		f.notify()
+	}
+}
+
+// reset closes a connection such that its client sees a failure, not an empty answer.
+func reset(c net.Conn) {
+	if t, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}

@@ -1,0 +1,286 @@
+package portforward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Dialer opens connections to pods.
+type Dialer interface {
+	// DialPod connects to a port of a pod. It gives up when ctx is done. The connection must honour deadlines, its Close
+	// must return promptly even if the other side does not answer any more, and if it has a CloseWrite method, that must
+	// end the stream towards the pod alone. That nothing listens on the port may also come out later: as an error of the
+	// first Read whose text says "connection refused".
+	DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error)
+}
+
+// Target is where connections go.
+type Target struct {
+	Namespace string
+	Pod       string
+	Port      int
+}
+
+// String returns "namespace/pod:port".
+func (t Target) String() string { return fmt.Sprintf("%s/%s:%d", t.Namespace, t.Pod, t.Port) }
+
+// State is what a person should know about a forward at a glance.
+type State string
+
+// The states.
+const (
+	StateWaiting State = "waiting" // there is no pod
+	StateReady   State = "ready"   // there is a pod, and nothing is known against it
+	StateError   State = "error"   // the last attempt to connect to the pod failed
+)
+
+// Status is how a forward does.
+type Status struct {
+	State State
+	// Message says what is wrong or awaited; empty when ready.
+	Message string
+	// Target is where new connections go; nil when there is no pod.
+	Target *Target
+	// Active is the number of connections that are open to a pod now, Total that of all so far.
+	Active int
+	Total  int
+}
+
+// Options tune a forward. The zero value is good.
+type Options struct {
+	// Wait is how long a connection is kept until there is a pod that accepts it; 0 means 10 s.
+	Wait time.Duration
+	// DialTimeout bounds each attempt to reach the pod; 0 means 5 s.
+	DialTimeout time.Duration
+	// WriteTimeout ends a connection when one side has not taken any data for so long; 0 means 2 min. There is no limit
+	// for connections on which nothing is sent.
+	WriteTimeout time.Duration
+	// HalfOpenTimeout ends a connection of which one side has ended, while the other has sent nothing for so long; 0 means
+	// 1 min. It does not hold for a pod that was told that its client sends no more: the answer may take its time.
+	HalfOpenTimeout time.Duration
+	// StopTimeout bounds how long Run waits for its connections when it stops; 0 means 5 s.
+	StopTimeout time.Duration
+	// OnChange is called when Run starts and after each change of the status, by one goroutine of Run's. It gets the
+	// newest status and may miss those in between.
+	OnChange func(Status)
+}
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		v   *time.Duration
+		def time.Duration
+	}{
+		{&o.Wait, 10 * time.Second}, {&o.DialTimeout, 5 * time.Second}, {&o.WriteTimeout, 2 * time.Minute},
+		{&o.HalfOpenTimeout, time.Minute}, {&o.StopTimeout, 5 * time.Second},
+	} {
+		if *d.v <= 0 {
+			*d.v = d.def
+		}
+	}
+	return o
+}
+
+// Forward carries the connections of one listener to the current target.
+type Forward struct {
+	l net.Listener
+	d Dialer
+	o Options
+
+	changed chan struct{} // one slot: the status has changed
+
+	mu       sync.Mutex
+	target   *Target
+	retarget chan struct{} // closed and replaced when target changes
+	failure  error         // of the last attempt to reach the target
+	active   int
+	total    int
+	pairs    map[*pair]struct{}
+	stopped  bool
+}
+
+// New returns a forward without a target. It owns the listener; Run closes it.
+func New(l net.Listener, d Dialer, o Options) *Forward {
+	f := &Forward{
+		l: l, d: d, o: o.withDefaults(),
+		changed: make(chan struct{}, 1), retarget: make(chan struct{}), pairs: map[*pair]struct{}{},
+	}
+	f.notify()
+	return f
+}
+
+// Addr is the address that the forward listens on.
+func (f *Forward) Addr() net.Addr { return f.l.Addr() }
+
+// SetTarget changes where new connections go; nil means that there is no pod now. Connections that are open stay with
+// their pod. It may be called at any time, also before Run and after it.
+func (f *Forward) SetTarget(t *Target) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t == nil && f.target == nil || t != nil && f.target != nil && *t == *f.target {
+		return
+	}
+	f.target = nil
+	if t != nil {
+		clone := *t
+		f.target = &clone
+	}
+	f.failure = nil
+	close(f.retarget)
+	f.retarget = make(chan struct{})
+	f.notify()
+}
+
+// Status returns how the forward does now.
+func (f *Forward) Status() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := Status{State: StateReady, Active: f.active, Total: f.total}
+	if f.target != nil {
+		clone := *f.target
+		s.Target = &clone
+	}
+	switch {
+	case f.target == nil:
+		s.State, s.Message = StateWaiting, "waiting for a pod"
+	case f.failure != nil:
+		s.State, s.Message = StateError, fmt.Sprintf("cannot reach %s: %v", *f.target, f.failure)
+	}
+	return s
+}
+
+// notify wakes the reporter; it may be called with or without the mutex.
+func (f *Forward) notify() {
+	select {
+	case f.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Run accepts and carries connections until ctx is done, or until the listener fails for good, which is the only error
+// apart from connections that do not end in time. It closes the listener and every connection, and may be called once.
+func (f *Forward) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var reporter, carriers sync.WaitGroup
+	reporter.Go(func() { f.report(ctx) })
+	stop := context.AfterFunc(ctx, func() { _ = f.l.Close() })
+	err := f.accept(ctx, &carriers)
+	if stop() {
+		_ = f.l.Close()
+	}
+	if ctx.Err() != nil {
+		err = nil
+	}
+	cancel()
+	f.breakPairs(&carriers)
+	if left := f.await(&carriers); left > 0 {
+		err = errors.Join(err, fmt.Errorf("port-forward %s: %d connections did not end within %s", f.l.Addr(), left, f.o.StopTimeout))
+	}
+	reporter.Wait()
+	return err
+}
+
+// acceptTries is how often in a row the listener may fail.
+const acceptTries = 20
+
+// accept starts a carrier for each connection.
+func (f *Forward) accept(ctx context.Context, carriers *sync.WaitGroup) error {
+	pause := time.Duration(0)
+	for tries := 1; ; tries++ {
+		conn, err := f.l.Accept()
+		if err == nil {
+			pause, tries = 0, 0
+			carriers.Go(func() { f.carry(ctx, conn) })
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || tries == acceptTries {
+			return fmt.Errorf("accept on %s: %w", f.l.Addr(), err)
+		}
+		// Out of descriptors, or the client went away before it was accepted: both pass.
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		if !sleep(ctx, pause) {
+			return err
+		}
+	}
+}
+
+// report calls OnChange until ctx is done.
+func (f *Forward) report(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.changed:
+			if f.o.OnChange != nil {
+				f.o.OnChange(f.Status())
+			}
+		}
+	}
+}
+
+// breakPairs ends all connections, and with them those that are added later. Each is ended by itself, so that one that
+// hangs keeps no other.
+func (f *Forward) breakPairs(carriers *sync.WaitGroup) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = true
+	for p := range f.pairs {
+		carriers.Go(p.fail)
+	}
+}
+
+// await waits for the carriers and returns how many connections are left when it takes too long.
+func (f *Forward) await(carriers *sync.WaitGroup) int {
+	done := make(chan struct{})
+	go func() {
+		carriers.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(f.o.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return 0
+	case <-timer.C:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return max(1, f.active)
+	}
+}
+
+// add remembers a connection, so that stopping ends it, and reports whether the forward goes on.
+func (f *Forward) add(p *pair) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return false
+	}
+	f.pairs[p] = struct{}{}
+	f.active++
+	f.total++
+	f.notify()
+	return true
+}
+
+func (f *Forward) remove(p *pair) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.pairs, p)
+	f.active--
+	f.notify()
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
