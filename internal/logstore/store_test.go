@@ -320,7 +320,7 @@ func TestCursorFollowsWhileWritten(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
-			l := s.Logger(fmt.Sprint("r", w), "", SourceBuild)
+			l := s.Logger(model.ManifestName(fmt.Sprint("r", w)), "", SourceBuild)
 			for i := range each {
 				Infof(l, "%d", i)
 			}

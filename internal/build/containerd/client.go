@@ -1,0 +1,86 @@
+package containerd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	images "github.com/containerd/containerd/api/services/images/v1"
+	leases "github.com/containerd/containerd/api/services/leases/v1"
+	namespaces "github.com/containerd/containerd/api/services/namespaces/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// podNamespace is containerd's namespace for what Kubernetes runs.
+const podNamespace = "k8s.io"
+
+// The names of the headers that say which namespace and lease a request belongs to.
+const (
+	namespaceHeader = "containerd-namespace"
+	leaseHeader     = "containerd-lease"
+)
+
+// Client talks to one containerd. It may be used by several goroutines. Close it after use.
+type Client struct {
+	conn *grpc.ClientConn
+}
+
+// Dial returns a client for the socket's path. It connects at the first request.
+func Dial(socket string) (*Client, error) {
+	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("containerd at %s: %w", socket, err)
+	}
+	return &Client{conn: conn}, nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// RunsPods reports whether Kubernetes uses this containerd.
+func (c *Client) RunsPods(ctx context.Context) (bool, error) {
+	list, err := namespaces.NewNamespacesClient(c.conn).List(ctx, &namespaces.ListNamespacesRequest{})
+	if err != nil {
+		return false, fmt.Errorf("list containerd's namespaces: %w", err)
+	}
+	return slices.ContainsFunc(list.Namespaces, func(n *namespaces.Namespace) bool { return n.Name == podNamespace }), nil
+}
+
+// Has reports whether pods find an image under the full name ("docker.io/library/api:tag").
+func (c *Client) Has(ctx context.Context, name string) (bool, error) {
+	_, err := images.NewImagesClient(c.conn).Get(inPods(ctx), &images.GetImageRequest{Name: name})
+	if status.Code(err) == codes.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up image %s: %w", name, err)
+	}
+	return true, nil
+}
+
+func inPods(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, namespaceHeader, podNamespace)
+}
+
+// lease keeps what is written under the returned context from being collected until release is called.
+func (c *Client) lease(ctx context.Context) (held context.Context, release func(), err error) {
+	service := leases.NewLeasesClient(c.conn)
+	created, err := service.Create(inPods(ctx), &leases.CreateRequest{
+		Labels: map[string]string{"containerd.io/gc.expire": leaseEnd()},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("create a lease: %w", err)
+	}
+	id := created.Lease.ID
+	release = func() {
+		// Also after a cancelled import; if it fails the lease expires by itself.
+		ctx, cancel := context.WithTimeout(inPods(context.WithoutCancel(ctx)), releaseTime)
+		defer cancel()
+		_, _ = service.Delete(ctx, &leases.DeleteRequest{ID: id})
+	}
+	return metadata.AppendToOutgoingContext(inPods(ctx), leaseHeader, id), release, nil
+}

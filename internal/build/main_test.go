@@ -1,0 +1,22 @@
+package build
+
+import (
+	"io"
+	"log"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/process"
+)
+
+func TestMain(m *testing.M) {
+	if process.GuardMain(os.Args) {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// nopLog swallows the in-process registry's request log.
+var nopLog = log.New(io.Discard, "", 0)

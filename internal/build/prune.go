@@ -1,0 +1,70 @@
+package build
+
+import (
+	"context"
+	"regexp"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ownTag matches references that end in a content tag.
+var ownTag = regexp.MustCompile(`[:-]` + tagPrefix + `[0-9a-f]{16}$`)
+
+// Pruned says what Prune removed.
+type Pruned struct {
+	// Refs are the references that were removed.
+	Refs []string
+	// Images is how many images went with them, Bytes what they took together, shared layers counted with each.
+	Images int
+	Bytes  int64
+}
+
+// Prune removes images that hone built earlier: those older than settings.MaxAge, but of each image in the Tiltfile the
+// newest settings.KeepRecent stay, as do those in use (by a container, or named in keep) and references that are not
+// hone's own. It goes on to the next image when one cannot be removed, and returns the first such error.
+func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) (Pruned, error) {
+	var done Pruned
+	images, err := b.docker.Images(ctx, Label)
+	if err != nil {
+		return done, err
+	}
+	var firstErr error
+	seen := map[string]int{}
+	deadline := b.now().Add(-settings.MaxAge)
+	for _, im := range images { // newest first
+		seen[im.Labels[Label]]++
+		used := slices.ContainsFunc(im.Tags, func(tag string) bool { return slices.Contains(keep, tag) })
+		if used || seen[im.Labels[Label]] <= settings.KeepRecent || im.TaggedAt.After(deadline) {
+			continue
+		}
+		if err := b.remove(ctx, im, &done); err != nil && !docker.IsInUse(err) && firstErr == nil {
+			firstErr = err
+		}
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+	}
+	return done, firstErr
+}
+
+// remove takes hone's own references from the image.
+func (b *Builder) remove(ctx context.Context, im docker.Image, done *Pruned) error {
+	own := slices.DeleteFunc(slices.Clone(im.Tags), func(tag string) bool { return !ownTag.MatchString(tag) })
+	whole := len(own) == len(im.Tags)
+	if len(im.Tags) == 0 {
+		own = []string{im.ID}
+	}
+	for _, ref := range own {
+		if err := b.docker.Remove(ctx, ref); err != nil && !docker.IsNotFound(err) {
+			return err
+		}
+		done.Refs = append(done.Refs, ref)
+	}
+	if whole {
+		done.Images++
+		done.Bytes += im.Size
+	}
+	return nil
+}

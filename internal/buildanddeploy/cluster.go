@@ -1,0 +1,216 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Cluster applies the objects of resources to one cluster and keeps the ledger of one project in it. It is safe for use
+// by several goroutines.
+type Cluster struct {
+	dyn       dynamic.Interface
+	mapper    meta.RESTMapper
+	applier   *deploy.Applier
+	ledgerDir string
+	project   string
+
+	mu     sync.Mutex
+	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
+}
+
+// NewCluster returns a Cluster for the given clients. LedgerDir is where ledgers are kept.
+func NewCluster(dyn dynamic.Interface, mapper meta.RESTMapper, ledgerDir, project, runID string) *Cluster {
+	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID)),
+		ledgerDir: ledgerDir, project: project}
+}
+
+// Ledger opens the project's ledger in this cluster.
+func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ledger != nil {
+		return c.ledger, nil
+	}
+	uid, err := c.uid(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.ledger, err = deploy.Open(c.ledgerDir, deploy.LedgerKey{Cluster: uid, Project: c.project})
+	return c.ledger, err
+}
+
+// uid identifies the cluster by its oldest namespace; where that may not be read, by the default one.
+func (c *Cluster) uid(ctx context.Context) (string, error) {
+	namespaces := c.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	var last error
+	for _, name := range []string{"kube-system", "default"} {
+		ns, err := namespaces.Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			return string(ns.GetUID()), nil
+		}
+		last = err
+	}
+	return "", fmt.Errorf("identify the cluster: %w", last)
+}
+
+// Prepare reads what the cluster holds of the given resources with few requests, so that deploying each needs none of
+// its own if nothing has changed.
+func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
+	var objects []*unstructured.Unstructured
+	for _, m := range manifests {
+		if m.K8s == nil {
+			continue
+		}
+		for _, o := range m.K8s.Objects {
+			u := &unstructured.Unstructured{Object: map[string]any{}}
+			u.SetAPIVersion(o.APIVersion)
+			u.SetKind(o.Kind)
+			u.SetName(o.Name)
+			u.SetLabels(map[string]string{deploy.LabelProject: c.project})
+			if c.namespaced(u) {
+				u.SetNamespace(firstOf(o.Namespace, namespace, "default"))
+			}
+			objects = append(objects, u)
+		}
+	}
+	return c.applier.Prefetch(ctx, objects)
+}
+
+func (c *Cluster) namespaced(u *unstructured.Unstructured) bool {
+	gvk := u.GroupVersionKind()
+	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	return err != nil || m.Scope.Name() == meta.RESTScopeNameNamespace
+}
+
+// Deploy makes the cluster hold the resource of the request with the given images: recorded, applied, and then what is
+// left over from before collected. The result counts also when there is an error.
+func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	name := req.Manifest.Name
+	objects, err := deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
+		Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images}, c.mapper)
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records := deploy.RecordsFor(objects)
+	if err := ledger.Record(name, records); err != nil {
+		return nil, err
+	}
+	if req.Force {
+		if err := c.remove(ctx, req, records); err != nil {
+			return nil, err
+		}
+	}
+	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
+		Timeout: req.UpsertTimeout, Force: req.Force, Logger: req.Log})
+	if err != nil {
+		return applied, err
+	}
+	err = c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: name, Applied: applied,
+		Project: c.project, Timeout: req.UpsertTimeout, Logger: req.Log})
+	if err != nil {
+		// What is left over is still in the ledger, so the next deploy tries again; the resource itself is up to date.
+		logstore.Warnf(req.Log, "WARNING: %v", err)
+	}
+	return applied, nil
+}
+
+// remove deletes a resource's objects for an update that is to start from nothing, sparing what holds data or others.
+func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
+	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true,
+		Wait: true, Timeout: req.UpsertTimeout, Logger: req.Log}
+	for _, r := range records {
+		del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: r.ObjectID})
+	}
+	return c.applier.Delete(ctx, del)
+}
+
+// Remove deletes everything that the ledger has of a resource, and then the resource's records.
+func (c *Cluster) Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return err
+	}
+	return c.Delete(ctx, DeleteOptions{Wait: true}, map[model.ManifestName][]deploy.ObjectRecord{name: all[name]}, log)
+}
+
+// DeleteOptions say what a deletion spares.
+type DeleteOptions struct {
+	Namespaces  bool
+	Volumes     bool
+	Definitions bool
+	Wait        bool
+}
+
+// Delete deletes the given records, dependents first, and drops from the ledger what is gone.
+func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) error {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	req := deploy.DeleteRequest{Project: c.project, KeepNamespaces: !o.Namespaces, KeepVolumes: !o.Volumes,
+		KeepDefinitions: !o.Definitions, Wait: o.Wait, Logger: log}
+	owner := map[model.ObjectID]model.ManifestName{}
+	for name, list := range records {
+		for _, r := range list {
+			req.Objects = append(req.Objects, deploy.ObjectRef{ObjectID: r.ObjectID, UID: r.UID})
+			owner[r.ObjectID] = name
+		}
+	}
+	var gone []deploy.ObjectRef
+	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
+		if outcome == deploy.OutcomeDeleted || outcome == deploy.OutcomeAbsent || outcome == deploy.OutcomeForeign {
+			gone = append(gone, ref)
+		}
+	}
+	err = c.applier.Delete(ctx, req)
+	for _, ref := range gone {
+		if e := ledger.Remove(owner[ref.ObjectID], ref.ObjectID); e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Objects returns the records of a resource as the Tiltfile declares it, for deleting what no ledger knows.
+func (c *Cluster) Objects(m model.Manifest, namespace string) []deploy.ObjectRecord {
+	var out []deploy.ObjectRecord
+	for _, o := range m.K8s.Objects {
+		u := &unstructured.Unstructured{Object: map[string]any{}}
+		u.SetAPIVersion(o.APIVersion)
+		u.SetKind(o.Kind)
+		id := o.ID()
+		if id.Namespace == "" && c.namespaced(u) {
+			id.Namespace = firstOf(namespace, "default")
+		}
+		out = append(out, deploy.ObjectRecord{ObjectID: id, APIVersion: o.APIVersion})
+	}
+	return out
+}
+
+func firstOf(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}

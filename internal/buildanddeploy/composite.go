@@ -1,0 +1,90 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/liveupdate"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Composite tries builders in the order that the update mode allows, until one does the update or fails for a reason
+// that the next one would not mend.
+type Composite struct {
+	builders []BuildAndDeployer
+	fallBack FallbackTester
+}
+
+// FallbackTester decides whether the error of a builder lets the next one try.
+type FallbackTester func(error) bool
+
+// NewComposite returns the chain of the given builders, fastest first.
+func NewComposite(builders ...BuildAndDeployer) *Composite {
+	return &Composite{builders: builders, fallBack: ShouldFallBack}
+}
+
+var _ BuildAndDeployer = (*Composite)(nil)
+
+// Name implements BuildAndDeployer.
+func (c *Composite) Name() string { return "auto" }
+
+// Order returns the names of the builders that a mode allows, in the order in which they are tried.
+func Order(mode model.UpdateMode) []string {
+	switch mode {
+	case model.UpdateImage, model.UpdateNaive:
+		return []string{"local", "image"}
+	case model.UpdateContainer:
+		return []string{"local", "container", "image"}
+	case model.UpdateExec:
+		return []string{"local", "exec", "image"}
+	}
+	return []string{"local", "container", "exec", "image"}
+}
+
+// BuildAndDeploy implements BuildAndDeployer.
+func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	var total Result
+	var last error
+	for _, name := range Order(req.Mode) {
+		i := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
+		if i < 0 {
+			continue
+		}
+		r, err := c.builders[i].BuildAndDeploy(ctx, req)
+		var declined *Declined
+		if errors.As(err, &declined) {
+			if last == nil {
+				last = err
+			}
+			continue
+		}
+		total = merge(total, r, name)
+		if err == nil || name == "image" || name == "local" || !c.fallBack(err) {
+			return total, err
+		}
+		last = err
+		total.FellBack = err.Error()
+		logstore.Infof(req.Log, "Falling back to a new image: %v", err)
+	}
+	return total, last
+}
+
+func merge(a, b Result, mode string) Result {
+	b.Mode = mode
+	if b.FellBack == "" {
+		b.FellBack = a.FellBack
+	}
+	return b
+}
+
+// ShouldFallBack is the FallbackTester of the design: a failure of ours falls back, and so does a change that does not
+// fit; the user's own failing command and cancelled work do not.
+func ShouldFallBack(err error) bool {
+	switch liveupdate.Classify(err) {
+	case liveupdate.FallBack, liveupdate.Infra:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,251 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ImageBuilder makes images.
+type ImageBuilder interface {
+	Build(ctx context.Context, req build.Request) (model.ImageResult, error)
+	Reusable(ctx context.Context, prior model.ImageResult) bool
+}
+
+// Deliverer brings images to a cluster.
+type Deliverer interface {
+	Deliver(ctx context.Context, plan build.Plan, result model.ImageResult, log logstore.Logger) error
+}
+
+// Deployer applies the objects of a resource.
+type Deployer interface {
+	Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error)
+}
+
+// Pinger tells what a container engine is.
+type Pinger interface {
+	Ping(ctx context.Context) (docker.Info, error)
+}
+
+// Image builds the images of a resource, brings them to the cluster, and deploys the resource with them.
+type Image struct {
+	engine    Pinger
+	builder   ImageBuilder
+	deliverer Deliverer
+	deployer  Deployer
+
+	mu   sync.Mutex
+	here *surroundings // guarded by mu; looked at with the first image
+}
+
+// NewImage returns the builder.
+func NewImage(engine Pinger, builder ImageBuilder, deliverer Deliverer, deployer Deployer) *Image {
+	return &Image{engine: engine, builder: builder, deliverer: deliverer, deployer: deployer}
+}
+
+// surroundings are what decides how images are delivered, beside the cluster itself.
+type surroundings struct {
+	engine  docker.Info
+	machine build.Delivery
+}
+
+var _ BuildAndDeployer = (*Image)(nil)
+
+// Name implements BuildAndDeployer.
+func (b *Image) Name() string { return "image" }
+
+// BuildAndDeploy implements BuildAndDeployer.
+func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	if !req.Manifest.IsK8s() {
+		return Result{}, &Declined{}
+	}
+	work, err := b.plan(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	st := &steps{log: req.Log, progress: req.Progress, total: work.steps() + 1, began: time.Now()}
+	result := Result{Images: map[string]model.ImageResult{}}
+	images := maps.Clone(req.Results)
+	if images == nil {
+		images = map[string]model.ImageResult{}
+	}
+	for _, w := range work {
+		if !w.build {
+			continue
+		}
+		r, err := b.image(ctx, req, w, images, st)
+		if err != nil {
+			return result, err
+		}
+		images[w.target.Ref], result.Images[w.target.Ref] = r, r
+	}
+	req.Commit()
+	st.next("Deploying")
+	result.Applied, err = b.deployer.Deploy(ctx, req, images)
+	if err != nil {
+		return result, err
+	}
+	result.Deployed = true
+	st.done()
+	return result, nil
+}
+
+// image builds one image and brings it to the cluster.
+func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
+	ref := w.target.Ref
+	if w.target.Custom != nil {
+		st.next(fmt.Sprintf("Building Custom Build: [%s]", ref))
+	} else {
+		st.next(fmt.Sprintf("Building Dockerfile: [%s]", ref))
+	}
+	deps := map[string]model.ImageResult{}
+	for _, dep := range w.target.DependsOn {
+		deps[dep] = images[dep]
+	}
+	log := logstore.Indent(req.Log, "  ")
+	r, err := b.builder.Build(ctx, build.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
+		NoCache: req.Mode == model.UpdateNaive, Platform: platform(req.Cluster), Logger: log})
+	if err != nil {
+		return r, err
+	}
+	r.StartedAt = req.StartedAt
+	if w.deliver {
+		st.next("Pushing " + r.Local)
+		if err := b.deliverer.Deliver(ctx, w.plan, r, log); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// platform is what images should be built for unless somebody says otherwise.
+func platform(c model.Cluster) string {
+	if c.Arch == "" {
+		return ""
+	}
+	return "linux/" + c.Arch
+}
+
+// job is what to do about one image.
+type job struct {
+	target model.ImageTarget
+	plan   build.Plan
+	// build is false for an image whose result is still good.
+	build bool
+	// deliver is false for an image that is only the base of others.
+	deliver bool
+}
+
+type jobs []job
+
+func (j jobs) steps() int {
+	n := 0
+	for _, w := range j {
+		if w.build {
+			n++
+			if w.deliver {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// plan decides which images to build: those that changed, those whose result is gone, and those that are based on one.
+func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
+	if len(req.Manifest.Images) == 0 {
+		return nil, nil
+	}
+	here, err := b.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	building := map[string]bool{}
+	var out jobs
+	for _, im := range req.Manifest.Images {
+		prior, have := req.Results[im.Ref]
+		needed := !have || req.Dirty[im.Ref] || req.Force || req.Mode == model.UpdateNaive
+		for _, dep := range im.DependsOn {
+			needed = needed || building[dep]
+		}
+		if !needed && !b.builder.Reusable(ctx, prior) {
+			needed = true
+		}
+		building[im.Ref] = needed
+		out = append(out, job{target: im, build: needed, deliver: deployed(req.Manifest, im.Ref),
+			plan: here.machine.Choose(req.Cluster, here.engine, req.Registry, im)})
+	}
+	return out, nil
+}
+
+func (b *Image) look(ctx context.Context) (surroundings, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.here == nil {
+		info, err := b.engine.Ping(ctx)
+		if err != nil {
+			return surroundings{}, err
+		}
+		b.here = &surroundings{info, build.Probe(ctx)}
+	}
+	return *b.here, nil
+}
+
+// deployed reports whether an image runs in the cluster itself, rather than being only what others are built on.
+func deployed(m model.Manifest, ref string) bool {
+	base := false
+	for _, im := range m.Images {
+		for _, dep := range im.DependsOn {
+			base = base || dep == ref
+		}
+	}
+	if !base {
+		return true
+	}
+	for _, o := range m.K8s.Objects {
+		if strings.Contains(o.JSON, `"`+ref) {
+			return true
+		}
+	}
+	return false
+}
+
+// steps writes the headings of an update's steps and how long each took.
+type steps struct {
+	log      logstore.Logger
+	progress func(mode, stage string)
+	total    int
+	at       int
+	name     string
+	started  time.Time
+	began    time.Time
+	took     []string
+}
+
+func (s *steps) next(name string) {
+	s.finish()
+	s.at++
+	s.name, s.started = name, time.Now()
+	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
+	s.progress("image", fmt.Sprintf("%d/%d %s", s.at, s.total, name))
+}
+
+func (s *steps) finish() {
+	if s.name != "" {
+		s.took = append(s.took, fmt.Sprintf("     Step %d - %.2fs (%s)", s.at, time.Since(s.started).Seconds(), s.name))
+	}
+	s.name = ""
+}
+
+func (s *steps) done() {
+	s.finish()
+	logstore.Infof(s.log, "%s\n     DONE IN: %.2fs", strings.Join(s.took, "\n"), time.Since(s.began).Seconds())
+}

@@ -1,0 +1,52 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/process"
+)
+
+// localGrace is how long a local command may take to end after it was asked to.
+const localGrace = 5 * time.Second
+
+// Local runs the command of a local resource.
+type Local struct{}
+
+var _ BuildAndDeployer = Local{}
+
+// Name implements BuildAndDeployer.
+func (Local) Name() string { return "local" }
+
+// BuildAndDeploy implements BuildAndDeployer.
+func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	if !req.Manifest.IsLocal() {
+		return Result{}, &Declined{}
+	}
+	cmd := req.Manifest.Local.Update
+	if cmd.Empty() {
+		return Result{Deployed: true}, nil
+	}
+	if !cmd.EchoOff {
+		logstore.Infof(req.Log, "Running cmd: %s", cmd)
+	}
+	req.Commit()
+	req.Progress("local", "running "+cmd.String())
+	err := process.Run(ctx, process.Command{
+		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,
+		Stdout: logstore.WriterAt(req.Log, logstore.LevelInfo), Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
+	})
+	var exit *process.ExitError
+	switch {
+	case err == nil:
+		return Result{Deployed: true}, nil
+	case ctx.Err() != nil:
+		return Result{}, ctx.Err()
+	case errors.As(err, &exit):
+		return Result{}, fmt.Errorf("command %q failed: %w", cmd.String(), err)
+	}
+	return Result{}, err
+}

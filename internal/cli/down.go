@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// downFlags are those of down.
+type downFlags struct {
+	project    projectFlags
+	namespaces bool
+	volumes    bool
+}
+
+func newDown(g *global) *cobra.Command {
+	var f downFlags
+	c := &cobra.Command{
+		Use:   "down [NAME…] [-- TILTFILE ARGS]",
+		Short: "Delete from the cluster what up and ci have made",
+		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
+gone. It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares
+and that carry hone's labels are deleted too. Objects that hone did not make are never touched.
+
+Namespaces and volumes are kept unless you ask for them.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
+	}
+	f.project.add(c)
+	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "delete the namespaces, too, that hone made")
+	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made")
+	return c
+}
+
+func down(ctx context.Context, g *global, f downFlags, args []string) error {
+	path, err := filepath.Abs(f.project.file)
+	if err != nil {
+		return fmt.Errorf("find the Tiltfile: %w", err)
+	}
+	log := printer(g)
+	kc, err := k8s.Load(k8s.Config{Context: f.project.context, Namespace: f.project.namespace})
+	if err != nil {
+		return err
+	}
+	known := kc.Cluster()
+	tf := evaluateForDown(ctx, path, args, known, f, log)
+	if known.Context == "" {
+		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	}
+	kube, err := kc.Connect()
+	if err != nil {
+		return err
+	}
+	defer kube.Close()
+	if _, err := kube.Detect(ctx); err != nil {
+		return err
+	}
+	cluster := buildanddeploy.NewCluster(kube.Dynamic(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "")
+	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
+	if err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		logstore.Infof(log, "Nothing to delete.")
+		return nil
+	}
+	return cluster.Delete(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Wait: true}, records, log)
+}
+
+// evaluateForDown returns what the Tiltfile declares; nothing when it cannot be evaluated, since the ledger knows more.
+func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log logstore.Logger) model.Tiltfile {
+	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.namespace, known.Namespace),
+		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log})
+	if r.Err != nil {
+		logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
+		return model.Tiltfile{}
+	}
+	return r.Tiltfile
+}
+
+// collectRecords joins what the ledger has with what the Tiltfile declares, for the named resources, or for all.
+func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]deploy.ObjectRecord, error) {
+	ledger, err := cluster.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	enabled := state.EnabledNames(tf)
+	for _, m := range tf.Manifests {
+		if m.K8s == nil || enabled != nil && !enabled[m.Name] {
+			continue
+		}
+		for _, o := range cluster.Objects(m, namespace) {
+			if !slices.ContainsFunc(records[m.Name], func(r deploy.ObjectRecord) bool { return r.ObjectID == o.ObjectID }) {
+				records[m.Name] = append(records[m.Name], o)
+			}
+		}
+	}
+	return restrict(records, tf, enabled, names), nil
+}
+
+// restrict leaves the records of the chosen resources: those that the Tiltfile enables, or, when it says nothing of them,
+// those that are named. Without a choice all records stay, also those of resources that are no longer declared.
+func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
+	chosen := func(model.ManifestName) bool { return true }
+	switch {
+	case enabled != nil:
+		chosen = func(n model.ManifestName) bool {
+			return slices.Contains(tf.Enabled, n) && (n != model.UncategorizedName || len(names) == 0)
+		}
+	case len(tf.Manifests) == 0 && len(names) > 0:
+		chosen = func(n model.ManifestName) bool { return slices.Contains(names, string(n)) }
+	}
+	out := map[model.ManifestName][]deploy.ObjectRecord{}
+	for n, list := range records {
+		if len(list) > 0 && chosen(n) {
+			out[n] = list
+		}
+	}
+	return out
+}
+
+// printer is a logger that prints plain lines.
+func printer(g *global) logstore.Logger {
+	return logstore.Func(func(level logstore.Level, text string) {
+		out := g.stdout
+		if level >= logstore.LevelWarn {
+			out = g.stderr
+		}
+		fmt.Fprintln(out, strings.TrimRight(text, "\n"))
+	})
+}

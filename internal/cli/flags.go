@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	defaultHost = "localhost"
+	defaultPort = 10350
+)
+
+// options are what the command line asks of a session.
+type options struct {
+	command    state.Command
+	tiltfile   string // absolute
+	args       []string
+	context    string
+	namespace  string
+	host       string
+	port       int
+	stream     bool
+	updateMode model.UpdateMode
+	forward    bool
+	timeout    time.Duration
+	lines      stream.Options
+	global     *global
+}
+
+// projectFlags choose the Tiltfile and the cluster.
+type projectFlags struct{ file, context, namespace string }
+
+func (f *projectFlags) add(c *cobra.Command) {
+	c.Flags().StringVarP(&f.file, "file", "f", "Tiltfile", "path of the Tiltfile")
+	c.Flags().StringVar(&f.context, "context", "", "kubeconfig context to use instead of the current one")
+	c.Flags().StringVar(&f.namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
+}
+
+// resolve returns the absolute path of the Tiltfile, which must exist.
+func (f *projectFlags) resolve() (string, error) {
+	path, err := filepath.Abs(f.file)
+	if err != nil {
+		return "", fmt.Errorf("find the Tiltfile: %w", err)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err):
+		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH")
+	case err != nil:
+		return "", fmt.Errorf("find the Tiltfile: %w", err)
+	case info.IsDir():
+		return "", problem.New(path+" is a folder", "name the Tiltfile in it: -f "+filepath.Join(f.file, "Tiltfile"))
+	}
+	return path, nil
+}
+
+// serverFlags say where the session's API is.
+type serverFlags struct {
+	host string
+	port int
+}
+
+func (f *serverFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host for the session's API and for port forwards; also by TILT_HOST")
+	c.Flags().IntVar(&f.port, "port", envPort(), "port for the session's API, 0 for none; also by TILT_PORT")
+}
+
+func envOr(name, otherwise string) string {
+	if v := os.Getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+func envPort() int {
+	if n, err := strconv.Atoi(os.Getenv("TILT_PORT")); err == nil {
+		return n
+	}
+	return defaultPort
+}
+
+// sessionFlags are those of up and ci.
+type sessionFlags struct {
+	project     projectFlags
+	server      serverFlags
+	stream      bool
+	updateMode  string
+	noForwards  bool
+	logLevel    string
+	logSource   string
+	logResource []string
+}
+
+func (f *sessionFlags) add(c *cobra.Command) {
+	f.project.add(c)
+	f.server.add(c)
+	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
+	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
+	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
+	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
+	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
+	// Flags of Tilt that ask for something that hone does anyway, or for a page that it does not have.
+	c.Flags().Bool("legacy", false, "")
+	c.Flags().Bool("hud", false, "")
+	c.Flags().String("web-mode", "", "")
+	c.Flags().Int("webdev-port", 0, "")
+	for _, hidden := range []string{"legacy", "hud", "web-mode", "webdev-port"} {
+		_ = c.Flags().MarkHidden(hidden)
+	}
+}
+
+// options checks the flags.
+func (f *sessionFlags) options(g *global, command state.Command, args []string) (options, error) {
+	o := options{command: command, args: args, context: f.project.context, namespace: f.project.namespace,
+		host: f.server.host, port: f.server.port, stream: f.stream, forward: !f.noForwards, global: g}
+	var err error
+	if o.tiltfile, err = f.project.resolve(); err != nil {
+		return o, err
+	}
+	if o.updateMode, err = model.ParseUpdateMode(f.updateMode); err != nil {
+		return o, problem.New(err.Error(), "for example: --update-mode "+string(model.UpdateAuto))
+	}
+	if o.port < 0 || o.port > 65535 {
+		return o, problem.New(fmt.Sprintf("--port %d is no port", o.port), "choose one from 1 to 65535, or 0 for none")
+	}
+	o.lines, err = f.filter()
+	return o, err
+}
+
+// filter returns which lines the stream prints.
+func (f *sessionFlags) filter() (stream.Options, error) {
+	var o stream.Options
+	switch f.logLevel {
+	case "", "all", "info":
+	case "warn":
+		o.MinLevel = logstore.LevelWarn
+	case "error":
+		o.MinLevel = logstore.LevelError
+	default:
+		return o, problem.New(fmt.Sprintf("unknown --log-level %q", f.logLevel), "choose warn or error")
+	}
+	switch f.logSource {
+	case "", "all":
+	case "build":
+		o.Source = logstore.SourceBuild
+	case "runtime":
+		o.Source = logstore.SourceRuntime
+	default:
+		return o, problem.New(fmt.Sprintf("unknown --log-source %q", f.logSource), "choose all, build or runtime")
+	}
+	for _, n := range f.logResource {
+		o.Resources = append(o.Resources, model.ManifestName(n))
+	}
+	return o, nil
+}

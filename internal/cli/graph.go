@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+func newGraph(g *global) *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "graph",
+		Short: "Print hone's own architecture: subscribers, tables and actions",
+		Long: `Prints the contracts of hone's subscribers: which tables each reads, which actions it emits, and which outside systems it
+talks to. It needs no cluster and no Tiltfile.`,
+		Example: "  hone graph -o dot | dot -Tsvg > hone.svg",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			graph := engine.Graph(hud.New(hud.Options{}))
+			switch output {
+			case "dot":
+				return graph.Dot(g.stdout)
+			case "mermaid":
+				return graph.Mermaid(g.stdout)
+			case "json":
+				return graph.JSON(g.stdout)
+			}
+			return problem.New(fmt.Sprintf("unknown output %q", output), "choose dot, mermaid or json: hone graph -o mermaid")
+		},
+	}
+	c.Flags().StringVarP(&output, "output", "o", "dot", "format: dot, mermaid, json")
+	return c
+}

@@ -1,0 +1,101 @@
+// Package cli is hone's command line: a file per command, the wiring of a session, and the one place where errors are
+// printed.
+//
+// # Concurrency
+//
+// Main owns the signal handler. The first interrupt asks the running command to stop, the second ends the process at
+// once.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/process"
+)
+
+// The exit codes. Interrupted is what shells expect of a process that was ended by Ctrl-C.
+const (
+	exitOK          = 0
+	exitFailure     = 1
+	exitInterrupted = 130
+)
+
+// Main runs the command line and returns the exit code.
+func Main(args []string, stdout, stderr io.Writer) int {
+	if process.GuardMain(args) {
+		return exitOK
+	}
+	ctx, stop := interruptible(context.Background()) // the root of all contexts
+	defer stop()
+	g := &global{stdout: stdout, stderr: stderr}
+	root := newRoot(g)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	fmt.Fprintln(stderr, "Error: "+problem.Text(err))
+	return exitFailure
+}
+
+// interruptible returns a context that the first interrupt or termination cancels; the second exits at once.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				return
+			case <-signals:
+				if n > 0 {
+					os.Exit(exitInterrupted)
+				}
+				cancel()
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel()
+	}
+}
+
+// global is what all commands share.
+type global struct {
+	stdout, stderr io.Writer
+	debug          bool
+	verbose        bool
+}
+
+func newRoot(g *global) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "hone",
+		Short:         "Keeps a Kubernetes cluster in step with your source tree, in milliseconds",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       Version,
+	}
+	root.SetVersionTemplate(versionText() + "\n")
+	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file")
+	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
+	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newGraph(g), newDoctor(g), newVersion(g))
+	return root
+}

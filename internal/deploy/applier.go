@@ -1,0 +1,245 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Applier applies and deletes objects in one cluster. It is safe for use by several goroutines.
+type Applier struct {
+	dyn    dynamic.Interface
+	mapper meta.RESTMapper
+	cache  *liveCache
+
+	runID       string
+	parallelism int
+	goneLimit   time.Duration
+}
+
+// Option changes an Applier at construction.
+type Option func(*Applier)
+
+// WithRunID makes the applier write id into the AnnotationRunID of the objects that it changes. The default is no id.
+func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
+
+// WithParallelism bounds the objects that one call works on at a time; n is 1 or more, the default is 10.
+func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = max(n, 1) } }
+
+// WithGoneLimit bounds how long an apply waits for an object that is being deleted; the default is 60 s.
+func WithGoneLimit(d time.Duration) Option { return func(a *Applier) { a.goneLimit = d } }
+
+// NewApplier returns an applier for the cluster behind dyn. The mapper should be able to reset itself
+// (meta.ResettableRESTMapper), so that kinds are found that are defined while the session runs. The client's rate limit
+// should be off (QPS -1), for the applier bounds its requests by parallelism, and so should compression
+// (DisableCompression), which costs more than half of the time of a Prefetch when the cluster is near.
+func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *Applier {
+	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: 10, goneLimit: 60 * time.Second}
+	for _, o := range opts {
+		o(a)
+	}
+	return a
+}
+
+// target is an object together with the way to its kind in the cluster.
+type target struct {
+	id model.ObjectID
+	ri dynamic.ResourceInterface
+}
+
+// mapping asks the mapper for the kind of u, a second time after a reset when it does not know the kind.
+func (a *Applier) mapping(ctx context.Context, u *unstructured.Unstructured) (*meta.RESTMapping, error) {
+	gvk := u.GroupVersionKind()
+	versions := []string{gvk.Version}
+	if gvk.Version == "" {
+		versions = nil
+	}
+	m, err := a.mapper.RESTMapping(gvk.GroupKind(), versions...)
+	if !meta.IsNoMatchError(err) {
+		return m, err
+	}
+	a.resetMapper(ctx)
+	return a.mapper.RESTMapping(gvk.GroupKind(), versions...)
+}
+
+// resetMapper makes the mapper forget which kinds there are, if it can.
+func (a *Applier) resetMapper(ctx context.Context) {
+	switch m := a.mapper.(type) {
+	case meta.ResettableRESTMapperWithContext:
+		m.ResetWithContext(ctx)
+	case meta.ResettableRESTMapper:
+		m.Reset()
+	}
+}
+
+// target finds the way to u. Where Inject could not know whether u's kind is namespaced, this is put right on a copy:
+// a namespaced object without a namespace gets the given one, an object of the whole cluster loses its own.
+func (a *Applier) target(ctx context.Context, u *unstructured.Unstructured, namespace string) (target, *unstructured.Unstructured, error) {
+	m, err := a.mapping(ctx, u)
+	switch {
+	case meta.IsNoMatchError(err):
+		return target{}, nil, unknownKind(err, u)
+	case err != nil:
+		return target{}, nil, fmt.Errorf("ask the cluster about kind %s: %w", u.GetKind(), err)
+	}
+	if m.Scope.Name() == meta.RESTScopeNameRoot {
+		if u.GetNamespace() != "" {
+			u = u.DeepCopy()
+			unstructured.RemoveNestedField(u.Object, "metadata", "namespace")
+		}
+		return target{id: IDOf(u), ri: a.dyn.Resource(m.Resource)}, u, nil
+	}
+	if u.GetNamespace() == "" {
+		u = u.DeepCopy()
+		u.SetNamespace(defaultNamespace(namespace))
+	}
+	return target{id: IDOf(u), ri: a.dyn.Resource(m.Resource).Namespace(u.GetNamespace())}, u, nil
+}
+
+func unknownKind(cause error, u *unstructured.Unstructured) error {
+	return problem.Wrap(cause, fmt.Sprintf("the cluster knows no kind %q of %s", u.GetKind(), u.GetAPIVersion()),
+		"check apiVersion and kind, or install what defines the kind first; if another resource does so, name it in\n"+
+			"k8s_resource(…, resource_deps=[…])")
+}
+
+// upsertMend is the mend of requests that took too long.
+const upsertMend = "if the API server is merely slow, give it more time in the Tiltfile:\n" +
+	"update_settings(k8s_upsert_timeout_secs=%d)"
+
+// bounded runs one request with a time limit and says how to raise it when it was too short.
+func bounded(ctx context.Context, limit time.Duration, request func(context.Context) error) error {
+	c, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := request(c)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(c.Err(), context.DeadlineExceeded) {
+		return problem.Wrap(err, fmt.Sprintf("no answer from the API server within %s", limit),
+			fmt.Sprintf(upsertMend, 2*max(int(limit/time.Second), 1)))
+	}
+	return err
+}
+
+// ApplyRequest is one resource's objects on their way into the cluster.
+type ApplyRequest struct {
+	Resource model.ManifestName
+	// Objects are what Inject returned. Apply does not change them.
+	Objects []*unstructured.Unstructured
+	// Namespace is for namespaced objects that have none; empty means "default".
+	Namespace string
+	// Timeout bounds each request to the API server; zero means 30 s.
+	Timeout time.Duration
+	// Force applies objects although they are unchanged.
+	Force  bool
+	Logger logstore.Logger
+}
+
+// Apply makes the cluster hold the objects, each after those that it depends on, and logs what it did. Objects that the
+// cluster holds already are not written. A failing object keeps only those from being applied that depend on it; the
+// error joins what went wrong with each object ("apply deployment/web: …"), causes before those that they blocked.
+//
+// The result has, in the order of the request, what was applied or found unchanged, also when the error is not nil.
+// Cancelling ctx ends running requests and starts no more; the error then names one object for all that were left out.
+func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedObject, error) {
+	if req.Timeout <= 0 {
+		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
+	}
+	if req.Logger == nil {
+		req.Logger = logstore.Discard
+	}
+	g, err := newGraph(req.Objects)
+	if err != nil {
+		return nil, err
+	}
+	run := &applyRun{a: a, req: req, g: g, outcomes: make([]outcome, len(req.Objects))}
+	order := g.order()
+	errs := walk(ctx, g.nodes(order, run.object), a.parallelism)
+	run.report(order)
+	var applied []model.AppliedObject
+	for _, o := range run.outcomes {
+		if o.done {
+			applied = append(applied, o.object)
+		}
+	}
+	return applied, joinNodeErrors("apply", g, order, errs)
+}
+
+// order returns the indexes of the objects as compareIDs sorts them.
+func (g *graph) order() []int {
+	order := make([]int, len(g.ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return compareIDs(g.ids[x], g.ids[y]) })
+	return order
+}
+
+// nodes returns the walk of the graph in the given order; node k works on object order[k].
+func (g *graph) nodes(order []int, work func(ctx context.Context, object int) error) []node {
+	at := make([]int, len(order))
+	for k, i := range order {
+		at[i] = k
+	}
+	nodes := make([]node, len(order))
+	for k, i := range order {
+		n := node{name: title(g.ids[i]), run: func(ctx context.Context) error { return work(ctx, i) }}
+		for _, d := range g.needs[i] {
+			n.after = append(n.after, at[d])
+		}
+		nodes[k] = n
+	}
+	return nodes
+}
+
+// joinNodeErrors joins the errors of a walk: what failed by itself, then what that blocked.
+func joinNodeErrors(verb string, g *graph, order []int, errs []error) error {
+	var failed, blocked []error
+	cancelled := false
+	for k, err := range errs {
+		if err == nil || (cancelled && errors.Is(err, context.Canceled)) {
+			continue
+		}
+		cancelled = cancelled || errors.Is(err, context.Canceled)
+		wrapped := fmt.Errorf("%s %s: %w", verb, title(g.ids[order[k]]), err)
+		var b *blockedError
+		if errors.As(err, &b) {
+			blocked = append(blocked, wrapped)
+		} else {
+			failed = append(failed, wrapped)
+		}
+	}
+	if len(failed)+len(blocked) == 1 {
+		return failed[0]
+	}
+	return errors.Join(append(failed, blocked...)...)
+}
+
+// outcome is what an apply came to for one object.
+type outcome struct {
+	object    model.AppliedObject
+	done      bool
+	unchanged bool
+}
+
+// applied describes what the API server returned for an object.
+func applied(live *unstructured.Unstructured) model.AppliedObject {
+	return model.AppliedObject{ObjectID: IDOf(live), APIVersion: live.GetAPIVersion(), UID: string(live.GetUID()),
+		TemplateHash: text(field(podTemplate(live), "metadata", "labels"), LabelTemplateHash)}
+}
+
+// patchOptions are those of every server-side apply.
+func patchOptions(force bool) metav1.PatchOptions {
+	return metav1.PatchOptions{FieldManager: FieldManager, Force: &force, FieldValidation: metav1.FieldValidationWarn}
+}

@@ -1,0 +1,222 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/csaupgrade"
+
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// applyRun is one call of Apply. The goroutines of its walk each write their own outcome.
+type applyRun struct {
+	a        *Applier
+	req      ApplyRequest
+	g        *graph
+	outcomes []outcome
+}
+
+// object applies one object: find out what is there, leave it if it is as it should be, else send it.
+func (r *applyRun) object(ctx context.Context, i int) error {
+	t, desired, err := r.target(ctx, r.g.objects[i])
+	if err != nil {
+		return err
+	}
+	ctx = withLogger(ctx, r.req.Logger, title(t.id))
+	live, err := r.live(ctx, t, desired)
+	if err != nil {
+		return err
+	}
+	if live != nil && !r.req.Force && unchanged(desired, live) {
+		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
+		return r.established(ctx, t, live)
+	}
+	if live, err = r.takeOver(ctx, t, desired, live); err != nil {
+		return err
+	}
+	got, err := r.send(ctx, t, desired)
+	if fields := immutableFields(err); len(fields) > 0 && live != nil {
+		got, err = r.replace(ctx, t, desired, live, fields, err)
+	}
+	if err == nil && got.GetDeletionTimestamp() != nil {
+		if err = r.waitGone(ctx, t, got); err == nil {
+			got, err = r.send(ctx, t, desired)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	same := live != nil && !r.req.Force && live.GetUID() == got.GetUID() && live.GetResourceVersion() == got.GetResourceVersion()
+	r.outcomes[i] = outcome{object: applied(got), done: true, unchanged: same}
+	return r.established(ctx, t, got)
+}
+
+// target finds the way to u. When u's kind is defined by another object of the run, discovery may lag behind.
+func (r *applyRun) target(ctx context.Context, u *unstructured.Unstructured) (target, *unstructured.Unstructured, error) {
+	t, desired, err := r.a.target(ctx, u, r.req.Namespace)
+	if err == nil || !r.definesKindOf(u) {
+		return t, desired, err
+	}
+	waited := poll(ctx, r.req.Timeout, func(ctx context.Context) (bool, error) {
+		t, desired, err = r.a.target(ctx, u, r.req.Namespace)
+		return err == nil, nil
+	})
+	if waited != nil && ctx.Err() != nil {
+		return t, nil, waited
+	}
+	return t, desired, err
+}
+
+func (r *applyRun) definesKindOf(u *unstructured.Unstructured) bool {
+	for _, o := range r.g.objects {
+		if gk, ok := definedKind(o); ok && gk == u.GroupVersionKind().GroupKind() {
+			return true
+		}
+	}
+	return false
+}
+
+// live returns the object as it is in the cluster, nil when it is not there. It waits for an object that is just being
+// deleted.
+func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live, ok := r.a.cache.take(desired)
+	if !ok {
+		err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+			return err
+		})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	if live.GetDeletionTimestamp() == nil {
+		return live, nil
+	}
+	return nil, r.waitGone(ctx, t, live)
+}
+
+// waitGone waits for the end of an object that is being deleted.
+func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
+	logstore.Infof(r.req.Logger, "%s is being deleted: waiting until it is gone", title(t.id))
+	return waitGone(ctx, t, live.GetUID(), r.a.goneLimit, nil)
+}
+
+// takeOver says whose the live object was, when it was not this project's, and makes the fields that a client-side
+// apply wrote hone's own. It returns the object as it is afterwards.
+func (r *applyRun) takeOver(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if live == nil {
+		return nil, nil
+	}
+	by, project := label(live, LabelManagedBy), label(live, LabelProject)
+	switch {
+	case by != ManagedByHone && by != "":
+		logstore.Warnf(r.req.Logger, "%s exists already, managed by %q: hone takes it over", title(t.id), by)
+	case by == "":
+		logstore.Infof(r.req.Logger, "%s exists already: hone takes it over", title(t.id))
+	case project != "" && project != label(desired, LabelProject):
+		logstore.Warnf(r.req.Logger, "%s was applied by another project (%s): it belongs to this one now", title(t.id), project)
+	}
+	managers := clientSideManagers(live)
+	if managers.Len() == 0 {
+		return live, nil
+	}
+	return r.adoptFields(ctx, t, live, managers)
+}
+
+// clientSideManagers returns the managers whose fields in live are to become hone's, so that a field that leaves the
+// YAML leaves the object: on first contact those of tools that applied on the client side, later only sendWhole's.
+func clientSideManagers(live *unstructured.Unstructured) sets.Set[string] {
+	candidates := sets.New("kubectl-client-side-apply", "before-first-apply", "tilt", FieldManager)
+	present := sets.New[string]()
+	for _, m := range live.GetManagedFields() {
+		switch {
+		case m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply:
+			candidates = sets.New(FieldManager)
+		case m.Operation == metav1.ManagedFieldsOperationUpdate && m.Subresource == "":
+			present.Insert(m.Manager)
+		}
+	}
+	return candidates.Intersection(present)
+}
+
+// adoptFields makes the fields of the given managers hone's own. It is worth a few attempts, because controllers write
+// to the object too, but no failure: without it, the apply goes on as with any foreign object.
+func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured.Unstructured, managers sets.Set[string]) (*unstructured.Unstructured, error) {
+	for range 5 {
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, FieldManager)
+		if err != nil || patch == nil {
+			return live, nil
+		}
+		var upgraded *unstructured.Unstructured
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			upgraded, err = t.ri.Patch(ctx, t.id.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+			return err
+		})
+		switch {
+		case err == nil:
+			return upgraded, nil
+		case !apierrors.IsConflict(err):
+			return live, ctx.Err()
+		}
+		fresh, err := t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		if err != nil {
+			return live, ctx.Err()
+		}
+		live = fresh
+	}
+	return live, nil
+}
+
+// established waits until the API server serves the kind that an applied definition defines.
+func (r *applyRun) established(ctx context.Context, t target, live *unstructured.Unstructured) error {
+	if _, ok := definedKind(live); !ok || conditionTrue(live, "Established") {
+		return nil
+	}
+	err := poll(ctx, r.req.Timeout, func(ctx context.Context) (bool, error) {
+		crd, err := t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		return err == nil && conditionTrue(crd, "Established"), err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until the kind is established: %w", err)
+	}
+	r.a.resetMapper(ctx)
+	return nil
+}
+
+func conditionTrue(u *unstructured.Unstructured, kind string) bool {
+	for _, c := range itemsOf(field(u.Object, "status"), "conditions") {
+		if text(c, "type") == kind {
+			return text(c, "status") == "True"
+		}
+	}
+	return false
+}
+
+// report logs what is in the cluster now, in the order of the walk.
+func (r *applyRun) report(order []int) {
+	var b strings.Builder
+	for _, i := range order {
+		o := r.outcomes[i]
+		if !o.done {
+			continue
+		}
+		b.WriteString("       → " + shown(r.g.ids[i]))
+		if o.unchanged {
+			b.WriteString(" (unchanged)")
+		}
+		b.WriteString("\n")
+	}
+	if b.Len() > 0 {
+		r.req.Logger.Write(logstore.LevelInfo, "Objects applied to cluster:\n"+b.String())
+	}
+}

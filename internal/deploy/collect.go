@@ -1,0 +1,120 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// RecordsFor returns what the ledger should hold about objects (the result of Inject) that are about to be applied.
+func RecordsFor(objects []*unstructured.Unstructured) []ObjectRecord {
+	records := make([]ObjectRecord, len(objects))
+	for i, o := range objects {
+		records[i] = ObjectRecord{ObjectID: IDOf(o), APIVersion: o.GetAPIVersion()}
+	}
+	return records
+}
+
+// CollectRequest names the resource whose leftovers are to be collected.
+type CollectRequest struct {
+	Ledger   *Ledger
+	Resource model.ManifestName
+	// Applied is everything that the resource consists of now: the result of an Apply without an error.
+	Applied []model.AppliedObject
+	// Project restricts the collection to objects that carry its label.
+	Project string
+	// WaitLimit is for how long to wait for the leftovers to vanish; zero means 10 s. What is there after that stays in
+	// the ledger, and the next collection looks at it again.
+	WaitLimit time.Duration
+	// Timeout bounds each request to the API server; zero means 30 s.
+	Timeout time.Duration
+	Logger  logstore.Logger
+}
+
+// Collect deletes the objects that the ledger has for the resource and that it no longer declares, unless another
+// resource owns them now, and then records what the resource consists of. It must be called only after a successful
+// Apply of the whole resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so
+// that Delete can still find them. The error tells what could not be collected yet; the ledger is right in any case.
+func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
+	if req.Logger == nil {
+		req.Logger = logstore.Discard
+	}
+	if req.WaitLimit <= 0 {
+		req.WaitLimit = 10 * time.Second
+	}
+	recorded, err := req.Ledger.Resources()
+	if err != nil {
+		return err
+	}
+	leftovers := leftoversOf(req.Resource, req.Applied, recorded)
+	if len(leftovers) == 0 {
+		return req.Ledger.Set(req.Resource, req.Applied)
+	}
+	refs := make([]ObjectRef, 0, len(leftovers))
+	stays := map[model.ObjectID]bool{}
+	for _, r := range leftovers {
+		stays[r.ObjectID] = true
+		if protected(r.ObjectID) {
+			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
+			continue
+		}
+		refs = append(refs, ObjectRef{r.ObjectID, r.UID})
+	}
+	if len(refs) > 0 {
+		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
+		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Wait: true, WaitLimit: req.WaitLimit,
+			Timeout: req.Timeout, Logger: req.Logger, Done: func(ref ObjectRef, _ DeleteOutcome) { delete(stays, ref.ObjectID) }})
+	}
+	records := recordsOf(req.Applied)
+	for _, r := range leftovers {
+		if stays[r.ObjectID] {
+			records = append(records, r)
+		}
+	}
+	if setErr := req.Ledger.set(req.Resource, records); setErr != nil {
+		return setErr
+	}
+	if err != nil {
+		return fmt.Errorf("collect leftovers of %s: %w", req.Resource, err)
+	}
+	return nil
+}
+
+// protected reports whether an object is deleted only when the user says so, because more goes with it than itself.
+func protected(id model.ObjectID) bool {
+	_, ok := irreplaceable[id.Kind]
+	return ok && builtinGroup(id.Group)
+}
+
+// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's.
+func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, recorded map[model.ManifestName][]ObjectRecord) []ObjectRecord {
+	owned := map[model.ObjectID]bool{}
+	anywhere := map[model.ObjectID]bool{} // applied for the whole cluster, whatever namespace was recorded before
+	for _, o := range applied {
+		owned[o.ObjectID] = true
+		if o.Namespace == "" {
+			anywhere[o.ObjectID] = true
+		}
+	}
+	for name, list := range recorded {
+		for _, r := range list {
+			if name != resource {
+				owned[r.ObjectID] = true
+			}
+		}
+	}
+	var out []ObjectRecord
+	for _, r := range recorded[resource] {
+		root := r.ObjectID
+		root.Namespace = ""
+		if !owned[r.ObjectID] && !anywhere[root] {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package deploy
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestDeleteTakesDependentsFirst(t *testing.T) {
+	for _, wait := range []bool{false, true} {
+		c := fakeCluster(t)
+		objects := c.inject(t, "\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\n"+
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: ns2}\n---\n"+
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: ns2}\n---\n"+
+			"apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: ns2}\nspec: {containers: [{name: a, envFrom: [{secretRef: {name: s}}]}]}\n")
+		c.mustApply(t, objects)
+		a := NewApplier(c.dyn, c.mapper, WithParallelism(1))
+		if err := a.Delete(t.Context(), DeleteRequest{Objects: refsOf(objects), Wait: wait}); err != nil {
+			t.Fatal(err)
+		}
+		got := c.dyn.(*fakeServer).deletions()
+		if diff := cmp.Diff([]string{"pods/p", "secrets/s", "configmaps/free", "namespaces/ns2"}, got); diff != "" {
+			t.Errorf("wait %v: %s", wait, diff)
+		}
+	}
+}
+
+func TestDeleteSparesWhatItIsTold(t *testing.T) {
+	c := fakeCluster(t)
+	objects := c.inject(t, "\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\n"+
+		"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: ns2}\n")
+	c.mustApply(t, objects)
+	var got []DeleteOutcome
+	req := DeleteRequest{Objects: refsOf(objects), KeepNamespaces: true, KeepVolumes: true,
+		Done: func(_ ObjectRef, o DeleteOutcome) { got = append(got, o) }}
+	if err := NewApplier(c.dyn, c.mapper).Delete(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, []DeleteOutcome{OutcomeKept, OutcomeKept}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestCollectKeepsTheRecordsOfWhatItSpares(t *testing.T) {
+	c := fakeCluster(t)
+	ledger := openLedger(t, t.TempDir())
+	objects := c.inject(t, "\napiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n---\n"+
+		"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: ns2}\n---"+configYAML)
+	if err := ledger.Record("web", RecordsFor(objects)); err != nil {
+		t.Fatal(err)
+	}
+	c.mustApply(t, objects)
+	a := NewApplier(c.dyn, c.mapper)
+	if err := a.Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Applied: nil}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.dyn.(*fakeServer).deletions(); !slices.Equal(got, []string{"configmaps/conf"}) {
+		t.Errorf("deleted %v", got)
+	}
+	var kinds []string
+	for _, r := range contents(t, ledger)["web"] {
+		kinds = append(kinds, r.Kind)
+	}
+	if diff := cmp.Diff([]string{"Namespace", "PersistentVolumeClaim"}, kinds); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSparedHonoursOtherTools(t *testing.T) {
+	for key, value := range map[string]string{
+		AnnotationDownPolicy: "keep", AnnotationTiltDownPolicy: "keep", "helm.sh/resource-policy": "keep",
+		"config.kubernetes.io/deletion": "detach", "client.lifecycle.config.k8s.io/deletion": "detach",
+		"argocd.argoproj.io/sync-options": "Replace=true,Prune=false",
+	} {
+		u := cluster{namespace: "ns1"}.inject(t, configYAML)[0]
+		u.SetAnnotations(map[string]string{key: value})
+		r := &deleteRun{}
+		if o, why := r.spared(ObjectRef{ObjectID: model.ObjectID{Kind: "ConfigMap"}}, u); o != OutcomeKept || why == "" {
+			t.Errorf("%s: %s %s", key, o, why)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package deploy
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// graph says which of a set of objects have to exist before which others.
+type graph struct {
+	objects []*unstructured.Unstructured
+	ids     []model.ObjectID
+	// needs[i] are the indexes, rising and without repetition, of what object i depends on.
+	needs [][]int
+}
+
+// newGraph finds the dependencies among objects. Kinds never make an edge by themselves: they only order what is ready
+// at the same time (see rank). A cycle, which only depends-on annotations can make, is a problem that shows it.
+func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
+	g := &graph{objects: objects, ids: make([]model.ObjectID, len(objects)), needs: make([][]int, len(objects))}
+	x := newIndex(objects)
+	for i, u := range objects {
+		g.ids[i] = IDOf(u)
+		deps := x.needs(u)
+		if earlier, ok := x.earlierTwin(i, g.ids[i]); ok {
+			deps = append(deps, earlier)
+		}
+		slices.Sort(deps)
+		g.needs[i] = slices.DeleteFunc(slices.Compact(deps), func(d int) bool { return d == i })
+	}
+	if cycle := g.cycle(); cycle != nil {
+		names := make([]string, len(cycle))
+		for i, n := range cycle {
+			names[i] = title(g.ids[n])
+		}
+		return nil, problem.New("objects depend on each other: "+strings.Join(names, " → "),
+			"take one of them out of the "+AnnotationDependsOn+" annotations")
+	}
+	return g, nil
+}
+
+// cycle returns the indexes along a cycle, its first one repeated at the end, or nil.
+func (g *graph) cycle() []int {
+	const (
+		unseen = iota
+		open
+		closed
+	)
+	state := make([]int, len(g.needs))
+	var path []int
+	var visit func(n int) []int
+	visit = func(n int) []int {
+		state[n] = open
+		path = append(path, n)
+		for _, d := range g.needs[n] {
+			switch state[d] {
+			case open:
+				return append(slices.Clone(path[slices.Index(path, d):]), d)
+			case unseen:
+				if c := visit(d); c != nil {
+					return c
+				}
+			}
+		}
+		state[n] = closed
+		path = path[:len(path)-1]
+		return nil
+	}
+	for n := range g.needs {
+		if state[n] == unseen {
+			if c := visit(n); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// kindOrder is the order in which objects that are ready at the same time are started.
+var kindOrder = []string{"Namespace", "ResourceQuota", "LimitRange", "StorageClass", "CustomResourceDefinition",
+	"PriorityClass", "RuntimeClass", "IngressClass", "MutatingWebhookConfiguration", "ServiceAccount", "Role",
+	"ClusterRole", "RoleBinding", "ClusterRoleBinding", "PersistentVolume", "PersistentVolumeClaim", "ConfigMap",
+	"Secret", "Service", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "CronJob", "PodDisruptionBudget"}
+
+var kindRanks = func() map[string]int {
+	ranks := make(map[string]int, len(kindOrder))
+	for i, k := range kindOrder {
+		ranks[k] = i
+	}
+	return ranks
+}()
+
+// rank places a kind in kindOrder; kinds that are not listed come after all that are.
+func rank(kind string) int {
+	if r, ok := kindRanks[kind]; ok {
+		return r
+	}
+	return len(kindOrder)
+}
+
+// compareIDs orders identities by rank, then by name, namespace, kind and group.
+func compareIDs(a, b model.ObjectID) int {
+	return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group))
+}
+
+// blockedError says that a node was not started because of another one.
+type blockedError struct{ by string }
+
+// Error returns "blocked by …".
+func (e *blockedError) Error() string { return fmt.Sprintf("blocked by %s", e.by) }
+
+var _ error = (*blockedError)(nil)

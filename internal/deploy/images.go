@@ -1,0 +1,173 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// builtImage is an image target, ready to be compared with the references in objects.
+type builtImage struct {
+	target model.ImageTarget
+	// name is the normalised repository, exact the normalised reference when the target's has a tag or digest.
+	name, exact string
+	// cluster is what goes into the objects; empty while the image has no result.
+	cluster string
+	found   bool
+}
+
+// imageSet replaces the references to built images and remembers what it saw.
+type imageSet struct {
+	images []*builtImage
+	seen   map[string]bool
+}
+
+func newImageSet(targets []model.ImageTarget, results map[string]model.ImageResult) (*imageSet, error) {
+	set := &imageSet{seen: map[string]bool{}}
+	for _, t := range targets {
+		named, err := reference.ParseNormalizedNamed(t.Ref)
+		if err != nil {
+			return nil, fmt.Errorf("image %q: %w", t.Ref, err)
+		}
+		b := &builtImage{target: t, name: named.Name(), cluster: results[t.Ref].Cluster}
+		if !reference.IsNameOnly(named) {
+			b.exact = named.String()
+		}
+		set.images = append(set.images, b)
+	}
+	return set, nil
+}
+
+// match returns the built image that ref means: the one with the same name and tag, else the one without a tag and
+// with the same name, else the only one with the same name. Nil when there is none.
+func (s *imageSet) match(ref string) *builtImage {
+	named, err := reference.ParseNormalizedNamed(strings.TrimSpace(ref))
+	if err != nil {
+		return nil
+	}
+	var byName []*builtImage
+	var untagged *builtImage
+	for _, b := range s.images {
+		switch {
+		case b.exact != "" && b.exact == named.String():
+			return b
+		case b.name != named.Name():
+		case b.exact == "":
+			untagged = b
+		default:
+			byName = append(byName, b)
+		}
+	}
+	if untagged == nil && len(byName) == 1 {
+		return byName[0]
+	}
+	return untagged
+}
+
+// replace returns what stands for ref in the cluster and the image that it means, nil when hone does not build it.
+func (s *imageSet) replace(ref string) (string, *builtImage, error) {
+	s.seen[ref] = true
+	b := s.match(ref)
+	if b == nil {
+		return ref, nil, nil
+	}
+	if b.cluster == "" {
+		return "", nil, fmt.Errorf("image %s: not built yet", b.target.Ref)
+	}
+	b.found = true
+	return b.cluster, b, nil
+}
+
+// missing returns the problem that an image was built that no object uses. Images on which other built images are
+// based need not be used.
+func (s *imageSet) missing() error {
+	base := map[string]bool{}
+	for _, b := range s.images {
+		for _, ref := range b.target.DependsOn {
+			base[ref] = true
+		}
+	}
+	var refs []string
+	for _, b := range s.images {
+		if !b.found && !base[b.target.Ref] {
+			refs = append(refs, b.target.Ref)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	seen := slices.Sorted(maps.Keys(s.seen))
+	p := problem.New("Docker image missing from yaml: "+strings.Join(refs, ", "), missingMend(refs, seen))
+	if len(seen) > 0 {
+		p.Detail = "images in the YAML:\n  " + strings.Join(seen, "\n  ")
+	} else {
+		p.Detail = "the YAML names no image at all"
+	}
+	return p
+}
+
+func missingMend(refs, seen []string) string {
+	var lines []string
+	for _, ref := range refs {
+		if near := nearest(ref, seen); near != "" {
+			lines = append(lines, fmt.Sprintf("%s: did you mean %q, as the YAML says?", ref, near))
+		}
+	}
+	lines = append(lines, "give the image the same name in the Tiltfile and in the YAML; "+
+		"if it stands in a custom resource, say where with k8s_kind(…, image_json_path=…)")
+	return strings.Join(lines, "\n")
+}
+
+// nearest returns the candidate that differs least from want, empty when all differ too much.
+func nearest(want string, candidates []string) string {
+	best, bestDistance := "", len(want)/3+2
+	for _, c := range candidates {
+		d := min(distance(want, c), distance(lastPart(want), lastPart(c))+1)
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// lastPart returns the last path element of a reference, without tag and digest.
+func lastPart(ref string) string {
+	ref = ref[strings.LastIndexByte(ref, '/')+1:]
+	if i := strings.IndexAny(ref, ":@"); i >= 0 {
+		ref = ref[:i]
+	}
+	return ref
+}
+
+// distance is the number of single-byte insertions, deletions and replacements that turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// isResult reports whether ref already is what a build put into an object, so that a place that two rules reach is
+// not replaced twice.
+func (s *imageSet) isResult(ref string) bool {
+	return slices.ContainsFunc(s.images, func(b *builtImage) bool { return b.cluster == ref })
+}

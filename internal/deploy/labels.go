@@ -1,0 +1,106 @@
+package deploy
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// mark writes hone's labels and hashes onto u: identity onto the object, the managed-by label and the template hash
+// onto its pod templates, and the hash of the whole last.
+func mark(u *unstructured.Unstructured, resource model.ManifestName, project string) error {
+	followSelectors(u.Object)
+	for _, t := range podTemplates(u) {
+		if err := markTemplate(t); err != nil {
+			return err
+		}
+	}
+	labels := map[string]string{LabelManagedBy: ManagedByHone, LabelResource: ResourceLabel(resource)}
+	if project != "" {
+		labels[LabelProject] = project
+	}
+	if err := setMeta(u.Object, "labels", labels); err != nil {
+		return err
+	}
+	annotations := map[string]string{}
+	if labels[LabelResource] != string(resource) {
+		annotations[AnnotationResourceName] = string(resource)
+	}
+	if err := setMeta(u.Object, "annotations", annotations); err != nil {
+		return err
+	}
+	if m := field(u.Object, "metadata", "annotations"); m != nil {
+		delete(m, AnnotationAppliedHash)
+		delete(m, AnnotationRunID)
+	}
+	hash, err := canonicalHash(u.Object)
+	if err != nil {
+		return err
+	}
+	return setMeta(u.Object, "annotations", map[string]string{AnnotationAppliedHash: hash})
+}
+
+// markTemplate labels a pod template and then records the hash of the result in it.
+func markTemplate(t map[string]any) error {
+	if labels := field(t, "metadata", "labels"); labels != nil {
+		delete(labels, LabelTemplateHash)
+	}
+	if err := setMeta(t, "labels", map[string]string{LabelManagedBy: ManagedByHone}); err != nil {
+		return err
+	}
+	hash, err := canonicalHash(t)
+	if err != nil {
+		return err
+	}
+	return setMeta(t, "labels", map[string]string{LabelTemplateHash: hash[:10]})
+}
+
+// setMeta adds entries to a string map of the holder's metadata and keeps what else is in it.
+func setMeta(holder map[string]any, key string, entries map[string]string) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	meta, err := ensureMap(holder, "metadata")
+	if err != nil {
+		return err
+	}
+	m, err := ensureMap(meta, key)
+	if err != nil {
+		return fmt.Errorf("metadata.%w", err)
+	}
+	for k, v := range entries {
+		m[k] = v
+	}
+	return nil
+}
+
+// followSelectors rewrites the managed-by label where a selector already asks for it, so that Services and workloads
+// still find the pods whose label mark is about to replace.
+func followSelectors(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range []string{"selector", "matchLabels"} {
+			if m, ok := v[key].(map[string]any); ok {
+				if _, ok := m[LabelManagedBy].(string); ok {
+					m[LabelManagedBy] = ManagedByHone
+				}
+			}
+		}
+		for _, e := range itemsOf(v, "matchExpressions") {
+			if text(e, "key") == LabelManagedBy && text(e, "operator") == "In" {
+				e["values"] = []any{ManagedByHone}
+			}
+		}
+		for k, item := range v {
+			if k != "volumeClaimTemplates" {
+				followSelectors(item)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			followSelectors(item)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func openLedger(t testing.TB, dir string) *Ledger {
+	t.Helper()
+	l, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func record(name, uid string) ObjectRecord {
+	return ObjectRecord{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "dev", Name: name}, APIVersion: "apps/v1", UID: uid}
+}
+
+func appliedOf(r ObjectRecord) model.AppliedObject {
+	return model.AppliedObject{ObjectID: r.ObjectID, APIVersion: r.APIVersion, UID: r.UID}
+}
+
+func contents(t testing.TB, l *Ledger) map[model.ManifestName][]ObjectRecord {
+	t.Helper()
+	m, err := l.Resources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestLedgerLife(t *testing.T) {
+	type state = map[model.ManifestName][]ObjectRecord
+	dir := filepath.Join(t.TempDir(), "state", "ledger")
+	l := openLedger(t, dir)
+	steps := []struct {
+		name string
+		do   func() error
+		want state
+	}{
+		{"empty", func() error { return nil }, state{}},
+		{"record", func() error { return l.Record("web", []ObjectRecord{record("b", ""), record("a", "")}) },
+			state{"web": {record("a", ""), record("b", "")}}},
+		{"set", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) }, state{"web": {record("a", "1")}}},
+		{"record keeps the UID", func() error { return l.Record("web", []ObjectRecord{record("a", ""), record("c", "")}) },
+			state{"web": {record("a", "1"), record("c", "")}}},
+		{"hand over", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "1"))}) },
+			state{"web": {record("c", "")}, "api": {record("a", "1")}}},
+		{"remove an object", func() error { return l.Remove("web", record("c", "").ObjectID) }, state{"api": {record("a", "1")}}},
+		{"remove a resource", func() error { return l.Remove("api") }, state{}},
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		if diff := cmp.Diff(s.want, contents(t, openLedger(t, dir))); diff != "" {
+			t.Errorf("%s: %s", s.name, diff)
+		}
+	}
+}
+
+func TestLedgerWritesOnlyChanges(t *testing.T) {
+	l := openLedger(t, t.TempDir())
+	if err := l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(l.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range []func() error{
+		func() error { return l.Record("web", []ObjectRecord{record("a", "")}) },
+		func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}) },
+		func() error { return l.Remove("none") },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after, _ := os.Stat(l.Path()); !os.SameFile(before, after) {
+		t.Error("the file was written without need")
+	}
+}
+
+func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 20 {
+		l := openLedger(t, dir) // as separate processes would
+		wg.Go(func() {
+			if err := l.Record(model.ManifestName(fmt.Sprint(i)), []ObjectRecord{record(fmt.Sprint(i), "")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(contents(t, openLedger(t, dir))); n != 20 {
+		t.Errorf("%d of 20 resources", n)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.json.*")); len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
+		t.Errorf("files left: %v", left)
+	}
+}
+
+func TestLedgerDamageIsAProblemAndStays(t *testing.T) {
+	for _, content := range []string{"{", `{"format": 99}`, ""} {
+		dir := t.TempDir()
+		l := openLedger(t, dir)
+		if err := os.WriteFile(l.Path(), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"}); mendOf(err) == "" {
+			t.Errorf("%q: got %v", content, err)
+		}
+		if err := l.Set("web", nil); err == nil {
+			t.Errorf("%q was overwritten", content)
+		}
+		if raw, _ := os.ReadFile(l.Path()); string(raw) != content {
+			t.Errorf("%q became %q", content, raw)
+		}
+	}
+	if _, err := Open(t.TempDir(), LedgerKey{Cluster: "../x", Project: "y"}); err == nil {
+		t.Error("a key with a slash was accepted")
+	}
+	if _, ok := problem.Of(nil); ok {
+		t.Error("no problem is one")
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	widget := ObjectRecord{ObjectID: model.ObjectID{Group: "shop.dev", Kind: "Widget", Namespace: "default", Name: "w"}}
+	rooted := widget.ObjectID
+	rooted.Namespace = ""
+	got := leftoversOf("web", []model.AppliedObject{appliedOf(record("a", "1")), {ObjectID: rooted}},
+		map[model.ManifestName][]ObjectRecord{"web": {record("a", "1"), record("b", "2"), record("c", "3"), widget}, "api": {record("c", "3")}})
+	if diff := cmp.Diff([]ObjectRecord{record("b", "2")}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,81 @@
+package deploy
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// FieldManager is the name under which hone owns fields of the objects that it applies.
+const FieldManager = "hone"
+
+// Labels that hone puts on what it applies.
+const (
+	// LabelManagedBy has the value ManagedByHone on every object and on every pod template.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedByHone  = "hone"
+	// LabelResource holds ResourceLabel of the resource that applied the object.
+	LabelResource = "hone.dev/resource"
+	// LabelProject holds the ProjectID of the session that applied the object.
+	LabelProject = "hone.dev/project"
+	// LabelTemplateHash is on pod templates only: pods of the current template carry the same value.
+	LabelTemplateHash = "hone.dev/pod-template-hash"
+)
+
+// Annotations that hone writes or reads.
+const (
+	// AnnotationAppliedHash is the hash of the desired object, by which an unchanged one is recognised.
+	AnnotationAppliedHash = "hone.dev/applied-hash"
+	// AnnotationRunID names the session that last changed the object. It never makes an object differ by itself.
+	AnnotationRunID = "hone.dev/run-id"
+	// AnnotationResourceName is the resource's full name where LabelResource could not hold it.
+	AnnotationResourceName = "hone.dev/resource-name"
+	// AnnotationDownPolicy with the value "keep" spares an object from every deletion by hone.
+	AnnotationDownPolicy     = "hone.dev/down-policy"
+	AnnotationTiltDownPolicy = "tilt.dev/down-policy"
+	// AnnotationDependsOn lists objects that have to be applied first: "group/kind/name" or
+	// "group/namespaces/namespace/kind/name", separated by commas; the core group is the empty string.
+	AnnotationDependsOn = "config.kubernetes.io/depends-on"
+)
+
+// ResourceLabel returns name as a valid label value: the name itself where that is one, else its usable characters and
+// a short hash of the whole, so that two names never share a label.
+func ResourceLabel(name model.ManifestName) string {
+	s := string(name)
+	if s != "" && len(validation.IsValidLabelValue(s)) == 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			b.WriteRune(r)
+		default:
+			b.WriteByte('-')
+		}
+	}
+	clean := strings.Trim(b.String(), "-_.")
+	if len(clean) > 54 {
+		clean = clean[:54]
+	}
+	if clean == "" {
+		return shortHash(s, 8)
+	}
+	return clean + "-" + shortHash(s, 8)
+}
+
+// ProjectID identifies what one Tiltfile (absolute path) keeps in one cluster (name of the kubeconfig context). It is a
+// valid label value and file name.
+func ProjectID(tiltfile, context string) string {
+	return shortHash(tiltfile+"\x00"+context, 12)
+}
+
+// shortHash returns the first n hexadecimal digits of the SHA-256 of s.
+func shortHash(s string, n int) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:n]
+}

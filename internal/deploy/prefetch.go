@@ -1,0 +1,155 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// prefetchTTL is for how long what Prefetch read may be relied upon.
+const prefetchTTL = 10 * time.Second
+
+// liveCache holds live objects until each is asked for once.
+type liveCache struct {
+	mu      sync.Mutex
+	entries map[cacheKey]cached // guarded by mu
+}
+
+type cacheKey struct {
+	id      model.ObjectID
+	version string
+}
+
+type cached struct {
+	live *unstructured.Unstructured
+	read time.Time
+}
+
+func newLiveCache() *liveCache { return &liveCache{entries: map[cacheKey]cached{}} }
+
+func keyFor(u *unstructured.Unstructured) cacheKey {
+	return cacheKey{IDOf(u), u.GroupVersionKind().Version}
+}
+
+func (c *liveCache) put(list []*unstructured.Unstructured, read time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, u := range list {
+		c.entries[keyFor(u)] = cached{u, read}
+	}
+}
+
+// take returns the live object for a desired one and forgets it. ok is false when the cluster has to be asked.
+func (c *liveCache) take(desired *unstructured.Unstructured) (live *unstructured.Unstructured, ok bool) {
+	key := keyFor(desired)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	delete(c.entries, key)
+	if !ok || time.Since(e.read) > prefetchTTL {
+		return nil, false
+	}
+	return e.live, true
+}
+
+// forget drops what was read about an object that is about to change.
+func (c *liveCache) forget(id model.ObjectID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.entries, func(k cacheKey, _ cached) bool { return k.id == id })
+}
+
+// Prefetch reads what the cluster holds of the given desired objects, with one list per kind, so that the next Apply of
+// each need not ask for it. What it read serves one Apply per object and at most 10 s. It is an optimisation: an error
+// means only that the objects which it is about will be asked for one by one.
+func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured) error {
+	groups := map[schema.GroupVersionKind][]*unstructured.Unstructured{}
+	for _, u := range objects {
+		if label(u, LabelProject) != "" {
+			groups[u.GroupVersionKind()] = append(groups[u.GroupVersionKind()], u)
+		}
+	}
+	var nodes []node
+	kinds := slices.SortedFunc(maps.Keys(groups), func(x, y schema.GroupVersionKind) int {
+		return strings.Compare(x.String(), y.String())
+	})
+	for _, gvk := range kinds {
+		if group := groups[gvk]; len(group) > 1 {
+			nodes = append(nodes, node{name: gvk.Kind, run: func(ctx context.Context) error {
+				return a.prefetchKind(ctx, group)
+			}})
+		}
+	}
+	var errs []error
+	for i, err := range walk(ctx, nodes, a.parallelism) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("read %s: %w", nodes[i].name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// prefetchKind lists the objects of one kind: those of the namespace if there is one, else those of all namespaces, or
+// of one namespace after the other where the whole cluster may not be listed.
+func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstructured) error {
+	m, err := a.mapping(ctx, group[0])
+	if err != nil {
+		return err
+	}
+	selectors, namespaces := map[string]bool{}, map[string]bool{}
+	wanted := make(map[cacheKey]bool, len(group))
+	for _, u := range group {
+		selectors[LabelProject+"="+label(u, LabelProject)] = true
+		namespaces[u.GetNamespace()] = true
+		wanted[keyFor(u)] = true
+	}
+	res := a.dyn.Resource(m.Resource)
+	var errs []error
+	for selector := range selectors {
+		places := slices.Sorted(maps.Keys(namespaces))
+		if len(places) > 1 {
+			if err := a.prefetchList(ctx, res, selector, wanted); !apierrors.IsForbidden(err) {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		for _, ns := range places {
+			errs = append(errs, a.prefetchList(ctx, res.Namespace(ns), selector, wanted))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Applier) prefetchList(ctx context.Context, ri dynamic.ResourceInterface, selector string, wanted map[cacheKey]bool) error {
+	opts := metav1.ListOptions{LabelSelector: selector, Limit: 1000}
+	for {
+		read := time.Now()
+		list, err := ri.List(ctx, opts)
+		if err != nil {
+			return err
+		}
+		var found []*unstructured.Unstructured
+		for i := range list.Items {
+			if u := &list.Items[i]; wanted[keyFor(u)] {
+				found = append(found, u)
+			}
+		}
+		a.cache.put(found, read)
+		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			return nil
+		}
+	}
+}

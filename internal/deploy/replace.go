@@ -1,0 +1,128 @@
+package deploy
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// immutableText matches how the API server says that a value may not change once the object exists.
+var immutableText = regexp.MustCompile(`(?i)immutable|may not change once set|may not be changed|cannot be changed|` +
+	`cannot change roleRef|updates to .* (fields other than|are forbidden)|pod updates may not|may not be updated`)
+
+// immutableFields returns the fields because of which the API server refuses to change an object in place, nil when
+// err is about something else.
+func immutableFields(err error) []string {
+	if !apierrors.IsInvalid(err) {
+		return nil
+	}
+	var fields []string
+	for _, c := range causes(err) {
+		if immutableText.MatchString(c.Message) {
+			fields = append(fields, c.Field)
+		}
+	}
+	slices.Sort(fields)
+	return slices.Compact(fields)
+}
+
+// irreplaceable are the kinds that are never deleted to be made anew, because more goes with them than the object.
+var irreplaceable = map[string]string{
+	"PersistentVolumeClaim":    "its data would be lost",
+	"PersistentVolume":         "its data would be lost",
+	"Namespace":                "everything in it would be lost",
+	"CustomResourceDefinition": "all objects of its kind would be lost",
+}
+
+// replace deletes the live object and creates the desired one in its place, after the server has confirmed that the
+// desired one is valid as a whole: a mistake in it must not cost the object that works. It returns the error of that
+// check, and the object is as it was.
+func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string, cause error) (*unstructured.Unstructured, error) {
+	what := strings.Join(fields, ", ")
+	if why := irreplaceable[t.id.Kind]; protected(t.id) {
+		return nil, problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone does not replace it: %s", what, why),
+			fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
+	}
+	if annotation(live, AnnotationDownPolicy) == "keep" || annotation(live, AnnotationTiltDownPolicy) == "keep" {
+		return nil, problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and the object's %s is keep", what, AnnotationDownPolicy),
+			"undo the change, or delete the object yourself")
+	}
+	if err := r.tryCreate(ctx, t, desired); err != nil {
+		return nil, problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
+			"correct the YAML; the object in the cluster is as it was")
+	}
+	logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), what)
+	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
+		return t.ri.Delete(ctx, t.id.Name, deleteOptions(live))
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("delete for replacement: %w", err)
+	}
+	if err := waitGone(ctx, t, live.GetUID(), max(r.a.goneLimit, 10*time.Millisecond), nil); err != nil {
+		return nil, err
+	}
+	return r.send(ctx, t, desired)
+}
+
+// tryCreate asks the server, without any effect, whether it would accept the object as a new one. The name under which
+// it asks does not show in the error.
+func (r *applyRun) tryCreate(ctx context.Context, t target, desired *unstructured.Unstructured) error {
+	u := desired.DeepCopy()
+	scratch := scratchName()
+	u.SetName(scratch)
+	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
+		_, err := t.ri.Create(ctx, u, metav1.CreateOptions{FieldManager: FieldManager, DryRun: []string{metav1.DryRunAll},
+			FieldValidation: metav1.FieldValidationStrict})
+		return err
+	})
+	if err == nil || taken(err) {
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), scratch, t.id.Name))
+}
+
+func scratchName() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b) // never fails
+	return "hone-check-" + hex.EncodeToString(b)
+}
+
+// taken reports whether a new object is refused only because of what the old one still holds: its address, its port,
+// its share of a quota.
+func taken(err error) bool {
+	if apierrors.IsForbidden(err) {
+		return strings.Contains(err.Error(), "exceeded quota")
+	}
+	list := causes(err)
+	return apierrors.IsInvalid(err) && len(list) > 0 && !slices.ContainsFunc(list, func(c metav1.StatusCause) bool {
+		return !strings.Contains(c.Message, "already allocated")
+	})
+}
+
+// deleteOptions deletes exactly the live object. The pods of a StatefulSet have fixed names, so it goes only after them;
+// what other objects own is cleaned up in the background.
+func deleteOptions(live *unstructured.Unstructured) metav1.DeleteOptions {
+	propagation := metav1.DeletePropagationBackground
+	if live.GetKind() == "StatefulSet" {
+		propagation = metav1.DeletePropagationForeground
+	}
+	uid := live.GetUID()
+	opts := metav1.DeleteOptions{PropagationPolicy: &propagation}
+	if uid != "" {
+		opts.Preconditions = &metav1.Preconditions{UID: &uid}
+	}
+	return opts
+}

@@ -1,0 +1,169 @@
+package deploy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// sendAttempts bounds how often one object is sent when the server's answers say what to do differently.
+const sendAttempts = 6
+
+// send applies one object server-side. Fields that others own are taken back, fields that the server does not know are
+// left out, each with a line in the log.
+func (r *applyRun) send(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u := desired.DeepCopy()
+	if r.a.runID != "" {
+		if err := setMeta(u.Object, "annotations", map[string]string{AnnotationRunID: r.a.runID}); err != nil {
+			return nil, err
+		}
+	}
+	force, retried := false, false
+	for attempt := 1; ; attempt++ {
+		got, err := r.patch(ctx, t, u, force)
+		if err == nil {
+			return got, nil
+		}
+		last := attempt == sendAttempts
+		switch unknown := unknownFields(err); {
+		case last:
+			return nil, sendError(err, u)
+		case repeatedEntries(err):
+			logstore.Warnf(r.req.Logger, "%s: %s: written as a whole, without field ownership", title(t.id), typedComplaint(err))
+			return r.sendWhole(ctx, t, u)
+		case len(fieldConflicts(err)) > 0 && !force:
+			for _, line := range fieldConflicts(err) {
+				logstore.Warnf(r.req.Logger, "%s: %s", title(t.id), line)
+			}
+			force = true
+		case len(unknown) > 0 && removeAll(u.Object, unknown):
+			for _, f := range unknown {
+				logstore.Warnf(r.req.Logger, "%s: the API server does not know the field %s: left out", title(t.id), f)
+			}
+		case !retried && (apierrors.IsConflict(err) || (apierrors.IsNotFound(err) && missingNamespace(err) == "")):
+			retried = true
+		default:
+			return nil, sendError(err, u)
+		}
+	}
+}
+
+// patch is a single server-side apply request.
+func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	var got *unstructured.Unstructured
+	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		got, err = t.ri.Patch(ctx, t.id.Name, types.ApplyPatchType, body, patchOptions(force))
+		return err
+	})
+	return got, err
+}
+
+// sendWhole writes an object that repeats list entries which server-side apply tells apart by a key (two names for one
+// container port, say). The API server allows such objects, but only when they are created or merged.
+func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(u.Object)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	var got *unstructured.Unstructured
+	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		opts := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn}
+		got, err = t.ri.Patch(ctx, t.id.Name, types.MergePatchType, body, opts)
+		if apierrors.IsNotFound(err) && missingNamespace(err) == "" {
+			create := metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn}
+			got, err = t.ri.Create(ctx, u, create)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, sendError(err, u)
+	}
+	return got, nil
+}
+
+// sendError turns the answers that the user can act on into problems.
+func sendError(err error, u *unstructured.Unstructured) error {
+	ns := u.GetNamespace()
+	switch {
+	case typedComplaint(err) != "":
+		return problem.New("the API server cannot read the object: "+typedComplaint(err),
+			"correct the YAML: numbers and booleans that are meant as text need quotes")
+	case missingNamespace(err) != "":
+		return problem.Wrap(err, fmt.Sprintf("namespace %q does not exist", missingNamespace(err)),
+			fmt.Sprintf("create it (kubectl create namespace %s), or add a Namespace object to the YAML", ns))
+	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
+		return problem.Wrap(err, fmt.Sprintf("namespace %q is being deleted", ns),
+			"wait until it is gone, then update the resource again")
+	case apierrors.IsForbidden(err):
+		return problem.Wrap(err, "the cluster does not allow it",
+			fmt.Sprintf("ask for the right to patch %s in namespace %q, or use another context", strings.ToLower(u.GetKind()), ns))
+	}
+	return err
+}
+
+// missingNamespace returns the namespace that err complains about, empty if it is about something else.
+func missingNamespace(err error) string {
+	if !apierrors.IsNotFound(err) {
+		return ""
+	}
+	if d := details(err); d != nil && d.Kind == "namespaces" {
+		return d.Name
+	}
+	return ""
+}
+
+// fieldConflicts describes, per other owner, the fields that a server-side apply would take from it.
+func fieldConflicts(err error) []string {
+	byOwner := map[string][]string{}
+	var owners []string
+	for _, c := range causes(err) {
+		if c.Type != metav1.CauseTypeFieldManagerConflict {
+			continue
+		}
+		owner := c.Message
+		if _, rest, ok := strings.Cut(c.Message, `"`); ok {
+			owner, _, _ = strings.Cut(rest, `"`)
+		}
+		if byOwner[owner] == nil {
+			owners = append(owners, owner)
+		}
+		byOwner[owner] = append(byOwner[owner], c.Field)
+	}
+	lines := make([]string, 0, len(owners))
+	for _, o := range owners {
+		fields := slices.Compact(slices.Sorted(slices.Values(byOwner[o])))
+		lines = append(lines, fmt.Sprintf("%s was changed by %q: taken back", summary(fields), o))
+	}
+	return lines
+}
+
+// causes returns the single complaints of an answer of the API server.
+func causes(err error) []metav1.StatusCause {
+	if d := details(err); d != nil {
+		return d.Causes
+	}
+	return nil
+}
+
+func details(err error) *metav1.StatusDetails {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return nil
+	}
+	return status.Status().Details
+}

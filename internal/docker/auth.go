@@ -1,0 +1,84 @@
+package docker
+
+import (
+	"io"
+	"sync"
+
+	"github.com/distribution/reference"
+	"github.com/docker/cli/cli/config"
+	"github.com/docker/cli/cli/config/configfile"
+	"github.com/docker/cli/cli/config/types"
+	"github.com/docker/docker/api/types/registry"
+	"github.com/moby/buildkit/session"
+	"github.com/moby/buildkit/session/auth/authprovider"
+)
+
+// userConfig is the docker CLI's configuration: credentials, credential helpers and proxies. It is read anew for each
+// use, so that a "docker login" counts at once. The mutex keeps credential helpers from running side by side: the ones
+// that ask a desktop keychain do not bear it.
+type userConfig struct {
+	mu  sync.Mutex
+	dir string
+}
+
+func newUserConfig(dir string) *userConfig { return &userConfig{dir: dir} }
+
+// load returns the configuration, an empty one where there is none that can be read.
+func (c *userConfig) load() *configfile.ConfigFile {
+	file, err := config.Load(c.dir)
+	if err != nil {
+		return config.LoadDefaultConfigFile(io.Discard)
+	}
+	return file
+}
+
+// hubKey is the name under which credentials of Docker Hub are kept.
+const hubKey = "https://index.docker.io/v1/"
+
+// registryAuth returns the encoded credentials for the registry of ref; the encoding of no credentials if there are none.
+func (c *userConfig) registryAuth(ref string) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := ""
+	if named, err := reference.ParseNormalizedNamed(ref); err == nil {
+		key = reference.Domain(named)
+	}
+	if key == "docker.io" {
+		key = hubKey
+	}
+	stored, err := c.load().GetAuthConfig(key)
+	if err != nil {
+		stored.ServerAddress = key
+	}
+	return registry.EncodeAuthConfig(toAPI(stored))
+}
+
+func toAPI(a types.AuthConfig) registry.AuthConfig {
+	return registry.AuthConfig{Username: a.Username, Password: a.Password, Auth: a.Auth, ServerAddress: a.ServerAddress,
+		IdentityToken: a.IdentityToken, RegistryToken: a.RegistryToken}
+}
+
+// all returns the credentials of every registry, for the classic builder. A credential helper that fails yields none.
+func (c *userConfig) all() map[string]registry.AuthConfig {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stored, err := c.load().GetAllCredentials()
+	if err != nil {
+		return nil
+	}
+	out := make(map[string]registry.AuthConfig, len(stored))
+	for host, a := range stored {
+		out[host] = toAPI(a)
+	}
+	return out
+}
+
+// sessionAuth lets BuildKit ask for credentials through the session.
+func (c *userConfig) sessionAuth() session.Attachable {
+	return authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{ConfigFile: c.load()})
+}
+
+// withProxies adds the proxies that the user configured for builds on the engine at host.
+func (c *userConfig) withProxies(host string, args map[string]*string) map[string]*string {
+	return c.load().ParseProxyConfig(host, args)
+}

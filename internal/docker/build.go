@@ -1,0 +1,179 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/docker/docker/api/types/build"
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Build implements Client.
+func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
+	if req.Log == nil {
+		req.Log = logstore.Discard
+	}
+	if err := checkDockerfile(req); err != nil {
+		return "", err
+	}
+	ping, err := e.api.Ping(ctx)
+	if err != nil {
+		return "", ctxOr(ctx, e.wrap("ping the docker engine", err))
+	}
+	e.api.NegotiateAPIVersionPing(ping)
+	if !e.hasBuildKit(string(ping.BuilderVersion), ping.OSType) {
+		return e.buildClassic(ctx, req)
+	}
+	id, err := e.buildKit(ctx, req)
+	var noSession *sessionError
+	if ctx.Err() == nil && errors.As(err, &noSession) {
+		logstore.Infof(req.Log, "The engine has no BuildKit (%v): building with its classic builder.", noSession.err)
+		return e.buildClassic(ctx, req)
+	}
+	return id, err
+}
+
+// checkDockerfile reports a request without a Dockerfile.
+func checkDockerfile(req BuildRequest) error {
+	if req.Contents != "" {
+		return nil
+	}
+	name := req.Dockerfile
+	if name == "" {
+		name = dockerfileName
+	}
+	if req.Dockerfile != "" && !exists(req.Dockerfile) {
+		return &UserError{problem.New("the Dockerfile "+name+" does not exist",
+			"create it, or name another one: docker_build(…, dockerfile=\"PATH\")")}
+	}
+	return &UserError{problem.New("the Dockerfile "+name+" is empty", "begin it with FROM")}
+}
+
+// buildKit builds with the BuildKit inside the engine.
+func (e *Engine) buildKit(ctx context.Context, req BuildRequest) (string, error) {
+	s, err := e.newSession(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	buildCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	serving := s.serve(buildCtx, e.dialSession, cancel)
+	defer serving.stop()
+
+	opts := e.buildOptions(req)
+	opts.Version = build.BuilderBuildKit
+	opts.SessionID = s.ID()
+	opts.RemoteContext = "client-session"
+	printer := newTracePrinter(req.Log)
+	id, err := e.runBuild(buildCtx, nil, opts, printer.message)
+	printer.finish()
+	if err == nil {
+		return id, nil
+	}
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if cause := context.Cause(buildCtx); cause != nil {
+		return "", e.wrap("build", cause)
+	}
+	return "", e.buildFailure(req, err, printer.failed())
+}
+
+// buildOptions translates what both builders understand.
+func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
+	args := make(map[string]*string, len(req.BuildArgs))
+	for name, value := range req.BuildArgs {
+		if value == nil {
+			v, ok := os.LookupEnv(name)
+			if !ok {
+				continue
+			}
+			value = &v
+		}
+		args[name] = value
+	}
+	return build.ImageBuildOptions{
+		Tags: req.Tags, NoCache: req.NoCache, PullParent: req.Pull, Remove: true, ForceRemove: true, NetworkMode: req.Network,
+		Dockerfile: dockerfileName, BuildArgs: e.config.withProxies(e.endpoint.Host, args), Labels: req.Labels,
+		CacheFrom: req.CacheFrom, ExtraHosts: req.ExtraHosts, Target: req.Target, Platform: req.Platform,
+		BuildID: uuid.NewString(),
+	}
+}
+
+// cancelTime is how long the engine has to take note of a cancelled build.
+const cancelTime = 5 * time.Second
+
+// afterFunc is context.AfterFunc with a stop that also waits for f where it has begun.
+func afterFunc(ctx context.Context, f func()) (stop func()) {
+	done := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() { defer close(done); f() })
+	return func() {
+		if !cancel() {
+			<-done
+		}
+	}
+}
+
+// runBuild sends a build request and reads its answer, passing messages on to each. It returns the image's id.
+func (e *Engine) runBuild(ctx context.Context, body io.Reader, opts build.ImageBuildOptions, each func(message)) (string, error) {
+	stop := afterFunc(ctx, func() {
+		// The build's own context has ended, so telling the engine needs one of its own.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
+		defer cancel()
+		_ = e.api.BuildCancel(ctx, opts.BuildID) // cutting the connection, which happens too, is the other way to say it
+	})
+	defer stop()
+	resp, err := e.api.ImageBuild(ctx, body, opts)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	id := ""
+	err = readStream(resp.Body, func(m message) error {
+		if got := imageID(m); got != "" {
+			id = got
+		}
+		each(m)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		return "", errors.New("build: the engine did not say which image it built")
+	}
+	return id, nil
+}
+
+// imageID returns the id of the image if m tells it: BuildKit says so in a message of its own, the classic builder in the
+// last auxiliary one.
+func imageID(m message) string {
+	if m.ID != "" && m.ID != "moby.image.id" || len(m.Aux) == 0 || m.Aux[0] != '{' {
+		return ""
+	}
+	var result struct{ ID string }
+	if json.Unmarshal(m.Aux, &result) != nil {
+		return ""
+	}
+	return result.ID
+}
+
+// buildFailure tells what the user did wrong from what went wrong in the engine.
+func (e *Engine) buildFailure(req BuildRequest, err error, at *vertex) error {
+	var refused *streamError
+	if !errors.As(err, &refused) && !isRequestError(err) {
+		return e.wrap("build", err)
+	}
+	if p := explain(req, err, at); p != nil {
+		return p
+	}
+	return fmt.Errorf("build: %w", err)
+}

@@ -1,0 +1,128 @@
+package docker
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Client is a container engine. Every method that talks to the engine returns a problem when the engine cannot be
+// reached, and ctx's error when ctx ends first.
+type Client interface {
+	// Ping asks the engine who it is.
+	Ping(ctx context.Context) (Info, error)
+	// Build builds an image and returns its content id ("sha256:…"). What the user did wrong (a Dockerfile that cannot be
+	// read, a file that is missing, a command that fails) satisfies IsUserError. When ctx ends the engine is told to stop.
+	Build(ctx context.Context, req BuildRequest) (imageID string, err error)
+	// Tag gives the image src (an id or a reference) the further reference dst.
+	Tag(ctx context.Context, src, dst string) error
+	// Inspect looks ref (an id or a reference) up among the engine's images.
+	Inspect(ctx context.Context, ref string) (image Image, found bool, err error)
+	// Push sends the image to the registry that its reference names, with the user's stored credentials. Layers report
+	// to progress.
+	Push(ctx context.Context, ref string, progress logstore.Logger) error
+	// Save returns a "docker save" archive of the images. The caller closes it.
+	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
+	// Images lists the images that carry the label, whatever its value, newest first.
+	Images(ctx context.Context, label string) ([]Image, error)
+	// Remove takes the reference from its image, and the image out of the engine when that was its last one. An image that a
+	// container uses stays: IsInUse tells. Removing what does not exist satisfies IsNotFound.
+	Remove(ctx context.Context, ref string) error
+	// Containers lists the running containers that carry all of the labels.
+	Containers(ctx context.Context, labels map[string]string) ([]Container, error)
+	// ContainerExec runs argv in a running container and returns when it has ended: nil for exit code 0, an *ExitError for
+	// any other. Both output streams go to out; stdin and out may be nil. When ctx ends the connection is cut, the process
+	// may go on. A stdin that can block should be an io.Closer: it is closed when the process has ended before reading it.
+	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
+	// CopyTo unpacks an uncompressed tar archive below dir, an existing folder of the container. Nothing reads from tar any
+	// more when it returns; a Read that blocks holds it up.
+	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
+	// RestartContainer stops the container's processes at once and starts it again.
+	RestartContainer(ctx context.Context, containerID string) error
+	// Env is what has to be added to the environment of a docker CLI for it to reach this engine; empty when it does so
+	// anyway.
+	Env() []string
+	// Close lets go of idle connections.
+	Close() error
+}
+
+// Info is what an engine says about itself.
+type Info struct {
+	// Version is the engine's version ("20.10.24"), APIVersion the one that both sides speak ("1.41").
+	Version    string
+	APIVersion string
+	// OS and Arch are those of the containers, in Go's words ("linux", "amd64").
+	OS   string
+	Arch string
+	// BuildKit says that images are built with BuildKit, not with the classic builder.
+	BuildKit bool
+	// Host is the address of the engine, e.g. "unix:///var/run/docker.sock".
+	Host string
+	// Name is the host name of the machine that the engine runs on ("minikube", "colima").
+	Name string
+	// Product is what the engine calls the system it runs on ("Docker Desktop", "Debian GNU/Linux 12").
+	Product string
+}
+
+// Image is an image in the engine.
+type Image struct {
+	// ID is the content id, "sha256:…".
+	ID string
+	// Tags are all references of the image, in the familiar short form ("api:hone-0123456789abcdef").
+	Tags []string
+	OS   string
+	Arch string
+	// Size is in bytes.
+	Size int64
+	// TaggedAt is when the image last got a reference, or was made if it never got one.
+	TaggedAt time.Time
+	Labels   map[string]string
+	// Entrypoint, Cmd, User and WorkingDir are the image's defaults for its containers.
+	Entrypoint []string
+	Cmd        []string
+	User       string
+	WorkingDir string
+}
+
+// Container is a running container.
+type Container struct {
+	ID     string
+	Name   string
+	Image  string
+	Labels map[string]string
+}
+
+// BuildRequest describes an image to build.
+type BuildRequest struct {
+	// Context is the absolute path of the folder that COPY takes files from; empty for a context without files.
+	Context string
+	// Ignores leave files of the context out.
+	Ignores []model.Ignore
+	// Dockerfile is the path that messages name; Contents is its text, which counts.
+	Dockerfile string
+	Contents   string
+	// BuildArgs maps names to values. A nil value takes the value from the environment, or none if it is not set there.
+	BuildArgs map[string]*string
+	// Target is the stage to build; empty for the last.
+	Target string
+	// Secrets and SSH are specifications as in "docker build --secret id=npm,src=…" and "--ssh default".
+	Secrets []string
+	SSH     []string
+	// Network is the network mode of RUN; empty for the engine's default.
+	Network    string
+	CacheFrom  []string
+	ExtraHosts []string
+	// Platform is "os/arch"; empty for the engine's own.
+	Platform string
+	// Pull asks the registry for a newer base image, NoCache runs every step again.
+	Pull    bool
+	NoCache bool
+	// Labels are added to the image, Tags are references to give it.
+	Labels map[string]string
+	Tags   []string
+	// Log receives the steps and their output; nil discards them.
+	Log logstore.Logger
+}

@@ -1,0 +1,385 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// subject is an engine under test. Its engine has the image "busybox".
+type subject struct {
+	client Client
+	// container starts a container that stays, with the labels, and returns its id.
+	container func(t *testing.T, labels map[string]string) string
+	// started returns something that changes when the container is restarted.
+	started func(t *testing.T, id string) string
+}
+
+// run tells the images of this run of the tests from those of others, which the engine would share steps with.
+var run = uuid.NewString()[:8]
+
+// testConformance is what every Client has to do.
+func testConformance(t *testing.T, s subject) {
+	for name, test := range map[string]func(*testing.T, subject){
+		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
+		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "push": testPushUnknown,
+		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "copy": testCopy, "restart": testRestart,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+// writeTree writes files below a new folder and returns it.
+func writeTree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// recorder is a Logger that keeps everything.
+type recorder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (r *recorder) Write(_ logstore.Level, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text.WriteString(text)
+}
+
+func (r *recorder) Progress(_, text string, done bool) {
+	if done {
+		r.Write(logstore.LevelInfo, text+"\n")
+	}
+}
+
+func (r *recorder) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
+}
+
+func testPing(t *testing.T, s subject) {
+	info, err := s.client.Ping(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Version == "" || info.APIVersion == "" || info.OS != "linux" || info.Arch == "" || info.Host == "" || !info.BuildKit {
+		t.Errorf("incomplete: %+v", info)
+	}
+}
+
+func testBuild(t *testing.T, s subject) {
+	req := BuildRequest{
+		Context:  writeTree(t, map[string]string{"a.txt": "one"}),
+		Contents: "FROM busybox\nLABEL run=" + run + "\nCOPY a.txt /a.txt\n",
+	}
+	log := &recorder{}
+	req.Log = log
+	first := mustBuild(t, s.client, req)
+	if !strings.HasPrefix(first, "sha256:") || len(first) != len("sha256:")+64 {
+		t.Errorf("id %q is no content id", first)
+	}
+	if !strings.Contains(log.String(), "COPY a.txt /a.txt") {
+		t.Errorf("the log does not tell the step:\n%s", log)
+	}
+	if again := mustBuild(t, s.client, req); again != first {
+		t.Errorf("an unchanged image got another id: %s, %s", first, again)
+	}
+	req.Context = writeTree(t, map[string]string{"a.txt": "two"})
+	if changed := mustBuild(t, s.client, req); changed == first {
+		t.Error("a changed image kept its id")
+	}
+	changed := BuildRequest{Contents: "FROM busybox\nARG X\nLABEL x=1 run=" + run + "\n", BuildArgs: map[string]*string{"X": ptr("1")}}
+	if mustBuild(t, s.client, changed) == first {
+		t.Error("another Dockerfile gave the same image")
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func mustBuild(t *testing.T, c Client, req BuildRequest) string {
+	t.Helper()
+	id, err := c.Build(t.Context(), req)
+	if err != nil {
+		t.Fatalf("build: %s", problem.Text(err))
+	}
+	t.Cleanup(func() { _ = c.Remove(context.WithoutCancel(t.Context()), id) }) // another test may have built the same
+	if _, found, err := c.Inspect(t.Context(), id); err != nil || !found {
+		t.Fatalf("the built image is not in the engine: %v", err)
+	}
+	return id
+}
+
+func testBuildErrors(t *testing.T, s subject) {
+	dir := writeTree(t, map[string]string{"there.txt": "x", "secret.txt": "x"})
+	ignore := []model.Ignore{{Base: dir, Patterns: []string{"secret.txt"}, Source: ".dockerignore"}}
+	tests := []struct {
+		name    string
+		req     BuildRequest
+		summary string
+		detail  string
+		mend    string
+	}{
+		{"no dockerfile", BuildRequest{Dockerfile: filepath.Join(dir, "Nope")}, "does not exist", "", "create it"},
+		{"no context", BuildRequest{Context: filepath.Join(dir, "nope"), Contents: "FROM scratch"}, "does not exist", "", "create the folder"},
+		{"syntax", BuildRequest{Context: dir, Contents: "FROM busybox\nCOPPY a b\n"}, "the Dockerfile has an error", "> ", "correct"},
+		{"missing file", BuildRequest{Context: dir, Contents: "FROM busybox\nCOPY there.txt /\nCOPY nope.txt /\n"},
+			"nope.txt is not in the build context", "COPY nope.txt", "create it"},
+		{"ignored file", BuildRequest{Context: dir, Ignores: ignore, Contents: "FROM busybox\nCOPY secret.txt /\n"},
+			"secret.txt exists but is ignored", "COPY secret.txt", "!secret.txt"},
+		{"failing command", BuildRequest{Context: dir, Contents: "FROM busybox\nENV RUN=" + run + "\nRUN exit 3\n"}, "exit code 3", "> ", ""},
+		{"missing stage", BuildRequest{Context: dir, Target: "prod", Contents: "FROM busybox AS dev\n"}, `no stage "prod"`, "", "target"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := s.client.Build(t.Context(), tt.req)
+			if !IsUserError(err) {
+				t.Fatalf("want a user error, got %v", err)
+			}
+			p, ok := problem.Of(err)
+			if !ok {
+				t.Fatalf("want a problem, got %v", err)
+			}
+			t.Log(problem.Text(err))
+			if !strings.Contains(p.Summary, tt.summary) || !strings.Contains(p.Detail, tt.detail) || !strings.Contains(p.Mend, tt.mend) {
+				t.Errorf("got %+v", p)
+			}
+		})
+	}
+}
+
+func testBuildCancelled(t *testing.T, s subject) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.client.Build(ctx, BuildRequest{Contents: "FROM busybox"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func testIgnores(t *testing.T, s subject) {
+	build := func(files map[string]string) string {
+		dir := writeTree(t, files)
+		return mustBuild(t, s.client, BuildRequest{Context: dir, Contents: "FROM scratch\nLABEL run=" + run + "\nCOPY . /\n",
+			Ignores: []model.Ignore{
+				{Base: dir, Patterns: []string{"**", "!src", "!lib"}, Source: "only="},
+				{Base: dir, Patterns: []string{"**/*.md", "lib/tmp"}, Source: "ignore="},
+				{Base: filepath.Join(dir, "src"), Patterns: []string{"gen"}, Source: "ignore="},
+				{Base: filepath.Dir(dir), Patterns: []string{"*/src/skip.txt"}, Source: ".tiltignore"},
+			}})
+	}
+	plain := build(map[string]string{"src/a.txt": "a"})
+	noisy := build(map[string]string{"src/a.txt": "a", "src/b.md": "x", "lib/tmp/x": "x", "top.txt": "x",
+		"src/gen/z.txt": "x", "src/skip.txt": "x"})
+	other := build(map[string]string{"src/a.txt": "a", "src/c.txt": "c"})
+	// Folders that hold only ignored files stay as empty folders, so plain and noisy are compared through the fake only.
+	if _, fake := s.client.(*Fake); fake && plain != noisy {
+		t.Error("ignored files made a difference")
+	}
+	if plain == other {
+		t.Error("a file that is not ignored made no difference")
+	}
+}
+
+func testImages(t *testing.T, s subject) {
+	id := mustBuild(t, s.client, BuildRequest{Contents: "FROM scratch\nLABEL test=images-" + run + "\n", Tags: []string{"hone-test-images:a-" + run}})
+	if err := s.client.Tag(t.Context(), id, "hone-test-images:b-"+run); err != nil {
+		t.Fatal(err)
+	}
+	im, found, err := s.client.Inspect(t.Context(), "hone-test-images:b-"+run)
+	if err != nil || !found || im.ID != id {
+		t.Fatalf("got %+v, %v, %v", im, found, err)
+	}
+	for _, want := range []string{"hone-test-images:a-" + run, "hone-test-images:b-" + run} {
+		if !strings.Contains(strings.Join(im.Tags, " "), want) {
+			t.Errorf("tags %v lack %s", im.Tags, want)
+		}
+	}
+	if im.OS != "linux" || im.Arch == "" {
+		t.Errorf("platform %s/%s", im.OS, im.Arch)
+	}
+	if _, found, err := s.client.Inspect(t.Context(), "hone-test-no-such-image"); found || err != nil {
+		t.Errorf("unknown image: %v, %v", found, err)
+	}
+	if err := s.client.Tag(t.Context(), "hone-test-no-such-image", "hone-test-images:c"); !IsNotFound(err) {
+		t.Errorf("tag of unknown image: %v", err)
+	}
+}
+
+func testRemove(t *testing.T, s subject) {
+	label := "dev.hone.test." + run + "." + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "."))
+	before := time.Now().Add(-time.Minute)
+	id := mustBuild(t, s.client, BuildRequest{Contents: "FROM scratch\nLABEL test=remove-" + run + "\n",
+		Labels: map[string]string{label: "x"}, Tags: []string{"hone-test-remove:a-" + run, "hone-test-remove:b-" + run}})
+	got, err := s.client.Images(t.Context(), label)
+	if err != nil || len(got) != 1 || got[0].ID != id || got[0].Labels[label] != "x" || got[0].TaggedAt.Before(before) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if err := s.client.Remove(t.Context(), "hone-test-remove:a-"+run); err != nil {
+		t.Fatal(err)
+	}
+	if im, found, err := s.client.Inspect(t.Context(), id); err != nil || !found || !cmp.Equal(im.Tags, []string{"hone-test-remove:b-" + run}) {
+		t.Errorf("after one: %+v, %v, %v", im, found, err)
+	}
+	if err := s.client.Remove(t.Context(), "hone-test-remove:b-"+run); err != nil {
+		t.Fatal(err)
+	}
+	if _, found, err := s.client.Inspect(t.Context(), id); found || err != nil {
+		t.Errorf("after both: %v, %v", found, err)
+	}
+	if err := s.client.Remove(t.Context(), "hone-test-remove:a-"+run); !IsNotFound(err) {
+		t.Errorf("what is gone: %v", err)
+	}
+}
+
+func testSave(t *testing.T, s subject) {
+	rc, err := s.client.Save(t.Context(), []string{"busybox:latest"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rc.Close()
+	var manifest []struct{ RepoTags []string }
+	r := tar.NewReader(rc)
+	for {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Name == "manifest.json" {
+			if err := json.NewDecoder(r).Decode(&manifest); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(manifest) != 1 || !cmp.Equal(manifest[0].RepoTags, []string{"busybox:latest"}) {
+		t.Errorf("manifest %+v", manifest)
+	}
+}
+
+func testPushUnknown(t *testing.T, s subject) {
+	if err := s.client.Push(t.Context(), "localhost:5000/hone-test-no-such-image:1", nil); err == nil {
+		t.Error("pushed what does not exist")
+	}
+}
+
+func testContainers(t *testing.T, s subject) {
+	label := map[string]string{"hone-test": t.Name() + run}
+	id := s.container(t, label)
+	got, err := s.client.Containers(t.Context(), label)
+	if err != nil || len(got) != 1 || got[0].ID != id || got[0].Name == "" || got[0].Labels["hone-test"] != t.Name()+run {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	none, err := s.client.Containers(t.Context(), map[string]string{"hone-test": "nobody"})
+	if err != nil || len(none) != 0 {
+		t.Errorf("got %+v, %v", none, err)
+	}
+}
+
+func testExec(t *testing.T, s subject) {
+	id := s.container(t, nil)
+	var out bytes.Buffer
+	if err := s.client.ContainerExec(t.Context(), id, []string{"echo", "hello"}, nil, &out); err != nil || out.String() != "hello\n" {
+		t.Errorf("echo: %q, %v", out.String(), err)
+	}
+	out.Reset()
+	big := strings.Repeat("0123456789abcdef", 1<<14)
+	if err := s.client.ContainerExec(t.Context(), id, []string{"cat"}, strings.NewReader(big), &out); err != nil || out.String() != big {
+		t.Errorf("cat: %d bytes of %d, %v", out.Len(), len(big), err)
+	}
+	if err := s.client.ContainerExec(t.Context(), id, []string{"true"}, nil, nil); err != nil {
+		t.Errorf("true: %v", err)
+	}
+	r, w := io.Pipe() // a stdin that nobody ends
+	defer w.Close()
+	if err := s.client.ContainerExec(t.Context(), id, []string{"true"}, r, nil); err != nil {
+		t.Errorf("true with open stdin: %v", err)
+	}
+}
+
+func testExecErrors(t *testing.T, s subject) {
+	id := s.container(t, nil)
+	var exit *ExitError
+	if err := s.client.ContainerExec(t.Context(), id, []string{"sh", "-c", "exit 42"}, nil, nil); !errors.As(err, &exit) || exit.Code != 42 {
+		t.Errorf("exit 42: %v", err)
+	}
+	if err := s.client.ContainerExec(t.Context(), "0123456789abcdef", []string{"true"}, nil, nil); !IsNotFound(err) {
+		t.Errorf("no container: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.client.ContainerExec(ctx, id, []string{"true"}, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func testCopy(t *testing.T, s subject) {
+	id := s.container(t, nil)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	text := "copied"
+	if err := w.WriteHeader(&tar.Header{Name: "hone.txt", Mode: 0o644, Size: int64(len(text))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.CopyTo(t.Context(), id, "/tmp", bytes.NewReader(archive.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := s.client.ContainerExec(t.Context(), id, []string{"cat", "/tmp/hone.txt"}, nil, &out); err != nil || out.String() != text {
+		t.Errorf("cat: %q, %v", out.String(), err)
+	}
+	if err := s.client.CopyTo(t.Context(), "0123456789abcdef", "/tmp", &archive); !IsNotFound(err) {
+		t.Errorf("no container: %v", err)
+	}
+}
+
+func testRestart(t *testing.T, s subject) {
+	id := s.container(t, nil)
+	before := s.started(t, id)
+	if err := s.client.RestartContainer(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if s.started(t, id) == before {
+		t.Error("the container was not restarted")
+	}
+	if err := s.client.RestartContainer(t.Context(), "0123456789abcdef"); !IsNotFound(err) {
+		t.Errorf("no container: %v", err)
+	}
+}

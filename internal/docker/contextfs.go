@@ -1,0 +1,129 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	gofs "io/fs"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/patternmatcher"
+	"github.com/tonistiigi/fsutil"
+	"github.com/tonistiigi/fsutil/types"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// newContextFS returns the files of dir without the ignored ones, all owned by root as far as the engine can see. An
+// empty dir has no files.
+func newContextFS(dir string, ignores []model.Ignore) (fsutil.FS, error) {
+	if dir == "" {
+		return memFS{}, nil
+	}
+	fs, err := fsutil.NewFS(dir)
+	if err != nil {
+		return nil, err
+	}
+	opt := &fsutil.FilterOpt{Map: anonymous}
+	for _, ig := range ignores {
+		if len(ig.Patterns) == 0 {
+			continue
+		}
+		if filepath.Clean(ig.Base) != filepath.Clean(dir) {
+			opt.Map, err = ignoreElsewhere(dir, ig, opt.Map)
+		} else {
+			fs, err = fsutil.NewFilterFS(fs, &fsutil.FilterOpt{ExcludePatterns: ig.Patterns})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ignore patterns of %s: %w", ig.Source, err)
+		}
+	}
+	return fsutil.NewFilterFS(fs, opt)
+}
+
+// anonymous makes root the owner, and leaves out sockets, which cannot be sent.
+func anonymous(_ string, st *types.Stat) fsutil.MapResult {
+	st.Uid, st.Gid = 0, 0
+	if os.FileMode(st.Mode)&os.ModeSocket != 0 {
+		return fsutil.MapResultExclude
+	}
+	return fsutil.MapResultKeep
+}
+
+// ignoreElsewhere applies patterns whose base is not the context itself: a folder above it or below it. A folder that
+// matches is skipped whole unless a later pattern might bring back something in it.
+func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.MapFunc, error) {
+	matcher, err := patternmatcher.New(ig.Patterns)
+	if err != nil {
+		return nil, err
+	}
+	return func(name string, st *types.Stat) fsutil.MapResult {
+		rel, err := filepath.Rel(ig.Base, filepath.Join(dir, name))
+		if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return next(name, st)
+		}
+		if hit, err := matcher.MatchesOrParentMatches(rel); err != nil || !hit {
+			return next(name, st)
+		}
+		switch {
+		case !st.IsDir():
+			return fsutil.MapResultExclude
+		case matcher.Exclusions():
+			return next(name, st)
+		}
+		return fsutil.MapResultSkipDir
+	}, nil
+}
+
+// memFile is a file that exists only in memory.
+type memFile struct {
+	name string
+	data []byte
+}
+
+// stat describes the file. Its time of change comes from its content, because receivers that have a file of the same
+// size and time do not ask for it again.
+func (f memFile) stat() *types.Stat {
+	sum := sha256.Sum256(f.data)
+	return &types.Stat{Path: f.name, Mode: 0o644, Size: int64(len(f.data)),
+		ModTime: int64(binary.BigEndian.Uint64(sum[:8]) & math.MaxInt64)}
+}
+
+// memFS is a flat folder of files in memory, sorted by name.
+type memFS []memFile
+
+var _ fsutil.FS = memFS(nil)
+
+// Walk implements fsutil.FS.
+func (m memFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc) error {
+	target = strings.TrimPrefix(path.Clean("/"+filepath.ToSlash(target)), "/")
+	for _, f := range m {
+		if target != "" && target != f.name {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := fn(f.name, &fsutil.DirEntryInfo{Stat: f.stat()}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open implements fsutil.FS.
+func (m memFS) Open(name string) (io.ReadCloser, error) {
+	for _, f := range m {
+		if f.name == name {
+			return io.NopCloser(bytes.NewReader(f.data)), nil
+		}
+	}
+	return nil, &os.PathError{Op: "open", Path: name, Err: os.ErrNotExist}
+}

@@ -1,0 +1,120 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/docker/cli/cli/connhelper"
+	"github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/versions"
+	"github.com/docker/docker/client"
+)
+
+// Engine is a real container engine. Construct it with New.
+type Engine struct {
+	api      *client.Client
+	endpoint Endpoint
+	config   *userConfig
+}
+
+var _ Client = (*Engine)(nil)
+
+// New returns a client for the engine at ep. It does not connect yet: an engine that is down shows at the first call, and
+// one that comes back later is used without further ado.
+func New(ep Endpoint) (*Engine, error) {
+	opts := []client.Opt{client.WithAPIVersionNegotiation(), client.WithVersionFromEnv()}
+	tlsConfig, err := ep.tls()
+	if err != nil {
+		return nil, err
+	}
+	if tlsConfig != nil {
+		opts = append(opts, client.WithHTTPClient(&http.Client{
+			Transport: &http.Transport{TLSClientConfig: tlsConfig}, CheckRedirect: client.CheckRedirect,
+		}))
+	}
+	helper, err := connhelper.GetConnectionHelper(ep.Host)
+	if err != nil {
+		return nil, fmt.Errorf("docker host %q: %w", ep.Host, err)
+	}
+	if helper != nil {
+		opts = append(opts, client.WithHost(helper.Host), client.WithDialContext(helper.Dialer))
+	} else {
+		opts = append(opts, client.WithHost(ep.Host))
+	}
+	api, err := client.NewClientWithOpts(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("docker host %q: %w", ep.Host, err)
+	}
+	return &Engine{api: api, endpoint: ep, config: newUserConfig(configDir())}, nil
+}
+
+// Ping implements Client.
+func (e *Engine) Ping(ctx context.Context) (Info, error) {
+	ping, err := e.api.Ping(ctx)
+	if err != nil {
+		return Info{}, e.wrap("ping the docker engine", err)
+	}
+	e.api.NegotiateAPIVersionPing(ping)
+	version, err := e.api.ServerVersion(ctx)
+	if err != nil {
+		return Info{}, e.wrap("ask the docker engine for its version", err)
+	}
+	info, err := e.api.Info(ctx)
+	if err != nil {
+		return Info{}, e.wrap("ask the docker engine about itself", err)
+	}
+	return Info{
+		Version: version.Version, APIVersion: e.api.ClientVersion(), OS: version.Os, Arch: version.Arch,
+		BuildKit: e.hasBuildKit(string(ping.BuilderVersion), ping.OSType), Host: e.endpoint.Host,
+		Name: info.Name, Product: info.OperatingSystem,
+	}, nil
+}
+
+// hasBuildKit decides whether to build with BuildKit. Engines before 23 have it but do not announce it unless they were
+// told to prefer it, so what counts is the version of the API.
+func (e *Engine) hasBuildKit(announced, osType string) bool {
+	switch os.Getenv("DOCKER_BUILDKIT") {
+	case "0", "false":
+		return false
+	case "1", "true":
+		return true
+	}
+	if announced == string(build.BuilderBuildKit) {
+		return true
+	}
+	return osType != "windows" && versions.GreaterThanOrEqualTo(e.api.ClientVersion(), "1.39")
+}
+
+// Containers implements Client.
+func (e *Engine) Containers(ctx context.Context, labels map[string]string) ([]Container, error) {
+	args := filters.NewArgs(filters.Arg("status", "running"))
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		args.Add("label", k+"="+labels[k])
+	}
+	list, err := e.api.ContainerList(ctx, container.ListOptions{Filters: args})
+	if err != nil {
+		return nil, e.wrap("list containers", err)
+	}
+	out := make([]Container, 0, len(list))
+	for _, c := range list {
+		name := ""
+		if len(c.Names) > 0 {
+			name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		out = append(out, Container{ID: c.ID, Name: name, Image: c.Image, Labels: c.Labels})
+	}
+	return out, nil
+}
+
+// Env implements Client.
+func (e *Engine) Env() []string { return e.endpoint.env() }
+
+// Close implements Client.
+func (e *Engine) Close() error { return e.api.Close() }

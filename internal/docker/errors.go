@@ -1,0 +1,100 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/client"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// ExitError says that a command in a container ended with a code other than zero.
+type ExitError struct {
+	Code int
+}
+
+// Error returns "exit code N".
+func (e *ExitError) Error() string { return fmt.Sprintf("exit code %d", e.Code) }
+
+// ExitCode returns the code.
+func (e *ExitError) ExitCode() int { return e.Code }
+
+var _ error = (*ExitError)(nil)
+
+// UserError marks a build that failed for what the user wrote: the same request will fail again until a file changes.
+type UserError struct {
+	Problem *problem.Problem
+}
+
+// Error returns the problem's text.
+func (e *UserError) Error() string { return e.Problem.Error() }
+
+// Unwrap returns the problem.
+func (e *UserError) Unwrap() error { return e.Problem }
+
+var _ error = (*UserError)(nil)
+
+// IsUserError reports whether err is due to what the user wrote, not to the engine or the network.
+func IsUserError(err error) bool {
+	var u *UserError
+	return errors.As(err, &u)
+}
+
+// IsNotFound reports whether err says that the image or container does not exist.
+func IsNotFound(err error) bool { return cerrdefs.IsNotFound(err) }
+
+// IsInUse reports whether err says that a container still needs what was to be removed.
+func IsInUse(err error) bool { return cerrdefs.IsConflict(err) }
+
+// IsUnreachable reports whether err says that there is no engine to talk to.
+func IsUnreachable(err error) bool {
+	var u *unreachableError
+	return errors.As(err, &u)
+}
+
+// unreachableError is the cause of the problem that reports an engine that does not answer.
+type unreachableError struct{ err error }
+
+func (e *unreachableError) Error() string { return e.err.Error() }
+func (e *unreachableError) Unwrap() error { return e.err }
+
+var _ error = (*unreachableError)(nil)
+
+// unreachable describes an engine that does not answer and what to do about it.
+func unreachable(host, context string, err error) error {
+	summary := "cannot reach the Docker engine at " + host
+	if context != "" {
+		summary += fmt.Sprintf(" (docker context %q)", context)
+	}
+	mend := "start the engine, or point DOCKER_HOST at another one"
+	path, local := strings.CutPrefix(host, "unix://")
+	switch {
+	case errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied"):
+		mend = "let your user use the engine's socket: sudo usermod -aG docker \"$USER\", then log in again"
+	case context != "":
+		mend = "start the engine, or choose another: docker context use default"
+	case local && !exists(path):
+		mend = "start the engine (" + path + " does not exist), or point DOCKER_HOST at another one"
+	}
+	return problem.Wrap(&unreachableError{err}, summary, mend)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// wrap says which operation failed, and turns "no connection" into the problem that it is.
+func (e *Engine) wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if client.IsErrConnectionFailed(err) {
+		return unreachable(e.endpoint.Host, e.endpoint.Context, err)
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}

@@ -1,0 +1,131 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+)
+
+// ContainerExec implements Client.
+func (e *Engine) ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error {
+	op := fmt.Sprintf("run %s in container %s", strings.Join(argv, " "), short(containerID))
+	created, err := e.api.ContainerExecCreate(ctx, containerID, container.ExecOptions{
+		Cmd: argv, AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true,
+	})
+	if err != nil {
+		return e.wrap(op, err)
+	}
+	conn, err := e.api.ContainerExecAttach(ctx, created.ID, container.ExecAttachOptions{})
+	if err != nil {
+		return e.wrap(op, err)
+	}
+	if err := pump(ctx, conn, stdin, out); err != nil {
+		return e.wrap(op, err)
+	}
+	code, err := e.exitCode(ctx, created.ID)
+	if err != nil {
+		return e.wrap(op, err)
+	}
+	if code != 0 {
+		return &ExitError{Code: code}
+	}
+	return nil
+}
+
+// pump moves stdin in and the output out until the process has closed its output or ctx ends, and closes conn.
+func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, out io.Writer) error {
+	if out == nil {
+		out = io.Discard
+	}
+	stop := afterFunc(ctx, conn.Close)
+	defer stop()
+	fed := make(chan struct{})
+	go func() {
+		defer close(fed)
+		if stdin == nil {
+			return
+		}
+		if _, err := io.Copy(conn.Conn, stdin); err == nil {
+			_ = conn.CloseWrite() // a process that has ended already does not mind
+		}
+	}()
+	_, err := stdcopy.StdCopy(out, out, conn.Reader)
+	conn.Close()
+	if c, ok := stdin.(io.Closer); ok {
+		_ = c.Close() // frees a copy that waits for more of it
+	}
+	<-fed
+	return ctxOr(ctx, err)
+}
+
+// exitCode waits for the engine to notice the end of a process whose output has ended. That takes a moment.
+func (e *Engine) exitCode(ctx context.Context, execID string) (int, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		state, err := e.api.ContainerExecInspect(ctx, execID)
+		if err != nil {
+			return 0, err
+		}
+		if !state.Running {
+			return state.ExitCode, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// CopyTo implements Client.
+func (e *Engine) CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error {
+	body := &lentReader{r: tar}
+	err := e.api.CopyToContainer(ctx, containerID, dir, body, container.CopyToContainerOptions{})
+	body.giveBack()
+	return e.wrap(fmt.Sprintf("copy files to %s in container %s", dir, short(containerID)), err)
+}
+
+// RestartContainer implements Client.
+func (e *Engine) RestartContainer(ctx context.Context, containerID string) error {
+	now := 0
+	err := e.api.ContainerRestart(ctx, containerID, container.StopOptions{Timeout: &now})
+	return e.wrap("restart container "+short(containerID), err)
+}
+
+// short cuts an id to the length that people know from "docker ps".
+func short(id string) string {
+	if len(id) > 12 {
+		return id[:12]
+	}
+	return id
+}
+
+// lentReader lends a reader to the HTTP client, which may go on reading a request's body after it has answered.
+type lentReader struct {
+	mu   sync.Mutex
+	r    io.Reader
+	back bool
+}
+
+// Read implements io.Reader.
+func (l *lentReader) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.back {
+		return 0, io.ErrClosedPipe
+	}
+	return l.r.Read(p)
+}
+
+// giveBack returns when nobody reads any more.
+func (l *lentReader) giveBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.back = true
+}

@@ -1,0 +1,324 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Fake is an engine in memory for tests. It builds images whose ids depend on what goes into them, and runs the few
+// commands that tests need (see FakeContainer). Construct it with NewFake.
+type Fake struct {
+	// OnBuild, when set before use, replaces the fake's own building.
+	OnBuild func(ctx context.Context, req BuildRequest) (string, error)
+	// OnPush, when set before use, is called for each push of an image that exists.
+	OnPush func(ctx context.Context, ref string) error
+
+	mu         sync.Mutex
+	info       Info
+	images     map[string]Image  // by id
+	tags       map[string]string // full reference → id
+	containers map[string]*FakeContainer
+	failures   map[string][]error
+	builds     []BuildRequest
+	pushed     []string
+}
+
+var _ Client = (*Fake)(nil)
+
+// NewFake returns an engine on Linux with BuildKit and the image "busybox".
+func NewFake() *Fake {
+	f := &Fake{
+		info: Info{Version: "20.10.24", APIVersion: "1.41", OS: "linux", Arch: "amd64", BuildKit: true,
+			Host: "unix:///var/run/docker.sock", Name: "fake", Product: "Fake Linux"},
+		images: map[string]Image{}, tags: map[string]string{}, containers: map[string]*FakeContainer{},
+		failures: map[string][]error{},
+	}
+	f.AddImage("busybox")
+	return f
+}
+
+// SetInfo replaces what the engine says about itself.
+func (f *Fake) SetInfo(info Info) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.info = info
+}
+
+// AddImage puts an image with the reference into the engine and returns its id.
+func (f *Fake) AddImage(ref string) string {
+	id := digestOf("image", ref)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now()}
+	f.tags[fullRef(ref)] = id
+	return id
+}
+
+// RemoveImage takes the image with the reference or id out of the engine, with all its references.
+func (f *Fake) RemoveImage(ref string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, _ := f.lookup(ref)
+	delete(f.images, id)
+	maps.DeleteFunc(f.tags, func(_, v string) bool { return v == id })
+}
+
+// SetTaggedAt changes when the image last got a reference.
+func (f *Fake) SetTaggedAt(ref string, at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id, ok := f.lookup(ref); ok {
+		im := f.images[id]
+		im.TaggedAt = at
+		f.images[id] = im
+	}
+}
+
+// Fail makes the next call of the method ("Build", "Push" …) return err.
+func (f *Fake) Fail(method string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failures[method] = append(f.failures[method], err)
+}
+
+// Unreachable is the error of an engine that is not there, for use with Fail.
+func (f *Fake) Unreachable() error {
+	return unreachable("unix:///var/run/docker.sock", "", errors.New("connection refused"))
+}
+
+// Builds returns the requests so far, in order.
+func (f *Fake) Builds() []BuildRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.builds)
+}
+
+// Pushed returns the references pushed so far, in order.
+func (f *Fake) Pushed() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.pushed)
+}
+
+// begin returns the failure that waits for the method, or ctx's error.
+func (f *Fake) begin(ctx context.Context, method string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if waiting := f.failures[method]; len(waiting) > 0 {
+		f.failures[method] = waiting[1:]
+		return waiting[0]
+	}
+	return nil
+}
+
+// Ping implements Client.
+func (f *Fake) Ping(ctx context.Context) (Info, error) {
+	if err := f.begin(ctx, "Ping"); err != nil {
+		return Info{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.info, nil
+}
+
+// Tag implements Client.
+func (f *Fake) Tag(ctx context.Context, src, dst string) error {
+	if err := f.begin(ctx, "Tag"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, ok := f.lookup(src)
+	if !ok {
+		return fmt.Errorf("tag %s: no such image: %s: %w", dst, src, cerrdefs.ErrNotFound)
+	}
+	full := fullRef(dst)
+	if full == "" {
+		return fmt.Errorf("tag %s: invalid reference: %w", dst, cerrdefs.ErrInvalidArgument)
+	}
+	f.tags[full] = id
+	im := f.images[id]
+	im.TaggedAt = time.Now()
+	f.images[id] = im
+	return nil
+}
+
+// Inspect implements Client.
+func (f *Fake) Inspect(ctx context.Context, ref string) (Image, bool, error) {
+	if err := f.begin(ctx, "Inspect"); err != nil {
+		return Image{}, false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, ok := f.lookup(ref)
+	if !ok {
+		return Image{}, false, nil
+	}
+	return f.image(id), true, nil
+}
+
+// image returns the image with its references filled in. The caller holds mu.
+func (f *Fake) image(id string) Image {
+	im := f.images[id]
+	for full, of := range f.tags {
+		if named, err := reference.ParseNormalizedNamed(full); err == nil && of == id {
+			im.Tags = append(im.Tags, reference.FamiliarString(named))
+		}
+	}
+	slices.Sort(im.Tags)
+	return im
+}
+
+// Images implements Client.
+func (f *Fake) Images(ctx context.Context, label string) ([]Image, error) {
+	if err := f.begin(ctx, "Images"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []Image
+	for id, im := range f.images {
+		if _, ok := im.Labels[label]; ok {
+			out = append(out, f.image(id))
+		}
+	}
+	newestFirst(out)
+	return out, nil
+}
+
+// Remove implements Client. An image counts as used by the containers whose Image is one of its references.
+func (f *Fake) Remove(ctx context.Context, ref string) error {
+	if err := f.begin(ctx, "Remove"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, ok := f.lookup(ref)
+	if !ok {
+		return fmt.Errorf("remove image %s: no such image: %w", ref, cerrdefs.ErrNotFound)
+	}
+	tags := f.image(id).Tags
+	last := len(tags) <= 1
+	for _, c := range f.containers {
+		if last && slices.ContainsFunc(append(tags, id), func(t string) bool { return fullRef(t) == fullRef(c.Image) }) {
+			return fmt.Errorf("remove image %s: a container uses it: %w", ref, cerrdefs.ErrConflict)
+		}
+	}
+	delete(f.tags, fullRef(ref))
+	if last {
+		delete(f.images, id)
+	}
+	return nil
+}
+
+// lookup finds an image by id or reference. The caller holds mu.
+func (f *Fake) lookup(ref string) (string, bool) {
+	if _, ok := f.images[ref]; ok {
+		return ref, true
+	}
+	id, ok := f.tags[fullRef(ref)]
+	return id, ok
+}
+
+// Push implements Client.
+func (f *Fake) Push(ctx context.Context, ref string, _ logstore.Logger) error {
+	if err := f.begin(ctx, "Push"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	_, ok := f.lookup(ref)
+	f.mu.Unlock()
+	if !ok {
+		return fmt.Errorf("push %s: the image does not exist locally", ref)
+	}
+	if f.OnPush != nil {
+		if err := f.OnPush(ctx, ref); err != nil {
+			return problem.Wrap(err, "cannot push "+ref, "check that the registry is up")
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pushed = append(f.pushed, ref)
+	return nil
+}
+
+// Save implements Client. The archive holds a manifest and no layers.
+func (f *Fake) Save(ctx context.Context, refs []string) (io.ReadCloser, error) {
+	if err := f.begin(ctx, "Save"); err != nil {
+		return nil, err
+	}
+	type entry struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var entries []entry
+	for _, ref := range refs {
+		id, ok := f.lookup(ref)
+		if !ok {
+			return nil, fmt.Errorf("save %s: no such image: %w", ref, cerrdefs.ErrNotFound)
+		}
+		entries = append(entries, entry{Config: strings.TrimPrefix(id, "sha256:") + ".json", RepoTags: []string{ref}})
+	}
+	data, err := json.Marshal(entries)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	if err := w.WriteHeader(&tar.Header{Name: "manifest.json", Mode: 0o644, Size: int64(len(data))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(&buf), w.Close()
+}
+
+// Env implements Client.
+func (f *Fake) Env() []string { return nil }
+
+// Close implements Client.
+func (f *Fake) Close() error { return nil }
+
+// fullRef spells ref out with registry and tag; empty if it is no reference.
+func fullRef(ref string) string {
+	named, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		return ""
+	}
+	return reference.TagNameOnly(named).String()
+}
+
+// digestOf returns an id in the form of a content id.
+func digestOf(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// clean makes an absolute path of a name in a container.
+func clean(name string) string { return path.Clean("/" + name) }

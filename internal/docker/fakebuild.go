@@ -1,0 +1,179 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	gofs "io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/moby/buildkit/frontend/dockerfile/instructions"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
+	"github.com/tonistiigi/fsutil"
+
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// Build implements Client. It reads the Dockerfile, checks that base images and copied files are there, and takes
+// commands ("RUN exit 3", "RUN false") at their word as far as failing goes.
+func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
+	if err := f.begin(ctx, "Build"); err != nil {
+		return "", err
+	}
+	if req.Log == nil {
+		req.Log = logstore.Discard
+	}
+	f.mu.Lock()
+	f.builds = append(f.builds, req)
+	f.mu.Unlock()
+	if f.OnBuild != nil {
+		id, err := f.OnBuild(ctx, req)
+		if err == nil {
+			f.keep(id, req)
+		}
+		return id, err
+	}
+	if err := checkDockerfile(req); err != nil {
+		return "", err
+	}
+	id, err := f.build(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	f.keep(id, req)
+	return id, nil
+}
+
+// keep puts a built image among the engine's images.
+func (f *Fake) keep(id string, req BuildRequest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.images[id]; !ok {
+		f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now(), Labels: req.Labels}
+	}
+	for _, tag := range req.Tags {
+		f.tags[fullRef(tag)] = id
+	}
+}
+
+func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
+	files, err := newContextFS(req.Context, req.Ignores)
+	if err != nil {
+		return "", contextProblem(req.Context, err)
+	}
+	parsed, err := parser.Parse(strings.NewReader(req.Contents))
+	if err != nil {
+		return "", explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
+	}
+	stages, _, err := instructions.Parse(parsed.AST, nil)
+	if err != nil {
+		return "", explain(req, fmt.Errorf("dockerfile parse error: %w", err), nil)
+	}
+	content := []string{req.Contents, req.Target, fmt.Sprint(req.Labels)}
+	for name, value := range req.BuildArgs {
+		if value != nil {
+			content = append(content, name+"="+*value)
+		}
+	}
+	for i, stage := range stages {
+		got, err := f.stage(ctx, req, files, stages[:i], stage)
+		if err != nil {
+			return "", err
+		}
+		content = append(content, got...)
+		if req.Target != "" && strings.EqualFold(stage.Name, req.Target) {
+			return digestOf(content...), nil
+		}
+	}
+	if req.Target != "" {
+		return "", explain(req, fmt.Errorf("target stage %q could not be found", req.Target), nil)
+	}
+	return digestOf(content...), nil
+}
+
+// stage checks one stage and returns what its image depends on.
+func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, before []instructions.Stage, s instructions.Stage) ([]string, error) {
+	base, err := f.base(req, before, s)
+	if err != nil {
+		return nil, err
+	}
+	content := []string{base}
+	for _, command := range s.Commands {
+		step := fmt.Sprint(command)
+		at := &vertex{name: "[1/1] " + step}
+		req.Log.Progress(step, at.name, true)
+		switch c := command.(type) {
+		case *instructions.CopyCommand:
+			if c.From != "" {
+				continue
+			}
+			for _, source := range c.SourcePaths {
+				got, err := readSource(ctx, files, source)
+				if errors.Is(err, os.ErrNotExist) {
+					return nil, explain(req, fmt.Errorf("%q not found", "/"+source), at)
+				}
+				if err != nil {
+					return nil, err
+				}
+				content = append(content, got...)
+			}
+		case *instructions.RunCommand:
+			if code := shellCode(strings.Join(c.CmdLine, " ")); code != 0 {
+				return nil, explain(req, fmt.Errorf("exit code: %d", code), at)
+			}
+		}
+	}
+	return content, nil
+}
+
+// base returns the id of the image that the stage begins with.
+func (f *Fake) base(req BuildRequest, before []instructions.Stage, s instructions.Stage) (string, error) {
+	if s.BaseName == "scratch" {
+		return "", nil
+	}
+	for _, b := range before {
+		if strings.EqualFold(b.Name, s.BaseName) {
+			return "", nil
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id, ok := f.lookup(s.BaseName)
+	if !ok && !strings.Contains(s.BaseName, "$") {
+		return "", explain(req, fmt.Errorf("%s: pull access denied, repository does not exist", s.BaseName),
+			&vertex{name: "[internal] load metadata for " + fullRef(s.BaseName)})
+	}
+	return id, nil
+}
+
+// readSource returns names and contents of the files at source, a file or folder of the context.
+func readSource(ctx context.Context, files fsutil.FS, source string) ([]string, error) {
+	source = strings.TrimPrefix(path.Clean("/"+source), "/")
+	var out []string
+	found := source == ""
+	err := files.Walk(ctx, "/", func(name string, entry gofs.DirEntry, err error) error {
+		if err != nil || source != "" && name != source && !strings.HasPrefix(name, source+"/") {
+			return err
+		}
+		found = true
+		if entry.IsDir() {
+			return nil
+		}
+		r, err := files.Open(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		data, err := io.ReadAll(r)
+		out = append(out, name, string(data))
+		return err
+	})
+	if err == nil && !found {
+		err = os.ErrNotExist
+	}
+	return out, err
+}

@@ -1,0 +1,97 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/distribution/reference"
+	"github.com/docker/docker/api/types/image"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Push implements Client.
+func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger) error {
+	if progress == nil {
+		progress = logstore.Discard
+	}
+	auth, err := e.config.registryAuth(ref)
+	if err != nil {
+		return fmt.Errorf("encode credentials for %s: %w", ref, err)
+	}
+	body, err := e.api.ImagePush(ctx, ref, image.PushOptions{RegistryAuth: auth})
+	if err == nil {
+		defer body.Close()
+		err = readStream(body, func(m message) error { pushProgress(progress, ref, m); return nil })
+	}
+	if err == nil || ctx.Err() != nil {
+		return ctxOr(ctx, err)
+	}
+	var refused *streamError
+	if errors.As(err, &refused) || !IsUnreachable(e.wrap("", err)) {
+		return pushProblem(ref, err)
+	}
+	return e.wrap("push "+ref, err)
+}
+
+// ctxOr returns ctx's error if it has one, so that what was cancelled says so, else err.
+func ctxOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func pushProgress(log logstore.Logger, ref string, m message) {
+	if m.ID == "" || m.Status == "" {
+		return
+	}
+	text, done := fmt.Sprintf("layer %s: %s", m.ID, strings.ToLower(m.Status)), false
+	switch m.Status {
+	case "Pushing":
+		if m.Progress != nil && m.Progress.Total > 0 {
+			text = fmt.Sprintf("layer %s: pushing %s / %s", m.ID, size(m.Progress.Current), size(m.Progress.Total))
+		}
+	case "Pushed", "Layer already exists":
+		done = true
+	default:
+		if strings.HasPrefix(m.Status, "Mounted from") {
+			done = true
+			break
+		}
+		return // "Preparing", "Waiting"
+	}
+	log.Progress("push "+ref+" "+m.ID, text, done)
+}
+
+// pushProblem explains a push that the registry refused or that never reached it.
+func pushProblem(ref string, err error) error {
+	host := "docker.io"
+	if named, perr := reference.ParseNormalizedNamed(ref); perr == nil {
+		host = reference.Domain(named)
+	}
+	text := err.Error()
+	mend := "check that the registry " + host + " is up and that the engine can reach it"
+	switch {
+	case containsAny(text, "does not exist locally", "No such image", "tag does not exist"):
+		return fmt.Errorf("push %s: %w", ref, err)
+	case containsAny(text, "denied", "unauthorized", "no basic auth", "authentication required", "401", "403"):
+		mend = "log in with an account that may push there: docker login " + host +
+			"\nor push somewhere else with default_registry(\"…\") in the Tiltfile"
+	case containsAny(text, "server gave HTTP response to HTTPS client"):
+		mend = fmt.Sprintf("allow plain HTTP for it: \"insecure-registries\": [%q] in the engine's daemon.json", host)
+	}
+	return problem.Wrap(err, "cannot push "+ref, mend)
+}
+
+func containsAny(s string, parts ...string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package docker
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	control "github.com/moby/buildkit/api/services/control"
+
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// tracePrinter renders BuildKit's progress: one line per step, its output indented below it, layers and contexts on the
+// move as progress lines. It is used by one goroutine.
+type tracePrinter struct {
+	log      logstore.Logger
+	vertices map[string]*vertex
+	// current is the step that output was last printed for; another one is introduced by its name again.
+	current *vertex
+	first   *vertex // the first that failed
+}
+
+// vertex is a step of a build.
+type vertex struct {
+	digest  string
+	name    string
+	started bool
+	done    bool
+	err     string
+	// partial is output after the last line break; tail the last lines before it.
+	partial []byte
+	tail    []string
+}
+
+// tailLines is how much of a failing step's output its problem repeats.
+const tailLines = 30
+
+func newTracePrinter(log logstore.Logger) *tracePrinter {
+	return &tracePrinter{log: log, vertices: map[string]*vertex{}}
+}
+
+// message prints what m says if it is a trace.
+func (p *tracePrinter) message(m message) {
+	if m.ID != "moby.buildkit.trace" {
+		return
+	}
+	var data []byte
+	var status control.StatusResponse
+	if json.Unmarshal(m.Aux, &data) != nil || status.UnmarshalVT(data) != nil {
+		logstore.Debugf(p.log, "unreadable progress message of the engine")
+		return
+	}
+	p.status(&status)
+}
+
+func (p *tracePrinter) status(s *control.StatusResponse) {
+	for _, v := range s.Vertexes {
+		p.vertex(v)
+	}
+	for _, st := range s.Statuses {
+		p.transfer(st)
+	}
+	for _, l := range s.Logs {
+		p.output(p.vertices[l.Vertex], l.Msg)
+	}
+	for _, w := range s.Warnings {
+		logstore.Infof(p.log, "note: %s", w.Short)
+	}
+	for _, v := range s.Vertexes {
+		if v.Completed != nil {
+			p.complete(v)
+		}
+	}
+}
+
+// internal reports whether the step is BuildKit's own book-keeping.
+func (v *vertex) internal() bool {
+	return strings.HasPrefix(v.name, "[internal]") || strings.HasPrefix(v.name, "[auth]") ||
+		!strings.HasPrefix(v.name, "[")
+}
+
+func (p *tracePrinter) vertex(v *control.Vertex) {
+	known := p.vertices[v.Digest]
+	if known == nil {
+		known = &vertex{digest: v.Digest}
+		p.vertices[v.Digest] = known
+	}
+	known.name = strings.Join(strings.Fields(v.Name), " ")
+	if v.Started == nil || known.started {
+		return
+	}
+	known.started = true
+	if v.Cached || known.internal() {
+		return
+	}
+	p.log.Progress(known.digest, known.name, false)
+	p.current = known
+}
+
+func (p *tracePrinter) complete(v *control.Vertex) {
+	known := p.vertices[v.Digest]
+	if known.done {
+		return
+	}
+	known.done = true
+	p.flush(known)
+	if v.Error != "" {
+		known.err = v.Error
+		if p.first == nil && !strings.Contains(v.Error, "context canceled") {
+			p.first = known
+		}
+	}
+	if known.internal() {
+		return
+	}
+	outcome := ""
+	switch {
+	case v.Error != "":
+		outcome = " [failed]"
+	case v.Cached:
+		outcome = " [cached]"
+	case v.Started != nil:
+		outcome = " [done]"
+		if took := v.Completed.AsTime().Sub(v.Started.AsTime()).Round(time.Millisecond); took > 0 {
+			outcome = fmt.Sprintf(" [done: %s]", took)
+		}
+	}
+	p.log.Progress(known.digest, known.name+outcome, true)
+}
+
+// smallTransfer is the size in bytes up to which moving a context is not worth a line.
+const smallTransfer = 1_000_000
+
+// transfer shows layers that are pulled and contexts that are sent.
+func (p *tracePrinter) transfer(st *control.VertexStatus) {
+	v := p.vertices[st.Vertex]
+	if v == nil || st.Current < smallTransfer && st.Total < smallTransfer {
+		return
+	}
+	name := st.Name
+	if name == "" {
+		name = st.ID
+	}
+	text := fmt.Sprintf("  %s %s", name, size(st.Current))
+	if st.Total > 0 {
+		text += " / " + size(st.Total)
+	}
+	p.log.Progress(v.digest+" "+st.ID, text, st.Completed != nil)
+}
+
+// output prints the whole lines of what a step says and keeps the rest.
+func (p *tracePrinter) output(v *vertex, msg []byte) {
+	if v == nil {
+		return
+	}
+	text := append(v.partial, msg...)
+	end := bytes.LastIndexByte(text, '\n')
+	v.partial = text[end+1:]
+	if end >= 0 {
+		p.lines(v, string(text[:end]))
+	}
+}
+
+func (p *tracePrinter) flush(v *vertex) {
+	if len(v.partial) > 0 {
+		p.lines(v, string(v.partial))
+		v.partial = nil
+	}
+}
+
+func (p *tracePrinter) lines(v *vertex, text string) {
+	if p.current != v && !v.internal() {
+		p.log.Write(logstore.LevelInfo, v.name+"\n")
+		p.current = v
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		p.log.Write(logstore.LevelInfo, "  "+line+"\n")
+		if len(v.tail) == tailLines {
+			v.tail = append(v.tail[:0], v.tail[1:]...)
+		}
+		v.tail = append(v.tail, line)
+	}
+}
+
+// finish prints what was said without a final line break.
+func (p *tracePrinter) finish() {
+	for _, v := range p.vertices {
+		p.flush(v)
+	}
+}
+
+// failed returns the step that made the build fail, nil if none did.
+func (p *tracePrinter) failed() *vertex { return p.first }

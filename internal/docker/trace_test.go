@@ -1,0 +1,126 @@
+package docker
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	control "github.com/moby/buildkit/api/services/control"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// progressLog keeps lines and what became of progress lines.
+type progressLog struct{ lines []string }
+
+func (p *progressLog) Write(_ logstore.Level, text string) {
+	p.lines = append(p.lines, strings.TrimSuffix(text, "\n"))
+}
+
+func (p *progressLog) Progress(id, text string, done bool) {
+	p.lines = append(p.lines, fmt.Sprintf("<%s %v> %s", id, done, text))
+}
+
+func traceMessage(t *testing.T, s *control.StatusResponse) message {
+	t.Helper()
+	data, err := s.MarshalVT()
+	if err != nil {
+		t.Fatal(err)
+	}
+	aux, err := json.Marshal(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return message{ID: "moby.buildkit.trace", Aux: aux}
+}
+
+func TestTracePrinter(t *testing.T) {
+	at := func(ms int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Unix(1700000000, 0).Add(time.Duration(ms) * time.Millisecond))
+	}
+	log := &progressLog{}
+	p := newTracePrinter(log)
+	internal := &control.Vertex{Digest: "i", Name: "[internal] load build context", Started: at(0)}
+	copied := &control.Vertex{Digest: "c", Name: "[1/3] COPY . /src", Started: at(0), Completed: at(0), Cached: true}
+	make1 := &control.Vertex{Digest: "m", Name: "[2/3] RUN make  \n all", Started: at(1)}
+	test1 := &control.Vertex{Digest: "t", Name: "[3/3] RUN test", Started: at(2)}
+	p.message(message{ID: "moby.image.id", Aux: []byte(`{"ID":"sha256:1"}`)})
+	p.message(message{ID: "moby.buildkit.trace", Aux: []byte(`"!"`)})
+	p.message(traceMessage(t, &control.StatusResponse{
+		Vertexes: []*control.Vertex{internal, copied, make1, {Digest: "later", Name: "[4/3] RUN never"}},
+		Statuses: []*control.VertexStatus{{ID: "transferring context:", Vertex: "i", Current: 3_400_000},
+			{ID: "tiny", Vertex: "i", Current: 10}, {ID: "sha256:ab", Vertex: "unknown", Current: 5_000_000}},
+		Logs: []*control.VertexLog{{Vertex: "m", Msg: []byte("one\ntw")}},
+	}))
+	p.message(traceMessage(t, &control.StatusResponse{
+		Vertexes: []*control.Vertex{test1},
+		Logs: []*control.VertexLog{{Vertex: "m", Msg: []byte("o\r\n")}, {Vertex: "t", Msg: []byte("testing\n")},
+			{Vertex: "t", Msg: []byte("rest")}, {Vertex: "nobody", Msg: []byte("?\n")}},
+	}))
+	make1.Completed, test1.Completed, test1.Error = at(1501), at(3), "exit code: 1"
+	p.message(traceMessage(t, &control.StatusResponse{Vertexes: []*control.Vertex{test1, make1},
+		Warnings: []*control.VertexWarning{{Short: []byte("careful")}}}))
+	p.message(traceMessage(t, &control.StatusResponse{Vertexes: []*control.Vertex{test1}}))
+	p.finish()
+	want := []string{
+		"unreadable progress message of the engine",
+		"<m false> [2/3] RUN make all",
+		"<i transferring context: false>   transferring context: 3.4 MB",
+		"  one",
+		"<c true> [1/3] COPY . /src [cached]",
+		"<t false> [3/3] RUN test",
+		"[2/3] RUN make all",
+		"  two",
+		"[3/3] RUN test",
+		"  testing",
+		"note: careful",
+		"  rest",
+		"<t true> [3/3] RUN test [failed]",
+		"<m true> [2/3] RUN make all [done: 1.5s]",
+	}
+	if diff := cmp.Diff(want, log.lines); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if v := p.failed(); v == nil || v.name != "[3/3] RUN test" || !cmp.Equal(v.tail, []string{"testing", "rest"}) {
+		t.Errorf("failed: %+v", v)
+	}
+}
+
+func TestTailIsBounded(t *testing.T) {
+	p := newTracePrinter(logstore.Discard)
+	v := &vertex{name: "[1/1] RUN noise"}
+	for i := range 1000 {
+		p.output(v, fmt.Appendf(nil, "line %d\n", i))
+	}
+	if len(v.tail) != tailLines || v.tail[tailLines-1] != "line 999" || v.tail[0] != "line 970" {
+		t.Errorf("%d lines, from %q to %q", len(v.tail), v.tail[0], v.tail[len(v.tail)-1])
+	}
+}
+
+func TestClassicPrinter(t *testing.T) {
+	log := &progressLog{}
+	p := &classicPrinter{log: log}
+	for _, text := range []string{"Step 1/2 : FROM busybox\n", " ---> 8e2ce688ef6c\n", "Step 2/2 : RUN ma", "ke\n ---> Running in 1\nsaid\n",
+		"Removing intermediate container 1\n"} {
+		p.message(message{Stream: text})
+	}
+	want := []string{"[1/2] FROM busybox", "[2/2] RUN make", "  said"}
+	if diff := cmp.Diff(want, log.lines); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if v := p.failed(); v.name != "[2/2] RUN make" || !cmp.Equal(v.tail, []string{"said"}) {
+		t.Errorf("failed: %+v", v)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 3_456_789: "3.5 MB", 7_000_000_000: "7.0 GB", 9e15: "9000.0 TB"} {
+		if got := size(n); got != want {
+			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

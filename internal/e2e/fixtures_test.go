@@ -1,0 +1,57 @@
+package e2e
+
+// web is a service that serves files with busybox: a Dockerfile, a Deployment, a Service, and a live update.
+const web = `
+-- Tiltfile --
+docker_build('web', '.', dockerfile='web.Dockerfile', only=['site', 'conf'],
+    live_update=[fall_back_on('conf'), sync('site', '/www')])
+k8s_yaml('web.yaml')
+k8s_resource('web', port_forwards='$PORT0:80')
+-- web.Dockerfile --
+FROM busybox
+COPY site /www
+COPY conf /conf
+CMD ["httpd", "-f", "-v", "-h", "/www"]
+-- site/index.html --
+one
+-- conf/settings --
+a=1
+-- web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: web
+        image: web
+        ports: [{containerPort: 80}]
+        readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80}]
+`
+
+// nothing is a Deployment without pods, for tests that need an object but nothing that runs.
+const nothing = `
+-- Tiltfile --
+k8s_yaml('app.yaml')
+-- app.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec: {containers: [{name: app, image: busybox}]}
+`

@@ -1,0 +1,418 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/tools/txtar"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// patience is how long a condition may take to come true. It is generous, because the machine may be busy: tests state
+// what happens, not how fast.
+const patience = 90 * time.Second
+
+// binary is the hone under test, built by TestMain with the race detector.
+var binary string
+
+func TestMain(m *testing.M) {
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		os.Exit(m.Run())
+	}
+	dir, err := os.MkdirTemp("", "hone-e2e")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "hone")
+	if out, err := exec.Command("go", "build", "-race", "-o", binary, "github.com/hone-dev/hone/cmd/hone").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build hone: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// project is a source tree with a Tiltfile, a namespace for what it deploys, and ports for what it forwards.
+type project struct {
+	t         *testing.T
+	dir       string
+	namespace string
+	ports     []int
+	state     string // XDG_STATE_HOME, so that ledgers of tests stay apart
+	dyn       dynamic.Interface
+}
+
+// newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
+func newProject(t *testing.T, archive string) *project {
+	t.Helper()
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
+	}
+	kc, err := k8s.Load(k8s.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kc.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	p := &project{t: t, dir: t.TempDir(), namespace: "hone-test-" + uuid.NewString()[:8], state: t.TempDir(), dyn: client.Dynamic()}
+	p.ports = freePorts(t, 4)
+	p.createNamespace()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		p.write(f.Name, string(f.Data))
+	}
+	return p
+}
+
+func freePorts(t *testing.T, n int) []int {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func (p *project) createNamespace() {
+	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": p.namespace}}}
+	res := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
+	if _, err := res.Create(p.t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		zero := int64(0)
+		_ = res.Delete(context.Background(), p.namespace, metav1.DeleteOptions{GracePeriodSeconds: &zero})
+	})
+	// Pods are refused until the namespace has its service account.
+	await(p.t, "the namespace's service account", func() error {
+		_, err := p.get("", "v1", "serviceaccounts", "default")
+		return err
+	})
+}
+
+func (p *project) expand(s string) string {
+	s = strings.ReplaceAll(s, "$NS", p.namespace)
+	for i, port := range p.ports {
+		s = strings.ReplaceAll(s, fmt.Sprintf("$PORT%d", i), fmt.Sprint(port))
+	}
+	return s
+}
+
+// write replaces a file the way editors do: a new one, renamed over the old.
+func (p *project) write(name, content string) {
+	p.t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	mode := os.FileMode(0o644)
+	if strings.HasSuffix(name, ".sh") {
+		mode = 0o755
+	}
+	if err := os.WriteFile(path+"~", []byte(p.expand(content)), mode); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(path+"~", path); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// replace edits a file.
+func (p *project) replace(name, old, new string) {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if !strings.Contains(string(b), p.expand(old)) {
+		p.t.Fatalf("%s does not contain %q", name, old)
+	}
+	p.write(name, strings.Replace(string(b), p.expand(old), p.expand(new), 1))
+}
+
+func (p *project) get(group, version, resource, name string) (*unstructured.Unstructured, error) {
+	return p.dyn.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: resource}).
+		Namespace(p.namespace).Get(p.t.Context(), name, metav1.GetOptions{})
+}
+
+// object waits for an object to exist and returns it.
+func (p *project) object(group, version, resource, name string) *unstructured.Unstructured {
+	p.t.Helper()
+	var u *unstructured.Unstructured
+	await(p.t, resource+"/"+name, func() (err error) {
+		u, err = p.get(group, version, resource, name)
+		return err
+	})
+	return u
+}
+
+// gone waits for an object to be deleted.
+func (p *project) gone(group, version, resource, name string) {
+	p.t.Helper()
+	await(p.t, resource+"/"+name+" to be gone", func() error {
+		_, err := p.get(group, version, resource, name)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("still there (%v)", err)
+	})
+}
+
+// command prepares a run of hone in the project.
+func (p *project) command(args ...string) *exec.Cmd {
+	c := exec.Command(binary, args...)
+	c.Dir = p.dir
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "GORACE=halt_on_error=1", "TILT_PORT=", "NO_COLOR=1")
+	return c
+}
+
+// run runs hone to its end and returns its output and exit code.
+func (p *project) run(args ...string) (output string, code int) {
+	p.t.Helper()
+	c := p.command(args...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	timer := time.AfterFunc(2*patience, func() { _ = c.Process.Kill() })
+	defer timer.Stop()
+	_ = c.Wait()
+	return out.String(), c.ProcessState.ExitCode()
+}
+
+// session is a running hone.
+type session struct {
+	p    *project
+	cmd  *exec.Cmd
+	port int
+	out  *output
+	done chan struct{}
+}
+
+// up starts "hone up --stream" in the project's namespace and ends it with the test.
+func (p *project) up(args ...string) *session {
+	return p.start("up", append([]string{"--stream"}, args...)...)
+}
+
+func (p *project) start(verb string, args ...string) *session {
+	p.t.Helper()
+	s := &session{p: p, port: p.ports[3], out: &output{}, done: make(chan struct{})}
+	s.cmd = p.command(append([]string{verb, "--namespace", p.namespace, "--port", fmt.Sprint(s.port)}, args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	if err := s.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.done)
+	}()
+	p.t.Cleanup(func() {
+		s.stop()
+		if p.t.Failed() {
+			p.t.Logf("hone %s said:\n%s", verb, s.out)
+		}
+		if strings.Contains(s.out.String(), "DATA RACE") {
+			p.t.Errorf("data race:\n%s", s.out)
+		}
+	})
+	return s
+}
+
+// stop interrupts hone and returns its exit code.
+func (s *session) stop() int {
+	_ = s.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-s.done:
+	case <-time.After(30 * time.Second):
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+		<-s.done
+		s.p.t.Error("hone did not stop within 30 s")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// says waits until the output matches a regular expression, and returns the match.
+func (s *session) says(pattern string) string {
+	s.p.t.Helper()
+	re := regexp.MustCompile(`(?m)` + pattern)
+	var found string
+	s.await(fmt.Sprintf("output %q", pattern), func() error {
+		if found = re.FindString(s.out.String()); found == "" {
+			return fmt.Errorf("not said yet")
+		}
+		return nil
+	})
+	return found
+}
+
+// await waits for a condition; it fails at once when hone has ended.
+func (s *session) await(what string, condition func() error) {
+	s.p.t.Helper()
+	await(s.p.t, what, func() error {
+		err := condition()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.done:
+			s.p.t.Fatalf("hone has ended while the test waits for %s\n%s", what, s.out)
+		default:
+		}
+		return err
+	})
+}
+
+// view asks the session's API.
+func (s *session) view() (v api.View, err error) {
+	resp, err := http.Get(fmt.Sprintf("http://localhost:%d/api/view", s.port))
+	if err != nil {
+		return v, err
+	}
+	defer resp.Body.Close()
+	return v, json.NewDecoder(resp.Body).Decode(&v)
+}
+
+func (s *session) resource(name string) (api.Resource, error) {
+	v, err := s.view()
+	if err != nil {
+		return api.Resource{}, err
+	}
+	for _, r := range v.Resources {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return api.Resource{}, fmt.Errorf("no resource %q", name)
+}
+
+// becomes waits until a resource fulfils a condition, and returns it.
+func (s *session) becomes(name, what string, is func(api.Resource) bool) api.Resource {
+	s.p.t.Helper()
+	var r api.Resource
+	s.await(name+" to be "+what, func() (err error) {
+		if r, err = s.resource(name); err != nil {
+			return err
+		}
+		if !is(r) {
+			return fmt.Errorf("it is %+v", r)
+		}
+		return nil
+	})
+	return r
+}
+
+func ready(r api.Resource) bool {
+	return r.UpdateStatus == "ok" && r.CurrentBuild == nil && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable")
+}
+
+// ready waits until resources are up to date and running.
+func (s *session) ready(names ...string) {
+	s.p.t.Helper()
+	for _, n := range names {
+		s.becomes(n, "ready", ready)
+	}
+}
+
+// builds waits until a resource has had n builds, and returns the newest.
+func (s *session) builds(name string, n int) api.Build {
+	s.p.t.Helper()
+	r := s.becomes(name, fmt.Sprintf("through with build %d", n), func(r api.Resource) bool {
+		return len(r.BuildHistory) > 0 && r.BuildHistory[0].Serial >= n && r.CurrentBuild == nil
+	})
+	return r.BuildHistory[0]
+}
+
+// await polls a condition until it holds. The last error says what was missing.
+func await(t *testing.T, what string, condition func() error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := condition()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s: %v", patience, what, err)
+		}
+		<-ticker.C
+	}
+}
+
+// fetch gets a URL of a forwarded port and returns the body.
+func fetch(port int, path string) (string, error) {
+	c := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := c.Get(fmt.Sprintf("http://localhost:%d%s", port, path))
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, b)
+	}
+	return strings.TrimSpace(string(b)), err
+}
+
+// serves waits until a forwarded port answers with the given text.
+func (s *session) serves(port int, path, want string) {
+	s.p.t.Helper()
+	s.await(fmt.Sprintf("%q at port %d", want, port), func() error {
+		got, err := fetch(port, path)
+		if err == nil && got != want {
+			err = fmt.Errorf("got %q", got)
+		}
+		return err
+	})
+}
+
+// output collects what a process writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+// String returns everything so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}

@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+func failed(r api.Resource) bool { return r.UpdateStatus == "error" || r.RuntimeStatus == "error" }
+
+// TestLogsAreComplete runs a pod with an init container, two containers and restarts: each line arrives exactly once.
+func TestLogsAreComplete(t *testing.T) {
+	p := newProject(t, `
+-- Tiltfile --
+k8s_yaml('app.yaml')
+k8s_resource('app', pod_readiness='ignore')
+-- app.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      volumes: [{name: shared, emptyDir: {}}]
+      initContainers:
+      - {name: prepare, image: busybox, command: [sh, -c, 'for i in $(seq 50); do echo prepare line $i; done']}
+      containers:
+      - name: counts
+        image: busybox
+        volumeMounts: [{name: shared, mountPath: /shared}]
+        command: [sh, -c, 'n=$(cat /shared/n 2>/dev/null || echo 0); echo $((n+1)) > /shared/n; for i in $(seq 2000); do echo run $n line $i; done; [ $n -lt 2 ] || exec sleep 100000; exit 3']
+      - {name: waits, image: busybox, command: [sh, -c, 'echo waits here; exec sleep 100000']}
+`)
+	s := p.up()
+	s.says(`app │ \[counts\] run 2 line 2000`)
+	s.says(`app │ \[waits\] waits here`)
+	out := s.out.String()
+	count := map[string]int{}
+	for _, m := range regexp.MustCompile(`(?m)app │ \[(?:counts|prepare)\] ((?:run \d|prepare) line \d+)$`).FindAllStringSubmatch(out, -1) {
+		count[m[1]]++
+	}
+	for run := range 3 {
+		for i := 1; i <= 2000; i++ {
+			if n := count[fmt.Sprintf("run %d line %d", run, i)]; n != 1 {
+				t.Fatalf("run %d line %d came %d times", run, i, n)
+			}
+		}
+	}
+	for i := 1; i <= 50; i++ {
+		if n := count[fmt.Sprintf("prepare line %d", i)]; n != 1 {
+			t.Errorf("prepare line %d came %d times", i, n)
+		}
+	}
+	if r, _ := s.resource("app"); len(r.Pods) != 1 || r.Pods[0].Restarts != 2 {
+		t.Errorf("pods: %+v", r.Pods)
+	}
+}
+
+// TestShortLivedPod reads the log of a job that is over at once.
+func TestShortLivedPod(t *testing.T) {
+	p := newProject(t, `
+-- Tiltfile --
+k8s_yaml('job.yaml')
+-- job.yaml --
+apiVersion: batch/v1
+kind: Job
+metadata: {name: quick}
+spec:
+  template:
+    spec: {restartPolicy: Never, containers: [{name: quick, image: busybox, command: [echo, gone in a flash]}]}
+`)
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+	if code != 0 || strings.Count(out, "quick │ gone in a flash") != 1 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestCrashLoop shows a crash loop with its reason, and the next good version ends it.
+func TestCrashLoop(t *testing.T) {
+	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
+	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sh, -c, 'echo about to fail; exit 7']")
+	s := p.up()
+	r := s.becomes("app", "failing", func(r api.Resource) bool { return r.RuntimeStatus == "error" })
+	if !strings.Contains(r.RuntimeError, "container app") {
+		t.Errorf("runtime error: %q", r.RuntimeError)
+	}
+	s.says(`app │ about to fail`)
+	s.says(`\[event: pod .*Back-off restarting failed container`)
+	p.replace("app.yaml", "exit 7", "exec sleep 100000")
+	s.ready("app")
+}
+
+// TestImagePullError ends ci at once, with the reason.
+func TestImagePullError(t *testing.T) {
+	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
+	p.replace("app.yaml", "image: busybox", "image: localhost:5000/no-such-image")
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+	if code != 1 || !regexp.MustCompile(`Error: app: pod app-.*(ErrImagePull|ImagePullBackOff).*no-such-image`).MatchString(out) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
+// TestPortForwardOutlivesPods keeps a connection busy while the pod is killed: it ends, and the next one, on the same
+// port, reaches the new pod.
+func TestPortForwardOutlivesPods(t *testing.T) {
+	p := newProject(t, web)
+	s := p.up()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+	inFlight, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", p.ports[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inFlight.Close()
+	if _, err := io.WriteString(inFlight, "GET / HTTP/1.1\r\n"); err != nil { // a request that is never finished
+		t.Fatal(err)
+	}
+	pod := current(t, s, "web")
+	zero := int64(0)
+	if err := p.dyn.Resource(pods).Namespace(p.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+	_ = inFlight.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.ReadAll(inFlight); err != nil {
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			t.Error("the connection to the killed pod is still open")
+		}
+	}
+	// A connection that comes while there is no pod waits for one.
+	if got, err := fetch(p.ports[0], "/"); err != nil || got != "one" {
+		t.Errorf("right after the kill: %q, %v", got, err)
+	}
+	s.ready("web")
+	for range 20 {
+		if got, err := fetch(p.ports[0], "/"); err != nil || got != "one" {
+			t.Errorf("afterwards: %q, %v", got, err)
+		}
+	}
+}
+
+// TestForwardPortInUse says who holds the port, and opens it as soon as it is free.
+func TestForwardPortInUse(t *testing.T) {
+	p := newProject(t, web)
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p.ports[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s := p.up()
+	s.says(fmt.Sprintf(`web │ .*%d`, p.ports[0]))
+	s.becomes("web", "without its port", func(r api.Resource) bool {
+		return len(r.PortForwards) == 1 && r.PortForwards[0].State == "failed" && r.PortForwards[0].Error != ""
+	})
+	l.Close()
+	s.serves(p.ports[0], "/", "one")
+}
+
+// TestService shows Service addresses, and pods that another selector claims.
+func TestLocalServer(t *testing.T) {
+	p := newProject(t, `
+-- Tiltfile --
+local_resource('server', cmd='echo prepared', serve_cmd='echo serving $$; exec sleep 100000', deps=['dep'])
+-- dep --
+`)
+	s := p.up()
+	s.ready("server")
+	first := s.says(`server │ serving \d+`)
+	p.write("dep", "changed")
+	s.builds("server", 2)
+	s.await("another process", func() error {
+		if n := strings.Count(s.out.String(), "server │ serving "); n != 2 {
+			return fmt.Errorf("%d starts, first %q", n, first)
+		}
+		return nil
+	})
+	s.ready("server")
+}

@@ -1,0 +1,169 @@
+// Package engine says which subscribers hone runs, and runs them.
+//
+// # Concurrency
+//
+// Run owns everything that a session starts: the loop and all subscribers, through store.Supervisor. When it returns, all
+// of it has ended, or its error names what has not.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/portforward"
+	"github.com/hone-dev/hone/internal/server"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/subscribers/buildcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/clustermonitor"
+	"github.com/hone-dev/hone/internal/subscribers/collector"
+	"github.com/hone-dev/hone/internal/subscribers/deploydiscovery"
+	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
+	"github.com/hone-dev/hone/internal/subscribers/eventwatcher"
+	"github.com/hone-dev/hone/internal/subscribers/podlogmanager"
+	"github.com/hone-dev/hone/internal/subscribers/podwatcher"
+	"github.com/hone-dev/hone/internal/subscribers/portforwardcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/processcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/servicewatcher"
+	"github.com/hone-dev/hone/internal/subscribers/sessioncontroller"
+	"github.com/hone-dev/hone/internal/subscribers/tiltfileloader"
+	"github.com/hone-dev/hone/internal/subscribers/watchmanager"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Parts are what a session is made of. Kube and Cluster are nil in a session without any cluster.
+type Parts struct {
+	Session  state.Session
+	Logs     *logstore.Store
+	Kube     k8s.Interface
+	Known    model.Cluster
+	Docker   docker.Client
+	Builder  buildanddeploy.BuildAndDeployer
+	Cluster  *buildanddeploy.Cluster
+	Tiltfile tiltfile.Options
+	// Watch is false for a session that leaves files alone once it has read them (ci).
+	Watch bool
+	// Namespace is where objects go that name none. Host is where ports are opened.
+	Namespace string
+	Host      string
+	// Forward is false for a session that opens no ports.
+	Forward bool
+	// Env is added to the environment of local commands.
+	Env    []string
+	Server *server.Subscriber
+	// View shows the session to the user.
+	View store.Subscriber
+	Log  *slog.Logger
+}
+
+// Subscribers returns everything that runs. Nothing starts yet.
+func Subscribers(p Parts) []store.Subscriber {
+	var monitor clustermonitor.Client
+	var dialer portforward.Dialer
+	var pods podwatcher.Client
+	var services servicewatcher.Client
+	var objects deploydiscovery.Client
+	var events eventwatcher.Client
+	var podLogs podlogmanager.Client
+	if p.Kube != nil {
+		monitor, pods, services, objects, events, podLogs = p.Kube, p.Kube, p.Kube, p.Kube, p.Kube, p.Kube
+		if p.Forward {
+			dialer = p.Kube
+		}
+	}
+	var collects collector.Cluster
+	var prepares buildcontroller.Preparer
+	if p.Cluster != nil {
+		collects, prepares = p.Cluster, p.Cluster
+	}
+	return []store.Subscriber{
+		sessioncontroller.New(p.Session),
+		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
+		watchmanager.New(watch.Options{Logger: p.Log}, p.Watch),
+		clustermonitor.New(monitor, p.Known),
+		enginemonitor.New(p.Docker),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares}),
+		collector.New(collects, p.Logs),
+		podwatcher.New(pods),
+		servicewatcher.New(services),
+		deploydiscovery.New(objects),
+		eventwatcher.New(events, p.Logs),
+		podlogmanager.New(podLogs, p.Logs),
+		portforwardcontroller.New(dialer, p.Host, p.Logs),
+		processcontroller.New(p.Logs, p.Env),
+		p.Server,
+		p.View,
+	}
+}
+
+// Graph draws the contracts of all subscribers. It needs no cluster, no engine and no Tiltfile.
+func Graph(view store.Subscriber) store.Graph {
+	var contracts []store.Contract
+	for _, s := range Subscribers(Parts{Server: server.New(nil, ""), View: view}) {
+		contracts = append(contracts, s.Contract())
+	}
+	return store.NewGraph(state.Schema, contracts)
+}
+
+// Engine is a session that is ready to run.
+type Engine struct {
+	store      *store.Store
+	supervisor *store.Supervisor
+}
+
+// New verifies the contracts of all subscribers and returns the engine.
+func New(s *store.Store, p Parts) (*Engine, error) {
+	sup, err := store.NewSupervisor(s, p.Log, Subscribers(p)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{s, sup}, nil
+}
+
+// Run runs the session until it has reached its end or ctx is done. It returns the session's failure, if it has one.
+func (e *Engine) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wake, stop := e.store.Watch(state.Sessions.Name())
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-wake:
+				if state.TheSession(e.store.Snapshot().All()).Ended != nil {
+					cancel()
+				}
+			}
+		}
+	}()
+	err := e.supervisor.Run(ctx)
+	cancel()
+	<-ended
+	if end := state.TheSession(e.store.Snapshot().All()).Ended; end != nil && end.Failure != "" {
+		return errors.Join(&Failure{Text: end.Failure}, err)
+	}
+	if err != nil {
+		return fmt.Errorf("run the session: %w", err)
+	}
+	return nil
+}
+
+// Failure is why a session ended without success.
+type Failure struct{ Text string }
+
+// Error returns the reason.
+func (f *Failure) Error() string { return f.Text }
+
+var _ error = (*Failure)(nil)

@@ -1,0 +1,134 @@
+package hud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Options are what the HUD needs. Only Logs must be set.
+type Options struct {
+	Logs *logstore.Store
+	// Quit is called when the user asks for the end of the session, more than once perhaps. It must return at once; Run
+	// then goes on until its context is done.
+	Quit func()
+	// Stats are the counters of the store's loop; nil leaves its time out of the header.
+	Stats *store.Stats
+	// Screen is the terminal to draw on; nil means the one that the process runs in.
+	Screen screen.Terminal
+	// Out takes the summary after the screen is gone; nil means standard output.
+	Out io.Writer
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Open shows an address in a browser; nil means OpenBrowser.
+	Open    func(ctx context.Context, url string) error
+	Version string
+	// NoColor is for people who want no colours. New sets it where the environment has NO_COLOR.
+	NoColor bool
+}
+
+// Subscriber is the HUD.
+type Subscriber struct {
+	options Options
+}
+
+// New returns the subscriber.
+func New(o Options) *Subscriber {
+	if o.Quit == nil {
+		o.Quit = func() {}
+	}
+	if o.Out == nil {
+		o.Out = os.Stdout
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Open == nil {
+		o.Open = OpenBrowser
+	}
+	o.NoColor = o.NoColor || os.Getenv("NO_COLOR") != ""
+	return &Subscriber{options: o}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "HUD",
+		Doc:       "Shows resources and logs in the terminal and takes the user's keys.",
+		Inputs:    view.Tables(),
+		Outputs:   store.Shares(state.ResourcesTriggered{}),
+		Externals: []string{"terminal"},
+		Stage:     store.StageView,
+		Feedback:  "a trigger is the answer to a key, never to what is shown",
+	}
+}
+
+// Run implements store.Subscriber. It shows the screen until ctx is done. When the user leaves the screen earlier, or
+// the terminal goes away, it asks for the session's end and waits for it. Afterwards it prints a summary.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	// When the user quits, what they saw last is what the summary is about, not how the parts looked while they stopped.
+	var atQuit atomic.Pointer[view.View]
+	current := func() view.View { return view.Build(rt.View(), s.options.Now(), s.loop()) }
+	err := screen.Run(ctx, screen.Options{
+		Terminal: s.options.Screen,
+		Logs:     s.options.Logs,
+		Changed:  rt.Wake(),
+		Frame:    func(now time.Time) screen.Frame { return s.frame(rt, now) },
+		Trigger: func(name model.ManifestName) {
+			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
+		},
+		Quit: func() {
+			v := current()
+			atQuit.CompareAndSwap(nil, &v)
+			s.options.Quit()
+		},
+		Open:    s.options.Open,
+		Now:     s.options.Now,
+		Version: s.options.Version,
+		NoColor: s.options.NoColor,
+	})
+	if err != nil && !errors.Is(err, screen.ErrGone) {
+		return err
+	}
+	if ctx.Err() == nil {
+		s.options.Quit()
+		<-ctx.Done()
+	}
+	last := atQuit.Load()
+	if last == nil {
+		v := current()
+		last = &v
+	}
+	if _, err := io.WriteString(s.options.Out, last.Summary()); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+func (s *Subscriber) loop() time.Duration {
+	if s.options.Stats == nil {
+		return 0
+	}
+	return time.Duration(s.options.Stats.Last.Load())
+}
+
+func (s *Subscriber) frame(rt *store.Runtime, now time.Time) screen.Frame {
+	v := rt.View()
+	return screen.Frame{
+		View:    view.Build(v, now, s.loop()),
+		Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(v, name, now) },
+	}
+}

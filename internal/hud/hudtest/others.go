@@ -1,0 +1,36 @@
+package hudtest
+
+import (
+	"context"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+)
+
+// Others stands for all other subscribers of a session, so that the contracts are complete: it declares to read every
+// table and to emit every action, and does nothing.
+type Others struct{}
+
+var _ store.Subscriber = Others{}
+
+// Contract implements store.Subscriber.
+func (Others) Contract() store.Contract {
+	c := store.Contract{
+		Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing",
+		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{},
+			state.FilesChanged{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{},
+			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ServiceChanged{},
+			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.ForwardChanged{}, state.ForwardClosed{},
+			state.ProcessChanged{}, state.ProcessGone{}, state.WatchReported{}), store.Shares(state.ResourcesTriggered{})...),
+	}
+	for _, t := range store.NewGraph(state.Schema, nil).Tables {
+		c.Inputs = append(c.Inputs, store.Input{Table: t.Name})
+	}
+	return c
+}
+
+// Run implements store.Subscriber.
+func (Others) Run(ctx context.Context, _ *store.Runtime) error {
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,216 @@
+package screen
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // log lines show local time
+	goleak.VerifyTestMain(m)
+}
+
+// terminal is a simulated terminal of a size.
+type terminal struct {
+	tcell.SimulationScreen
+	width, height int
+	shows         *int
+	finished      *int
+}
+
+func newTerminal(charset string, width, height int) terminal {
+	return terminal{tcell.NewSimulationScreen(charset), width, height, new(int), new(int)}
+}
+
+func (t terminal) Init() error {
+	if err := t.SimulationScreen.Init(); err != nil {
+		return err
+	}
+	t.SetSize(t.width, t.height)
+	return nil
+}
+
+func (t terminal) Show() {
+	*t.shows++
+	t.SimulationScreen.Show()
+}
+
+func (t terminal) Fini() {
+	*t.finished++
+	t.SimulationScreen.Fini()
+}
+
+// driver runs a screen inside a bubble of synctest and plays its user.
+type driver struct {
+	t         *testing.T
+	term      terminal
+	logs      *logstore.Store
+	changed   chan struct{}
+	view      func(now time.Time) Frame
+	triggered []model.ManifestName
+	opened    []string
+	quits     int
+	cancel    context.CancelFunc
+	done      chan struct{}
+	err       error
+}
+
+// shop is what the screen shows in most tests.
+func shop(t *testing.T) store.View { return hudtest.Shop().View(t.Context()) }
+
+// start shows a snapshot and the logs of the shop.
+func start(t *testing.T, v store.View, term terminal, change ...func(*driver, *Options)) *driver {
+	t.Helper()
+	began := time.Now()
+	clock := func() time.Time { return hudtest.ShopTime.Add(time.Since(began)) }
+	logs, err := logstore.New(logstore.Options{Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hudtest.ShopLogs(logs)
+	d := &driver{t: t, term: term, logs: logs, changed: make(chan struct{}, 1), done: make(chan struct{})}
+	d.view = func(now time.Time) Frame {
+		return Frame{View: view.Build(v, now, 200*time.Microsecond),
+			Details: func(n model.ManifestName) []view.Cell { return view.DetailsOf(v, n, now) }}
+	}
+	var ctx context.Context
+	ctx, d.cancel = context.WithCancel(t.Context())
+	o := Options{Terminal: term, Logs: logs, Changed: d.changed, Now: clock, Version: "v1.2.3",
+		Frame:   func(now time.Time) Frame { return d.view(now) },
+		Trigger: func(n model.ManifestName) { d.triggered = append(d.triggered, n) },
+		Quit:    func() { d.quits++ },
+		Open: func(_ context.Context, url string) error {
+			d.opened = append(d.opened, url)
+			return nil
+		}}
+	for _, f := range change {
+		f(d, &o)
+	}
+	go func() {
+		defer close(d.done)
+		d.err = Run(ctx, o)
+	}()
+	synctest.Wait()
+	return d
+}
+
+// stop ends the screen and returns what Run returned.
+func (d *driver) stop() error {
+	d.cancel()
+	<-d.done
+	if err := d.logs.Close(); err != nil {
+		d.t.Error(err)
+	}
+	return d.err
+}
+
+// press types keys: letters, or a named key in angle brackets.
+func (d *driver) press(keys string) {
+	d.t.Helper()
+	for keys != "" {
+		if name, rest, ok := strings.Cut(keys, ">"); ok && strings.HasPrefix(name, "<") {
+			found := false
+			for k, n := range tcell.KeyNames {
+				if n == name[1:] {
+					d.term.InjectKey(k, 0, tcell.ModNone)
+					found = true
+					break
+				}
+			}
+			if !found {
+				d.t.Fatalf("no key is called %s", name)
+			}
+			keys = rest
+		} else {
+			r := []rune(keys)[0]
+			d.term.InjectKey(tcell.KeyRune, r, tcell.ModNone)
+			keys = keys[len(string(r)):]
+		}
+		synctest.Wait()
+	}
+}
+
+// after lets time pass.
+func (d *driver) after(pause time.Duration) {
+	time.Sleep(pause) // in a bubble: no time passes
+	synctest.Wait()
+}
+
+// text is what the terminal shows.
+func (d *driver) text() string {
+	cells, width, height := d.term.GetContents()
+	var b strings.Builder
+	for y := range height {
+		var line strings.Builder
+		for x := 0; x < width; {
+			c := cells[y*width+x]
+			line.Write(c.Bytes)
+			x += max(1, runesWidth(c.Runes))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+func runesWidth(r []rune) int { return (view.Cell{{Text: string(r)}}).Width() }
+
+func (d *driver) golden(name string) {
+	d.t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	got := d.text()
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			d.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			d.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		d.t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// shows fails the test unless the terminal shows all of the texts.
+func (d *driver) shows(wants ...string) {
+	d.t.Helper()
+	got := d.text()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			d.t.Errorf("the screen does not show %q:\n%s", want, got)
+		}
+	}
+}
+
+func (d *driver) hides(unwanted ...string) {
+	d.t.Helper()
+	got := d.text()
+	for _, s := range unwanted {
+		if strings.Contains(got, s) {
+			d.t.Errorf("the screen shows %q:\n%s", s, got)
+		}
+	}
+}

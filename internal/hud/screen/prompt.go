@@ -1,0 +1,54 @@
+package screen
+
+import (
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/uniseg"
+)
+
+// prompt is a line that the user types, in place of the footer.
+type prompt struct {
+	label string
+	text  string
+	// changed is called after every key, done once at the end: with false when the user gave up.
+	changed func(string)
+	done    func(text string, ok bool)
+}
+
+// key takes in a key and reports whether the prompt goes on.
+func (p *prompt) key(event *tcell.EventKey) bool {
+	switch event.Key() {
+	case tcell.KeyEnter:
+		p.done(p.text, true)
+		return false
+	case tcell.KeyEscape, tcell.KeyCtrlC:
+		p.done("", false)
+		return false
+	case tcell.KeyBackspace, tcell.KeyBackspace2:
+		if p.text == "" {
+			p.done("", false)
+			return false
+		}
+		p.text = withoutLast(p.text)
+	case tcell.KeyCtrlU:
+		p.text = ""
+	case tcell.KeyRune:
+		p.text += string(event.Rune())
+	default:
+		return true
+	}
+	p.changed(p.text)
+	return true
+}
+
+// withoutLast takes away the last grapheme.
+func withoutLast(s string) string {
+	end, state, rest := 0, -1, s
+	for rest != "" {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if rest != "" {
+			end += len(cluster)
+		}
+	}
+	return s[:end]
+}

@@ -1,0 +1,100 @@
+package screen
+
+import (
+	"context"
+	"time"
+
+	"github.com/rivo/tview"
+
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+const (
+	// frameTime is the least time between two drawings that are not answers to keys.
+	frameTime = time.Second / 30
+	// spinnerStep is the time between two steps of the spinner.
+	spinnerStep = 100 * time.Millisecond
+)
+
+// pump brings frames to tview's goroutine.
+type pump struct {
+	ui       *ui
+	app      *tview.Application
+	options  Options
+	jobs     chan func(context.Context) string // one slot
+	searcher *searcher
+
+	lastDrawn time.Time
+	frame     Frame
+	built     time.Time
+}
+
+// run draws whenever there is a reason to, until ctx is done.
+func (p *pump) run(ctx context.Context) {
+	logs, cancel := p.options.Logs.Subscribe()
+	defer cancel()
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		rebuild, then := true, func() {}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.options.Changed:
+		case <-tick.C:
+		case <-logs:
+			rebuild = false
+		case a := <-p.searcher.answers:
+			rebuild, then = false, func() { p.ui.showFound(a) }
+		case job := <-p.jobs:
+			message := job(ctx)
+			rebuild, then = false, func() { p.ui.message = message }
+		}
+		if !p.pause(ctx) {
+			return
+		}
+		p.draw(rebuild, then)
+		tick.Reset(p.next())
+	}
+}
+
+// pause waits until the next drawing is due, and reports whether there will be one.
+func (p *pump) pause(ctx context.Context) bool {
+	wait := frameTime - time.Since(p.lastDrawn)
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// draw hands the newest frame to tview and waits until it is drawn.
+func (p *pump) draw(rebuild bool, then func()) {
+	now := p.options.Now()
+	if rebuild {
+		p.frame, p.built = p.options.Frame(now), now
+	}
+	frame := p.frame
+	p.app.QueueUpdateDraw(func() {
+		defer p.ui.guard()
+		p.ui.apply(frame, now)
+		then()
+	})
+	p.lastDrawn = time.Now()
+}
+
+// next returns how long what is drawn stays true by itself.
+func (p *pump) next() time.Duration {
+	for _, r := range p.frame.View.Rows {
+		if r.Status == view.Updating {
+			return spinnerStep
+		}
+	}
+	return max(spinnerStep, p.frame.View.Refresh-p.options.Now().Sub(p.built))
+}

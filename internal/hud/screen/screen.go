@@ -1,0 +1,151 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rivo/tview"
+
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Frame is what the screen shows at one moment.
+type Frame struct {
+	View view.View
+	// Details returns the lines about one resource, as of the frame; nil when there is no such resource.
+	Details func(model.ManifestName) []view.Cell
+}
+
+// Options are what a screen needs. All but Terminal, Now, Version and NoColor must be set.
+type Options struct {
+	// Terminal is where to draw; nil means the terminal that the process runs in.
+	Terminal Terminal
+	Logs     Logs
+	// Changed delivers a value when Frame would return something new. Frame is called on one goroutine at a time.
+	Changed <-chan struct{}
+	Frame   func(now time.Time) Frame
+	// Trigger asks for an update. Quit asks for the end of the session, which has to end the context that Run was given.
+	// Both must return at once.
+	Trigger func(model.ManifestName)
+	Quit    func()
+	// Open shows an address in a browser.
+	Open func(ctx context.Context, url string) error
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Version is shown in the help.
+	Version string
+	// NoColor shows everything in the terminal's two colours.
+	NoColor bool
+}
+
+// errLeft is why a screen ends that the user left while the session was still stopping.
+var errLeft = errors.New("left by the user")
+
+// PanicError is a mistake in the screen's own code. The terminal had been given back before anybody could see it.
+type PanicError struct {
+	Value any
+	// Where is the function that panicked, with file and line; Stack is the whole stack.
+	Where string
+	Stack string
+}
+
+// Error says what happened and where.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("the screen panicked: %v (%s)", e.Value, e.Where)
+}
+
+var _ error = (*PanicError)(nil)
+
+// Run shows the screen until ctx is done, which is not an error, or until the user leaves it, which they can do only
+// after they quit; it does not wait for the session's end then. The terminal is as it was before when Run returns,
+// whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *PanicError is ours.
+func Run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	term, err := open(o.Terminal)
+	if err != nil {
+		return err
+	}
+	defer term.Fini()
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+
+	ui := newUI(o, theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor})
+	ui.leave, ui.done = leave, ctx.Done()
+	app := tview.NewApplication().SetScreen(guarded{term, func(err error) { leave(err) }})
+	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key)
+	s := newSearcher(o.Logs)
+	p := &pump{ui: ui, app: app, options: o, jobs: make(chan func(context.Context) string, 1), searcher: s}
+	ui.job, ui.search, ui.sync = p.offer, s.ask, term.Sync
+
+	var work, closer sync.WaitGroup
+	work.Go(func() { defer ui.guard(); p.run(ctx) })
+	work.Go(func() { defer ui.guard(); s.run(ctx) })
+	closer.Go(func() {
+		work.Wait()
+		app.QueueUpdate(func() {}) // stopping it before it runs would make it open a terminal of its own
+		app.Stop()
+	})
+	if returned, err := show(ui, app); returned {
+		leave(err)
+		closer.Wait()
+	} // else tview itself panicked and takes nothing any more, not even the pump's goodbye
+	return outcome(context.Cause(ctx))
+}
+
+// show lets tview run.
+func show(ui *ui, app *tview.Application) (returned bool, err error) {
+	defer ui.guard()
+	err = app.Run()
+	return true, err
+}
+
+// outcome tells the ends of a screen that are errors from those that are not.
+func outcome(cause error) error {
+	var p *PanicError
+	switch {
+	case errors.As(cause, &p):
+		return p
+	case errors.Is(cause, ErrGone):
+		return cause
+	}
+	return nil
+}
+
+// offer gives the pump something to do, unless it has something already.
+func (p *pump) offer(job func(context.Context) string) {
+	select {
+	case p.jobs <- job:
+	default:
+	}
+}
+
+// guard ends the screen when the function that deferred it panicked.
+func (u *ui) guard() {
+	if p := recover(); p != nil {
+		u.leave(&PanicError{Value: p, Where: panicked(), Stack: string(debug.Stack())})
+	}
+}
+
+// panicked names the function that panicked: the first one of hone below the runtime's and guard's own.
+func panicked() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", f.Function, f.Line)
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}

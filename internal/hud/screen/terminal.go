@@ -1,0 +1,58 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Terminal is where the screen is drawn.
+type Terminal = tcell.Screen
+
+// ErrGone is why a screen ends whose terminal can no longer be read: its window was closed.
+var ErrGone = errors.New("the terminal is gone")
+
+// open takes over a terminal: the given one, or the one that the process runs in.
+func open(given Terminal) (Terminal, error) {
+	term := given
+	if term == nil {
+		tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
+		var err error
+		if term, err = tcell.NewScreen(); err != nil {
+			return nil, unusable(err)
+		}
+	}
+	if err := term.Init(); err != nil {
+		return nil, unusable(err)
+	}
+	return term, nil
+}
+
+func unusable(err error) error {
+	return problem.Wrap(fmt.Errorf("open the terminal: %w", err), "this terminal cannot show hone's screen",
+		"run with --stream for plain lines, or set TERM to what the terminal is (xterm-256color fits most)")
+}
+
+// guarded is a terminal that was opened already, and whose end is told to the screen instead of to tview.
+type guarded struct {
+	Terminal
+	gone func(error)
+}
+
+// Init does nothing: open has done it, and has looked at the error.
+func (g guarded) Init() error { return nil }
+
+// PollEvent withholds the errors of the terminal from tview, which would stop at once and for good.
+func (g guarded) PollEvent() tcell.Event {
+	for {
+		event := g.Terminal.PollEvent()
+		fault, failed := event.(*tcell.EventError)
+		if !failed {
+			return event
+		}
+		g.gone(fmt.Errorf("%w: %w", ErrGone, fault))
+	}
+}

@@ -1,0 +1,116 @@
+package screen
+
+import (
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/hud/view"
+)
+
+// theme says how meanings look on this terminal. It uses the terminal's own sixteen colours and background, so that
+// light and dark schemes both fit.
+type theme struct {
+	ascii   bool // the terminal shows ASCII only
+	noColor bool
+}
+
+func (t theme) style(tone view.Tone) tcell.Style {
+	s := tcell.StyleDefault
+	color := func(c tcell.Color) tcell.Style {
+		if t.noColor {
+			return s
+		}
+		return s.Foreground(c)
+	}
+	switch tone {
+	case view.Good:
+		return color(tcell.ColorGreen)
+	case view.Bad:
+		return color(tcell.ColorMaroon).Bold(true)
+	case view.Warn:
+		return color(tcell.ColorOlive)
+	case view.Accent:
+		return color(tcell.ColorTeal)
+	case view.Dim:
+		return s.Dim(true)
+	case view.Strong:
+		return s.Bold(true)
+	}
+	return s
+}
+
+// hues are the palette colours that names are told apart by; red is left to errors.
+var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
+	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
+
+// named returns the style of a resource's name in the log, which is the same whenever hone runs.
+func (t theme) named(name string) tcell.Style {
+	if t.noColor {
+		return tcell.StyleDefault
+	}
+	return tcell.StyleDefault.Foreground(hues[text.Hash(name, len(hues))])
+}
+
+// foreign translates the style of a program's output.
+func (t theme) foreign(s text.Style) tcell.Style {
+	out := tcell.StyleDefault.Bold(s.Bold).Dim(s.Dim).Italic(s.Italic).Underline(s.Underline).Reverse(s.Reverse).
+		StrikeThrough(s.Strikeout)
+	if t.noColor {
+		return out
+	}
+	return out.Foreground(color(s.Fg)).Background(color(s.Bg))
+}
+
+func color(c text.Color) tcell.Color {
+	switch c.Kind {
+	case text.ColorPalette:
+		return tcell.PaletteColor(int(c.Index))
+	case text.ColorRGB:
+		return tcell.NewRGBColor(int32(c.R), int32(c.G), int32(c.B))
+	}
+	return tcell.ColorDefault
+}
+
+// glyphs are the marks of rows.
+var glyphs = map[view.Status]view.Span{
+	view.Well:     {Text: "✔", Tone: view.Good},
+	view.Updating: {Text: "●", Tone: view.Accent},
+	view.Waiting:  {Text: "◌", Tone: view.Warn},
+	view.Failed:   {Text: "✖", Tone: view.Bad},
+	view.Warning:  {Text: "!", Tone: view.Warn},
+	view.Idle:     {Text: "○", Tone: view.Dim},
+}
+
+var (
+	spinner      = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+	asciiSpinner = []string{"|", "/", "-", "\\"}
+)
+
+// moving returns the glyph of a row that is being updated, at a step of the animation.
+func (t theme) moving(step int) view.Span {
+	frames := spinner
+	if t.ascii {
+		frames = asciiSpinner
+	}
+	return view.Span{Text: frames[step%len(frames)], Tone: view.Accent}
+}
+
+// plainForms are what stands for a character where only ASCII can be shown, one column for one column.
+var plainForms = map[string]string{
+	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
+	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
+}
+
+// show returns what to put on the screen for a grapheme that takes width columns.
+func (t theme) show(grapheme string, width int) string {
+	if !t.ascii || len(grapheme) == 1 {
+		return grapheme
+	}
+	if s, ok := plainForms[grapheme]; ok {
+		return s
+	}
+	if width == 2 {
+		return "??"
+	}
+	return "?"
+}

@@ -1,0 +1,153 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// batch is how many lines are written at once.
+const batch = 1000
+
+// Options are what the stream needs. Logs and Out must be set.
+type Options struct {
+	Logs *logstore.Store
+	Out  io.Writer
+	// Resources are those to print; nil means all, and what belongs to none.
+	Resources []model.ManifestName
+	// Source leaves out what comes from elsewhere; empty prints everything. The line that tells why an update began is
+	// printed in any case, so that everything has its place.
+	Source logstore.Source
+	// MinLevel leaves out what matters less, but for the same lines; zero prints everything.
+	MinLevel logstore.Level
+	// Color overrides the choice by the kind of Out and by NO_COLOR.
+	Color ColorMode
+}
+
+// ColorMode says whether colours are used.
+type ColorMode int
+
+// The modes. ColorAuto uses colours when Out is a terminal and the environment has no NO_COLOR.
+const (
+	ColorAuto ColorMode = iota
+	ColorAlways
+	ColorNever
+)
+
+// Subscriber is the stream.
+type Subscriber struct {
+	options Options
+
+	mu      sync.Mutex // guards what follows
+	cursor  *logstore.Cursor
+	printer printer
+	// pending is what could not be written yet.
+	pending bytes.Buffer
+}
+
+// New returns a stream that begins with the oldest line that is kept.
+func New(o Options) *Subscriber {
+	return &Subscriber{
+		options: o,
+		cursor:  o.Logs.Cursor(logstore.Filter{Resources: o.Resources}),
+		printer: printer{source: o.Source, minLevel: o.MinLevel, color: o.colored(), progress: map[progressKey]progress{}},
+	}
+}
+
+func (o Options) colored() bool {
+	switch o.Color {
+	case ColorAlways:
+		return true
+	case ColorNever:
+		return false
+	}
+	file, ok := o.Out.(*os.File)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "Stream",
+		Doc:       "Prints log lines as they come.",
+		Inputs:    store.Reads(state.Sessions),
+		Externals: []string{"terminal"},
+		Stage:     store.StageView,
+	}
+}
+
+// Run implements store.Subscriber. When ctx is done it prints what is left. Its error says why nothing can be printed;
+// after a restart it goes on where it was.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	changed, cancel := s.options.Logs.Subscribe()
+	defer cancel()
+	for {
+		if err := s.Drain(); err != nil {
+			return err
+		}
+		rt.Succeeded()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return s.Drain()
+		}
+	}
+}
+
+// Drain prints all lines that have not been printed. It is for lines that came after Run has returned, such as those that
+// closing the log store completes; it is safe to call at any time.
+func (s *Subscriber) Drain() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if err := s.write(); err != nil {
+			return err
+		}
+		lines := s.cursor.Next(batch)
+		if n := s.cursor.Skipped(); n > 0 {
+			s.printer.skipped(&s.pending, n)
+		}
+		if len(lines) == 0 {
+			return s.write()
+		}
+		for _, l := range lines {
+			s.printer.line(&s.pending, l)
+		}
+	}
+}
+
+// write writes what is pending, and keeps what was not taken.
+func (s *Subscriber) write() error {
+	if s.pending.Len() == 0 {
+		return nil
+	}
+	n, err := s.options.Out.Write(s.pending.Bytes())
+	s.pending.Next(max(0, min(n, s.pending.Len())))
+	if err != nil {
+		return fmt.Errorf("print log lines: %w", err)
+	}
+	s.pending.Reset()
+	return nil
+}
+
+// progressKey names a progress; ids are only unique within a span.
+type progressKey struct{ span, id string }
+
+// progress is when a progress was printed last, and how long it is silent after that.
+type progress struct {
+	at    time.Time
+	pause time.Duration
+}

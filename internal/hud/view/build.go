@@ -1,0 +1,137 @@
+package view
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Tables are what Build and DetailsOf read.
+func Tables() []store.Input {
+	return append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Subscribers)...)
+}
+
+// Build returns the view of a snapshot at the given time. Loop is how long the store's last batch took.
+func Build(v store.View, now time.Time, loop time.Duration) View {
+	b := newBuilder(v, now)
+	out := View{Header: b.header(loop), Notices: b.notices()}
+	if b.session.Tiltfile == "" {
+		out.Refresh = time.Minute
+		return out
+	}
+	out.Rows = b.rows()
+	out.Header.Counts = count(out.Rows)
+	out.Refresh = refresh(out.Rows, now)
+	return out
+}
+
+// builder is one pass over a snapshot.
+type builder struct {
+	v        store.View
+	now      time.Time
+	session  state.Session
+	tiltfile state.Tiltfile
+	plan     buildcontrol.Plan
+	starting map[model.ManifestName]bool
+	pods     map[model.ManifestName][]state.Pod
+	forwards map[model.ManifestName][]state.Forward
+	services map[model.ManifestName][]model.Service
+}
+
+func newBuilder(v store.View, now time.Time) *builder {
+	b := &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v),
+		plan: buildcontrol.Decide(v, nil), starting: map[model.ManifestName]bool{},
+		pods:     state.PodsByResource(v),
+		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}}
+	for _, c := range b.plan.Start {
+		b.starting[c.Name] = true
+	}
+	for e := range state.Forwards.In(v).Entries() {
+		b.forwards[e.Value.Resource] = append(b.forwards[e.Value.Resource], e.Value)
+	}
+	for e := range state.Services.In(v).Entries() {
+		b.services[e.Value.Resource] = append(b.services[e.Value.Resource], e.Value)
+	}
+	return b
+}
+
+func (b *builder) header(loop time.Duration) Header {
+	h := Header{URL: b.session.URL, Loop: loop, Ending: b.session.Ended != nil}
+	if b.session.Tiltfile != "" {
+		h.Project = filepath.Base(filepath.Dir(b.session.Tiltfile))
+	}
+	if c := state.TheCluster(b.v); c.Context != "" {
+		h.Target = c.Context
+		if c.Namespace != "" {
+			h.Target += "/" + c.Namespace
+		}
+	}
+	return h
+}
+
+// notices are the troubles of the session as a whole, the worst first.
+func (b *builder) notices() []Span {
+	var out []Span
+	if e := b.session.Ended; e != nil && e.Failure != "" {
+		out = append(out, Span{e.Failure, Bad})
+	}
+	if c := state.TheCluster(b.v); c.Err != "" && !c.Connected {
+		out = append(out, Span{"cluster does not answer: " + c.Err, Bad})
+	}
+	if e := state.TheEngine(b.v); e.Err != "" && !e.Connected && b.needsEngine() {
+		out = append(out, Span{"container engine does not answer: " + e.Err, Bad})
+	}
+	for e := range state.Subscribers.In(b.v).Entries() {
+		if e.Value.State == store.SubscriberBackingOff {
+			out = append(out, Span{"hone's " + e.ID + " failed and is started again: " + e.Value.Err, Bad})
+		}
+	}
+	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {
+		out = append(out, Span{w.Problem, Warn})
+	}
+	return out
+}
+
+func (b *builder) needsEngine() bool {
+	for e := range state.Resources.In(b.v).Entries() {
+		for _, im := range e.Value.Manifest.Images {
+			if im.Docker != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func count(rows []Row) Counts {
+	var c Counts
+	for _, r := range rows {
+		switch r.Status {
+		case Well, Warning:
+			c.Well++
+		case Updating:
+			c.Updating++
+		case Waiting:
+			c.Waiting++
+		case Failed:
+			c.Failed++
+		case Idle:
+			c.Idle++
+		}
+	}
+	return c
+}
+
+// refresh returns when the first age of the view changes: seconds are shown for a minute only.
+func refresh(rows []Row, now time.Time) time.Duration {
+	for _, r := range rows {
+		if r.Status == Updating || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {
+			return time.Second
+		}
+	}
+	return 15 * time.Second
+}

@@ -1,0 +1,284 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// one is a session of one deployed resource, "api", to which a test adds what it is about.
+func one(change func(*model.Manifest), rest func(s *hudtest.Scene)) *hudtest.Scene {
+	m := model.Manifest{Name: "api", AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait},
+		Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}
+	if change != nil {
+		change(&m)
+	}
+	s := hudtest.New()
+	s.Open(model.Tiltfile{Manifests: []model.Manifest{m}})
+	rest(s)
+	return s
+}
+
+func TestCells(t *testing.T) {
+	const minute = time.Minute
+	local := func(m *model.Manifest) {
+		m.K8s, m.Images, m.Local = nil, nil, &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}}
+	}
+	manual := func(m *model.Manifest) { m.TriggerMode = model.TriggerManual }
+	built := func(s *hudtest.Scene) { s.Build("api", 1, minute, 2*minute, hudtest.Applied("image")) }
+	running := func(s *hudtest.Scene) {
+		built(s)
+		s.At(3*minute, state.PodChanged{Pod: hudtest.Pod("api", 2*minute, true)})
+	}
+	start := func(s *hudtest.Scene, files ...string) {
+		s.At(4*minute, state.BuildStarted{Resource: "api", Serial: 2, Files: files, At: hudtest.Start.Add(4 * minute)})
+	}
+	progress := func(mode, stage string) state.BuildProgressed {
+		return state.BuildProgressed{Resource: "api", Serial: 2, Mode: mode, Stage: stage}
+	}
+	for _, tt := range []struct {
+		name            string
+		manifest        func(*model.Manifest)
+		story           func(s *hudtest.Scene)
+		status          Status
+		update, runtime string
+		short           string
+	}{
+		{"wanted now", nil, func(*hudtest.Scene) {}, Updating, "starting", "–", "–"},
+		{"no engine", nil, func(s *hudtest.Scene) { s.At(minute, state.EngineReported{Err: "refused"}) }, Waiting,
+			"waits for the container engine to answer", "–", "–"},
+		{"no cluster", nil, func(s *hudtest.Scene) { s.At(minute, state.ClusterReported{Err: "refused"}) }, Waiting,
+			"waits for the cluster to answer", "–", "–"},
+		{"manual, with changes", manual, func(s *hudtest.Scene) {
+			running(s)
+			s.At(4*minute, state.FilesChanged{Changes: []state.FileChange{{Target: model.ImageID("api"), Paths: []string{"/home/dev/shop/api/a.go", "/home/dev/shop/api/b.go"}}}})
+		}, Waiting, "has changes, waits for a trigger  a.go +1", "running 1/1", "1/1"},
+		{"not started", func(m *model.Manifest) { m.AutoInit = false }, func(*hudtest.Scene) {}, Idle,
+			"not started, waits for a trigger", "–", "–"},
+		{"build with steps", nil, func(s *hudtest.Scene) {
+			running(s)
+			start(s, "main.go", "go.mod")
+			s.At(5*minute, progress("image", "2/3 Pushing shop/api"))
+		}, Updating, "pushing 2/3 ▓▓▓▓▓░░░  1 m 0 s  main.go +1", "running 1/1 (previous)", "1/1"},
+		{"build without a stage", nil, func(s *hudtest.Scene) { built(s); start(s); s.At(5*minute, progress("", "")) }, Updating,
+			"updating  1 m 0 s", "applied", "applied"},
+		{"in place", nil, func(s *hudtest.Scene) {
+			running(s)
+			start(s, "main.go")
+			s.At(4*minute+time.Second, progress("synclet", "updating api-7c9d in place"))
+		}, Updating, "updating in place  1 s  main.go", "running 1/1", "1/1"},
+		{"failed update of a running resource", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.Build("api", 2, 4*minute, 5*minute, state.BuildCompleted{Err: "\nmain.go:4: \x1b[31msyntax error\x1b[0m\nand more"}, "main.go")
+		}, Failed, "main.go:4: syntax error", "running 1/1", "1/1"},
+		{"failed update and failed runtime", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.Build("api", 2, 4*minute, 5*minute, state.BuildCompleted{Err: "exit 2"}, "main.go")
+			p := hudtest.Pod("api", 2*minute, false)
+			p.Status, p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].ExitCode = "OOMKilled", model.ContainerTerminated, "OOMKilled", 137
+			s.At(6*minute, state.PodChanged{Pod: p})
+		}, Failed, "exit 2", "out of memory  exit 137", "memory"},
+		{"cancelled build counts for nothing", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.Build("api", 2, 4*minute, 5*minute, state.BuildCompleted{Cancelled: true}, "main.go")
+		}, Well, "ok  image 1 m 0 s", "running 1/1", "1/1"},
+		{"warnings and a fall back", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.Build("api", 2, 4*minute, 4*minute+time.Second, state.BuildCompleted{Mode: "image", Warnings: 2, FellBack: "go.mod changed"}, "go.mod")
+		}, Warning, "ok  image 1.0 s  go.mod  2 warnings  fell back: go.mod changed", "running 1/1", "1/1"},
+		{"pod is starting", nil, func(s *hudtest.Scene) {
+			built(s)
+			p := hudtest.Pod("api", 2*minute, false)
+			p.Phase, p.Status, p.Message = "Pending", "ContainerCreating", ""
+			s.At(3*minute, state.PodChanged{Pod: p})
+		}, Waiting, "ok  image 1 m 0 s", "creating 0/1", "create 0/1"},
+		{"restarts", nil, func(s *hudtest.Scene) {
+			built(s)
+			p := hudtest.Pod("api", 2*minute, true)
+			p.Containers[0].Restarts = 3
+			s.At(3*minute, state.PodChanged{Pod: p})
+		}, Well, "ok  image 1 m 0 s", "running 1/1  ↻3", "1/1"},
+		{"server failed", local, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, ExitCode: 3, Err: "serve_cmd ended: exit 3"}})
+		}, Failed, "ok  serve_cmd", "failed  exit 3", "failed"},
+		{"being removed", nil, func(s *hudtest.Scene) {
+			running(s)
+			s.At(4*minute, state.TiltfileStarted{At: hudtest.Start.Add(4 * minute)}, state.TiltfileLoaded{At: hudtest.Start.Add(4 * minute)})
+		}, Idle, "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := one(tt.manifest, tt.story)
+			v := s.View(t.Context())
+			rows := Build(v, v.At, 0).Rows
+			if tt.update == "" {
+				if len(rows) != 1 {
+					t.Errorf("%d rows are left", len(rows))
+				}
+				return
+			}
+			r := rows[1]
+			got := []string{fmt.Sprint(r.Status), r.Update.String(), r.Runtime.String(), r.RuntimeShort.String()}
+			if d := cmp.Diff([]string{fmt.Sprint(tt.status), tt.update, tt.runtime, tt.short}, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestTiltfileRow(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		story  func(s *hudtest.Scene)
+		status Status
+		want   string
+	}{
+		{"evaluating", func(s *hudtest.Scene) {
+			s.At(time.Minute, state.TiltfileStarted{At: hudtest.Start.Add(time.Minute)})
+			s.At(time.Minute+3*time.Second, state.WatchReported{})
+		}, Updating, "evaluating  3 s"},
+		{"failed", func(s *hudtest.Scene) {
+			s.At(time.Minute, state.TiltfileLoaded{Err: "Tiltfile:4:1: undefined: foo\n\n  foo()"})
+		}, Failed, "Tiltfile:4:1: undefined: foo"},
+		{"triggered", func(s *hudtest.Scene) {
+			s.At(time.Minute, state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
+		}, Waiting, "is about to be evaluated"},
+		{"warnings", func(s *hudtest.Scene) {
+			s.At(time.Minute, state.TiltfileLoaded{Result: model.Tiltfile{Warnings: []string{"image x is not used", "y"}}, At: hudtest.Start.Add(time.Second)})
+		}, Warning, "ok  1.0 s  image x is not used +1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := hudtest.New()
+			s.Open(model.Tiltfile{})
+			tt.story(s)
+			v := s.View(t.Context())
+			r := Build(v, v.At, 0).Rows[0]
+			if r.Status != tt.status || r.Update.String() != tt.want || r.Name != model.TiltfileName {
+				t.Errorf("%s: %d %q, want %d %q", r.Name, r.Status, r.Update.String(), tt.status, tt.want)
+			}
+		})
+	}
+}
+
+func TestNotices(t *testing.T) {
+	s := one(nil, func(s *hudtest.Scene) {
+		s.At(time.Minute, state.ClusterReported{Err: "connection refused"}, state.EngineReported{Err: "no socket"},
+			store.SubscriberReported{Name: "PodWatcher", State: store.SubscriberBackingOff, Err: "panic: boom"},
+			state.WatchReported{Problem: "too many files to watch"}, state.SessionEnded{Failure: "timed out"})
+	})
+	var got []string
+	v := Build(s.View(t.Context()), hudtest.ShopTime, time.Millisecond)
+	for _, n := range v.Notices {
+		got = append(got, n.Text)
+	}
+	want := []string{"timed out", "cluster does not answer: connection refused", "container engine does not answer: no socket",
+		"hone's PodWatcher failed and is started again: panic: boom", "too many files to watch"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if !v.Header.Ending || v.Header.Loop != time.Millisecond || v.Header.Project != "shop" {
+		t.Errorf("header %+v", v.Header)
+	}
+}
+
+func TestImportantCell(t *testing.T) {
+	update, runtime := plain("update"), plain("runtime")
+	for _, tt := range []struct {
+		name string
+		row  Row
+		want string
+	}{
+		{"both well", Row{Status: Well}, "runtime"},
+		{"update failed", Row{Status: Failed, UpdateErr: "x"}, "update"},
+		{"runtime failed", Row{Status: Failed, RuntimeErr: "x"}, "runtime"},
+		{"both failed", Row{Status: Failed, UpdateErr: "x", RuntimeErr: "x"}, "update"},
+		{"updating", Row{Status: Updating}, "update"},
+		{"updating what fails", Row{Status: Updating, RuntimeErr: "x"}, "runtime"},
+		{"waiting", Row{Status: Waiting}, "update"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.row.Update, tt.row.Runtime = update, runtime
+			if got := tt.row.Important().String(); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestColumnsFitEveryWidth(t *testing.T) {
+	v := Build(hudtest.Shop().View(t.Context()), hudtest.ShopTime, 0)
+	for width := 60; width < 300; width++ {
+		for _, longest := range []int{1, 13, 80} {
+			cols := Columns(width, longest)
+			total := Margin
+			for i, c := range cols {
+				if i > 0 {
+					total += Gap
+				}
+				total += c.Width
+				for _, r := range v.Rows {
+					if got := r.Text(c, true); got.Width() > c.Width {
+						t.Fatalf("%q does not fit into %d columns at width %d", got, c.Width, width)
+					}
+				}
+			}
+			if total > width {
+				t.Errorf("columns take %d of %d", total, width)
+			}
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	r := Row{Name: "payments-worker", Group: "backend", Status: Failed, RuntimeErr: "x"}
+	for query, want := range map[string]bool{
+		"": true, "pay": true, "pwrk": true, "WORKER": true, "web": false, "!web": true, "!work": false, "!pwrk": true,
+		"label:back": true, "label:front": false, "!label:front": true, "is:failing": true, "is:ok": false, "is:": false,
+		"pay !web is:fail": true, "pay web": false, "!": true,
+	} {
+		if got := r.Matches(query); got != want {
+			t.Errorf("%q: %v", query, got)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0 ms", 2100 * time.Microsecond: "2.1 ms", 420 * time.Millisecond: "420 ms", 3940 * time.Millisecond: "3.9 s",
+		42 * time.Second: "42 s", 72 * time.Second: "1 m 12 s", 125 * time.Minute: "2 h 5 m",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%s) = %q, want %q", d, got, want)
+		}
+	}
+	now := time.Now()
+	for d, want := range map[time.Duration]string{
+		-time.Second: "now", 0: "now", 12 * time.Second: "12 s", 4 * time.Minute: "4 m", 3 * time.Hour: "3 h", 72 * time.Hour: "3 d",
+	} {
+		if got := Age(now.Add(-d), now); got != want {
+			t.Errorf("Age(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	cell := Cell{{"abc", Bad}, {"def", Dim}}
+	for width, want := range map[int]string{6: "abcdef", 7: "abcdef", 5: "abcd…", 3: "ab…", 1: "…", 0: ""} {
+		got := cell.Fit(width)
+		if got.String() != want || got.Width() > width {
+			t.Errorf("Fit(%d) = %q, want %q", width, got, want)
+		}
+	}
+	if text.Width(strings.Repeat("日", 3)) != 6 {
+		t.Error("wide characters are two columns wide")
+	}
+}

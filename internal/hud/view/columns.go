@@ -1,0 +1,141 @@
+package view
+
+import "github.com/hone-dev/hone/internal/hud/text"
+
+// Kind is what a column shows.
+type Kind uint8
+
+// The kinds of columns. Important is the one of UPDATE and RUNTIME that matters more.
+const (
+	ColumnName Kind = iota
+	ColumnUpdate
+	ColumnRuntime
+	ColumnPorts
+	ColumnChanged
+	ColumnImportant
+)
+
+// Column is one column of the table.
+type Column struct {
+	Kind  Kind
+	Title string
+	// Width is in columns of the screen, without the gap after it.
+	Width int
+	// Short columns show their contents in a word.
+	Short bool
+}
+
+// Gap is the space between two columns, and Margin what stands before the first: marker and glyph.
+const (
+	Gap    = 2
+	Margin = 5
+)
+
+// The widths from which on more is shown.
+const (
+	wide   = 120
+	medium = 100
+	narrow = 80
+)
+
+// Columns returns the columns of a table in a terminal of the given width whose longest name takes so many columns.
+func Columns(width, longestName int) []Column {
+	name := func(most int) Column {
+		return Column{Kind: ColumnName, Title: "NAME", Width: min(max(longestName, 12), most)}
+	}
+	var cols []Column
+	flexible := 1
+	switch {
+	case width >= wide:
+		cols = []Column{name(max(18, width/5)), {Kind: ColumnUpdate, Title: "UPDATE"},
+			{Kind: ColumnRuntime, Title: "RUNTIME", Width: width * 22 / 100},
+			{Kind: ColumnPorts, Title: "PORTS", Width: 15}, {Kind: ColumnChanged, Title: "CHANGED", Width: 8}}
+	case width >= medium:
+		cols = []Column{name(18), {Kind: ColumnUpdate, Title: "UPDATE"},
+			{Kind: ColumnRuntime, Title: "RUNTIME", Width: 22}, {Kind: ColumnPorts, Title: "PORTS", Width: 10, Short: true}}
+	case width >= narrow:
+		cols = []Column{name(16), {Kind: ColumnUpdate, Title: "UPDATE"},
+			{Kind: ColumnRuntime, Title: "RUNTIME", Width: 11, Short: true}, {Kind: ColumnPorts, Title: "PORT", Width: 5, Short: true}}
+	default:
+		cols = []Column{name(max(12, width/3)), {Kind: ColumnImportant, Title: "STATUS"}}
+	}
+	rest := width - Margin - 1
+	for i, c := range cols {
+		rest -= c.Width
+		if i > 0 {
+			rest -= Gap
+		}
+	}
+	cols[flexible].Width = max(rest, 1)
+	return cols
+}
+
+// Text is what the row shows in a column, in at most its width. CHANGED moves into UPDATE where it has no column of its
+// own, which hasChanged tells.
+func (r Row) Text(c Column, hasChanged bool) Cell {
+	switch c.Kind {
+	case ColumnName:
+		tone := Plain
+		if r.Status == Idle {
+			tone = Dim
+		}
+		return Cell{{text.CutMiddle(string(r.Name), c.Width), tone}}
+	case ColumnUpdate:
+		return r.updateText(c, hasChanged)
+	case ColumnRuntime:
+		if c.Short {
+			return r.RuntimeShort.Fit(c.Width)
+		}
+		return r.Runtime.Fit(c.Width)
+	case ColumnPorts:
+		return r.portsText(c).Fit(c.Width)
+	case ColumnChanged:
+		return Cell{{r.Age, Dim}}.Fit(c.Width)
+	}
+	return r.Important().Fit(c.Width)
+}
+
+// updateText is UPDATE with the age at its end where there is room for both.
+func (r Row) updateText(c Column, hasChanged bool) Cell {
+	if hasChanged || r.Changed.IsZero() || r.Status == Updating {
+		return r.Update.Fit(c.Width)
+	}
+	age := " · " + r.Age
+	room := c.Width - text.Width(age)
+	if room < c.Width/2 {
+		return r.Update.Fit(c.Width)
+	}
+	fit := r.Update.Fit(room)
+	return append(fit[:len(fit):len(fit)], Span{age, Dim})
+}
+
+var portMarks = [...]struct {
+	mark string
+	tone Tone
+}{PortWaiting: {"◌", Warn}, PortReady: {"✔", Good}, PortFailed: {"✖", Bad}}
+
+func (r Row) portsText(c Column) Cell {
+	if len(r.Ports) == 0 {
+		return none
+	}
+	var cell Cell
+	for i, p := range r.Ports {
+		if i > 0 {
+			cell = append(cell, Span{Text: " "})
+		}
+		m := portMarks[p.State]
+		if !c.Short {
+			cell = append(cell, Span{number(p.Number) + " ", Plain}, Span{m.mark, m.tone})
+			continue
+		}
+		tone := Plain
+		if p.State != PortReady {
+			tone = m.tone
+		}
+		cell = append(cell, Span{number(p.Number), tone})
+		if c.Width < 10 {
+			break
+		}
+	}
+	return cell
+}

@@ -1,0 +1,55 @@
+package view
+
+import (
+	"strconv"
+	"strings"
+)
+
+func number(n int) string { return strconv.Itoa(n) }
+
+// Matches reports whether a row is meant by what the user typed: words that all must hold. A word is part of the name,
+// with letters left out if need be; "!word" excludes; "label:word" and "is:failing" look at group and status.
+func (r Row) Matches(query string) bool {
+	for _, word := range strings.Fields(strings.ToLower(query)) {
+		word, exclude := strings.CutPrefix(word, "!")
+		if word != "" && r.matchesWord(word, exclude) == exclude {
+			return false
+		}
+	}
+	return true
+}
+
+// matchesWord compares fuzzily only where a word includes: what it excludes must really be in the name.
+func (r Row) matchesWord(word string, exclude bool) bool {
+	if label, ok := strings.CutPrefix(word, "label:"); ok {
+		return strings.Contains(strings.ToLower(r.Group), label)
+	}
+	if is, ok := strings.CutPrefix(word, "is:"); ok {
+		return is != "" && strings.HasPrefix(statusName(r), is)
+	}
+	name := strings.ToLower(string(r.Name))
+	if exclude {
+		return strings.Contains(name, word)
+	}
+	return subsequence(name, word)
+}
+
+func statusName(r Row) string {
+	if r.Err() != "" {
+		return "failing"
+	}
+	return map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating",
+		Failed: "failing"}[r.Status]
+}
+
+// subsequence reports whether the letters of word stand in name in that order.
+func subsequence(name, word string) bool {
+	for _, c := range word {
+		i := strings.IndexRune(name, c)
+		if i < 0 {
+			return false
+		}
+		name = name[i+len(string(c)):]
+	}
+	return true
+}

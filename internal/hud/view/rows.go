@@ -1,0 +1,211 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// rows are all rows in the order of the screen.
+func (b *builder) rows() []Row {
+	rows := append(b.resourceRows(), b.disabledRows()...)
+	order := make([]*Row, len(rows))
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	arrange(order)
+	out := make([]Row, 1, len(rows)+1)
+	out[0] = b.tiltfileRow()
+	for _, r := range order {
+		out = append(out, *r)
+	}
+	return out
+}
+
+// resourceRows are the rows of the resources that the session has, in the order of the Tiltfile.
+func (b *builder) resourceRows() []Row {
+	entries := state.InOrder(b.v)
+	updates := state.Updates.In(b.v)
+	rows := make([]Row, 0, len(entries))
+	for _, e := range entries {
+		rows = append(rows, b.resourceRow(e, updates.Value(e.ID)))
+	}
+	return rows
+}
+
+func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row {
+	m := e.Value.Manifest
+	pods := b.pods[m.Name]
+	runtime := buildcontrol.Runtime(b.v, m, u, pods)
+	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m.Name), Endpoints: b.endpoints(m),
+		Triggerable: e.Phase == store.Running}
+	if last, ok := u.Last(); ok {
+		r.Changed, r.UpdateErr = last.FinishedAt, last.Err
+	}
+	if runtime.Status == buildcontrol.RuntimeError {
+		r.RuntimeErr = cmp.Or(runtime.Err, runtime.Text, "failed")
+	}
+	if len(pods) > 0 {
+		r.Pod, r.Restarts = pods[0].Name, pods[0].Restarts()
+	}
+	r.Runtime, r.RuntimeShort = b.runtimeCells(m, u, pods, runtime)
+	hold, held := b.plan.Holds[m.Name]
+	r.Status = b.status(e, u, runtime, held, r)
+	switch {
+	case e.Phase == store.TearingDown:
+		r.Update = Cell{{"is being removed", Dim}}
+	case u.Current != nil:
+		r.Update, r.Changed = b.building(*u.Current), b.now
+	case held && hold.Reason != buildcontrol.HoldBuilding:
+		r.Update = b.held(hold, u)
+	case b.starting[m.Name]:
+		r.Update = Cell{{"starting", Accent}}
+	default:
+		r.Update = b.past(m, u)
+	}
+	r.Age = Age(r.Changed, b.now)
+	return r
+}
+
+func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime buildcontrol.RuntimeState, held bool, r Row) Status {
+	last, built := u.Last()
+	switch {
+	case u.Current != nil:
+		return Updating
+	case e.Phase == store.TearingDown:
+		return Waiting
+	case r.Err() != "":
+		return Failed
+	case held:
+		return Waiting
+	case b.starting[r.Name]:
+		return Updating
+	case !built:
+		return Idle
+	case runtime.Status == buildcontrol.RuntimePending, runtime.Status == buildcontrol.RuntimeUnknown:
+		return Waiting
+	case last.Warnings > 0:
+		return Warning
+	}
+	return Well
+}
+
+func group(m model.Manifest) string {
+	if len(m.Labels) == 0 {
+		return ""
+	}
+	return m.Labels[0]
+}
+
+// disabledRows are the rows of what the Tiltfile declares and the session leaves out.
+func (b *builder) disabledRows() []Row {
+	enabled := state.EnabledNames(b.tiltfile.Result)
+	if enabled == nil {
+		return nil
+	}
+	var rows []Row
+	present := state.Resources.In(b.v)
+	for _, m := range b.tiltfile.Result.Manifests {
+		if _, ok := present.Get(string(m.Name)); ok || enabled[m.Name] {
+			continue
+		}
+		rows = append(rows, Row{Name: m.Name, Group: group(m), Update: Cell{{"disabled", Dim}}, Runtime: none,
+			RuntimeShort: none, Age: Age(time.Time{}, b.now)})
+	}
+	return rows
+}
+
+// tiltfileRow is the row of the evaluation of the Tiltfile.
+func (b *builder) tiltfileRow() Row {
+	t := b.tiltfile
+	r := Row{Name: model.TiltfileName, Runtime: none, RuntimeShort: none, Triggerable: true,
+		Changed: t.FinishedAt, UpdateErr: t.Err}
+	took := t.FinishedAt.Sub(t.StartedAt)
+	switch {
+	case t.Running():
+		r.Status, r.Changed = Updating, b.now
+		r.Update = Cell{{"evaluating", Accent}, {"  " + Elapsed(b.now.Sub(t.StartedAt)), Plain}}
+	case t.Err != "":
+		r.Status, r.Update = Failed, Cell{{firstLine(t.Err), Bad}}
+	case t.Pending():
+		r.Status, r.Update = Waiting, Cell{{"is about to be evaluated", Warn}}
+	case len(t.Warnings) > 0:
+		r.Status = Warning
+		r.Update = Cell{{"ok  " + Duration(took), Plain}, {"  " + firstLine(t.Warnings[0]) + more(len(t.Warnings)-1), Warn}}
+	default:
+		r.Status, r.Update = Well, plain("ok  "+Duration(took))
+	}
+	r.Age = Age(r.Changed, b.now)
+	return r
+}
+
+// arrange puts rows under their groups: groups by name, rows without a group last, each in the order in which they
+// were.
+func arrange(rows []*Row) {
+	slices.SortStableFunc(rows, func(a, b *Row) int {
+		if (a.Group == "") != (b.Group == "") {
+			return strings.Compare(b.Group, a.Group) // the empty group is the greater one
+		}
+		return strings.Compare(a.Group, b.Group)
+	})
+}
+
+func (b *builder) ports(name model.ManifestName) []Port {
+	var out []Port
+	for _, f := range b.forwards[name] {
+		p := Port{Number: f.Spec.LocalPort, Err: f.Err}
+		switch f.State {
+		case state.ForwardReady:
+			p.State = PortReady
+		case state.ForwardFailed:
+			p.State = PortFailed
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b Port) int { return a.Number - b.Number })
+	return out
+}
+
+// endpoints are the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
+func (b *builder) endpoints(m model.Manifest) []Endpoint {
+	var out []Endpoint
+	add := func(url, name string) {
+		if url != "" && !slices.ContainsFunc(out, func(e Endpoint) bool { return e.URL == url }) {
+			out = append(out, Endpoint{url, name})
+		}
+	}
+	forwards := slices.Clone(b.forwards[m.Name])
+	if m.K8s != nil {
+		place := func(f state.Forward) int { return slices.Index(m.K8s.PortForwards, f.Spec) }
+		slices.SortStableFunc(forwards, func(a, b state.Forward) int { return place(a) - place(b) })
+	}
+	for _, f := range forwards {
+		add(f.URL, f.Spec.Name)
+	}
+	for _, s := range b.services[m.Name] {
+		add(s.URL, s.Name)
+	}
+	for _, links := range linksOf(m) {
+		for _, l := range links {
+			add(l.URL, l.Name)
+		}
+	}
+	return out
+}
+
+func linksOf(m model.Manifest) [][]model.Link {
+	out := [][]model.Link{m.Links}
+	if m.K8s != nil {
+		out = append(out, m.K8s.Links)
+	}
+	if m.Local != nil {
+		out = append(out, m.Local.Links)
+	}
+	return out
+}

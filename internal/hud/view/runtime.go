@@ -1,0 +1,111 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// statusWords are Kubernetes' reasons in words that fit into a column: long, and in a word.
+var statusWords = map[string][2]string{
+	"CrashLoopBackOff":           {"crash loop", "crash"},
+	"ImagePullBackOff":           {"image cannot be pulled", "pull"},
+	"ErrImagePull":               {"image cannot be pulled", "pull"},
+	"ErrImageNeverPull":          {"image is not on the node", "pull"},
+	"InvalidImageName":           {"invalid image name", "image"},
+	"OOMKilled":                  {"out of memory", "memory"},
+	"CreateContainerConfigError": {"container config is wrong", "config"},
+	"CreateContainerError":       {"container cannot be created", "create"},
+	"RunContainerError":          {"container cannot run", "run"},
+	"ContainerCannotRun":         {"container cannot run", "run"},
+	"StartError":                 {"container cannot start", "start"},
+	"ContainerCreating":          {"creating", "create"},
+	"PodInitializing":            {"initializing", "init"},
+	"Pending":                    {"pending", "pending"},
+	"Running":                    {"starting", "start"},
+	"Error":                      {"error", "error"},
+}
+
+// runtimeCells says how the runtime does, in full and in a word.
+func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
+	switch rs.Status {
+	case buildcontrol.RuntimeNone, buildcontrol.RuntimeNotApplicable:
+		return none, none
+	case buildcontrol.RuntimeError:
+		return b.failed(m, pods, rs)
+	}
+	long, word := words(rs.Text)
+	tone := Plain
+	if rs.Status != buildcontrol.RuntimeOK {
+		tone = Warn
+	}
+	full, short = Cell{{long, tone}}, Cell{{word, tone}}
+	if p, ok := b.process(m); ok && p.State == state.ProcessRunning {
+		full[0].Text += ", " + Age(p.StartedAt, b.now)
+	}
+	if len(pods) > 0 && pods[0].Restarts() > 0 && pods[0].Current {
+		full = append(full, Span{fmt.Sprintf("  ↻%d", pods[0].Restarts()), Dim})
+	}
+	if rs.Status != buildcontrol.RuntimeOK && rs.Err != "" && rs.Err != rs.Text {
+		full = append(full, Span{"  " + rs.Err, Dim})
+	}
+	if u.Current != nil && rs.Status == buildcontrol.RuntimeOK && !inPlace(u.Current.Mode) {
+		full = append(full, Span{" (previous)", Dim})
+	}
+	return full, short
+}
+
+// failed says what is wrong: the reason, how often, with which exit code.
+func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
+	long, word := words(cmp.Or(rs.Text, "failed"))
+	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
+	if p, ok := b.process(m); ok && p.ExitCode != 0 {
+		return append(full, Span{fmt.Sprintf("  exit %d", p.ExitCode), Bad}), short
+	}
+	for _, p := range pods {
+		if _, failing := state.PodFailure(p.Pod); !failing || !p.Current {
+			continue
+		}
+		for _, c := range p.AllContainers() {
+			if code := cmp.Or(c.ExitCode, c.LastExitCode); code != 0 {
+				return append(full, Span{fmt.Sprintf("  exit %d", code), Bad}), short
+			}
+		}
+	}
+	return full, short
+}
+
+func (b *builder) process(m model.Manifest) (state.Process, bool) {
+	if !m.IsLocal() {
+		return state.Process{}, false
+	}
+	e, ok := state.Processes.In(b.v).Get(string(m.Name))
+	return e.Value, ok
+}
+
+// words translates a runtime text, whose first word may be one of Kubernetes', and shortens it to one word.
+func words(s string) (long, short string) {
+	first, rest, _ := strings.Cut(s, " ")
+	if w, ok := statusWords[first]; ok {
+		long, short = w[0], w[1]
+		if rest != "" {
+			long, short = long+" "+rest, short+" "+rest
+		}
+		return long, short
+	}
+	switch {
+	case s == "completed":
+		return s, "done"
+	case first == "running" && rest != "":
+		return s, rest
+	case first == "pid":
+		return s, "up"
+	case s == "rolling out":
+		return s, "rollout"
+	}
+	return s, s
+}

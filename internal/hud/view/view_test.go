@@ -1,0 +1,75 @@
+package view
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with a file below testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+// render draws the table as plain text.
+func render(v View, width int) string {
+	longest := 0
+	for _, r := range v.Rows {
+		longest = max(longest, text.Width(string(r.Name)))
+	}
+	cols := Columns(width, longest)
+	hasChanged := cols[len(cols)-1].Kind == ColumnChanged
+	var b strings.Builder
+	for _, r := range v.Rows {
+		line := fmt.Sprintf("%-8s %d ", r.Group, r.Status)
+		for _, c := range cols {
+			line += "|" + text.PadRight(r.Text(c, hasChanged).String(), c.Width)
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func TestShop(t *testing.T) {
+	s := hudtest.Shop().View(t.Context())
+	v := Build(s, hudtest.ShopTime, 200_000)
+	for _, width := range []int{140, 120, 100, 80, 60} {
+		golden(t, fmt.Sprintf("shop-%d.txt", width), render(v, width))
+	}
+	golden(t, "shop-summary.txt", v.Summary())
+	for _, name := range []string{"(Tiltfile)", "worker", "mailer", "api"} {
+		var b strings.Builder
+		for _, line := range DetailsOf(s, model.ManifestName(name), hudtest.ShopTime) {
+			b.WriteString(line.String() + "\n")
+		}
+		golden(t, "details-"+strings.Trim(name, "()")+".txt", b.String())
+	}
+}

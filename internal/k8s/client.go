@@ -1,0 +1,140 @@
+package k8s
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// dialer opens the TCP connections to the API server. A server that does not take a connection within three seconds is
+// reported as unreachable rather than waited for.
+// The kernel asks often whether an idle connection still has another end, so that one does not outlive the machine's sleep.
+var dialer = &net.Dialer{
+	Timeout:         3 * time.Second,
+	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
+}
+
+// Client talks to one cluster. Make it with Kubeconfig.Connect and end it with Close.
+type Client struct {
+	rest    *rest.Config
+	cluster model.Cluster
+
+	http     *http.Client // HTTP/2, shared by all clients below
+	upgrades *http.Client // HTTP/1.1, for requests that turn into a stream
+
+	core      corev1client.CoreV1Interface
+	dynamic   dynamic.Interface
+	metadata  metadata.Interface
+	discovery *discovery.DiscoveryClient
+	mapper    *resettingMapper
+
+	tunnels *tunnels
+	owners  *ownerCache
+
+	// spdyFirst is set once the server refused a WebSocket and took SPDY.
+	spdyFirst atomic.Bool
+
+	nodeMu   sync.Mutex
+	nodeHost string // guarded by nodeMu; host name under which node ports can be reached
+	nodeDone bool   // guarded by nodeMu; nodeHost is known
+}
+
+func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
+	tune(rc, cfg)
+	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache()}
+	var err error
+	if c.http, err = rest.HTTPClientFor(rc); err != nil {
+		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
+	}
+	upgrade := rest.CopyConfig(rc)
+	upgrade.NextProtos = []string{"http/1.1"}
+	if c.upgrades, err = rest.HTTPClientFor(upgrade); err != nil {
+		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
+	}
+	if err := c.makeClients(); err != nil {
+		return nil, fmt.Errorf("set up the clients of cluster %q: %w", cluster.Context, err)
+	}
+	c.tunnels = newTunnels(c.dialTunnel)
+	return c, nil
+}
+
+func (c *Client) makeClients() error {
+	proto := rest.CopyConfig(c.rest)
+	proto.ContentType = runtime.ContentTypeProtobuf
+	proto.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	core, err := corev1client.NewForConfigAndClient(proto, c.http)
+	if err != nil {
+		return err
+	}
+	c.core = core
+	if c.dynamic, err = dynamic.NewForConfigAndClient(c.rest, c.http); err != nil {
+		return err
+	}
+	if c.metadata, err = metadata.NewForConfigAndClient(c.rest, c.http); err != nil {
+		return err
+	}
+	if c.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(c.rest, c.http); err != nil {
+		return err
+	}
+	c.mapper = newResettingMapper(c.discovery)
+	return nil
+}
+
+// Cluster returns what the kubeconfig tells of the cluster, without asking it.
+func (c *Client) Cluster() model.Cluster { return c.cluster }
+
+// Dynamic returns a client for objects of any kind.
+func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
+
+// Metadata returns a client for the metadata of objects of any kind.
+func (c *Client) Metadata() metadata.Interface { return c.metadata }
+
+// Mapper translates kinds to resources. Its discovery is cached, and read again when a kind is asked for that it does not
+// know, at most once a second, so that a CustomResourceDefinition counts as soon as it is served.
+func (c *Client) Mapper() meta.ResettableRESTMapper { return c.mapper }
+
+// RESTConfig returns a copy of the configuration that the client uses. Clients made from it should share HTTPClient,
+// because client-go keeps one transport for each dialer for good.
+func (c *Client) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
+
+// HTTPClient returns the HTTP client that all requests of the client share.
+func (c *Client) HTTPClient() *http.Client { return c.http }
+
+// Close ends the pod connections and waits for their goroutines, then closes idle connections to the server. Calls that
+// are still running end when their own contexts do.
+func (c *Client) Close() error {
+	c.tunnels.close()
+	utilnet.CloseIdleConnectionsFor(c.http.Transport)
+	utilnet.CloseIdleConnectionsFor(c.upgrades.Transport)
+	return nil
+}
+
+// podURL returns the URL of a subresource of a pod.
+func (c *Client) podURL(namespace, pod, subresource string) *url.URL {
+	return c.core.RESTClient().Get().Resource("pods").Namespace(namespace).Name(pod).SubResource(subresource).URL()
+}
+
+// namespace returns ns, or the session's namespace where ns is empty.
+func (c *Client) namespace(ns string) string {
+	if ns == "" {
+		return c.cluster.Namespace
+	}
+	return ns
+}
+
+var _ Interface = (*Client)(nil)

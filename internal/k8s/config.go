@@ -1,0 +1,150 @@
+package k8s
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Config says which cluster to talk to. The zero value is what kubectl would use.
+type Config struct {
+	// Context is the kubeconfig context; empty takes the current one.
+	Context string
+	// Namespace overrides the context's namespace.
+	Namespace string
+	// Kubeconfig is the path of a kubeconfig file; empty takes $KUBECONFIG, else ~/.kube/config. It is never written.
+	Kubeconfig string
+	// UserAgent is sent with every request; empty means "hone".
+	UserAgent string
+	// Warn receives the API server's warnings (deprecated versions and the like), each text once. It may be called by
+	// several goroutines at a time. Nil drops them.
+	Warn func(text string)
+}
+
+// Kubeconfig is a loaded kubeconfig with one of its contexts chosen. It is immutable.
+type Kubeconfig struct {
+	cfg     Config
+	raw     *clientcmdapi.Config
+	rules   *clientcmd.ClientConfigLoadingRules
+	context string
+}
+
+// Load reads the kubeconfig without touching the network. Without any kubeconfig, or with one that chooses no context,
+// it succeeds and Cluster returns the zero value. A context that the kubeconfig does not know, and a file that cannot be
+// read, are problems.
+func Load(cfg Config) (*Kubeconfig, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = cfg.Kubeconfig
+	rules.MigrationRules = nil // migrating would write a file
+	rules.WarnIfAllMissing = false
+	raw, err := rules.Load()
+	if err != nil {
+		return nil, problem.Wrap(err, "cannot read the kubeconfig",
+			"Check the file that --kubeconfig, $KUBECONFIG or ~/.kube/config names: kubectl config view")
+	}
+	k := &Kubeconfig{cfg: cfg, raw: raw, rules: rules, context: cfg.Context}
+	if k.context == "" {
+		k.context = raw.CurrentContext
+	}
+	if k.context == "" {
+		return k, nil
+	}
+	if _, ok := raw.Contexts[k.context]; !ok {
+		return nil, unknownContext(k.context, raw)
+	}
+	return k, nil
+}
+
+func unknownContext(name string, raw *clientcmdapi.Config) error {
+	p := problem.New(fmt.Sprintf("the kubeconfig has no context %q", name), "")
+	known := slices.Sorted(maps.Keys(raw.Contexts))
+	if len(known) == 0 {
+		p.Mend = "Point $KUBECONFIG at a kubeconfig file that has it."
+		return p
+	}
+	p.Detail = "known contexts:\n  " + strings.Join(known, "\n  ")
+	p.Mend = "Choose one of them: hone --context NAME, or kubectl config use-context NAME"
+	return p
+}
+
+// Cluster returns what the kubeconfig alone tells: context, name, server, namespace and product. It is zero when there is
+// no context.
+func (k *Kubeconfig) Cluster() model.Cluster {
+	ctx, ok := k.raw.Contexts[k.context]
+	if !ok {
+		return model.Cluster{}
+	}
+	c := model.Cluster{Context: k.context, Name: ctx.Cluster, Namespace: k.namespace(ctx)}
+	var paths []string
+	if cl, ok := k.raw.Clusters[ctx.Cluster]; ok {
+		c.Server = redactURL(cl.Server)
+		paths = []string{cl.LocationOfOrigin, cl.CertificateAuthority}
+	}
+	c.Product = DetectProduct(k.context, ctx.Cluster, paths...)
+	return c
+}
+
+func (k *Kubeconfig) namespace(ctx *clientcmdapi.Context) string {
+	if k.cfg.Namespace != "" {
+		return k.cfg.Namespace
+	}
+	if ctx.Namespace != "" {
+		return ctx.Namespace
+	}
+	return "default"
+}
+
+// Contexts returns the names of all contexts, sorted.
+func (k *Kubeconfig) Contexts() []string { return slices.Sorted(maps.Keys(k.raw.Contexts)) }
+
+// Connect returns a client of the chosen cluster. It does not touch the network: Detect and Healthy tell whether the
+// cluster answers. Without a context, or with credentials that cannot be loaded, it returns a problem.
+func (k *Kubeconfig) Connect() (*Client, error) {
+	if k.context == "" {
+		return nil, problem.New("there is no Kubernetes context to work with",
+			"Create a cluster (for example: kind create cluster), or choose one: kubectl config use-context NAME")
+	}
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
+	overrides.Context.Namespace = k.cfg.Namespace
+	rc, err := clientcmd.NewNonInteractiveClientConfig(*k.raw, k.context, overrides, k.rules).ClientConfig()
+	if err != nil {
+		return nil, problem.Wrap(err, fmt.Sprintf("the kubeconfig context %q cannot be used", k.context),
+			"Look at its cluster and user: kubectl config view --minify --context "+k.context)
+	}
+	return newClient(rc, k.Cluster(), k.cfg)
+}
+
+// redactURL removes user names and passwords from a URL that goes into messages.
+func redactURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.User == nil {
+		return s
+	}
+	u.User = nil
+	return u.String()
+}
+
+// tune sets what every client of hone shares: no client-side throttling (the server has its own priority and fairness),
+// a recognisable user agent, warnings to a callback, credential plugins that keep away from the terminal.
+func tune(rc *rest.Config, cfg Config) {
+	rc.QPS = -1
+	rc.UserAgent = cfg.UserAgent
+	if rc.UserAgent == "" {
+		rc.UserAgent = "hone"
+	}
+	rc.Dial = dialer.DialContext
+	rc.WarningHandlerWithContext = newWarnings(cfg.Warn)
+	if rc.ExecProvider != nil {
+		rc.ExecProvider.StdinUnavailable = true
+		rc.ExecProvider.StdinUnavailableMessage = "hone keeps the terminal for itself; log in before starting it"
+	}
+}

@@ -1,0 +1,177 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// answerTimeout is how long the first answer of a cluster may take.
+	answerTimeout = 5 * time.Second
+	// detectTimeout bounds what is asked for after that.
+	detectTimeout = 10 * time.Second
+	// maxNodes bounds how many nodes are looked at one by one; the number of nodes is exact all the same.
+	maxNodes = 100
+)
+
+// Detect asks the cluster what it is: version, nodes, architecture, container runtime and the registry that it offers.
+// What the user may not see stays empty. A cluster that does not answer within about five seconds, cannot be trusted or
+// does not accept the credentials is a problem.
+func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
+	out := c.cluster
+	v, err := c.version(ctx)
+	if err != nil {
+		return out, fmt.Errorf("detect cluster: %w", c.Explain(contextError(ctx, err)))
+	}
+	out.Version = v
+	ctx, cancel := context.WithTimeout(ctx, detectTimeout)
+	defer cancel()
+	var nodes *corev1.NodeList
+	var offered, microk8s model.Registry
+	var g errgroup.Group
+	g.Go(func() (err error) { nodes, err = c.listNodes(ctx); return })
+	g.Go(func() (err error) { offered, err = c.offeredRegistry(ctx); return })
+	g.Go(func() (err error) {
+		if out.Product == model.ProductMicroK8s {
+			microk8s, err = c.microK8sRegistry(ctx)
+		}
+		return
+	})
+	if err := g.Wait(); err != nil {
+		return out, fmt.Errorf("detect cluster: %w", c.Explain(err))
+	}
+	describeNodes(&out, nodes)
+	c.setNodeHost(nodeHost(out.Product, nodes.Items))
+	for _, r := range []model.Registry{offered, microk8s, annotatedRegistry(nodes.Items)} {
+		if !r.Empty() {
+			out.Registry = r
+			break
+		}
+	}
+	return out, nil
+}
+
+// version asks for the server's version, which every cluster tells everybody.
+func (c *Client) version(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	raw, err := c.core.RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(quiet(ctx)).Raw()
+	if err != nil {
+		return "", err
+	}
+	return parseVersion(raw)
+}
+
+// listNodes lists up to maxNodes nodes; RemainingItemCount tells of more. Without permission the list is empty.
+func (c *Client) listNodes(ctx context.Context) (*corev1.NodeList, error) {
+	list, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: maxNodes})
+	if apierrors.IsForbidden(err) {
+		return &corev1.NodeList{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	return list, nil
+}
+
+func describeNodes(out *model.Cluster, nodes *corev1.NodeList) {
+	out.Nodes = len(nodes.Items)
+	if nodes.RemainingItemCount != nil {
+		out.Nodes += int(*nodes.RemainingItemCount)
+	}
+	if len(nodes.Items) == 0 {
+		return
+	}
+	first := nodes.Items[0]
+	out.Arch = first.Labels[corev1.LabelArchStable]
+	if out.Arch == "" {
+		out.Arch = first.Status.NodeInfo.Architecture
+	}
+	out.Runtime, _, _ = strings.Cut(first.Status.NodeInfo.ContainerRuntimeVersion, "://")
+}
+
+// Healthy returns nil when the API server says that it is ready. Servers that do not tell are asked whether they are
+// alive; an answer of "forbidden" counts as alive.
+func (c *Client) Healthy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	err := c.probe(ctx, "/readyz")
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		err = c.probe(ctx, "/livez")
+	}
+	if err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("check health: %w", c.Explain(err))
+}
+
+func (c *Client) probe(ctx context.Context, path string) error {
+	// No retries of client-go's own: a server that says "try again later" is not ready now.
+	return c.core.RESTClient().Get().AbsPath(path).MaxRetries(0).Do(quiet(ctx)).Error()
+}
+
+// nodeHost is the host name or address under which node ports are reached from this machine, empty if there is none.
+func nodeHost(p model.Product, nodes []corev1.Node) string {
+	switch p {
+	case model.ProductDockerDesktop, model.ProductRancherDesktop, model.ProductOrbstack, model.ProductColima:
+		return "localhost"
+	}
+	want := corev1.NodeExternalIP
+	if p.Dev() {
+		want = corev1.NodeInternalIP
+	}
+	for _, n := range nodes {
+		for _, a := range n.Status.Addresses {
+			if a.Type == want && net.ParseIP(a.Address) != nil {
+				return a.Address
+			}
+		}
+	}
+	return ""
+}
+
+func (c *Client) setNodeHost(host string) {
+	c.nodeMu.Lock()
+	defer c.nodeMu.Unlock()
+	c.nodeHost, c.nodeDone = host, true
+}
+
+// nodePortHost returns the host for node ports, asking the cluster the first time. On an error it is empty, and asked
+// for again the next time.
+func (c *Client) nodePortHost(ctx context.Context) string {
+	c.nodeMu.Lock()
+	host, done := c.nodeHost, c.nodeDone
+	c.nodeMu.Unlock()
+	if done {
+		return host
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	nodes, err := c.listNodes(quiet(ctx))
+	if err != nil {
+		return ""
+	}
+	host = nodeHost(c.cluster.Product, nodes.Items)
+	c.setNodeHost(host)
+	return host
+}
+
+// MinVersion is the oldest server that hone supports; server-side apply and the rest are stable from there on.
+const MinVersion = "v1.25.0"
+
+// TooOld reports whether a server version is below MinVersion. A version that cannot be read is not.
+func TooOld(serverVersion string) bool {
+	v, err := version.ParseGeneric(serverVersion)
+	return err == nil && v.LessThan(version.MustParseGeneric(MinVersion))
+}

@@ -1,0 +1,176 @@
+package k8s
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ExecRequest is a command to run in a running container.
+type ExecRequest struct {
+	// Namespace of the pod; empty means the session's.
+	Namespace string
+	Pod       string
+	// Container may be empty where the pod has only one.
+	Container string
+	// Argv is the command; there is no shell unless it names one.
+	Argv []string
+	// Stdin is read until its end, which the command sees as the end of its input. Nil gives the command no input. A
+	// Read that blocks when the command has ended is abandoned: whoever made the reader must end it.
+	Stdin io.Reader
+	// Stdout and Stderr take the output, each from one goroutine; nil drops it. A Write that fails ends the exec.
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// ExitError says that a command ran, or was to run, and ended with a code other than 0. It is the user's affair, other
+// errors of Exec are ours.
+type ExitError struct {
+	// Code is the exit code, 1 to 255. It is 127 where the container has no such command, and 126 where it has one that
+	// cannot be executed.
+	Code int
+	// Message is what the container runtime said, where it said more than the code.
+	Message string
+}
+
+// Error returns "command exited with code N", with the runtime's message.
+func (e *ExitError) Error() string {
+	s := "command exited with code " + strconv.Itoa(e.Code)
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+var _ error = (*ExitError)(nil)
+
+// IsNotFoundCommand reports whether err says that the container does not have the command that was to be run, or cannot
+// execute it. A shell that ran and ended with 126 or 127 because it did not find a command counts too.
+func IsNotFoundCommand(err error) bool {
+	var e *ExitError
+	return errors.As(err, &e) && (e.Code == 126 || e.Code == 127)
+}
+
+// errNoCommand is returned for an ExecRequest without Argv.
+var errNoCommand = errors.New("exec: no command given")
+
+// Exec runs a command in a container and returns when it has ended and all its output was handed over. A command that
+// ends with a code other than 0 gives an *ExitError, a cancelled context the context's error, a missing pod an error for
+// which IsNotFound holds; whatever else goes wrong is an error of the way there. Cancelling closes the connection, which
+// does not end the command itself unless it reads or writes. Exec never retries.
+func (c *Client) Exec(ctx context.Context, req ExecRequest) error {
+	if len(req.Argv) == 0 {
+		return errNoCommand
+	}
+	u := c.execURL(req)
+	run, err := withStream(ctx, c,
+		func(ctx context.Context) (execStream, error) { return c.dialExecWebSocket(ctx, u) },
+		func(ctx context.Context) (execStream, error) { return c.dialExecSPDY(ctx, u, req) },
+	)
+	if err != nil {
+		return fmt.Errorf("exec in pod %s/%s: %w", c.namespace(req.Namespace), req.Pod, c.Explain(contextError(ctx, err)))
+	}
+	return c.execError(ctx, req, run.run(ctx, req))
+}
+
+// execStream is an open connection on which the command has been started.
+type execStream interface {
+	// run copies the streams until the command has ended, and closes the connection. The error is nil, *ExitError, or
+	// says how the connection broke.
+	run(ctx context.Context, req ExecRequest) error
+}
+
+func (c *Client) execError(ctx context.Context, req ExecRequest, err error) error {
+	var exit *ExitError
+	if err == nil || errors.As(err, &exit) {
+		return err
+	}
+	return fmt.Errorf("exec in pod %s/%s: %w", c.namespace(req.Namespace), req.Pod, contextError(ctx, err))
+}
+
+// contextError prefers the context's error over what its end looked like further down.
+func contextError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (c *Client) execURL(req ExecRequest) *url.URL {
+	u := c.podURL(c.namespace(req.Namespace), req.Pod, "exec")
+	q := url.Values{"command": req.Argv}
+	if req.Container != "" {
+		q.Set("container", req.Container)
+	}
+	if req.Stdin != nil {
+		q.Set("stdin", "true")
+	}
+	// Both outputs are always asked for: a command that nobody listens to would end differently.
+	q.Set("stdout", "true")
+	q.Set("stderr", "true")
+	u.RawQuery = q.Encode()
+	return u
+}
+
+// nonZeroExit and exitCodeCause are the words of the exec protocol's final status.
+const (
+	nonZeroExit   = "NonZeroExitCode"
+	exitCodeCause = "ExitCode"
+)
+
+// parseExecStatus interprets the final message of the error stream. Nothing at all means that the stream broke.
+func parseExecStatus(message []byte) error {
+	var status metav1.Status
+	if err := json.Unmarshal(message, &status); err != nil {
+		return fmt.Errorf("unreadable exec status %q: %w", shorten(string(message), 200), err)
+	}
+	switch {
+	case status.Status == metav1.StatusSuccess:
+		return nil
+	case status.Reason == nonZeroExit && status.Details != nil:
+		for _, cause := range status.Details.Causes {
+			if cause.Type != exitCodeCause {
+				continue
+			}
+			code, err := strconv.Atoi(cause.Message)
+			if err != nil || code == 0 {
+				return fmt.Errorf("unreadable exit code %q", cause.Message)
+			}
+			return &ExitError{Code: code}
+		}
+	}
+	if code := startFailure(status.Message); code != 0 {
+		return &ExitError{Code: code, Message: shorten(status.Message, 400)}
+	}
+	return errors.New(shorten(status.Message, 400))
+}
+
+// startFailure recognises how container runtimes say that a command cannot be started, and returns the exit code that a
+// shell would give for it, or 0.
+func startFailure(message string) int {
+	switch {
+	case strings.Contains(message, "executable file not found"),
+		strings.Contains(message, "exec:") && strings.Contains(message, "no such file or directory"),
+		strings.Contains(message, "exec failed") && strings.Contains(message, "no such file or directory"):
+		return 127
+	case strings.Contains(message, "exec:") && strings.Contains(message, "permission denied"),
+		strings.Contains(message, "exec format error"):
+		return 126
+	}
+	return 0
+}
+
+func shorten(s string, limit int) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + " …"
+}

@@ -1,0 +1,123 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/moby/spdystream"
+	"golang.org/x/sync/errgroup"
+)
+
+// execProtocolV4 is the exec protocol over SPDY: one stream for each channel, and a status at the end.
+const execProtocolV4 = "v4.channel.k8s.io"
+
+// headerStreamType names what a stream carries.
+const headerStreamType = "streamType"
+
+// spdyExec is an exec over SPDY, for servers and proxies that do not let WebSockets through.
+type spdyExec struct {
+	conn                          *spdyConn
+	status, stdin, stdout, stderr *spdystream.Stream
+}
+
+func (c *Client) dialExecSPDY(ctx context.Context, u *url.URL, req ExecRequest) (execStream, error) {
+	raw, err := c.dialSPDY(ctx, u, execProtocolV4)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := newSPDYConn(raw)
+	if err != nil {
+		return nil, err
+	}
+	// The server starts the command once it has the streams that the URL announced; the status comes first.
+	kinds := []string{"error", "stdout", "stderr"}
+	if req.Stdin != nil {
+		kinds = append(kinds, "stdin")
+	}
+	headers := make([]http.Header, len(kinds))
+	for i, kind := range kinds {
+		headers[i] = http.Header{}
+		headers[i].Set(headerStreamType, kind)
+	}
+	streams, err := conn.open(ctx, headers...)
+	if err != nil {
+		conn.close()
+		return nil, fmt.Errorf("open exec streams: %w", err)
+	}
+	e := &spdyExec{conn: conn, status: streams[0], stdout: streams[1], stderr: streams[2]}
+	if req.Stdin != nil {
+		e.stdin = streams[3]
+	}
+	return e, nil
+}
+
+func (e *spdyExec) run(ctx context.Context, req ExecRequest) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer e.conn.close()
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, e.conn.abort)()
+	if req.Stdin != nil {
+		// Not waited for: it may be blocked in the caller's Read.
+		go func() {
+			if err := pumpInput(ctx, req.Stdin, spdyInput{e.stdin, e.conn.pulse}); err != nil {
+				cancel(err)
+			}
+		}()
+	}
+	var g errgroup.Group
+	g.Go(func() error { return e.pump(req.Stdout, e.stdout) })
+	g.Go(func() error { return e.pump(req.Stderr, e.stderr) })
+	status, err := io.ReadAll(readerOnly{e.status})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	switch {
+	case err == nil && len(status) > 0:
+		return parseExecStatus(status)
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case e.conn.err() != nil:
+		return fmt.Errorf("%w: %w", errNoStatus, e.conn.err())
+	}
+	return errNoStatus
+}
+
+func (e *spdyExec) pump(w io.Writer, s *spdystream.Stream) error {
+	if w == nil {
+		w = io.Discard
+	}
+	if _, err := io.Copy(patientWriter{w, e.conn.pulse}, readerOnly{s}); err != nil {
+		e.conn.abort()
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+// spdyInput is the input stream of an exec.
+type spdyInput struct {
+	*spdystream.Stream
+	pulse *pulse
+}
+
+func (w spdyInput) Write(p []byte) (int, error) {
+	w.pulse.wrote()
+	return w.Stream.Write(p)
+}
+
+// patientWriter tells the pulse that silence is the reader's doing while a write goes on.
+type patientWriter struct {
+	io.Writer
+	pulse *pulse
+}
+
+func (w patientWriter) Write(p []byte) (int, error) {
+	w.pulse.hold()
+	defer w.pulse.release()
+	return w.Writer.Write(p)
+}
+
+// readerOnly hides the other methods of a stream from io.Copy.
+type readerOnly struct{ io.Reader }

@@ -1,0 +1,106 @@
+package k8s
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// IsNotFound reports whether err says that the cluster does not have the object.
+func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+// IsForbidden reports whether err says that the cluster does not allow the request.
+func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
+
+// Unreachable is the cause of the problems that Explain makes of errors below HTTP: nothing answers, or what answers is
+// not the cluster.
+type Unreachable struct{ Cause error }
+
+// Error returns the cause's text.
+func (u *Unreachable) Error() string { return u.Cause.Error() }
+
+// Unwrap returns the cause.
+func (u *Unreachable) Unwrap() error { return u.Cause }
+
+var _ error = (*Unreachable)(nil)
+
+// IsUnreachable reports whether err says that the cluster did not answer.
+func IsUnreachable(err error) bool {
+	var u *Unreachable
+	return errors.As(err, &u)
+}
+
+// Explain turns an error of the connection to the cluster or of its log-in into a problem that names context and server
+// and says what to do. Other errors, problems and the end of a context are returned as they are.
+func (c *Client) Explain(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if _, ok := problem.Of(err); ok {
+		return err
+	}
+	where := fmt.Sprintf("cluster %q (%s)", c.cluster.Context, c.cluster.Server)
+	again := "kubectl --context " + c.cluster.Context + " get nodes"
+	var netErr net.Error
+	var dnsErr *net.DNSError
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again)
+	case isTLSError(err):
+		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
+			"Its certificate does not fit the kubeconfig; the cluster may have been made anew. Fetch its kubeconfig again, then check: "+again)
+	case isCredentialPlugin(err):
+		return problem.Wrap(err, "the credential plugin of "+where+" did not work", "Run it by hand or log in again, then check: "+again)
+	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
+		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):
+		return problem.Wrap(&Unreachable{innermost(err)}, where+" does not answer",
+			"Start it, or choose another one with --context. Then check: "+again)
+	}
+	return err
+}
+
+func isTLSError(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verify *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) ||
+		errors.As(err, &record)
+}
+
+func isCredentialPlugin(err error) bool {
+	return strings.Contains(err.Error(), "getting credentials: ")
+}
+
+// innermost strips "Get https://…:" and the like, which would repeat the server and may hold a query.
+func innermost(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return dns
+	}
+	var wrapped interface {
+		error
+		Unwrap() error
+		Timeout() bool
+	}
+	if errors.As(err, &wrapped) && wrapped.Unwrap() != nil {
+		return wrapped.Unwrap()
+	}
+	return err
+}

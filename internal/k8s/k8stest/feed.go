@@ -1,0 +1,116 @@
+package k8stest
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// feed keeps the current event of each object, in the order of arrival, and a journal for those who watch.
+type feed[E any] struct {
+	synced func() E
+
+	mu      sync.Mutex
+	current map[string]E
+	order   []string
+	journal []entry[E]
+	changed chan struct{} // closed and replaced at each change
+	paused  bool
+}
+
+type entry[E any] struct {
+	key   string
+	event E
+}
+
+func newFeed[E any](synced func() E) *feed[E] {
+	return &feed[E]{synced: synced, current: map[string]E{}, changed: make(chan struct{})}
+}
+
+func (f *feed[E]) get(key string) (E, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.current[key]
+	return e, ok
+}
+
+// set makes e the current event of key.
+func (f *feed[E]) set(key string, e E) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.current[key]; !ok {
+		f.order = append(f.order, key)
+	}
+	f.current[key] = e
+	f.append(key, e)
+}
+
+// remove tells of the end of key by the event that end makes of the last one.
+func (f *feed[E]) remove(key string, end func(E) E) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, ok := f.current[key]
+	if !ok {
+		return
+	}
+	delete(f.current, key)
+	f.order = slices.DeleteFunc(f.order, func(k string) bool { return k == key })
+	f.append(key, end(last))
+}
+
+func (f *feed[E]) append(key string, e E) {
+	f.journal = append(f.journal, entry[E]{key, e})
+	f.wake()
+}
+
+func (f *feed[E]) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+func (f *feed[E]) pause(on bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.paused = on
+	f.wake()
+}
+
+// watch tells fn of the current events that match, of synced, and of what follows, until ctx is done.
+func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, fn func(E)) error {
+	var batch []entry[E]
+	next, first := 0, true
+	for {
+		f.mu.Lock()
+		changed := f.changed
+		batch = batch[:0]
+		if !f.paused {
+			if first {
+				for _, k := range f.order {
+					batch = append(batch, entry[E]{k, f.current[k]})
+				}
+			} else {
+				batch = append(batch, f.journal[next:]...)
+			}
+			next = len(f.journal)
+		}
+		listed := first && !f.paused
+		f.mu.Unlock()
+		for _, e := range batch {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if match(e.key, e.event) {
+				fn(e.event)
+			}
+		}
+		if listed {
+			first = false
+			fn(f.synced())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package k8stest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// SetPod adds a pod, or changes it. A pod of the same name with another UID is told of as deleted first.
+func (f *Fake) SetPod(e k8s.PodEvent) {
+	key := e.Pod.Key()
+	if old, ok := f.pods.get(key); ok && old.Pod.UID != e.Pod.UID {
+		f.DeletePod(e.Pod.Namespace, e.Pod.Name)
+	}
+	f.pods.set(key, e)
+}
+
+// DeletePod removes a pod, if there is one of this name, and closes the connections to it.
+func (f *Fake) DeletePod(namespace, name string) {
+	f.mu.Lock()
+	if gone, ok := f.gone[namespace+"/"+name]; ok {
+		close(gone)
+		delete(f.gone, namespace+"/"+name)
+	}
+	f.mu.Unlock()
+	f.pods.remove(namespace+"/"+name, func(e k8s.PodEvent) k8s.PodEvent { e.Deleted = true; return e })
+}
+
+// SetService adds a Service, or changes it.
+func (f *Fake) SetService(e k8s.ServiceEvent) {
+	f.services.set(e.Service.Namespace+"/"+e.Service.Name, e)
+}
+
+// DeleteService removes a Service, if there is one of this name.
+func (f *Fake) DeleteService(namespace, name string) {
+	f.services.remove(namespace+"/"+name, func(e k8s.ServiceEvent) k8s.ServiceEvent { e.Deleted = true; return e })
+}
+
+// AddEvent adds an event, or repeats the one of the same UID.
+func (f *Fake) AddEvent(e k8s.KubeEvent) { f.events.set(e.Object.Namespace+"/"+e.UID, e) }
+
+// SetObject adds an object of the given kind, or changes it.
+func (f *Fake) SetObject(apiVersion, kind string, e k8s.ObjectEvent) {
+	f.objectFeed(apiVersion, kind).set(e.Status.Namespace+"/"+e.Status.Name, e)
+}
+
+// DeleteObject removes an object, if there is one of this name.
+func (f *Fake) DeleteObject(apiVersion, kind, namespace, name string) {
+	f.objectFeed(apiVersion, kind).remove(namespace+"/"+name, func(e k8s.ObjectEvent) k8s.ObjectEvent {
+		e.Deleted = true
+		return e
+	})
+}
+
+func (f *Fake) objectFeed(apiVersion, kind string) *feed[k8s.ObjectEvent] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := objectKind{apiVersion, kind}
+	if f.objects[k] == nil {
+		f.objects[k] = newFeed(func() k8s.ObjectEvent { return k8s.ObjectEvent{Synced: true} })
+	}
+	return f.objects[k]
+}
+
+// SetOwner adds an object that owns others. parent is the UID of what controls it, or empty.
+func (f *Fake) SetOwner(ref k8s.OwnerRef, parent string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.owners[ref.UID] = ownerEntry{ref, parent}
+}
+
+// OwnerChain implements k8s.Interface.
+func (f *Fake) OwnerChain(ctx context.Context, _ string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := f.up(); err != nil {
+		return nil, fmt.Errorf("find owner %s/%s: %w", ref.Kind, ref.Name, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var chain []k8s.OwnerRef
+	for uid := ref.UID; uid != ""; {
+		o, ok := f.owners[uid]
+		if !ok {
+			break
+		}
+		chain = append(chain, o.ref)
+		uid = o.parent
+	}
+	return chain, nil
+}
+
+// filter reads a request. An unreadable selector is an error of the request's OnError and matches nothing.
+func filter(req k8s.WatchRequest) func(namespace string, set map[string]string) bool {
+	sel, err := labels.Parse(req.Selector)
+	if err != nil {
+		if req.OnError != nil {
+			req.OnError(fmt.Errorf("watch: %w", err))
+		}
+		sel = labels.Nothing()
+	}
+	return func(namespace string, set map[string]string) bool {
+		return (len(req.Namespaces) == 0 || slices.Contains(req.Namespaces, namespace)) && sel.Matches(labels.Set(set))
+	}
+}
+
+// WatchPods implements k8s.Interface.
+func (f *Fake) WatchPods(ctx context.Context, req k8s.WatchRequest, fn func(k8s.PodEvent)) error {
+	match := filter(req)
+	return f.pods.watch(ctx, func(_ string, e k8s.PodEvent) bool { return match(e.Pod.Namespace, e.Labels) }, fn)
+}
+
+// WatchServices implements k8s.Interface.
+func (f *Fake) WatchServices(ctx context.Context, req k8s.WatchRequest, fn func(k8s.ServiceEvent)) error {
+	match := filter(req)
+	return f.services.watch(ctx, func(_ string, e k8s.ServiceEvent) bool { return match(e.Service.Namespace, e.Labels) }, fn)
+}
+
+// WatchEvents implements k8s.Interface.
+func (f *Fake) WatchEvents(ctx context.Context, req k8s.WatchRequest, fn func(k8s.KubeEvent)) error {
+	match := filter(req)
+	return f.events.watch(ctx, func(_ string, e k8s.KubeEvent) bool { return match(e.Object.Namespace, nil) }, fn)
+}
+
+// WatchObjects implements k8s.Interface. Every kind is served.
+func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8s.WatchRequest, fn func(k8s.ObjectEvent)) error {
+	match := filter(req)
+	return f.objectFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.ObjectEvent) bool {
+		return e.Status.Namespace == "" || match(e.Status.Namespace, e.Labels)
+	}, fn)
+}
+
+// RunningPod makes a pod with one running, ready container called "main", for tests that need just any pod.
+func RunningPod(namespace, name string) k8s.PodEvent {
+	return k8s.PodEvent{Pod: model.Pod{
+		Namespace: namespace, Name: name, UID: "uid-" + name, Phase: "Running", Status: "Running", Ready: true,
+		Containers: []model.Container{{
+			Name: "main", ID: "id-" + name, Runtime: "containerd", State: model.ContainerRunning, Ready: true,
+		}},
+	}}
+}

@@ -1,0 +1,141 @@
+package k8s
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// LogRequest names the log of one run of a container.
+type LogRequest struct {
+	// Namespace of the pod; empty means the session's.
+	Namespace string
+	Pod       string
+	// Container may be empty where the pod has only one.
+	Container string
+	// Previous reads the log of the run before the current one.
+	Previous bool
+	// Since leaves out the lines that are stamped before it, to the nanosecond; the zero time leaves out none.
+	Since time.Time
+	// Follow waits for more lines until the container ends.
+	Follow bool
+}
+
+// Logs opens the log of a container. Each line starts with its time in RFC 3339 with nanoseconds and a blank. The reader
+// ends with io.EOF when the log does, with the context's error when ctx is done, and with another error when the
+// connection breaks. It must be closed. A missing pod is an error for which IsNotFound holds, a container that has not
+// started yet one for which IsNotStarted holds.
+func (c *Client) Logs(ctx context.Context, req LogRequest) (io.ReadCloser, error) {
+	opts := &corev1.PodLogOptions{
+		Container: req.Container, Previous: req.Previous, Follow: req.Follow, Timestamps: true,
+	}
+	if !req.Since.IsZero() {
+		since := metav1.NewTime(req.Since.Truncate(time.Second)) // the server knows whole seconds only
+		opts.SinceTime = &since
+	}
+	body, err := c.core.Pods(c.namespace(req.Namespace)).GetLogs(req.Pod, opts).Stream(quiet(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("read log of pod %s/%s: %w", c.namespace(req.Namespace), req.Pod, c.Explain(contextError(ctx, err)))
+	}
+	if req.Since.IsZero() {
+		return &contextReader{ctx, body, body}, nil
+	}
+	return &contextReader{ctx, &sinceReader{r: bufio.NewReader(body), since: req.Since}, body}, nil
+}
+
+// contextReader reports the end of its context as such.
+type contextReader struct {
+	ctx context.Context
+	io.Reader
+	io.Closer
+}
+
+func (r *contextReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && r.ctx.Err() != nil {
+		err = r.ctx.Err()
+	}
+	return n, err
+}
+
+// sinceReader leaves out lines that are stamped before since. The lines of a container are nearly in order, so once the
+// stamps are well past since it passes everything through.
+type sinceReader struct {
+	r       *bufio.Reader
+	since   time.Time
+	pass    bool   // nothing is left out any more
+	pending []byte // what of a line that was let through is still to be read
+	skip    bool   // inside a long line that is left out
+	keep    bool   // inside a long line that was let through
+}
+
+// orderSlack is by how much the lines of a container may be out of order: the server sorts them, but stdout and stderr
+// reach the log by different ways.
+const orderSlack = 2 * time.Second
+
+func (s *sinceReader) Read(p []byte) (int, error) {
+	for {
+		if len(s.pending) > 0 {
+			n := copy(p, s.pending)
+			s.pending = s.pending[n:]
+			return n, nil
+		}
+		if s.pass {
+			return s.r.Read(p)
+		}
+		if err := s.next(); err != nil && len(s.pending) == 0 {
+			return 0, err
+		}
+	}
+}
+
+// next reads a line, or a piece of a long one, and decides about it.
+func (s *sinceReader) next() error {
+	piece, err := s.r.ReadSlice('\n')
+	long := err == bufio.ErrBufferFull
+	if long {
+		err = nil
+	}
+	switch {
+	case s.skip || s.keep:
+		if s.keep {
+			s.pending = piece
+		}
+	default:
+		s.skip = s.before(piece)
+		s.keep = !s.skip
+		if s.keep {
+			s.pending = piece
+		}
+	}
+	if !long {
+		s.skip, s.keep = false, false
+	}
+	return err
+}
+
+// before reports whether the line is stamped before since. A line without a stamp is let through.
+func (s *sinceReader) before(line []byte) bool {
+	stamp, _, _ := bytes.Cut(line, []byte{' '})
+	t, err := time.Parse(time.RFC3339Nano, string(bytes.TrimSpace(stamp)))
+	if err != nil {
+		return false
+	}
+	if t.After(s.since.Add(orderSlack)) {
+		s.pass = true
+	}
+	return t.Before(s.since)
+}
+
+// IsNotStarted reports whether err of Logs says that the container has no log yet: it waits to be started.
+func IsNotStarted(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "waiting to start")
+}

@@ -1,0 +1,176 @@
+package k8s
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var (
+	t0 = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	t1 = t0.Add(time.Minute)
+)
+
+func waiting(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+}
+
+func running() corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(t0)}}
+}
+
+func terminated(code int32, reason string) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Reason: reason, StartedAt: metav1.NewTime(t0), FinishedAt: metav1.NewTime(t1),
+	}}
+}
+
+func stateOf(name string, s corev1.ContainerState) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: s}
+}
+
+func readyStatus(name string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: name, State: running(), Ready: true}
+}
+
+func cond(t corev1.PodConditionType, s corev1.ConditionStatus, reason, message string) corev1.PodCondition {
+	return corev1.PodCondition{Type: t, Status: s, Reason: reason, Message: message}
+}
+
+func TestPodStatus(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	yes := true
+	deleted := metav1.NewTime(t1)
+	inits := corev1.PodSpec{
+		InitContainers: []corev1.Container{{Name: "i1"}, {Name: "i2"}},
+		Containers:     []corev1.Container{{Name: "a"}, {Name: "b"}},
+	}
+	initialized := cond(corev1.PodInitialized, corev1.ConditionTrue, "", "")
+	tests := []struct {
+		name          string
+		pod           corev1.Pod
+		want, message string
+	}{
+		{"nothing known", corev1.Pod{}, "", ""},
+		{"unschedulable", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			cond(corev1.PodScheduled, corev1.ConditionFalse, "Unschedulable", "0/1 nodes are available"),
+		}}}, "Pending", "0/1 nodes are available"},
+		{"gated", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			cond(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonSchedulingGated, "waits"),
+		}}}, "SchedulingGated", "waits"},
+		{"evicted", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "disk"}}, "Evicted", "disk"},
+		{"first init runs", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodPending,
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", running()), stateOf("i2", waiting("PodInitializing", ""))},
+			ContainerStatuses:     []corev1.ContainerStatus{stateOf("a", waiting("PodInitializing", ""))},
+		}}, "Init:0/2", ""},
+		{"second init waits", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodPending,
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", terminated(0, "Completed")), stateOf("i2", waiting("PodInitializing", ""))},
+		}}, "Init:1/2", ""},
+		{"init failed", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodPending,
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", terminated(1, "Error"))},
+		}}, "Init:Error", ""},
+		{"init failed without reason", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodPending,
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", terminated(7, ""))},
+		}}, "Init:ExitCode:7", ""},
+		{"init loops", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodPending,
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", waiting("CrashLoopBackOff", "back-off"))},
+		}}, "Init:CrashLoopBackOff", "back-off"},
+		{"sidecar is up", corev1.Pod{
+			Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "s", RestartPolicy: &always}}, Containers: []corev1.Container{{Name: "a"}}},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning,
+				InitContainerStatuses: []corev1.ContainerStatus{{Name: "s", State: running(), Started: &yes}},
+				ContainerStatuses:     []corev1.ContainerStatus{readyStatus("a")},
+			}}, "Running", ""},
+		{"creating", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending,
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", waiting("ContainerCreating", ""))}}}, "ContainerCreating", ""},
+		{"image cannot be pulled", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending,
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", waiting("ErrImagePull", "no such image")), readyStatus("b")}}},
+			"ErrImagePull", "no such image"},
+		{"crashing", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+			ContainerStatuses: []corev1.ContainerStatus{readyStatus("a"), stateOf("b", waiting("CrashLoopBackOff", "back-off"))}}},
+			"CrashLoopBackOff", "back-off"},
+		{"out of memory", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", terminated(137, "OOMKilled"))}}}, "OOMKilled", ""},
+		{"completed", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded,
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", terminated(0, "Completed"))}}}, "Completed", ""},
+		{"one completed, one runs", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+			Conditions:        []corev1.PodCondition{cond(corev1.PodReady, corev1.ConditionTrue, "", "")},
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", terminated(0, "Completed")), readyStatus("b")}}}, "Running", ""},
+		{"one completed, pod not ready", corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodRunning,
+			ContainerStatuses: []corev1.ContainerStatus{stateOf("a", terminated(0, "Completed")), readyStatus("b")}}}, "NotReady", ""},
+		{"initialized pod whose init runs again", corev1.Pod{Spec: inits, Status: corev1.PodStatus{Phase: corev1.PodRunning,
+			Conditions:            []corev1.PodCondition{initialized},
+			InitContainerStatuses: []corev1.ContainerStatus{stateOf("i1", terminated(1, "Error"))},
+			ContainerStatuses:     []corev1.ContainerStatus{stateOf("a", waiting("CrashLoopBackOff", "back-off"))},
+		}}, "CrashLoopBackOff", "back-off"},
+		{"terminating", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{readyStatus("a")}}}, "Terminating", ""},
+		{"completed and deleted", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted},
+			Status: corev1.PodStatus{Phase: corev1.PodSucceeded,
+				ContainerStatuses: []corev1.ContainerStatus{stateOf("a", terminated(0, "Completed"))}}}, "Completed", ""},
+		{"node lost", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &deleted},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, Reason: "NodeLost"}}, "Unknown", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, message := podStatus(&tt.pod)
+			if got != tt.want || message != tt.message {
+				t.Errorf("got %q, %q, want %q, %q", got, message, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+func TestPodFromCore(t *testing.T) {
+	yes := true
+	in := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web-1", UID: "u1", CreationTimestamp: metav1.NewTime(t0),
+			Labels:          map[string]string{PodTemplateHashLabel: "h1"},
+			OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-5d", UID: "rs", Controller: &yes}},
+		},
+		Spec: corev1.PodSpec{
+			NodeName:       "n1",
+			InitContainers: []corev1.Container{{Name: "migrate", Image: "shop/migrate"}},
+			Containers: []corev1.Container{
+				{Name: "main", Image: "shop/web:1", Ports: []corev1.ContainerPort{
+					{ContainerPort: 8080}, {ContainerPort: 53, Protocol: corev1.ProtocolUDP}, {ContainerPort: 9090, Protocol: corev1.ProtocolTCP},
+				}},
+				{Name: "new", Image: "x"},
+			},
+		},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIP: "10.0.0.9",
+			Conditions: []corev1.PodCondition{cond(corev1.PodReady, corev1.ConditionTrue, "", "")},
+			InitContainerStatuses: []corev1.ContainerStatus{
+				{Name: "migrate", State: terminated(0, "Completed"), ContainerID: "containerd://i", Ready: true},
+			},
+			ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "main", State: running(), Ready: true, RestartCount: 2, ContainerID: "docker://c2",
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+					ContainerID: "docker://c1", Signal: 9, ExitCode: 137,
+				}},
+			}},
+		},
+	}
+	want := model.Pod{
+		Namespace: "shop", Name: "web-1", UID: "u1", Phase: "Running", Status: "Running", CreatedAt: t0, TemplateHash: "h1",
+		Controller: "web-5d", NodeName: "n1", IP: "10.0.0.9", Ready: true,
+		InitContainers: []model.Container{{
+			Name: "migrate", ID: "i", Runtime: "containerd", Image: "shop/migrate", Init: true, Ready: true,
+			State: model.ContainerTerminated, Reason: "Completed", StartedAt: t0, FinishedAt: t1,
+		}},
+		Containers: []model.Container{{
+			Name: "main", ID: "c2", Runtime: "docker", Image: "shop/web:1", Ready: true, State: model.ContainerRunning,
+			StartedAt: t0, Restarts: 2, LastID: "c1", LastReason: "Signal:9", LastExitCode: 137, Ports: []int{8080, 9090},
+		}, {Name: "new", Image: "x"}},
+	}
+	if diff := cmp.Diff(want, PodFromCore(in)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,234 @@
+package k8s
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/moby/spdystream"
+)
+
+const (
+	// lingerTimeout is how long a closed connection waits for the pod's side to end before it is cut.
+	lingerTimeout = 2 * time.Second
+	// reasonTimeout is how long the end of the data waits for the reason, which travels on a stream of its own.
+	reasonTimeout = time.Second
+)
+
+// podConn is one connection to a port of a pod. Two goroutines pump between its queues and the data stream, so that
+// deadlines and slow readers concern this connection only. run owns them.
+type podConn struct {
+	tunnel       *tunnel
+	addr         podAddr
+	data, errors *spdystream.Stream
+	in, out      *byteQueue
+
+	closed    chan struct{} // closed by Close
+	closeOnce sync.Once
+	reason    chan struct{} // closed when the error stream has ended
+	message   string        // what the pod's side said on it; valid once reason is closed
+	wrote     atomic.Bool   // data was sent
+}
+
+// podAddr is the address of a port of a pod.
+type podAddr struct {
+	namespace, pod string
+	port           int
+}
+
+// Network returns "pod".
+func (podAddr) Network() string { return "pod" }
+
+// String returns "namespace/pod:port".
+func (a podAddr) String() string {
+	return a.namespace + "/" + net.JoinHostPort(a.pod, strconv.Itoa(a.port))
+}
+
+func newPodConn(t *tunnel, addr podAddr, errs, data *spdystream.Stream) *podConn {
+	return &podConn{
+		tunnel: t, addr: addr, data: data, errors: errs, in: newByteQueue(), out: newByteQueue(),
+		closed: make(chan struct{}), reason: make(chan struct{}),
+	}
+}
+
+// run moves the bytes until both sides are done, then gives the streams back.
+func (c *podConn) run() {
+	_ = c.errors.Close() // this side has nothing to say there
+	go c.readReason()
+	sent, received := make(chan struct{}), make(chan struct{})
+	go func() { defer close(sent); c.send() }()
+	go func() { defer close(received); c.receive() }()
+
+	<-c.closed
+	select {
+	case <-sent:
+	case <-c.tunnel.conn.spdy.CloseChan():
+	case <-time.After(writeTimeout):
+	}
+	select {
+	case <-received:
+	case <-time.After(lingerTimeout):
+		_ = c.data.Cancel()
+	}
+	c.tunnel.conn.discard(c.data, c.errors)
+	c.out.abandon(net.ErrClosed)
+	<-sent
+	<-received
+	<-c.reason
+}
+
+// readReason waits for the pod's side to say what went wrong. A tunnel on which something did is not used again: its pod
+// may have been replaced by one of the same name.
+func (c *podConn) readReason() {
+	defer close(c.reason)
+	text, _ := io.ReadAll(io.LimitReader(c.errors, 4<<10))
+	_, _ = io.Copy(io.Discard, readerOnly{c.errors})
+	if len(text) == 0 {
+		return
+	}
+	c.message = shorten(string(text), 400)
+	c.tunnel.retire()
+	c.out.abandon(c.broken(errors.New(c.message)))
+	if c.wrote.Load() {
+		// The kubelet and the container runtimes do not take what a broken connection still holds, and then everything on
+		// the tunnel may wait for that, for good.
+		c.tunnel.conn.pulse.doubt()
+	}
+}
+
+// send passes on what was written until the end of the output, then says that nothing more comes.
+func (c *podConn) send() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := c.out.Read(buf)
+		if n > 0 {
+			c.wrote.Store(true)
+			c.tunnel.conn.pulse.wrote()
+			if _, err := c.data.Write(buf[:n]); err != nil {
+				c.out.abandon(c.broken(c.tunnel.conn.reason(err)))
+				return
+			}
+		}
+		if err != nil {
+			_ = c.data.Close()
+			return
+		}
+	}
+}
+
+// receive takes in what the pod sends. Once nobody reads any more it goes on, because unread data would hold up the
+// other connections of the tunnel.
+func (c *podConn) receive() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := c.data.Read(buf)
+		if n > 0 {
+			c.tunnel.conn.pulse.hold()
+			_, _ = c.in.Write(buf[:n])
+			c.tunnel.conn.pulse.release()
+		}
+		if err != nil {
+			c.in.finish(c.endReason())
+			return
+		}
+	}
+}
+
+// endReason says how the data ended: well, by an error that the pod's side names, or with the tunnel.
+func (c *podConn) endReason() error {
+	select {
+	case <-c.reason:
+	case <-time.After(reasonTimeout):
+		return io.EOF
+	}
+	if c.message != "" {
+		return c.broken(errors.New(c.message))
+	}
+	if err := c.tunnel.conn.err(); err != nil {
+		err = c.broken(err)
+		c.out.abandon(err)
+		return err
+	}
+	return io.EOF
+}
+
+func (c *podConn) broken(err error) error { return &podConnError{addr: c.addr, cause: err} }
+
+// podConnError says why a connection to a pod broke.
+type podConnError struct {
+	addr  podAddr
+	cause error
+}
+
+func (e *podConnError) Error() string {
+	return fmt.Sprintf("connection to pod %s: %v", e.addr, e.cause)
+}
+func (e *podConnError) Unwrap() error { return e.cause }
+
+// ErrPortRefused says that nothing in the pod listens on a port.
+var ErrPortRefused = errors.New("nothing listens on the port")
+
+// Is makes errors.Is(err, ErrPortRefused) true for what the container runtimes say in that case.
+func (e *podConnError) Is(target error) bool {
+	return target == ErrPortRefused && strings.Contains(e.cause.Error(), "connection refused")
+}
+
+// IsPortRefused reports whether a connection from DialPod broke because nothing in the pod listens on its port.
+func IsPortRefused(err error) bool { return errors.Is(err, ErrPortRefused) }
+
+// Read implements net.Conn. Where the pod's side reported an error, such as that nothing listens on the port, that error
+// comes after the last byte.
+func (c *podConn) Read(p []byte) (int, error) { return c.in.Read(p) }
+
+// Write implements net.Conn. It returns when the bytes are on their way, at most queueLimit ahead of the network.
+func (c *podConn) Write(p []byte) (int, error) { return c.out.Write(p) }
+
+// CloseWrite tells the pod that nothing more comes; reading goes on. Container runtimes may cut the connection a moment
+// after that (containerd: one second).
+func (c *podConn) CloseWrite() error {
+	c.out.finish(io.EOF)
+	return nil
+}
+
+// Close implements net.Conn. What was written is still sent, in the background.
+func (c *podConn) Close() error {
+	c.closeOnce.Do(func() {
+		c.out.finish(io.EOF)
+		c.in.abandon(net.ErrClosed)
+		close(c.closed)
+	})
+	return nil
+}
+
+// LocalAddr implements net.Conn; it names the pod as well, for there is no local end.
+func (c *podConn) LocalAddr() net.Addr { return c.addr }
+
+// RemoteAddr implements net.Conn.
+func (c *podConn) RemoteAddr() net.Addr { return c.addr }
+
+// SetDeadline implements net.Conn.
+func (c *podConn) SetDeadline(t time.Time) error {
+	c.in.setReadDeadline(t)
+	c.out.setWriteDeadline(t)
+	return nil
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *podConn) SetReadDeadline(t time.Time) error { c.in.setReadDeadline(t); return nil }
+
+// SetWriteDeadline implements net.Conn.
+func (c *podConn) SetWriteDeadline(t time.Time) error { c.out.setWriteDeadline(t); return nil }
+
+// HalfCloser is a connection that can end its writing side alone, as those of DialPod can.
+type HalfCloser interface {
+	net.Conn
+	CloseWrite() error
+}
+
+var _ HalfCloser = (*podConn)(nil)

@@ -1,0 +1,219 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/moby/spdystream"
+)
+
+const (
+	// streamTimeout is how long the server may take to accept a stream.
+	streamTimeout = 5 * time.Second
+	// writeTimeout is how long a write to the server may block before the connection counts as dead. Until then a program
+	// that does not read is what holds it up.
+	writeTimeout = pingPatience
+)
+
+// errTunnelClosed is the reason of connections that were closed on this side.
+var errTunnelClosed = errors.New("the connection to the pod was closed")
+
+// spdyConn is a SPDY connection on which this side opens all streams.
+type spdyConn struct {
+	raw    net.Conn
+	spdy   *spdystream.Connection
+	pulse  *pulse
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	asked  chan error // the answer to the ping that is under way, if one is; used by the goroutine of pulse.check
+
+	mu      sync.Mutex
+	streams map[*spdystream.Stream]struct{} // guarded by mu
+	failure error                           // guarded by mu; why the connection ended
+}
+
+// newSPDYConn takes over raw and serves it until close.
+func newSPDYConn(raw net.Conn) (*spdyConn, error) {
+	s := &spdyConn{raw: raw, pulse: newPulse(spdystream.FRAME_WORKERS), streams: map[*spdystream.Stream]struct{}{}}
+	conn, err := spdystream.NewConnection(watchedConn{raw, s}, false)
+	if err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("set up SPDY: %w", err)
+	}
+	s.spdy = conn
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background()) // ends with close, not with the call that dialed
+	s.wg.Go(func() {
+		conn.Serve(func(st *spdystream.Stream) { _ = st.Refuse() })
+		s.fail(errors.New("the server closed the connection"))
+		s.cancel()
+	})
+	s.wg.Go(func() {
+		if err := s.pulse.check(ctx, s.ping); err != nil {
+			s.fail(err)
+			s.abort()
+		}
+	})
+	return s, nil
+}
+
+// ping asks the server for a sign of life. spdystream's Ping itself ends only with its connection, so a ping that was not
+// answered in time is waited for again by the next one. It is called by one goroutine at a time.
+func (s *spdyConn) ping(ctx context.Context) error {
+	if s.asked == nil {
+		answer := make(chan error, 1)
+		go func() {
+			_, err := s.spdy.Ping()
+			answer <- err
+		}()
+		s.asked = answer
+	}
+	select {
+	case err := <-s.asked:
+		s.asked = nil
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open creates streams, in order, and waits until the server has accepted all of them.
+func (s *spdyConn) open(ctx context.Context, headers ...http.Header) ([]*spdystream.Stream, error) {
+	streams := make([]*spdystream.Stream, 0, len(headers))
+	accepted := make(chan error, len(headers))
+	for _, h := range headers {
+		st, err := s.spdy.CreateStream(h, nil, false)
+		if st != nil {
+			s.add(st)
+			streams = append(streams, st)
+		}
+		if err != nil {
+			s.discard(streams...)
+			return nil, s.reason(err)
+		}
+		go func() { accepted <- st.WaitTimeout(streamTimeout) }()
+	}
+	for range headers {
+		var err error
+		select {
+		case err = <-accepted:
+		case <-s.spdy.CloseChan():
+			err = errTunnelClosed
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			s.discard(streams...)
+			return nil, s.reason(err)
+		}
+	}
+	return streams, nil
+}
+
+// add remembers a stream, so that close can free a worker of spdystream that waits for somebody to read from it.
+func (s *spdyConn) add(st *spdystream.Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[st] = struct{}{}
+}
+
+// discard ends streams in both directions and forgets them.
+func (s *spdyConn) discard(streams ...*spdystream.Stream) {
+	s.mu.Lock()
+	for _, st := range streams {
+		delete(s.streams, st)
+	}
+	s.mu.Unlock()
+	for _, st := range streams {
+		_ = st.Reset()
+	}
+}
+
+// fail records why the connection ended; the first reason stays.
+func (s *spdyConn) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil {
+		s.failure = err
+	}
+}
+
+// err returns why the connection ended, or nil while it is up.
+func (s *spdyConn) err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failure
+}
+
+// reason prefers why the connection ended over what that looked like.
+func (s *spdyConn) reason(err error) error {
+	if cause := s.err(); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// alive reports whether the connection is up, as far as is known.
+func (s *spdyConn) alive() bool {
+	select {
+	case <-s.spdy.CloseChan():
+		return false
+	default:
+		return s.err() == nil
+	}
+}
+
+// abort ends the connection at once and does not wait.
+func (s *spdyConn) abort() {
+	s.fail(errTunnelClosed)
+	_ = s.raw.Close()
+	s.mu.Lock()
+	streams := make([]*spdystream.Stream, 0, len(s.streams))
+	for st := range s.streams {
+		streams = append(streams, st)
+	}
+	s.mu.Unlock()
+	s.discard(streams...)
+}
+
+// close ends the connection and waits for its goroutines.
+func (s *spdyConn) close() {
+	s.cancel()
+	s.abort()
+	s.wg.Wait()
+}
+
+// watchedConn notes what is heard, and ends the connection when a write fails or blocks for too long: a frame of which
+// only a part was written cannot be mended.
+type watchedConn struct {
+	net.Conn
+	owner *spdyConn
+}
+
+func (w watchedConn) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	if n > 0 {
+		w.owner.pulse.heard()
+	}
+	if err != nil {
+		w.owner.fail(fmt.Errorf("the connection to the server was lost: %w", err))
+	}
+	return n, err
+}
+
+func (w watchedConn) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	n, err := w.Conn.Write(p)
+	if err != nil {
+		w.owner.fail(fmt.Errorf("the connection to the server was lost: %w", err))
+		_ = w.Close()
+	}
+	return n, err
+}

@@ -1,0 +1,153 @@
+package k8s
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// handshakeTimeout bounds the time from the first byte of a request for a stream to its answer.
+const handshakeTimeout = 10 * time.Second
+
+// refusedError says that the server answered a request for a stream with something other than a stream.
+type refusedError struct {
+	protocol string // "WebSocket" or "SPDY"
+	code     int    // HTTP status, 0 when the handshake went wrong otherwise
+	cause    error
+}
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("the server refuses a %s stream: %v", e.protocol, e.cause)
+}
+
+func (e *refusedError) Unwrap() error { return e.cause }
+
+// isUpgradeRefused reports whether err is an answer that leaves it open whether the other protocol would work. A missing
+// pod is missing by any protocol.
+func isUpgradeRefused(err error) bool {
+	var r *refusedError
+	return errors.As(err, &r) && !apierrors.IsNotFound(err)
+}
+
+// withStream opens a stream by WebSocket, and where the server or something on the way does not let it through by SPDY.
+// What worked last is tried first.
+func withStream[T any](ctx context.Context, c *Client, ws, spdy func(context.Context) (T, error)) (T, error) {
+	first, second, spdyFirst := ws, spdy, c.spdyFirst.Load()
+	if spdyFirst {
+		first, second = spdy, ws
+	}
+	v, err := first(ctx)
+	if err == nil || !isUpgradeRefused(err) || ctx.Err() != nil {
+		return v, err
+	}
+	v, err2 := second(ctx)
+	if err2 == nil {
+		c.spdyFirst.Store(!spdyFirst)
+		return v, nil
+	}
+	var refused *refusedError
+	if errors.As(err2, &refused) && refused.code == 0 {
+		return v, err // the other protocol is unknown: the first answer says more
+	}
+	return v, err2
+}
+
+// dialWebSocket opens a WebSocket with one of the given subprotocols. The context bounds the handshake only.
+func (c *Client) dialWebSocket(ctx context.Context, u *url.URL, protocols ...string) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	conn, resp, err := websocket.Dial(quiet(ctx), u.String(), &websocket.DialOptions{
+		HTTPClient: c.upgrades, Subprotocols: protocols, CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		if resp == nil {
+			return nil, err
+		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return nil, &refusedError{protocol: "WebSocket", cause: err}
+		}
+		return nil, &refusedError{protocol: "WebSocket", code: resp.StatusCode, cause: responseError(resp)}
+	}
+	if conn.Subprotocol() == "" {
+		_ = conn.CloseNow()
+		return nil, &refusedError{protocol: "WebSocket", cause: fmt.Errorf("it speaks none of %s", strings.Join(protocols, ", "))}
+	}
+	conn.SetReadLimit(-1)
+	return conn, nil
+}
+
+// dialSPDY upgrades an HTTP request to SPDY/3.1 and returns the raw connection. The context bounds the handshake only.
+func (c *Client) dialSPDY(ctx context.Context, u *url.URL, protocol string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	var raw net.Conn
+	ctx = httptrace.WithClientTrace(quiet(ctx), &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { raw = info.Conn },
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "SPDY/3.1")
+	req.Header.Set("X-Stream-Protocol-Version", protocol)
+	resp, err := c.upgrades.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, &refusedError{protocol: "SPDY", code: resp.StatusCode, cause: responseError(resp)}
+	}
+	stream, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok || raw == nil || !strings.EqualFold(resp.Header.Get("Upgrade"), "SPDY/3.1") {
+		_ = resp.Body.Close()
+		return nil, &refusedError{protocol: "SPDY", cause: errors.New("the connection was not upgraded")}
+	}
+	return upgradedConn{Conn: raw, stream: stream}, nil
+}
+
+// upgradedConn is a connection after its upgrade: reads go through what the HTTP client has buffered already.
+type upgradedConn struct {
+	net.Conn
+	stream io.ReadWriteCloser
+}
+
+func (u upgradedConn) Read(p []byte) (int, error)  { return u.stream.Read(p) }
+func (u upgradedConn) Write(p []byte) (int, error) { return u.stream.Write(p) }
+func (u upgradedConn) Close() error                { return u.stream.Close() }
+
+// responseError turns an answer that is not an upgrade into an error, the API server's own where the body has one.
+func responseError(resp *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" {
+		return &apierrors.StatusError{ErrStatus: status}
+	}
+	text := strings.TrimSpace(string(body))
+	if text == "" {
+		text = http.StatusText(resp.StatusCode)
+	}
+	if len(text) > 300 {
+		text = text[:300] + " …"
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		// The body was cut off: keep what callers branch on.
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: text,
+		}}
+	}
+	return fmt.Errorf("HTTP %d: %s", resp.StatusCode, text)
+}

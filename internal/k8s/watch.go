@@ -1,0 +1,222 @@
+package k8s
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// WatchRequest says what to watch.
+type WatchRequest struct {
+	// Namespaces to watch; none means all namespaces.
+	Namespaces []string
+	// Selector is a label selector; empty selects everything.
+	Selector string
+	// OnError, where not nil, is told of each attempt to list or watch that failed; the watch tries again by itself. It
+	// is called between callbacks, never at the same time as one. An error for which IsForbidden holds will not go away
+	// by itself.
+	OnError func(error)
+}
+
+// watchBackoff is how a watch waits between attempts: a server that restarts is found again within seconds.
+func watchBackoff() *wait.Backoff {
+	return &wait.Backoff{Duration: 200 * time.Millisecond, Cap: 5 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5}
+}
+
+// kindRetry is how often a watch looks whether the cluster serves a kind by now.
+const kindRetry = 2 * time.Second
+
+// item is what a watch remembers of an object between two changes: as little as its owner wants.
+type item[E any] struct {
+	uid   string
+	event E
+}
+
+// watcher turns objects into events of type E and remembers the last one of each object, not the object itself: that
+// keeps the memory small and makes deletions and repetitions recognisable.
+type watcher[E any] struct {
+	req WatchRequest
+	// convert makes the event and says whether the object is of interest at all.
+	convert func(runtime.Object) (E, bool)
+	// same says that nothing changed that the consumer could see.
+	same func(old, new E) bool
+	// deleted makes the event that tells of the end of what old told of; nil drops deletions.
+	deleted func(old E) E
+	// synced makes the event that tells that everything there was has been told.
+	synced func() E
+	// slim reduces an event to what has to be remembered of it; nil remembers all of it.
+	slim func(E) E
+
+	mu      sync.Mutex
+	emit    func(E) // called with mu held, so one at a time
+	waiting int     // guarded by mu; namespaces that have not been listed yet
+}
+
+// run watches all namespaces of the request until ctx is done, and returns the context's error.
+func (w *watcher[E]) run(ctx context.Context, lw func(namespace string) *cache.ListWatch, emit func(E)) error {
+	namespaces := w.req.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	w.emit, w.waiting = emit, len(namespaces)
+	var g errgroup.Group
+	for _, ns := range namespaces {
+		g.Go(func() error {
+			w.reflect(ctx, lw(ns))
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return ctx.Err()
+}
+
+func (w *watcher[E]) reflect(ctx context.Context, lw *cache.ListWatch) {
+	logger := logr.Discard()
+	store := &watchStore[E]{w: w, items: map[string]item[E]{}}
+	r := cache.NewReflectorWithOptions(w.reporting(lw), nil, store, cache.ReflectorOptions{
+		Name: "hone", Logger: &logger, Backoff: watchBackoff(),
+	})
+	r.RunWithContext(quiet(ctx))
+}
+
+// reporting tells the consumer of errors that the reflector would only log.
+func (w *watcher[E]) reporting(lw *cache.ListWatch) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = w.req.Selector
+			list, err := lw.ListWithContextFunc(quiet(ctx), o)
+			w.report(ctx, err)
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = w.req.Selector
+			events, err := lw.WatchFuncWithContext(quiet(ctx), o)
+			w.report(ctx, err)
+			return events, err
+		},
+	}
+}
+
+func (w *watcher[E]) report(ctx context.Context, err error) {
+	// An expired position is the ordinary way in which a watch is told to list again.
+	if err == nil || w.req.OnError == nil || ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		errors.Is(err, context.Canceled) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.req.OnError(fmt.Errorf("watch: %w", err))
+}
+
+// watchStore takes what a reflector reports of one namespace. The reflector calls it from one goroutine.
+type watchStore[E any] struct {
+	w      *watcher[E]
+	items  map[string]item[E]
+	listed bool
+}
+
+// Add implements cache.ReflectorStore.
+func (s *watchStore[E]) Add(obj any) error { return s.Update(obj) }
+
+// Update implements cache.ReflectorStore.
+func (s *watchStore[E]) Update(obj any) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	_, err := s.update(obj)
+	return err
+}
+
+// update tells of one object and returns its key. It is called with the watcher's mu held.
+func (s *watchStore[E]) update(obj any) (string, error) {
+	o, ok := obj.(runtime.Object)
+	if !ok {
+		return "", fmt.Errorf("watch: unexpected %T", obj)
+	}
+	m, err := meta.Accessor(o)
+	if err != nil {
+		return "", fmt.Errorf("watch: %w", err)
+	}
+	key := m.GetNamespace() + "/" + m.GetName()
+	uid := string(m.GetUID())
+	event, ok := s.w.convert(o)
+	old, known := s.items[key]
+	if known && (old.uid != uid || !ok) {
+		s.gone(key, old)
+		known = false
+	}
+	if !ok || known && s.w.same(old.event, event) {
+		return key, nil
+	}
+	s.w.emit(event)
+	if s.w.slim != nil {
+		event = s.w.slim(event)
+	}
+	s.items[key] = item[E]{uid, event}
+	return key, nil
+}
+
+// gone tells of the end of an object. It is called with the watcher's mu held.
+func (s *watchStore[E]) gone(key string, old item[E]) {
+	delete(s.items, key)
+	if s.w.deleted != nil {
+		s.w.emit(s.w.deleted(old.event))
+	}
+}
+
+// Delete implements cache.ReflectorStore.
+func (s *watchStore[E]) Delete(obj any) error {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	key := m.GetNamespace() + "/" + m.GetName()
+	if old, ok := s.items[key]; ok {
+		s.gone(key, old)
+	}
+	return nil
+}
+
+// Replace implements cache.ReflectorStore: what is missing from the list was deleted while nobody watched.
+func (s *watchStore[E]) Replace(list []any, _ string) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	present := make(map[string]bool, len(list))
+	for _, obj := range list {
+		key, err := s.update(obj)
+		if err != nil {
+			return err
+		}
+		present[key] = true
+	}
+	for key, old := range s.items {
+		if !present[key] {
+			s.gone(key, old)
+		}
+	}
+	if !s.listed {
+		s.listed = true
+		if s.w.waiting--; s.w.waiting == 0 {
+			s.w.emit(s.w.synced())
+		}
+	}
+	return nil
+}
+
+// Resync implements cache.ReflectorStore; there is nothing to repeat.
+func (s *watchStore[E]) Resync() error { return nil }
+
+var _ cache.ReflectorStore = (*watchStore[int])(nil)

@@ -1,0 +1,148 @@
+package k8s
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// recorder is a watcher that writes down what it tells, as "name=version", "-name" and "synced".
+func recorder(got *[]string, namespaces int) *watcher[string] {
+	return &watcher[string]{
+		convert: func(o runtime.Object) (string, bool) {
+			cm := o.(*corev1.ConfigMap)
+			return cm.Name + "=" + cm.Data["v"], cm.Data["v"] != "hidden"
+		},
+		same:    func(a, b string) bool { return a == b },
+		deleted: func(old string) string { return "-" + old },
+		synced:  func() string { return "synced" },
+		emit:    func(s string) { *got = append(*got, s) },
+		waiting: namespaces,
+	}
+}
+
+func cm(name, uid, v string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}, Data: map[string]string{"v": v},
+	}
+}
+
+func TestWatchStore(t *testing.T) {
+	tests := []struct {
+		name string
+		run  func(s *watchStore[string]) error
+		want []string
+	}{
+		{"first list", func(s *watchStore[string]) error {
+			return s.Replace([]any{cm("a", "1", "x"), cm("b", "2", "x")}, "")
+		}, []string{"a=x", "b=x", "synced"}},
+		{"empty list", func(s *watchStore[string]) error { return s.Replace(nil, "") }, []string{"synced"}},
+		{"changes", func(s *watchStore[string]) error {
+			_ = s.Add(cm("a", "1", "x"))
+			_ = s.Update(cm("a", "1", "x"))
+			_ = s.Update(cm("a", "1", "y"))
+			_ = s.Delete(cm("a", "1", "z"))
+			return s.Delete(cm("a", "1", "z"))
+		}, []string{"a=x", "a=y", "-a=y"}},
+		{"list after an outage", func(s *watchStore[string]) error {
+			_ = s.Replace([]any{cm("a", "1", "x"), cm("b", "2", "x"), cm("c", "3", "x")}, "")
+			return s.Replace([]any{cm("a", "1", "x"), cm("b", "2", "y")}, "")
+		}, []string{"a=x", "b=x", "c=x", "synced", "b=y", "-c=x"}},
+		{"replaced by one of the same name", func(s *watchStore[string]) error {
+			_ = s.Add(cm("a", "1", "x"))
+			return s.Update(cm("a", "2", "x"))
+		}, []string{"a=x", "-a=x", "a=x"}},
+		{"no longer of interest", func(s *watchStore[string]) error {
+			_ = s.Add(cm("a", "1", "x"))
+			_ = s.Add(cm("b", "2", "hidden"))
+			return s.Update(cm("a", "1", "hidden"))
+		}, []string{"a=x", "-a=x"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			s := &watchStore[string]{w: recorder(&got, 1), items: map[string]item[string]{}}
+			if err := tt.run(s); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWatchSyncsAfterAllNamespaces(t *testing.T) {
+	var got []string
+	w := recorder(&got, 2)
+	one := &watchStore[string]{w: w, items: map[string]item[string]{}}
+	two := &watchStore[string]{w: w, items: map[string]item[string]{}}
+	_ = one.Replace([]any{cm("a", "1", "x")}, "")
+	_ = one.Replace([]any{cm("a", "1", "x")}, "")
+	_ = two.Replace([]any{cm("b", "2", "x")}, "")
+	if diff := cmp.Diff([]string{"a=x", "b=x", "synced"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if err := one.Add("not an object"); err == nil {
+		t.Error("a string was taken for an object")
+	}
+}
+
+func TestKubeEventFromCore(t *testing.T) {
+	ref := corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: "ns", Name: "p", UID: "u", FieldPath: "spec.containers{main}"}
+	old := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{UID: "e"}, InvolvedObject: ref, Type: "Warning", Reason: "BackOff", Message: "again",
+		Count: 4, FirstTimestamp: metav1.NewTime(t0), LastTimestamp: metav1.NewTime(t1), Source: corev1.EventSource{Component: "kubelet"},
+	}
+	want := KubeEvent{
+		UID: "e", Object: KubeEventObject{APIVersion: "v1", Kind: "Pod", Namespace: "ns", Name: "p", FieldPath: "spec.containers{main}"},
+		ObjectUID: "u", Type: "Warning", Reason: "BackOff", Message: "again", Count: 4, FirstSeen: t0, LastSeen: t1, Source: "kubelet",
+	}
+	if diff := cmp.Diff(want, KubeEventFromCore(old)); diff != "" {
+		t.Errorf("older API: -want +got:\n%s", diff)
+	}
+	newer := &corev1.Event{
+		EventTime: metav1.NewMicroTime(t0), ReportingController: "scheduler",
+		Series: &corev1.EventSeries{Count: 3, LastObservedTime: metav1.NewMicroTime(t1)},
+	}
+	if diff := cmp.Diff(KubeEvent{Count: 3, FirstSeen: t0, LastSeen: t1, Source: "scheduler"}, KubeEventFromCore(newer)); diff != "" {
+		t.Errorf("newer API: -want +got:\n%s", diff)
+	}
+	if got := KubeEventFromCore(&corev1.Event{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(t0)}}); got.Count != 1 || !got.LastSeen.Equal(t0) {
+		t.Errorf("bare: %+v", got)
+	}
+}
+
+func TestObjectEventFrom(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "batch/v1", "kind": "Job",
+		"metadata": map[string]any{"namespace": "ns", "name": "j", "uid": "u", "labels": map[string]any{"a": "b"}},
+		"status": map[string]any{
+			"succeeded": int64(1), "startTime": t0.Format(time.RFC3339),
+			"conditions": []any{map[string]any{"type": "Complete", "status": "True"}},
+		},
+	}}
+	got := ObjectEventFrom(u)
+	want := ObjectEvent{
+		Status: model.ObjectStatus{
+			ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "ns", Name: "j"}, UID: "u", Health: model.HealthCurrent,
+			Message: got.Status.Message,
+		},
+		Labels: map[string]string{"a": "b"}, Complete: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	u.SetDeletionTimestamp(&metav1.Time{Time: t1})
+	if got := ObjectEventFrom(u); got.Status.Health != model.HealthTerminating {
+		t.Errorf("deleted: %+v", got)
+	}
+}

@@ -1,0 +1,114 @@
+package k8s
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// KubeEvent is something that Kubernetes has to say about an object. The same event comes again with a higher count. With
+// Synced there is no event in it: everything that was there when the watch began has been told.
+type KubeEvent struct {
+	// UID identifies the event itself.
+	UID string
+	// Object is what the event is about, and ObjectUID its UID. Kubernetes gives node objects their name as UID.
+	Object    KubeEventObject
+	ObjectUID string
+	// Type is Normal or Warning.
+	Type    string
+	Reason  string
+	Message string
+	// Count is how often it happened, 1 or more.
+	Count     int
+	FirstSeen time.Time
+	LastSeen  time.Time
+	// Source is the component that reported it: "kubelet", "default-scheduler".
+	Source string
+	Synced bool
+}
+
+// KubeEventObject names the object that an event is about.
+type KubeEventObject struct {
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	// FieldPath is the part of it: "spec.containers{web}".
+	FieldPath string
+}
+
+// Warning reports whether the event tells of trouble.
+func (e KubeEvent) Warning() bool { return e.Type == corev1.EventTypeWarning }
+
+// WatchEvents tells of the events that the cluster still remembers (about an hour), then of each new or repeated one,
+// until ctx is done; it returns the context's error. Events that expire are not told of. The rules of WatchPods hold.
+func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(KubeEvent)) error {
+	w := &watcher[KubeEvent]{
+		req: req,
+		convert: func(o runtime.Object) (KubeEvent, bool) {
+			e, ok := o.(*corev1.Event)
+			if !ok {
+				return KubeEvent{}, false
+			}
+			return KubeEventFromCore(e), true
+		},
+		same: func(a, b KubeEvent) bool { return a.Count == b.Count && a.LastSeen.Equal(b.LastSeen) },
+		// Events are many and are told of once: their text is not kept.
+		slim:   func(e KubeEvent) KubeEvent { return KubeEvent{Count: e.Count, LastSeen: e.LastSeen} },
+		synced: func() KubeEvent { return KubeEvent{Synced: true} },
+	}
+	return w.run(ctx, func(ns string) *cache.ListWatch {
+		events := c.core.Events(ns)
+		return &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return events.List(ctx, o)
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return events.Watch(ctx, o)
+			},
+		}
+	}, fn)
+}
+
+// KubeEventFromCore describes an event in hone's terms. Events of the older and the newer API both have all times.
+func KubeEventFromCore(e *corev1.Event) KubeEvent {
+	out := KubeEvent{
+		UID: string(e.UID),
+		Object: KubeEventObject{
+			APIVersion: e.InvolvedObject.APIVersion, Kind: e.InvolvedObject.Kind,
+			Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name, FieldPath: e.InvolvedObject.FieldPath,
+		},
+		ObjectUID: string(e.InvolvedObject.UID),
+		Type:      e.Type,
+		Reason:    e.Reason,
+		Message:   e.Message,
+		Count:     max(1, int(e.Count)),
+		FirstSeen: e.FirstTimestamp.Time,
+		LastSeen:  e.LastTimestamp.Time,
+		Source:    firstOf(e.Source.Component, e.ReportingController),
+	}
+	if s := e.Series; s != nil {
+		out.Count = max(out.Count, int(s.Count))
+		out.LastSeen = later(out.LastSeen, s.LastObservedTime.Time)
+	}
+	if out.FirstSeen.IsZero() {
+		out.FirstSeen = e.EventTime.Time
+	}
+	if out.FirstSeen.IsZero() {
+		out.FirstSeen = e.CreationTimestamp.Time
+	}
+	out.LastSeen = later(out.LastSeen, out.FirstSeen)
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,138 @@
+package k8s
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ObjectEvent tells of the state of an object of any kind, as PodEvent does of a pod.
+type ObjectEvent struct {
+	Status model.ObjectStatus
+	Labels map[string]string
+	Owners []OwnerRef
+	// Complete is set for a Job that has run to its end successfully.
+	Complete bool
+	Deleted  bool
+	Synced   bool
+}
+
+// WatchObjects is WatchPods for objects of the given kind, such as "apps/v1" and "Deployment". While the cluster does not
+// serve the kind it waits for it, telling OnError of that. Namespaces are not looked at for kinds without namespaces.
+func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error {
+	mapping, err := c.awaitKind(ctx, apiVersion, kind, req.OnError)
+	if err != nil {
+		return err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		req.Namespaces = nil
+	}
+	w := &watcher[ObjectEvent]{
+		req: req,
+		convert: func(o runtime.Object) (ObjectEvent, bool) {
+			u, ok := o.(*unstructured.Unstructured)
+			if !ok {
+				return ObjectEvent{}, false
+			}
+			return ObjectEventFrom(u), true
+		},
+		same:    func(a, b ObjectEvent) bool { return reflect.DeepEqual(a, b) },
+		deleted: func(old ObjectEvent) ObjectEvent { old.Deleted = true; return old },
+		synced:  func() ObjectEvent { return ObjectEvent{Synced: true} },
+	}
+	return w.run(ctx, func(ns string) *cache.ListWatch {
+		objects := c.dynamic.Resource(mapping.Resource).Namespace(ns)
+		return &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return objects.List(ctx, o)
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return objects.Watch(ctx, o)
+			},
+		}
+	}, fn)
+}
+
+// awaitKind returns the mapping of a kind as soon as the cluster serves it.
+func (c *Client) awaitKind(ctx context.Context, apiVersion, kind string, onError func(error)) (*meta.RESTMapping, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", kind, err)
+	}
+	ticker := time.NewTicker(kindRetry)
+	defer ticker.Stop()
+	for {
+		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: kind}, gv.Version)
+		if err == nil {
+			return mapping, nil
+		}
+		if onError != nil && ctx.Err() == nil {
+			onError(fmt.Errorf("watch %s %s: %w", apiVersion, kind, c.Explain(err)))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+// ObjectEventFrom computes the state of an object. It changes nothing in u and keeps nothing of it.
+func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
+	e := ObjectEvent{
+		Status: model.ObjectStatus{
+			ObjectID: model.ObjectID{
+				Group: u.GroupVersionKind().Group, Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(),
+			},
+			UID: string(u.GetUID()),
+		},
+		Labels:   maps.Clone(u.GetLabels()),
+		Owners:   ownersOf(u),
+		Complete: u.GetKind() == "Job" && jobComplete(u),
+	}
+	e.Status.Health, e.Status.Message = health(u)
+	return e
+}
+
+// health is kstatus' word for the object, and why.
+func health(u *unstructured.Unstructured) (word, message string) {
+	r, err := status.Compute(u)
+	if err != nil {
+		return model.HealthUnknown, err.Error()
+	}
+	switch r.Status {
+	case status.CurrentStatus:
+		return model.HealthCurrent, r.Message
+	case status.FailedStatus:
+		return model.HealthFailed, r.Message
+	case status.InProgressStatus:
+		return model.HealthInProgress, r.Message
+	case status.TerminatingStatus:
+		return model.HealthTerminating, r.Message
+	}
+	return model.HealthUnknown, r.Message
+}
+
+func jobComplete(u *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range conditions {
+		m, ok := c.(map[string]any)
+		if ok && m["type"] == "Complete" && m["status"] == "True" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package k8s
+
+import (
+	"context"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// PodEvent tells of the state of a pod. With Deleted the pod is gone and the rest is what was known last. With Synced
+// there is no pod in it: everything that was there when the watch began has been told; it comes exactly once.
+type PodEvent struct {
+	Pod     model.Pod
+	Labels  map[string]string
+	Owners  []OwnerRef
+	Deleted bool
+	Synced  bool
+}
+
+// WatchPods tells of the pods that are there, then of each change that shows in a PodEvent, until ctx is done; it returns
+// the context's error. It reconnects by itself, and then also tells of what was deleted meanwhile. A pod that was
+// replaced by one of the same name is told of as deleted first. fn is called from one goroutine at a time and must not
+// block for long; it may keep the event but must not change it.
+func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEvent)) error {
+	w := &watcher[PodEvent]{
+		req: req,
+		convert: func(o runtime.Object) (PodEvent, bool) {
+			p, ok := o.(*corev1.Pod)
+			if !ok {
+				return PodEvent{}, false
+			}
+			return PodEvent{Pod: PodFromCore(p), Labels: maps.Clone(p.Labels), Owners: ownersOf(p)}, true
+		},
+		same: func(a, b PodEvent) bool { return reflect.DeepEqual(a, b) },
+		deleted: func(old PodEvent) PodEvent {
+			old.Deleted = true
+			c.tunnels.forget(podKey{old.Pod.Namespace, old.Pod.Name})
+			return old
+		},
+		synced: func() PodEvent { return PodEvent{Synced: true} },
+	}
+	return w.run(ctx, func(ns string) *cache.ListWatch {
+		pods := c.core.Pods(ns)
+		return &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return pods.List(ctx, o)
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return pods.Watch(ctx, o)
+			},
+		}
+	}, fn)
+}

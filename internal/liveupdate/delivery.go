@@ -1,0 +1,126 @@
+package liveupdate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// buffered is the size in bytes up to which an archive is made once and kept for a second try. A larger one is made
+// while it is sent, and made again for each try.
+const buffered = 8 << 20
+
+// parcel hands out the archive of the copies as often as it takes.
+type parcel struct {
+	copies []Copy
+	bytes  []byte // nil when the archive is streamed
+}
+
+// pack makes the archive if it is small enough to keep.
+func pack(copies []Copy) (parcel, error) {
+	p := parcel{copies: copies}
+	var total int64
+	for _, c := range copies {
+		total += 512 // the header
+		if info, err := os.Lstat(c.Local); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		if total > buffered {
+			return p, nil
+		}
+	}
+	var b bytes.Buffer
+	if err := Archive(&b, copies); err != nil {
+		return p, err
+	}
+	p.bytes = b.Bytes()
+	return p, nil
+}
+
+// send calls deliver with a fresh reader of the archive. An archive that cannot be made fails the delivery.
+func (p parcel) send(deliver func(io.Reader) error) error {
+	if p.bytes != nil {
+		return deliver(bytes.NewReader(p.bytes))
+	}
+	r, w := io.Pipe()
+	made := make(chan error, 1)
+	go func() {
+		err := Archive(w, p.copies)
+		w.CloseWithError(err) // a nil error is an ordinary end of file
+		made <- err
+	}()
+	err := deliver(r)
+	r.CloseWithError(errDelivered) // lets Archive go, should nobody have read all of it
+	if archived := <-made; archived != nil && !errors.Is(archived, errDelivered) {
+		return archived
+	}
+	return err
+}
+
+// errDelivered is what Archive gets when the receiver has read enough.
+var errDelivered = errors.New("the receiver has stopped reading")
+
+// argBytes bounds the length of the paths in one command line. Kubernetes carries them in a URL.
+const argBytes = 16 << 10
+
+// chunks splits paths into pieces that fit a command line.
+func chunks(paths []string) [][]string {
+	var out [][]string
+	size := 0
+	for i, p := range paths {
+		if i == 0 || size+len(p) > argBytes {
+			out, size = append(out, nil), 0
+		}
+		size += len(p) + len("&command=")
+		out[len(out)-1] = append(out[len(out)-1], p)
+	}
+	return out
+}
+
+// stepError makes the error of a delete or a copy that failed, with a mend where the exit code tells one.
+func stepError(ctx context.Context, step, tool string, err error, output string) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", step, ctx.Err())
+	}
+	code, exited := exitCode(err)
+	if !exited {
+		return &InfraError{Step: step, Err: transportProblem(err)}
+	}
+	var p *problem.Problem
+	switch {
+	case code == codeNotExecutable || code == codeNotFound:
+		p = problem.Wrap(err, tool+" missing in image",
+			fmt.Sprintf("Add %q to the image, or leave --update-mode at auto, which needs no programs in the image.", tool))
+	case code == codeKilled:
+		p = problem.Wrap(err, "the container was killed meanwhile", "")
+	case code == 2 || strings.Contains(output, "ermission denied") || strings.Contains(output, "ead-only file system"):
+		p = unwritable(err)
+	default:
+		p = problem.Wrap(err, tool+" failed", "")
+	}
+	p.Detail = output
+	return &InfraError{Step: step, Err: p}
+}
+
+func unwritable(err error) *problem.Problem {
+	return problem.Wrap(err, "cannot write to the container's file system",
+		"Make the synced folders writable for the user that the container runs as (in the Dockerfile: RUN chown -R USER DIR).")
+}
+
+// clip keeps the first bytes that a program has to say, for error messages. It is used by one goroutine at a time.
+type clip struct{ b bytes.Buffer }
+
+const clipBytes = 4 << 10
+
+func (c *clip) Write(p []byte) (int, error) {
+	c.b.Write(p[:min(len(p), max(0, clipBytes-c.b.Len()))])
+	return len(p), nil
+}
+
+func (c *clip) String() string { return c.b.String() }

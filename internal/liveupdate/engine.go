@@ -1,0 +1,83 @@
+package liveupdate
+
+import (
+	"context"
+	"io"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Engine is a container engine that can change its running containers.
+type Engine interface {
+	// ContainerExec runs argv to its end and writes all output to out. A nil stdin is empty. A non-zero exit is an error
+	// with a method ExitCode() int somewhere in its chain.
+	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
+	// CopyTo unpacks a tar stream below a folder of the container, needing no program in it. It returns once nothing
+	// reads the stream any more.
+	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
+	// RestartContainer stops and starts the container.
+	RestartContainer(ctx context.Context, containerID string) error
+}
+
+// ContainerUpdater applies plans through a container engine's API. Files need no program in the image; deletions need
+// rm.
+type ContainerUpdater struct{ Engine Engine }
+
+var _ Updater = ContainerUpdater{}
+
+// Update implements Updater.
+func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error {
+	announce(log, c, plan)
+	if err := u.remove(ctx, c, plan.Deletes); err != nil {
+		return err
+	}
+	if err := u.copy(ctx, c, plan.Copies); err != nil {
+		return err
+	}
+	err := runAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+		return retry(ctx, undelivered, func() error {
+			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
+		})
+	})
+	if err != nil || !plan.Restart {
+		return err
+	}
+	logstore.Infof(log, "Restarting container: [%s]", c.Name)
+	if err := u.Engine.RestartContainer(ctx, c.ID); err != nil {
+		return stepError(ctx, "restart "+c.Name, "restart", err, "")
+	}
+	return nil
+}
+
+func (u ContainerUpdater) remove(ctx context.Context, c Container, paths []string) error {
+	for _, group := range chunks(paths) {
+		var said clip
+		err := retry(ctx, transient, func() error {
+			said = clip{}
+			return u.Engine.ContainerExec(ctx, c.ID, append([]string{"rm", "-rf", "--"}, group...), nil, &said)
+		})
+		if err != nil {
+			return stepError(ctx, "delete files in "+c.Name, "rm", err, said.String())
+		}
+	}
+	return nil
+}
+
+func (u ContainerUpdater) copy(ctx context.Context, c Container, copies []Copy) error {
+	if len(copies) == 0 {
+		return nil
+	}
+	step := "copy files to " + c.Name
+	p, err := pack(copies)
+	if err != nil {
+		return &InfraError{Step: step, Err: err}
+	}
+	err = retry(ctx, transient, func() error {
+		return p.send(func(tar io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", tar) })
+	})
+	if err != nil {
+		return stepError(ctx, step, "copy", err, "")
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package liveupdate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// FallBackError says that a change cannot be made in place: it needs a new image.
+type FallBackError struct {
+	// Reason is for people: `package.json matches fall_back_on "package.json"`.
+	Reason string
+	// Path is the local path that decided it, empty when no single one did.
+	Path string
+}
+
+// Error returns the reason.
+func (e *FallBackError) Error() string { return e.Reason }
+
+var _ error = (*FallBackError)(nil)
+
+// InfraError says that hone could not carry out a plan, through no fault of the user's commands. Where the user can
+// do something about it, a problem.Problem is in the chain.
+type InfraError struct {
+	// Step says what was being done: "copy files to web".
+	Step string
+	Err  error
+}
+
+// Error returns step and cause.
+func (e *InfraError) Error() string { return e.Step + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *InfraError) Unwrap() error { return e.Err }
+
+var _ error = (*InfraError)(nil)
+
+// RunStepError says that a command of the user failed in the container. Its output is in the log already. The files
+// are in place, and nothing falls back: the next change tries again.
+type RunStepError struct {
+	Cmd model.Cmd
+	// Code is the exit code, never 0 or 137.
+	Code      int
+	Container Container
+}
+
+// Error names command, container and code.
+func (e *RunStepError) Error() string {
+	return fmt.Sprintf("run %q in container %s: exit code %d", e.Cmd.String(), e.Container.Name, e.Code)
+}
+
+var _ error = (*RunStepError)(nil)
+
+// Outcome says what the error of a plan or an update means for what happens next.
+type Outcome int8
+
+// The outcomes.
+const (
+	// Updated means that there was no error.
+	Updated Outcome = iota
+	// UserError is the user's own failing command: show it, keep the files, wait for the next change.
+	UserError
+	// FallBack is a change that needs a new image.
+	FallBack
+	// Cancelled is work that was called off: neither show nor fall back.
+	Cancelled
+	// Infra is everything else that went wrong: show it and fall back to an image.
+	Infra
+)
+
+// String returns the outcome in words.
+func (o Outcome) String() string {
+	switch o {
+	case Updated:
+		return "updated"
+	case UserError:
+		return "user error"
+	case FallBack:
+		return "fall back"
+	case Cancelled:
+		return "cancelled"
+	}
+	return "infrastructure error"
+}
+
+// Classify sorts an error of Make, InitialPlan or Update. A missed deadline is Infra, not Cancelled.
+func Classify(err error) Outcome {
+	var fallBack *FallBackError
+	var run *RunStepError
+	switch {
+	case err == nil:
+		return Updated
+	case errors.Is(err, context.Canceled):
+		return Cancelled
+	case errors.As(err, &run):
+		return UserError
+	case errors.As(err, &fallBack):
+		return FallBack
+	}
+	return Infra
+}

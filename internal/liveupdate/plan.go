@@ -1,0 +1,268 @@
+package liveupdate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Input is what a plan is made from.
+type Input struct {
+	Spec model.LiveUpdate
+	// Changed are the absolute local paths that were written, created or deleted. Order and duplicates do not matter.
+	Changed []string
+	// Exists describes a path without following a symbolic link; nil means os.Lstat.
+	Exists func(path string) (fs.FileInfo, error)
+	// List names the entries of a folder; nil means os.ReadDir.
+	List func(dir string) ([]fs.DirEntry, error)
+	// Ignore reports paths that are none of the container's business; nil ignores nothing.
+	Ignore func(path string) bool
+	// NoRestart says that the container's runtime cannot restart a container, as in Kubernetes: a plan with a restart
+	// then falls back.
+	NoRestart bool
+}
+
+// Copy is one file, symbolic link or empty folder to bring into the container.
+type Copy struct {
+	// Local is the absolute local path.
+	Local string
+	// Remote is the clean absolute path in the container.
+	Remote string
+	// IsDir marks a folder, which is created without its entries: these have copies of their own.
+	IsDir bool
+}
+
+// Plan is what to do in one container, in the order of its fields. The zero value does nothing.
+type Plan struct {
+	// Copies are sorted as the changed files were, each remote path once.
+	Copies []Copy
+	// Deletes are clean absolute remote paths, removed with all that is below them before anything is copied.
+	Deletes []string
+	// Runs are the commands whose triggers match, in the order of the Tiltfile.
+	Runs []model.Run
+	// Restart restarts the container at the end.
+	Restart bool
+	// Files are the local paths that the plan accounts for, those below changed folders included.
+	Files []string
+}
+
+// Empty reports whether the plan changes nothing.
+func (p Plan) Empty() bool {
+	return len(p.Copies) == 0 && len(p.Deletes) == 0 && len(p.Runs) == 0 && !p.Restart
+}
+
+// Make plans the update for the changed files. A changed folder stands for everything in it. The error is a
+// *FallBackError when the change needs a new image, and another error when the spec itself is invalid.
+func Make(in Input) (Plan, error) {
+	in = in.withDefaults()
+	if err := check(in.Spec); err != nil {
+		return Plan{}, err
+	}
+	changes, err := in.expandAll(in.Changed)
+	if err != nil {
+		return Plan{}, err
+	}
+	if err := in.stops(changes); err != nil {
+		return Plan{}, err
+	}
+	plan, err := in.assign(changes)
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(plan.Files) == 0 {
+		return plan, nil
+	}
+	if in.Spec.RestartContainer && in.NoRestart {
+		return Plan{}, &FallBackError{Reason: "restart_container() needs a container engine that can restart containers"}
+	}
+	plan.Restart = in.Spec.RestartContainer
+	return plan, nil
+}
+
+// InitialPlan plans the first contact with a container: every file below the syncs is copied and every command whose
+// triggers exist runs. Nothing is deleted, paths of fall_back_on do not count, and the container is not restarted,
+// since a restart would be a first contact again. Syncs whose local path does not exist are left out.
+func InitialPlan(in Input) (Plan, error) {
+	in = in.withDefaults()
+	if err := check(in.Spec); err != nil {
+		return Plan{}, err
+	}
+	var roots []string
+	for _, s := range in.Spec.Syncs {
+		root := filepath.Clean(s.LocalPath)
+		if _, err := in.Exists(root); err == nil {
+			roots = append(roots, root)
+		} else if !gone(err) {
+			return Plan{}, &FallBackError{Reason: fmt.Sprintf("cannot read %s: %v", root, err), Path: root}
+		}
+	}
+	changes, err := in.expandAll(roots)
+	if err != nil {
+		return Plan{}, err
+	}
+	return in.assign(changes)
+}
+
+func (in Input) withDefaults() Input {
+	if in.Exists == nil {
+		in.Exists = os.Lstat
+	}
+	if in.List == nil {
+		in.List = os.ReadDir
+	}
+	if in.Ignore == nil {
+		in.Ignore = func(string) bool { return false }
+	}
+	return in
+}
+
+func check(spec model.LiveUpdate) error {
+	for _, s := range spec.Syncs {
+		if !filepath.IsAbs(s.LocalPath) {
+			return fmt.Errorf("sync(%q, %q): the local path is not absolute", s.LocalPath, s.RemotePath)
+		}
+		if !path.IsAbs(s.RemotePath) {
+			return fmt.Errorf("sync(%q, %q): the remote path is not absolute", s.LocalPath, s.RemotePath)
+		}
+	}
+	return nil
+}
+
+// stops returns a fall back if any change lies below a path of fall_back_on.
+func (in Input) stops(changes []change) error {
+	for _, c := range changes {
+		for _, stop := range in.Spec.StopPaths {
+			stop = filepath.Clean(stop)
+			if !model.IsChild(stop, c.path) {
+				continue
+			}
+			return &FallBackError{
+				Reason: fmt.Sprintf("%s matches fall_back_on %q", relative(filepath.Dir(stop), c.path), filepath.Base(stop)),
+				Path:   c.path,
+			}
+		}
+	}
+	return nil
+}
+
+// assign gives each change its place in the container and picks the commands.
+func (in Input) assign(changes []change) (Plan, error) {
+	m := in.mapper()
+	var plan Plan
+	taken := map[string]bool{}
+	for _, c := range changes {
+		remote, ok := m.remote(c.path)
+		switch {
+		case !ok && c.kind == folder:
+			continue // holds nothing by itself; its entries are changes of their own
+		case !ok:
+			return Plan{}, in.noSync(c.path)
+		case taken[remote]:
+			continue
+		case c.kind == missing && remote == "/":
+			return Plan{}, &FallBackError{Reason: fmt.Sprintf("%s, which is synced to /, is gone", c.path), Path: c.path}
+		case c.kind == missing:
+			plan.Deletes = append(plan.Deletes, remote)
+		case c.kind == file || c.kind == emptyFolder && remote != "/":
+			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder})
+		}
+		taken[remote] = true
+		plan.Files = append(plan.Files, c.path)
+	}
+	plan.Deletes = tidyDeletes(plan.Deletes, plan.Copies)
+	if len(plan.Files) > 0 {
+		plan.Runs = matching(in.Spec.Runs, plan.Files)
+	}
+	return plan, nil
+}
+
+func (in Input) noSync(changed string) error {
+	if len(in.Spec.Syncs) == 0 {
+		return &FallBackError{Reason: fmt.Sprintf("%s changed, and live_update has no sync()", filepath.Base(changed)), Path: changed}
+	}
+	base := filepath.Dir(changed)
+	for _, s := range in.Spec.Syncs {
+		base = commonFolder(base, filepath.Clean(s.LocalPath))
+	}
+	return &FallBackError{Reason: relative(base, changed) + " matches no sync()", Path: changed}
+}
+
+// matching returns the runs that have no triggers or one that covers a file.
+func matching(runs []model.Run, files []string) []model.Run {
+	var out []model.Run
+	for _, r := range runs {
+		hit := slices.ContainsFunc(r.Triggers, func(t string) bool {
+			t = filepath.Clean(t)
+			return slices.ContainsFunc(files, func(f string) bool { return model.IsChild(t, f) })
+		})
+		if hit || len(r.Triggers) == 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// tidyDeletes leaves out what a delete further up removes anyway. Where a file is copied to a path that was a folder,
+// so that things below it are deleted, the folder itself is deleted: tar does not replace a folder by a file.
+func tidyDeletes(deletes []string, copies []Copy) []string {
+	files := make(map[string]bool, len(copies))
+	for _, c := range copies {
+		files[c.Remote] = !c.IsDir
+	}
+	for i, d := range deletes {
+		for p := path.Dir(d); len(p) > 1; p = path.Dir(p) {
+			if files[p] {
+				deletes[i] = p
+			}
+		}
+	}
+	set := make(map[string]bool, len(deletes))
+	for _, d := range deletes {
+		set[d] = true
+	}
+	out := deletes[:0]
+	for _, d := range deletes {
+		covered := !set[d] // already put out
+		for p := path.Dir(d); len(p) > 1 && !covered; p = path.Dir(p) {
+			_, put := set[p]
+			covered = put
+		}
+		if !covered {
+			out = append(out, d)
+			set[d] = false
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// gone reports whether err says that a path is not there.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// relative returns p as seen from base, or p itself when base is the root or no ancestor.
+func relative(base, p string) string {
+	if base == filepath.Dir(base) || !model.IsChild(base, p) || base == p {
+		return p
+	}
+	return filepath.ToSlash(strings.TrimPrefix(p[len(base):], string(filepath.Separator)))
+}
+
+// commonFolder returns the deepest folder that holds both clean absolute paths.
+func commonFolder(a, b string) string {
+	for !model.IsChild(a, b) && a != filepath.Dir(a) {
+		a = filepath.Dir(a)
+	}
+	return a
+}

@@ -1,0 +1,115 @@
+package liveupdate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Exit codes with a meaning of their own.
+const (
+	codeNotExecutable = 126
+	codeNotFound      = 127
+	codeKilled        = 137 // 128 + SIGKILL: the container went away
+)
+
+// exitCode returns the exit code that err stands for. Runtimes report a program that cannot be started either as exit
+// code 126 or 127 or as an error of their own, whose text is all there is to tell by.
+func exitCode(err error) (code int, exited bool) {
+	var coder interface{ ExitCode() int }
+	if errors.As(err, &coder) {
+		return coder.ExitCode(), true
+	}
+	var exit *k8s.ExitError // says its code in a field
+	if errors.As(err, &exit) {
+		return exit.Code, true
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "executable file not found"),
+		strings.Contains(text, "unable to start container process") && strings.Contains(text, "no such file or directory"):
+		return codeNotFound, true
+	case strings.Contains(text, "unable to start container process") && strings.Contains(text, "permission denied"):
+		return codeNotExecutable, true
+	}
+	return 0, false
+}
+
+// cannotStart reports whether err says that the program is not in the image or cannot be executed.
+func cannotStart(err error) bool {
+	if err == nil {
+		return false
+	}
+	code, ok := exitCode(err)
+	return ok && (code == codeNotExecutable || code == codeNotFound)
+}
+
+// undelivered reports whether a connection failed before anything can have started in the container.
+func undelivered(err error) bool {
+	if _, exited := exitCode(err); exited {
+		return false
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || containsAny(err, "error dialing backend", "connection refused", "TLS handshake timeout")
+}
+
+// transient reports whether a connection failed in a way that a second try may well survive.
+func transient(err error) bool {
+	if _, exited := exitCode(err); exited {
+		return false
+	}
+	return undelivered(err) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		containsAny(err, "connection reset", "broken pipe", "unexpected EOF", "client connection lost", ": EOF")
+}
+
+func containsAny(err error, parts ...string) bool {
+	text := err.Error()
+	for _, p := range parts {
+		if strings.Contains(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// pauses are the waits before the second and the third try.
+var pauses = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond}
+
+// retry calls do until it succeeds, fails in a way that again rejects, or has failed three times.
+func retry(ctx context.Context, again func(error) bool, do func() error) error {
+	for _, pause := range pauses {
+		err := do()
+		if err == nil || ctx.Err() != nil || !again(err) {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		case <-timer.C:
+		}
+	}
+	return do()
+}
+
+// transportProblem adds a mend to the errors of the connection that the user can do something about.
+func transportProblem(err error) error {
+	if _, ok := problem.Of(err); ok {
+		return err
+	}
+	if containsAny(err, "forbidden", "Forbidden") {
+		return problem.Wrap(err, "not allowed to run commands in the pod",
+			`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
+	}
+	if containsAny(err, "rootfs is marked read-only", "read-only file system") {
+		return unwritable(err)
+	}
+	return err
+}

@@ -1,0 +1,85 @@
+package liveupdate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Container is a running container, by all the names that an updater may need.
+type Container struct {
+	// Namespace, Pod and Name find it through Kubernetes; Name is also what the log calls it.
+	Namespace string
+	Pod       string
+	Name      string
+	// ID is the container engine's id, without a scheme.
+	ID string
+}
+
+// Updater applies a plan to one container.
+type Updater interface {
+	// Update deletes, copies, runs and restarts, in this order, and says in the log what it does; the output of the
+	// user's commands goes there too. It stops at the first thing that fails. Applying a plan twice does no harm
+	// beyond running its commands twice. For the errors see Classify.
+	Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error
+}
+
+// shown bounds how many paths of an update the log lists.
+const shown = 50
+
+func announce(log logstore.Logger, c Container, plan Plan) {
+	if n := len(plan.Copies); n > 0 {
+		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
+		for _, cp := range plan.Copies[:min(n, shown)] {
+			logstore.Infof(log, "- '%s' --> '%s'", cp.Local, cp.Remote)
+		}
+		more(log, n)
+	}
+	if n := len(plan.Deletes); n > 0 {
+		logstore.Infof(log, "Will delete %d file(s) from container: [%s]", n, c.Name)
+		for _, d := range plan.Deletes[:min(n, shown)] {
+			logstore.Infof(log, "- '%s'", d)
+		}
+		more(log, n)
+	}
+}
+
+func more(log logstore.Logger, n int) {
+	if n > shown {
+		logstore.Infof(log, "  … and %d more", n-shown)
+	}
+}
+
+// runAll runs the commands one after the other. Each gets the container's own working folder.
+func runAll(
+	ctx context.Context, c Container, runs []model.Run, log logstore.Logger,
+	exec func(context.Context, model.Cmd) error,
+) error {
+	for _, run := range runs {
+		if !run.Cmd.EchoOff {
+			logstore.Infof(log, "Running cmd: %s", run.Cmd)
+		}
+		if err := exec(ctx, run.Cmd); err != nil {
+			return runError(ctx, c, run.Cmd, err)
+		}
+	}
+	return nil
+}
+
+// runError tells the user's failing command from a container that went away under it.
+func runError(ctx context.Context, c Container, cmd model.Cmd, err error) error {
+	step := fmt.Sprintf("run %q in %s", cmd.String(), c.Name)
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", step, ctx.Err())
+	}
+	code, exited := exitCode(err)
+	if !exited {
+		return &InfraError{Step: step, Err: transportProblem(err)}
+	}
+	if code == codeKilled {
+		return &InfraError{Step: step, Err: fmt.Errorf("the container or the command was killed: %w", err)}
+	}
+	return &RunStepError{Cmd: cmd, Code: code, Container: c}
+}

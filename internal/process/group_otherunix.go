@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package process
+
+import "os/exec"
+
+// groupHasLiving is content with what kill(2) says: the first process reaps orphans on these systems.
+func groupHasLiving(int) bool { return true }
+
+// strays finds nothing: these systems do not show the environment of a process.
+func strays(wards) []int { return nil }
+
+func startOnThread(cmd *exec.Cmd) error { return cmd.Start() }
+
+func releaseThread() {}

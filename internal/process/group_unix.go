@@ -1,0 +1,70 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// group is a process group. Its number stays taken for as long as one process is in it.
+type group struct {
+	id      int
+	release func()
+}
+
+// startGroup starts the command as the leader of a new group and tells the guard about it. release must be called
+// once the group is empty.
+func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
+	if err := theGuard.ready(); err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := startOnThread(cmd); err != nil {
+		return nil, err
+	}
+	g := &group{id: cmd.Process.Pid}
+	g.release = sync.OnceFunc(func() {
+		theGuard.remove(g.id)
+		releaseThread()
+	})
+	if err := theGuard.add(g.id, grace); err != nil {
+		g.kill()
+		_ = cmd.Wait()
+		g.release()
+		return nil, err
+	}
+	return g, nil
+}
+
+// terminate asks every process of the group to end; one that is stopped goes on so that it can.
+func (g *group) terminate() {
+	_ = unix.Kill(-g.id, unix.SIGTERM)
+	_ = unix.Kill(-g.id, unix.SIGCONT)
+}
+
+// kill ends every process of the group.
+func (g *group) kill() { _ = unix.Kill(-g.id, unix.SIGKILL) }
+
+// alive reports whether a process of the group exists that is not just waiting to be reaped.
+func (g *group) alive() bool {
+	if err := unix.Kill(-g.id, 0); errors.Is(err, unix.ESRCH) {
+		return false
+	}
+	return groupHasLiving(g.id)
+}
+
+// signalOf returns number and name of the signal that ended a process, zero if none did.
+func signalOf(s *os.ProcessState) (int, string) {
+	ws, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !ws.Signaled() {
+		return 0, ""
+	}
+	return int(ws.Signal()), unix.SignalName(ws.Signal())
+}

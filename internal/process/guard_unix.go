@@ -1,0 +1,253 @@
+//go:build unix
+
+package process
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardArg is the hidden argument that makes this program a guard.
+const guardArg = "__guard"
+
+// GuardMain makes this process a guard if its arguments (os.Args, with or without the program's name) say so, and then
+// returns true when its work is done: main should return at once. Otherwise it returns false, and from then on commands
+// have a guard. main calls it before anything else; a program that does not call it, such as a test, runs its commands
+// without a guard.
+func GuardMain(args []string) (handled bool) {
+	if n := len(args); (n == 1 || n == 2) && args[n-1] == guardArg {
+		runGuard(os.Stdin)
+		return true
+	}
+	theGuard.enable()
+	return false
+}
+
+// markName is the variable that marks the commands of one session, for the guard to recognise. See strays.
+const markName = "HONE_GUARD"
+
+// guard is our side of the guard process.
+type guard struct {
+	mu      sync.Mutex
+	enabled bool
+	mark    string   // value of the variable markName
+	pipe    *os.File // nil while there is no guard process
+	cmd     *exec.Cmd
+	groups  map[int]time.Duration // what the guard process should know
+}
+
+var theGuard guard
+
+func (g *guard) enable() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.enabled {
+		g.enabled, g.mark = true, rand.Text()
+	}
+}
+
+// environment returns what marks a command, nothing without a guard.
+func (g *guard) environment() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.enabled {
+		return nil
+	}
+	return []string{markName + "=" + g.mark}
+}
+
+// ready starts the guard process if there should be one and is none.
+func (g *guard) ready() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.enabled || g.pipe != nil {
+		return nil
+	}
+	return g.spawn()
+}
+
+func (g *guard) add(pgid int, grace time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.groups == nil {
+		g.groups = map[int]time.Duration{}
+	}
+	g.groups[pgid] = grace
+	if !g.enabled {
+		return nil
+	}
+	return g.send(addLine(pgid, grace))
+}
+
+func (g *guard) remove(pgid int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.groups, pgid)
+	if g.enabled {
+		_ = g.send(removeLine(pgid)) // a guard that cannot be had any more is missed by the next add
+	}
+}
+
+func addLine(pgid int, grace time.Duration) string {
+	return fmt.Sprintf("+%d %d\n", pgid, grace.Milliseconds())
+}
+
+func removeLine(pgid int) string { return fmt.Sprintf("-%d\n", pgid) }
+
+// send tells the guard process. One that has died is replaced, and its successor told everything. mu must be held.
+func (g *guard) send(line string) error {
+	if g.pipe != nil {
+		_ = g.pipe.SetWriteDeadline(time.Now().Add(time.Second))
+		if _, err := io.WriteString(g.pipe, line); err == nil {
+			return nil
+		}
+		g.bury()
+	}
+	return g.spawn()
+}
+
+// bury closes the pipe and reaps the guard process. mu must be held.
+func (g *guard) bury() {
+	_ = g.cmd.Process.Kill()
+	g.pipe.Close()
+	_ = g.cmd.Wait()
+	g.pipe, g.cmd = nil, nil
+}
+
+// spawn starts a guard process, in a session of its own so that no key and no hang-up of a terminal ends it, and tells
+// it about all groups. mu must be held.
+func (g *guard) spawn() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start guard: %w", err)
+	}
+	defer r.Close()
+	program, err := ownProgram()
+	if err == nil && len(os.Args) == 2 && os.Args[1] == guardArg {
+		// main has missed its part; guards of guards would never end.
+		err = errors.New("this process is to be a guard itself, but does not return when GuardMain says so")
+	}
+	if err != nil {
+		w.Close()
+		return fmt.Errorf("start guard: %w", err)
+	}
+	cmd := exec.Command(program, guardArg)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin = r
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return fmt.Errorf("start guard: %w", err)
+	}
+	g.pipe, g.cmd = w, cmd
+	if _, err := io.WriteString(w, g.everything()); err != nil {
+		g.bury()
+		return fmt.Errorf("start guard: %w", err)
+	}
+	return nil
+}
+
+// everything is what a new guard process must know. mu must be held.
+func (g *guard) everything() string {
+	var b strings.Builder
+	session, _ := unix.Getsid(0)
+	fmt.Fprintf(&b, "=%d %s\n", session, g.mark)
+	for pgid, grace := range g.groups {
+		b.WriteString(addLine(pgid, grace))
+	}
+	return b.String()
+}
+
+// strayGrace is between SIGTERM and SIGKILL for groups that the guard had not heard of yet, and scans is how often it
+// looks for them: a process on its way from fork to exec shows its mark only a moment later.
+const (
+	strayGrace = 2 * time.Second
+	scans      = 3
+)
+
+// runGuard is the guard process: it keeps track of the groups until the pipe breaks, then stops those that are left.
+func runGuard(pipe io.Reader) {
+	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+	debug.FreeOSMemory() // of what this program's packages set up and a guard never uses
+	w := readWards(pipe)
+	var all sync.WaitGroup
+	end := func(pgid int, grace time.Duration) {
+		all.Go(func() { endGroup(&group{id: pgid}, grace) })
+	}
+	for pgid, grace := range w.groups {
+		end(pgid, grace)
+	}
+	for i := range scans {
+		if i > 0 {
+			time.Sleep(lastLook)
+		}
+		for _, pgid := range strays(w) {
+			if _, known := w.groups[pgid]; !known {
+				w.groups[pgid] = strayGrace
+				end(pgid, strayGrace)
+			}
+		}
+	}
+	all.Wait()
+}
+
+// wards is what the guard process looks after.
+type wards struct {
+	groups  map[int]time.Duration // with their grace
+	session int                   // the kernel's session of the parent, zero if unknown
+	mark    string                // of the parent's commands
+}
+
+// readWards reads lines until the end and returns the groups that were added and not removed. Lines that make no
+// sense, and the half line of a writer that died, are skipped.
+func readWards(pipe io.Reader) wards {
+	w := wards{groups: map[int]time.Duration{}}
+	lines := bufio.NewReader(pipe)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return w
+		}
+		var pgid, session int
+		var millis int64
+		var mark string
+		if n, _ := fmt.Sscanf(line, "+%d %d\n", &pgid, &millis); n == 2 && pgid > 1 {
+			w.groups[pgid] = time.Duration(millis) * time.Millisecond
+		} else if n, _ := fmt.Sscanf(line, "-%d\n", &pgid); n == 1 {
+			delete(w.groups, pgid)
+		} else if n, _ := fmt.Sscanf(line, "=%d %s\n", &session, &mark); n == 2 {
+			w.session, w.mark = session, mark
+		}
+	}
+}
+
+// endGroup stops a group that is not made of our children.
+func endGroup(g *group, grace time.Duration) {
+	g.terminate()
+	kill := time.NewTimer(grace)
+	defer kill.Stop()
+	look := time.NewTicker(lastLook)
+	defer look.Stop()
+	for g.alive() {
+		select {
+		case <-look.C:
+		case <-kill.C:
+			g.kill()
+			return
+		}
+	}
+}

@@ -1,0 +1,11 @@
+package process
+
+// GuardMain reports whether this process is a guard. On Windows there are none: job objects do their work.
+func GuardMain([]string) (handled bool) { return false }
+
+// guard marks no commands.
+type guard struct{}
+
+var theGuard guard
+
+func (guard) environment() []string { return nil }

@@ -1,0 +1,213 @@
+package process
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// The settings of a probe that hold where model.Probe has zero, as in Kubernetes.
+const (
+	DefaultProbeTimeout   = time.Second
+	DefaultProbePeriod    = 10 * time.Second
+	DefaultProbeSuccesses = 1
+	DefaultProbeFailures  = 3
+)
+
+// Prober asks a server regularly whether it is ready.
+type Prober struct {
+	Probe model.Probe
+	// ExtraEnv is added to the environment of exec probes.
+	ExtraEnv []string
+
+	check func(ctx context.Context) (detail string, err error) // replaced by tests
+}
+
+// Run probes until ctx ends and returns nil, or an error at once if the probe has nothing to ask. The server counts as
+// not ready at first, becomes ready after SuccessThreshold successes in a row, and not ready again after
+// FailureThreshold failures in a row. report is called, from this goroutine, when that or the detail ("connection
+// refused") changes; its first call is about the first answer.
+func (p *Prober) Run(ctx context.Context, report func(ready bool, detail string)) error {
+	check, err := p.checker()
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(p.Probe.InitialDelay)
+	defer timer.Stop()
+	state := verdict{successes: or(p.Probe.SuccessThreshold, DefaultProbeSuccesses), failures: or(p.Probe.FailureThreshold, DefaultProbeFailures)}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		timer.Reset(or(p.Probe.Period, DefaultProbePeriod))
+		detail, err := p.once(ctx, check)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if state.add(detail, err == nil) {
+			report(state.ready, state.detail)
+		}
+	}
+}
+
+func or[T int | time.Duration](v, otherwise T) T {
+	if v <= 0 {
+		return otherwise
+	}
+	return v
+}
+
+// once asks one time, within the timeout.
+func (p *Prober) once(ctx context.Context, check func(context.Context) (string, error)) (string, error) {
+	timeout := or(p.Probe.Timeout, DefaultProbeTimeout)
+	probeCtx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	detail, err := check(probeCtx)
+	if err != nil && probeCtx.Err() != nil {
+		err = fmt.Errorf("no answer within %s", timeout)
+		detail = ""
+	}
+	if err != nil {
+		return strings.TrimSuffix(err.Error()+": "+detail, ": "), err
+	}
+	return detail, nil
+}
+
+// verdict counts answers.
+type verdict struct {
+	successes, failures int // thresholds
+	run                 int // answers of the same kind in a row, failures negative
+	ready               bool
+	detail              string
+	told                bool
+}
+
+// add counts an answer and reports whether there is news.
+func (v *verdict) add(detail string, ok bool) (news bool) {
+	if ok {
+		v.run = max(v.run, 0) + 1
+	} else {
+		v.run = min(v.run, 0) - 1
+	}
+	ready := v.ready
+	switch {
+	case v.run >= v.successes:
+		ready = true
+	case -v.run >= v.failures:
+		ready = false
+	}
+	news = !v.told || ready != v.ready || detail != v.detail
+	v.ready, v.detail, v.told = ready, detail, true
+	return news
+}
+
+// checker returns the function that asks one time.
+func (p *Prober) checker() (func(context.Context) (string, error), error) {
+	switch {
+	case p.check != nil:
+		return p.check, nil
+	case p.Probe.Exec != nil:
+		return p.exec, nil
+	case p.Probe.HTTP != nil:
+		return p.http, nil
+	case p.Probe.TCP != nil:
+		return p.tcp, nil
+	}
+	return nil, errors.New("readiness probe: none of exec, http and tcp is set")
+}
+
+// exec succeeds when the command does; the detail is the last line of its output.
+func (p *Prober) exec(ctx context.Context) (string, error) {
+	var out tail
+	err := Run(ctx, Command{
+		Cmd: *p.Probe.Exec, ExtraEnv: p.ExtraEnv, Stdout: &out, Stderr: &out, Plain: true, Grace: leftoverGrace,
+	})
+	if err == nil {
+		return "", nil
+	}
+	return out.lastLine(), err
+}
+
+// http succeeds on a status from 200 to 399. Certificates are not checked and redirections not followed.
+func (p *Prober) http(ctx context.Context) (string, error) {
+	url := probeURL(*p.Probe.HTTP)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("User-Agent", "hone-probe")
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a probe asks for life, not for identity
+	}
+	defer transport.CloseIdleConnections()
+	client := http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 399 {
+		return "", fmt.Errorf("GET %s: %s", url, resp.Status)
+	}
+	return "", nil
+}
+
+func probeURL(h model.HTTPProbe) string {
+	host, scheme, path := h.Host, strings.ToLower(h.Scheme), h.Path
+	if host == "" {
+		host = "localhost"
+	}
+	if scheme == "" {
+		scheme = "http"
+	}
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(h.Port)) + path
+}
+
+// tcp succeeds when a connection can be opened.
+func (p *Prober) tcp(ctx context.Context) (string, error) {
+	host := p.Probe.TCP.Host
+	if host == "" {
+		host = "localhost"
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(p.Probe.TCP.Port)))
+	if err != nil {
+		return "", err
+	}
+	return "", conn.Close()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ b []byte }
+
+const tailBytes = 1 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if over := len(t.b) - tailBytes; over > 0 {
+		t.b = append(t.b[:0], t.b[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) lastLine() string {
+	text := strings.TrimSpace(string(t.b))
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

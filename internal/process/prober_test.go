@@ -1,0 +1,133 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func sh(script string) model.Cmd { return model.Cmd{Argv: []string{"sh", "-c", script}} }
+
+// TestProberTiming plays answers, o for success and x for failure, and says when which report came.
+func TestProberTiming(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		probe   model.Probe
+		answers string
+		want    []string
+	}{
+		{"defaults", model.Probe{}, "xo", []string{"0s false no", "10s true "}},
+		{"initial delay and period", model.Probe{InitialDelay: 3 * time.Second, Period: 2 * time.Second}, "xxo", []string{"3s false no", "7s true "}},
+		{"success threshold", model.Probe{Period: time.Second, SuccessThreshold: 3}, "ooxooo", []string{"0s false ", "2s false no", "3s false ", "5s true "}},
+		{"failure threshold", model.Probe{Period: time.Second, FailureThreshold: 2}, "oxoxx", []string{"0s true ", "1s true no", "2s true ", "3s true no", "4s false no"}},
+		{"failures are counted in a row", model.Probe{Period: time.Second}, "oxxoxxx", []string{"0s true ", "1s true no", "3s true ", "4s true no", "6s false no"}},
+		{"timeout", model.Probe{Period: time.Second, Timeout: 300 * time.Millisecond}, "-", []string{"300ms false no answer within 300ms"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				begin, n := time.Now(), 0
+				p := Prober{Probe: tt.probe, check: func(ctx context.Context) (string, error) {
+					if n == len(tt.answers) {
+						cancel()
+						return "", ctx.Err()
+					}
+					n++
+					switch tt.answers[n-1] {
+					case 'o':
+						return "", nil
+					case '-':
+						<-ctx.Done()
+						return "", ctx.Err()
+					}
+					return "", errors.New("no")
+				}}
+				var got []string
+				err := p.Run(ctx, func(ready bool, detail string) {
+					got = append(got, fmt.Sprintf("%s %v %s", time.Since(begin), ready, detail))
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("reports (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// first returns the first report of a probe.
+func first(t *testing.T, probe model.Probe) (ready bool, detail string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	probe.Timeout = 5 * time.Second
+	p := Prober{Probe: probe}
+	if err := p.Run(ctx, func(r bool, d string) { ready, detail = r, d; cancel() }); err != nil {
+		t.Fatal(err)
+	}
+	return ready, detail
+}
+
+func TestProberHTTP(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		code, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+		w.Header().Set("Location", "/500")
+		w.WriteHeader(code)
+	})
+	for scheme, srv := range map[string]*httptest.Server{"http": httptest.NewServer(handler), "HTTPS": httptest.NewTLSServer(handler)} {
+		defer srv.Close()
+		port := srv.Listener.Addr().(*net.TCPAddr).Port
+		for code, want := range map[int]bool{200: true, 204: true, 302: true, 399: true, 404: false, 500: false} {
+			ready, detail := first(t, model.Probe{HTTP: &model.HTTPProbe{Host: "127.0.0.1", Port: port, Scheme: scheme, Path: strconv.Itoa(code)}})
+			if ready != want || want != (detail == "") {
+				t.Errorf("%s %d: got %v %q", scheme, code, ready, detail)
+			}
+		}
+	}
+}
+
+func TestProberTCP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe := model.Probe{TCP: &model.TCPProbe{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port}}
+	if ready, detail := first(t, probe); !ready {
+		t.Errorf("open port: %q", detail)
+	}
+	l.Close()
+	if ready, detail := first(t, probe); ready || !strings.Contains(detail, "refused") {
+		t.Errorf("closed port: %v %q", ready, detail)
+	}
+}
+
+func TestProberExec(t *testing.T) {
+	good, bad := sh("exit 0"), sh("echo starting; echo not yet >&2; exit 1")
+	if ready, detail := first(t, model.Probe{Exec: &good}); !ready {
+		t.Errorf("good: %q", detail)
+	}
+	if ready, detail := first(t, model.Probe{Exec: &bad}); ready || detail != "exit code 1: not yet" {
+		t.Errorf("bad: %v %q", ready, detail)
+	}
+}
+
+func TestProberNothingToAsk(t *testing.T) {
+	if err := new(Prober).Run(t.Context(), nil); err == nil {
+		t.Error("no error")
+	}
+}

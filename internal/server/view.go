@@ -1,0 +1,83 @@
+package server
+
+import (
+	"cmp"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// View returns the session as the API shows it.
+func View(v store.View, version string) api.View {
+	t, c, session := state.TheTiltfile(v), state.TheCluster(v), state.TheSession(v)
+	out := api.View{
+		Version: version, Tiltfile: session.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: session.StartedAt,
+		TiltfileError: t.Err, ClusterError: c.Err,
+	}
+	holds := buildcontrol.Decide(v, nil).Holds
+	forwards := map[model.ManifestName][]api.Forward{}
+	for e := range state.Forwards.In(v).Entries() {
+		f := e.Value
+		forwards[f.Resource] = append(forwards[f.Resource], api.Forward{LocalPort: f.Spec.LocalPort, URL: f.URL, Pod: f.Pod,
+			State: string(f.State), Error: f.Err})
+	}
+	pods := state.PodsByResource(v)
+	for _, e := range state.InOrder(v) {
+		u := state.Updates.In(v).Value(e.ID)
+		out.Resources = append(out.Resources, resource(v, e, u, holds, pods[model.ManifestName(e.ID)], forwards))
+	}
+	return out
+}
+
+func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds map[model.ManifestName]buildcontrol.Hold,
+	pods []state.Pod, forwards map[model.ManifestName][]api.Forward) api.Resource {
+	m := e.Value.Manifest
+	run := buildcontrol.Runtime(v, m, u, pods)
+	r := api.Resource{
+		Name: e.ID, Type: "k8s", Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
+		UpdateStatus: updateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
+		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
+	}
+	if m.IsLocal() {
+		r.Type = "local"
+	}
+	if h, ok := holds[m.Name]; ok {
+		r.Waiting = &api.Waiting{Reason: string(h.Reason), Text: h.String()}
+		for _, n := range h.On {
+			r.Waiting.On = append(r.Waiting.On, string(n))
+		}
+	}
+	if u.Current != nil {
+		r.CurrentBuild = build(*u.Current)
+	}
+	for _, b := range u.Builds {
+		r.BuildHistory = append(r.BuildHistory, *build(b))
+	}
+	for _, p := range pods {
+		r.Pods = append(r.Pods, api.Pod{Name: p.Name, Namespace: p.Namespace, Status: p.Status, Ready: p.Ready,
+			Current: p.Current, Restarts: p.Restarts(), CreatedAt: p.CreatedAt})
+	}
+	return r
+}
+
+func build(b state.Build) *api.Build {
+	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage,
+		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack}
+}
+
+// updateStatus is the word that Tilt's scripts know.
+func updateStatus(u state.Update) string {
+	last, ok := u.Last()
+	switch {
+	case u.Current != nil:
+		return "in_progress"
+	case len(u.Pending()) > 0 || !u.Triggered.IsZero() || !u.Declared.IsZero():
+		return "pending"
+	case !ok:
+		return "none"
+	}
+	return cmp.Or(map[bool]string{true: "error"}[last.Err != ""], "ok")
+}

@@ -1,0 +1,280 @@
+// Package buildcontroller runs the updates that buildcontrol decides on, several at a time.
+//
+// # Concurrency
+//
+// Run owns one goroutine per running build. It cancels a build whose resource went away, and one that a newer change has
+// overtaken before it touched the cluster, and waits for all of them before it returns.
+package buildcontroller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// maxReplaced is how often in a row a build may be overtaken before it is left to finish, so that somebody who saves
+// without a pause still gets results.
+const maxReplaced = 3
+
+const name = "BuildController"
+
+// Options are what every build is told.
+type Options struct {
+	Namespace string
+	// Env is added to the environment of local commands.
+	Env []string
+	// Cluster, where there is one, is prepared before the first deploys.
+	Cluster Preparer
+}
+
+// Preparer reads what a cluster holds of many resources at once, so that deploying each that is unchanged costs nothing.
+type Preparer interface {
+	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
+}
+
+// Subscriber is the BuildController.
+type Subscriber struct {
+	builder buildanddeploy.BuildAndDeployer
+	logs    *logstore.Store
+	options Options
+	now     func() time.Time
+}
+
+// New returns the subscriber.
+func New(builder buildanddeploy.BuildAndDeployer, logs *logstore.Store, o Options) *Subscriber {
+	return &Subscriber{builder: builder, logs: logs, options: o, now: time.Now}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	inputs := buildcontrol.Tables()
+	for i, in := range inputs {
+		inputs[i].Strong = in.Table == state.Resources.Name()
+	}
+	return store.Contract{
+		Name:      name,
+		Doc:       "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
+		Inputs:    inputs,
+		Outputs:   store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}),
+		Externals: []string{"docker", "kubernetes", "process"},
+		Stage:     store.StageController,
+		Feedback:  "a completed build takes in the changes that asked for it",
+	}
+}
+
+// build is an update that runs, or has ended and is not yet part of the snapshot.
+type build struct {
+	serial    int
+	began     time.Time
+	cancel    context.CancelFunc
+	committed atomic.Bool
+	overtaken bool
+	done      chan struct{}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	running := map[model.ManifestName]*build{}
+	replaced := map[model.ManifestName]int{}
+	prepared := false
+	defer func() {
+		for _, b := range running {
+			b.cancel()
+			<-b.done
+		}
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		v := rt.View()
+		s.sweep(v, running, replaced)
+		s.cancelOvertaken(v, running, replaced)
+		names := make(map[model.ManifestName]bool, len(running))
+		for resource := range running {
+			names[resource] = true
+		}
+		plan := buildcontrol.Decide(v, names)
+		if !prepared {
+			prepared = s.prepare(ctx, v, plan)
+		}
+		for _, c := range plan.Start {
+			running[c.Name] = s.start(ctx, rt, v, c)
+		}
+		for _, e := range state.Leaving(v, name) {
+			if running[model.ManifestName(e.ID)] == nil {
+				rt.Release(state.Resources, e.ID)
+			}
+		}
+		rt.Succeeded()
+	}
+}
+
+// prepare lets the cluster be read once before the first resource is deployed. A failure costs only time.
+func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) bool {
+	var manifests []model.Manifest
+	for _, e := range state.InOrder(v) {
+		manifests = append(manifests, e.Value.Manifest)
+	}
+	starts := false
+	for _, c := range plan.Start {
+		starts = starts || state.Resources.In(v).Value(string(c.Name)).Manifest.IsK8s()
+	}
+	if starts && s.options.Cluster != nil {
+		_ = s.options.Cluster.Prepare(ctx, manifests, s.options.Namespace)
+	}
+	return starts
+}
+
+// sweep forgets the builds whose end the snapshot shows.
+func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int) {
+	for name, b := range running {
+		select {
+		case <-b.done:
+		default:
+			continue
+		}
+		u, ok := state.Updates.In(v).Get(string(name))
+		if ok && (u.Value.Serial < b.serial || u.Value.Current != nil) {
+			continue
+		}
+		if !b.overtaken {
+			delete(replaced, name)
+		}
+		delete(running, name)
+	}
+}
+
+// cancelOvertaken ends the builds that nobody wants any more.
+func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int) {
+	for name, b := range running {
+		e, ok := state.Resources.In(v).Get(string(name))
+		switch {
+		case b.overtaken:
+		case !ok || e.Phase == store.TearingDown:
+			b.cancel()
+		case !b.committed.Load() && replaced[name] < maxReplaced && e.Value.Manifest.TriggerMode == model.TriggerAuto &&
+			buildcontrol.Stale(state.Updates.In(v).Value(string(name)), b.began):
+			b.overtaken = true
+			replaced[name]++
+			b.cancel()
+		}
+	}
+}
+
+// start begins a build on a goroutine of its own.
+func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate) *build {
+	u := state.Updates.In(v).Value(string(c.Name))
+	b := &build{serial: u.Serial + 1, began: v.At, done: make(chan struct{})}
+	ctx, b.cancel = context.WithCancel(ctx)
+	tiltfile := state.TheTiltfile(v)
+	files := state.Relative(tiltfile.Path, c.Files)
+	span := fmt.Sprintf("build:%s:%d", c.Name, b.serial)
+	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
+	req := s.request(rt, v, c, b, log)
+	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Span: span})
+	go func() {
+		defer close(b.done)
+		defer b.cancel()
+		logstore.Infof(log, "%s", banner(c.Reason, files))
+		r, err := s.build(ctx, req)
+		rt.Dispatch(s.completed(ctx, c.Name, b, r, err, log))
+	}()
+	return b
+}
+
+// build runs the chain and turns a panic in it into an error, since a goroutine of its own has no other safety net.
+func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r buildanddeploy.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("hone made a mistake while updating %s: %v", req.Manifest.Name, p)
+		}
+	}()
+	return s.builder.BuildAndDeploy(ctx, req)
+}
+
+func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Candidate, b *build, log logstore.Logger) buildanddeploy.Request {
+	m := state.Resources.In(v).Value(string(c.Name)).Manifest
+	u := state.Updates.In(v).Value(string(c.Name))
+	session, tiltfile := state.TheSession(v), state.TheTiltfile(v)
+	req := buildanddeploy.Request{
+		Manifest: m, Mode: session.UpdateMode, StartedAt: b.began, InPlace: c.InPlace,
+		Force:   c.Reason.Has(state.ReasonTrigger) && len(c.Files) == 0 && m.TriggerMode == model.TriggerAuto,
+		Results: u.Images, Dirty: map[string]bool{},
+		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
+		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
+		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores, Log: log,
+		Commit: func() { b.committed.Store(true) },
+		Progress: func(mode, stage string) {
+			rt.Dispatch(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage})
+		},
+	}
+	for _, im := range m.Images {
+		req.Dirty[im.Ref] = u.Dirty(im.ID())
+	}
+	for _, l := range buildcontrol.Lacking(m, u, state.PodsOf(v, c.Name)) {
+		req.Containers = append(req.Containers, buildanddeploy.Container{Namespace: l.Pod.Namespace, Pod: l.Pod.Name,
+			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Files: l.Files, New: l.New})
+	}
+	return req
+}
+
+func (s *Subscriber) completed(ctx context.Context, name model.ManifestName, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
+	done := state.BuildCompleted{Resource: name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
+		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, InPlaceBroken: r.FellBack,
+		Warnings: int(log.warnings.Load())}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		done.Cancelled = true
+		logstore.Infof(log, "Build cancelled")
+	default:
+		done.Err = problem.Text(err)
+		logstore.Errorf(log, "Build Failed: %s", done.Err)
+	}
+	logstore.Flush(log.Logger)
+	return done
+}
+
+// banner is the line with which the log of a build begins.
+func banner(reason state.BuildReason, files []string) string {
+	switch {
+	case reason.Has(state.ReasonInitial):
+		return "Initial Build"
+	case len(files) > 0:
+		return state.FilesChangedText(files)
+	case reason.Has(state.ReasonTrigger):
+		return "Triggered"
+	case reason.Has(state.ReasonConfig):
+		return "Config Changed"
+	}
+	return "Container Started"
+}
+
+// counting is a logger that counts warnings.
+type counting struct {
+	logstore.Logger
+	warnings atomic.Int64
+}
+
+// Write implements logstore.Logger.
+func (c *counting) Write(level logstore.Level, text string) {
+	if level == logstore.LevelWarn {
+		c.warnings.Add(1)
+	}
+	c.Logger.Write(level, text)
+}

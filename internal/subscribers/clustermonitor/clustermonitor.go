@@ -1,0 +1,103 @@
+// Package clustermonitor finds out which cluster the session works on and whether it answers.
+package clustermonitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	pollHealthy = 15 * time.Second
+	pollMin     = time.Second
+	pollTimeout = 10 * time.Second
+	// tolerated is how many polls in a row may fail before a connected cluster counts as gone.
+	tolerated = 2
+)
+
+// Client asks a cluster about itself.
+type Client interface {
+	Detect(ctx context.Context) (model.Cluster, error)
+	Healthy(ctx context.Context) error
+}
+
+// Subscriber is the ClusterMonitor.
+type Subscriber struct {
+	client Client
+	known  model.Cluster
+}
+
+// New returns the subscriber. A nil client stands for a session without any kubeconfig; known is what the kubeconfig says.
+func New(client Client, known model.Cluster) *Subscriber {
+	return &Subscriber{client: client, known: known}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "ClusterMonitor",
+		Doc:       "Finds out which cluster the session works on, and keeps asking whether it answers.",
+		Inputs:    store.Reads(state.Sessions),
+		Outputs:   store.Emits(state.ClusterReported{}),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.client == nil {
+		rt.Dispatch(state.ClusterReported{Err: "no kubeconfig was found: set KUBECONFIG, or choose a cluster with --context"})
+		return nil
+	}
+	cluster, detected, failures, pause := s.known, false, 0, pollMin
+	for {
+		err := s.ask(ctx, &cluster, &detected)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			failures, pause = 0, pollHealthy
+			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
+			rt.Succeeded()
+		} else {
+			failures++
+			if pause >= pollHealthy || failures == 1 {
+				pause = pollMin
+			}
+			if failures >= tolerated || !detected {
+				rt.Dispatch(state.ClusterReported{Cluster: cluster, Err: problem.Text(err)})
+			}
+		}
+		timer := time.NewTimer(pause)
+		if err != nil {
+			pause = min(2*pause, pollHealthy)
+		}
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+// ask learns about the cluster the first time, and afterwards only whether it answers.
+func (s *Subscriber) ask(ctx context.Context, cluster *model.Cluster, detected *bool) error {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	if *detected {
+		return s.client.Healthy(ctx)
+	}
+	c, err := s.client.Detect(ctx)
+	if err == nil {
+		*cluster, *detected = c, true
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+// Package collector deletes the objects of resources that the Tiltfile no longer declares: of those that leave it while
+// hone runs, and of those that left it while hone did not.
+package collector
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	name = "Collector"
+	// retry is the pause after a deletion that failed.
+	retry = 5 * time.Second
+)
+
+// Cluster deletes what resources applied.
+type Cluster interface {
+	Ledger(ctx context.Context) (*deploy.Ledger, error)
+	Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error
+}
+
+// Subscriber is the Collector. It works on its own goroutine, one resource at a time.
+type Subscriber struct {
+	cluster Cluster
+	logs    *logstore.Store
+}
+
+// New returns the subscriber; a nil cluster collects nothing.
+func New(cluster Cluster, logs *logstore.Store) *Subscriber { return &Subscriber{cluster, logs} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name: name,
+		Doc:  "Deletes the objects of resources that the Tiltfile no longer declares, once everybody else let go of them.",
+		Inputs: append(store.Holds(state.Resources),
+			store.Reads(state.Tiltfiles, state.Clusters)...),
+		Externals: []string{"kubernetes", "filesystem"},
+		Stage:     store.StageController,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	swept := false
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		case <-timer.C:
+		}
+		v := rt.View()
+		var failed error
+		if !swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && s.cluster != nil {
+			failed = s.sweep(ctx, rt)
+			swept = failed == nil
+		}
+		for _, e := range state.Leaving(v, name) {
+			if len(e.Finalizers) > 1 {
+				continue // the others let go first
+			}
+			if err := s.collect(ctx, rt, e.Value.Manifest); err != nil {
+				failed = err
+				continue
+			}
+			rt.Release(state.Resources, e.ID)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		timer.Stop()
+		if failed != nil {
+			timer.Reset(retry)
+		} else {
+			rt.Succeeded()
+		}
+	}
+}
+
+// collect deletes the objects of a resource that left the Tiltfile. One that the Tiltfile still declares was only left
+// out of this session: its objects stay.
+func (s *Subscriber) collect(ctx context.Context, rt *store.Runtime, m model.Manifest) error {
+	if !m.IsK8s() || s.cluster == nil || declared(rt.View(), m.Name) {
+		return nil
+	}
+	return s.remove(ctx, m.Name)
+}
+
+// sweep deletes the objects of resources that earlier sessions applied and that are no longer declared.
+func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
+	ledger, err := s.cluster.Ledger(ctx)
+	if err != nil {
+		return s.report("", err)
+	}
+	records, err := ledger.Resources()
+	if err != nil {
+		return s.report("", err)
+	}
+	var failed error
+	for resource := range records {
+		if _, known := state.Resources.In(rt.View()).Get(string(resource)); known || declared(rt.View(), resource) {
+			continue
+		}
+		if err := s.remove(ctx, resource); err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName) error {
+	log := s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
+	logstore.Infof(log, "Deleting the objects of %s, which the Tiltfile no longer declares", resource)
+	if err := s.cluster.Remove(ctx, resource, log); err != nil {
+		return s.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
+	}
+	return nil
+}
+
+func (s *Subscriber) report(resource model.ManifestName, err error) error {
+	logstore.Errorf(s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild), "%s", problem.Text(err))
+	return err
+}
+
+func declared(v store.View, resource model.ManifestName) bool {
+	return slices.ContainsFunc(state.TheTiltfile(v).Result.Manifests, func(m model.Manifest) bool { return m.Name == resource })
+}

@@ -1,0 +1,92 @@
+// Package enginemonitor finds out whether the container engine that builds images answers.
+package enginemonitor
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	pollHealthy = 30 * time.Second
+	pollFailing = 2 * time.Second
+	pollTimeout = 5 * time.Second
+)
+
+// Pinger is the part of a container engine that is needed here.
+type Pinger interface {
+	Ping(ctx context.Context) (docker.Info, error)
+}
+
+// Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
+type Subscriber struct{ engine Pinger }
+
+// New returns the subscriber.
+func New(engine Pinger) *Subscriber { return &Subscriber{engine: engine} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "EngineMonitor",
+		Doc:       "Finds out whether the container engine answers, once a resource needs it.",
+		Inputs:    store.Reads(state.Resources),
+		Outputs:   store.Emits(state.EngineReported{}),
+		Externals: []string{"docker"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	for !needed(rt.View()) {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+	}
+	for {
+		pause := pollHealthy
+		if report := s.ask(ctx); report.Connected {
+			rt.Dispatch(report)
+			rt.Succeeded()
+		} else if ctx.Err() == nil {
+			rt.Dispatch(report)
+			pause = pollFailing
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+	}
+}
+
+func (s *Subscriber) ask(ctx context.Context) state.EngineReported {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	info, err := s.engine.Ping(ctx)
+	if err != nil {
+		return state.EngineReported{Err: problem.Text(err)}
+	}
+	return state.EngineReported{Connected: true, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
+}
+
+func needed(v store.View) bool {
+	for e := range state.Resources.In(v).Entries() {
+		if slices.ContainsFunc(e.Value.Manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,219 @@
+// Package podlogmanager keeps one log stream per container run, and brings its lines into the log store.
+//
+// # Concurrency
+//
+// Run owns one goroutine per container run that has lines to read.
+package podlogmanager
+
+import (
+	"context"
+	"io"
+	"maps"
+	"time"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/podlogs"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const name = "PodLogManager"
+
+// quietContainers are the sidecars whose logs nobody wants beside their own.
+var quietContainers = map[string]bool{"istio-init": true, "istio-proxy": true, "linkerd-init": true, "linkerd-proxy": true}
+
+// Client is the part of a cluster that is needed here.
+type Client interface {
+	Logs(ctx context.Context, req k8s.LogRequest) (io.ReadCloser, error)
+}
+
+// Subscriber is the PodLogManager.
+type Subscriber struct {
+	client Client
+	logs   *logstore.Store
+}
+
+// New returns the subscriber; a nil client streams nothing.
+func New(client Client, logs *logstore.Store) *Subscriber { return &Subscriber{client, logs} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      name,
+		Doc:       "Streams the logs of every container of every pod into the log store.",
+		Inputs:    append(store.Holds(state.Resources), store.Reads(state.Sessions, state.Pods)...),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// key names one run of a container.
+type key struct {
+	podUID    string
+	container string
+	id        string
+}
+
+// stream is what is known about the run of a container when its stream begins.
+type stream struct {
+	// log is shared by all runs of the container, so that none of them repeats a line of another.
+	log    *podlogs.Stream
+	pod    model.Pod
+	name   string
+	id     string
+	prefix string
+	since  time.Time
+	// missed is the id of the run before this one, if it was over before anybody looked; it is read first.
+	missed string
+}
+
+// place names a container, whichever run it is in.
+type place struct{ podUID, container string }
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.client == nil {
+		return s.releaseOnly(ctx, rt)
+	}
+	same := func(a, b stream) bool { return true } // the key says all that matters
+	streams := task.NewSet(ctx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })
+	defer streams.Stop()
+	places := map[place]*podlogs.Stream{}
+	begun := map[key]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		v := rt.View()
+		maps.DeleteFunc(places, func(at place, _ *podlogs.Stream) bool {
+			_, there := state.Pods.In(v).Get(at.podUID)
+			return !there
+		})
+		maps.DeleteFunc(begun, func(k key, _ bool) bool { return places[place{k.podUID, k.container}] == nil })
+		want := desired(v, begun)
+		for k, st := range want {
+			at := place{k.podUID, k.container}
+			if places[at] == nil {
+				places[at] = podlogs.NewStream(source{s.client})
+			}
+			st.log = places[at]
+			want[k] = st
+			begun[k] = true
+		}
+		// The log of a pod that has just gone may still be on its way: its stream ends by itself, since the pod is gone.
+		for k, st := range streams.Running() {
+			if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running {
+				want[k] = st
+			}
+		}
+		streams.Reconcile(want)
+		for _, e := range state.Leaving(v, name) {
+			rt.Release(state.Resources, e.ID)
+		}
+		rt.Succeeded()
+	}
+}
+
+func (s *Subscriber) releaseOnly(ctx context.Context, rt *store.Runtime) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+			for _, e := range state.Leaving(rt.View(), name) {
+				rt.Release(state.Resources, e.ID)
+			}
+		}
+	}
+}
+
+// desired returns a stream for the newest run of each container. Runs that have ended keep their key for as long as the
+// pod exists, so that they are read once.
+func desired(v store.View, begun map[key]bool) map[key]stream {
+	out := map[key]stream{}
+	began := state.TheSession(v).StartedAt
+	leaving := map[model.ManifestName]bool{}
+	for e := range state.Resources.In(v).Entries() {
+		leaving[model.ManifestName(e.ID)] = e.Phase == store.TearingDown
+	}
+	for e := range state.Pods.In(v).Entries() {
+		p := e.Value.Pod
+		if leaving[p.Resource] {
+			continue
+		}
+		for _, c := range p.AllContainers() {
+			if quietContainers[c.Name] || c.ID == "" {
+				continue
+			}
+			st := stream{pod: p, name: c.Name, id: c.ID, prefix: prefix(p, c), since: began}
+			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
+				st.missed = c.LastID
+			}
+			out[key{p.UID, c.Name, c.ID}] = st
+		}
+	}
+	return out
+}
+
+// now returns the id and state of a container in the newest snapshot; both are empty when the pod is gone.
+func now(rt *store.Runtime, uid, container string) (id string, st model.ContainerState) {
+	e, _ := state.Pods.In(rt.View()).Get(uid)
+	for _, c := range e.Value.AllContainers() {
+		if c.Name == container {
+			return c.ID, c.State
+		}
+	}
+	return "", ""
+}
+
+func prefix(p model.Pod, c model.Container) string {
+	if c.Init || len(p.Containers) > 1 {
+		return "[" + c.Name + "] "
+	}
+	return ""
+}
+
+// follow reads a run to its end, and before it the run that was missed. Runs of one container take turns.
+func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, st stream) {
+	if st.missed != "" {
+		c := s.config(rt, st, st.missed)
+		c.Previous = true
+		_ = st.log.Run(ctx, c)
+	}
+	_ = st.log.Run(ctx, s.config(rt, st, st.id))
+}
+
+func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Config {
+	span := "pod:" + st.pod.Key() + "/" + st.name + ":" + id
+	return podlogs.Config{
+		Namespace: st.pod.Namespace, Pod: st.pod.Name, Container: st.name, ContainerID: id, Since: st.since,
+		Ended: func() bool {
+			running, is := now(rt, st.pod.UID, st.name)
+			return running != id || is == model.ContainerTerminated
+		},
+		Replaced: func() bool {
+			running, _ := now(rt, st.pod.UID, st.name)
+			return running != "" && running != id
+		},
+		Sink: func(t time.Time, text string) {
+			s.logs.Append(logstore.Entry{Time: t, Resource: st.pod.Resource, Span: span, Source: logstore.SourceRuntime,
+				Level: logstore.LevelInfo, Prefix: st.prefix, Text: text})
+		},
+	}
+}
+
+// source is a cluster as podlogs sees it.
+type source struct{ client Client }
+
+// Logs implements podlogs.Source.
+func (s source) Logs(ctx context.Context, req podlogs.Request) (io.ReadCloser, error) {
+	return s.client.Logs(ctx, k8s.LogRequest{Namespace: req.Namespace, Pod: req.Pod, Container: req.Container,
+		Previous: req.Previous, Since: req.Since, Follow: req.Follow})
+}

@@ -1,0 +1,299 @@
+// Package podwatcher follows the pods of all resources and tells those of the newest deploy from older ones.
+//
+// # Concurrency
+//
+// Run owns one goroutine per watched namespace and selector. They hand their events to Run's own goroutine, which alone
+// decides and dispatches.
+package podwatcher
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Client is the part of a cluster that is needed here.
+type Client interface {
+	WatchPods(ctx context.Context, req k8s.WatchRequest, fn func(k8s.PodEvent)) error
+	OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error)
+}
+
+// Subscriber is the PodWatcher.
+type Subscriber struct{ client Client }
+
+// New returns the subscriber; a nil client watches nothing.
+func New(client Client) *Subscriber { return &Subscriber{client: client} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "PodWatcher",
+		Doc:       "Follows the pods of all resources, and tells those of the newest deploy from older ones.",
+		Inputs:    store.Reads(state.Resources, state.Updates),
+		Outputs:   store.Emits(state.PodChanged{}, state.PodGone{}),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageWatch,
+		Feedback:  "a pod that is gone only drops what is known of its containers",
+	}
+}
+
+// scope is one thing to watch.
+type scope struct {
+	namespace string
+	selector  string
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.client == nil {
+		<-ctx.Done()
+		return nil
+	}
+	events := make(chan scoped, 64)
+	watches := task.NewSet(ctx, func(a, b scope) bool { return a == b }, func(ctx context.Context, key scope, _ scope) {
+		_ = s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{key.namespace}, Selector: key.selector}, func(e k8s.PodEvent) {
+			select {
+			case events <- scoped{key, e}:
+			case <-ctx.Done():
+			}
+		})
+	})
+	defer watches.Stop()
+	b := &book{client: s.client, seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]string{}}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+			b.declare(rt.View())
+			watches.Reconcile(b.scopes())
+		case e := <-events:
+			b.take(e)
+			for more := true; more; {
+				select {
+				case e := <-events:
+					b.take(e)
+				default:
+					more = false
+				}
+			}
+		}
+		rt.Dispatch(b.changes(ctx)...)
+		rt.Succeeded()
+	}
+}
+
+// scoped is an event with the watch that it came from: a pod may be seen by several.
+type scoped struct {
+	scope scope
+	event k8s.PodEvent
+}
+
+// book is what the subscriber knows. It belongs to Run's goroutine.
+type book struct {
+	client Client
+	// owners maps the UIDs of applied objects, and hashes the template hashes of applied workloads, to resources.
+	owners    map[string]model.ManifestName
+	hashes    map[string]model.ManifestName
+	selectors map[model.ManifestName][]map[string]string
+	wanted    map[scope]scope
+	// seen are the pods by UID, told what was dispatched about them, chains the UIDs of their owners by direct owner.
+	seen   map[string]*seen
+	told   map[string]state.Pod
+	chains map[string][]string
+}
+
+type seen struct {
+	event  k8s.PodEvent
+	scopes map[scope]bool
+}
+
+// declare takes in what is deployed now.
+func (b *book) declare(v store.View) {
+	b.owners, b.hashes = map[string]model.ManifestName{}, map[string]model.ManifestName{}
+	b.selectors, b.wanted = map[model.ManifestName][]map[string]string{}, map[scope]scope{}
+	updates := state.Updates.In(v)
+	for e := range state.Resources.In(v).Entries() {
+		m := e.Value.Manifest
+		if !m.IsK8s() {
+			continue
+		}
+		b.selectors[m.Name] = m.K8s.ExtraPodSelectors
+		for _, a := range updates.Value(e.ID).Applied {
+			b.owners[a.UID] = m.Name
+			if a.TemplateHash != "" {
+				b.hashes[a.TemplateHash] = m.Name
+			}
+			for _, sc := range scopesFor(m, a) {
+				b.wanted[sc] = sc
+			}
+		}
+	}
+}
+
+func (b *book) scopes() map[scope]scope { return b.wanted }
+
+// managed selects the pods whose template hone has labelled.
+const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+
+// scopesFor returns what to watch because of an applied object: the labelled pods in its namespace, those of the
+// resource's own selectors, and every pod where an object of an unknown kind may create pods without hone's labels.
+func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
+	if a.Namespace == "" {
+		return nil
+	}
+	var out []scope
+	switch {
+	case a.TemplateHash != "" || a.Kind == "Pod" && a.Group == "":
+		out = append(out, scope{a.Namespace, managed})
+	case !builtin(a.Group):
+		out = append(out, scope{a.Namespace, ""})
+	}
+	for _, sel := range m.K8s.ExtraPodSelectors {
+		out = append(out, scope{a.Namespace, selector(sel)})
+	}
+	return out
+}
+
+func builtin(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+func selector(labels map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, k+"="+labels[k])
+	}
+	return strings.Join(parts, ",")
+}
+
+func (b *book) take(e scoped) {
+	uid := e.event.Pod.UID
+	switch {
+	case e.event.Synced:
+	case e.event.Deleted:
+		if s := b.seen[uid]; s != nil {
+			if delete(s.scopes, e.scope); len(s.scopes) == 0 {
+				delete(b.seen, uid)
+			}
+		}
+	default:
+		s := b.seen[uid]
+		if s == nil {
+			s = &seen{scopes: map[scope]bool{}}
+			b.seen[uid] = s
+		}
+		s.event = e.event
+		s.scopes[e.scope] = true
+	}
+}
+
+// changes compares what is with what was told, and returns the actions for the difference.
+func (b *book) changes(ctx context.Context) []store.Action {
+	var out []store.Action
+	for uid, s := range b.seen {
+		p, mine := b.judge(ctx, s.event)
+		was, told := b.told[uid]
+		switch {
+		case !mine && told:
+			out = append(out, state.PodGone{Pod: was.Pod})
+			delete(b.told, uid)
+		case mine && (!told || !reflect.DeepEqual(was, p)):
+			out = append(out, state.PodChanged{Pod: p})
+			b.told[uid] = p
+		}
+	}
+	for uid, was := range b.told {
+		if b.seen[uid] == nil {
+			out = append(out, state.PodGone{Pod: was.Pod})
+			delete(b.told, uid)
+		}
+	}
+	return out
+}
+
+// judge finds the resource that a pod belongs to, and whether the pod is one of its newest deploy.
+func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
+	p := state.Pod{Pod: e.Pod}
+	name, current := b.owner(ctx, e)
+	if name == "" {
+		return p, false
+	}
+	p.Resource, p.Current = name, current
+	return p, true
+}
+
+func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestName, current bool) {
+	if name, ok := b.owners[e.Pod.UID]; ok {
+		return name, true
+	}
+	if name, ok := b.hashes[e.Pod.TemplateHash]; ok && e.Pod.TemplateHash != "" {
+		return name, !b.orphaned(e)
+	}
+	for name, sels := range b.selectors {
+		for _, sel := range sels {
+			if len(sel) > 0 && contains(e.Labels, sel) {
+				return name, true
+			}
+		}
+	}
+	for _, uid := range b.chain(ctx, e) {
+		if name, ok := b.owners[uid]; ok {
+			return name, e.Pod.TemplateHash == ""
+		}
+	}
+	return "", false
+}
+
+// orphaned reports whether a pod with the right template belongs to an earlier object of the same name, such as a job
+// that was replaced.
+func (b *book) orphaned(e k8s.PodEvent) bool {
+	for _, o := range e.Owners {
+		switch o.Kind {
+		case "Job", "StatefulSet", "DaemonSet":
+			_, applied := b.owners[o.UID]
+			return !applied
+		}
+	}
+	return false
+}
+
+// chain returns the UIDs of a pod's owners, nearest first. It asks the cluster once per direct owner.
+func (b *book) chain(ctx context.Context, e k8s.PodEvent) []string {
+	var out []string
+	for _, o := range e.Owners {
+		uids, known := b.chains[o.UID]
+		if !known {
+			refs, err := b.client.OwnerChain(ctx, e.Pod.Namespace, o)
+			if err != nil {
+				continue // the owner may just be gone; the next event of the pod asks again
+			}
+			for _, r := range refs {
+				uids = append(uids, r.UID)
+			}
+			b.chains[o.UID] = uids
+		}
+		out = append(out, uids...)
+	}
+	return out
+}
+
+func contains(labels, sel map[string]string) bool {
+	for k, v := range sel {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,220 @@
+// Package portforwardcontroller keeps a local port open for every port forward of every resource, and tells it which pod
+// its connections go to.
+//
+// # Concurrency
+//
+// Run owns one goroutine per open port.
+package portforwardcontroller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/portforward"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	name = "PortForwardController"
+	// retryListen is the pause before a port that somebody else holds is tried again.
+	retryListen = 2 * time.Second
+)
+
+// Subscriber is the PortForwardController.
+type Subscriber struct {
+	dialer portforward.Dialer
+	host   string
+	logs   *logstore.Store
+}
+
+// New returns the subscriber. Host is where ports are opened unless a forward says otherwise; a nil dialer opens none.
+func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
+	return &Subscriber{dialer, host, logs}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      name,
+		Doc:       "Keeps a local port open for each port forward of each resource, to whichever pod is current.",
+		Inputs:    append(store.Holds(state.Resources), store.Reads(state.Pods)...),
+		Outputs:   store.Emits(state.ForwardChanged{}, state.ForwardClosed{}),
+		Externals: []string{"sockets", "kubernetes"},
+		Stage:     store.StageController,
+	}
+}
+
+// port is one port forward of one resource.
+type port struct {
+	resource model.ManifestName
+	spec     model.PortForward
+}
+
+func (p port) id() string { return fmt.Sprintf("%s/%d", p.resource, p.spec.LocalPort) }
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	targets := &targets{current: map[port]*portforward.Target{}, forwards: map[port]*portforward.Forward{}}
+	same := func(a, b port) bool { return a == b }
+	ports := task.NewSet(ctx, same, func(ctx context.Context, _ port, p port) { s.keepOpen(ctx, rt, targets, p) })
+	defer ports.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		v := rt.View()
+		want := map[port]port{}
+		if s.dialer != nil {
+			want = desired(v)
+		}
+		targets.set(v, want)
+		ports.Reconcile(want)
+		for _, e := range state.Leaving(v, name) {
+			rt.Release(state.Resources, e.ID)
+		}
+		rt.Succeeded()
+	}
+}
+
+func desired(v store.View) map[port]port {
+	out := map[port]port{}
+	for e := range state.Resources.In(v).Entries() {
+		m := e.Value.Manifest
+		if e.Phase == store.TearingDown || !m.IsK8s() {
+			continue
+		}
+		for _, spec := range m.K8s.PortForwards {
+			p := port{m.Name, spec}
+			out[p] = p
+		}
+	}
+	return out
+}
+
+// targets holds the pod of each port, and the open forwards that have to learn when it changes.
+type targets struct {
+	mu       sync.Mutex
+	current  map[port]*portforward.Target
+	forwards map[port]*portforward.Forward
+}
+
+func (t *targets) set(v store.View, want map[port]port) {
+	pods := state.PodsByResource(v)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.current)
+	for p := range want {
+		t.current[p] = target(p, pods[p.resource])
+		if f := t.forwards[p]; f != nil {
+			f.SetTarget(t.current[p])
+		}
+	}
+}
+
+func (t *targets) open(p port, f *portforward.Forward) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forwards[p] = f
+	f.SetTarget(t.current[p])
+}
+
+func (t *targets) closed(p port) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.forwards, p)
+}
+
+// target picks the pod that connections go to: a current one before an older one, one that can answer before one that
+// cannot, one that stays before one that is being deleted.
+func target(p port, pods []state.Pod) *portforward.Target {
+	best, score := -1, 0
+	for i, pod := range pods {
+		n := 0
+		for _, good := range []struct {
+			is     bool
+			weight int
+		}{{pod.Phase == "Running", 8}, {!pod.Deleting, 4}, {pod.Current, 2}, {pod.Ready, 1}} {
+			if good.is {
+				n += good.weight
+			}
+		}
+		if pod.Phase == "Running" && n > score {
+			best, score = i, n
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	pod := pods[best].Pod
+	return &portforward.Target{Namespace: pod.Namespace, Pod: pod.Name, Port: portforward.ResolvePort(p.spec, pod)}
+}
+
+// keepOpen opens the port, again and again while somebody else holds it, and serves it until ctx is done.
+func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *targets, p port) {
+	defer rt.Dispatch(state.ForwardClosed{ID: p.id()})
+	host := cmp.Or(p.spec.Host, s.host)
+	f := state.Forward{Resource: p.resource, Spec: p.spec, Address: net.JoinHostPort(host, strconv.Itoa(p.spec.LocalPort)), URL: url(host, p.spec)}
+	log := s.logs.Logger(p.resource, "forward:"+p.id(), logstore.SourceRuntime)
+	told := ""
+	for {
+		l, err := portforward.Listen(host, p.spec.LocalPort)
+		if err == nil {
+			s.serve(ctx, rt, targets, p, l, f)
+			return
+		}
+		f.State, f.Err = state.ForwardFailed, err.Error()
+		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
+		if text := problem.Text(err); text != told {
+			logstore.Errorf(log, "%s", text)
+			told = text
+		}
+		timer := time.NewTimer(retryListen)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targets, p port, l net.Listener, f state.Forward) {
+	forward := portforward.New(l, s.dialer, portforward.Options{OnChange: func(st portforward.Status) {
+		f := f
+		f.State, f.Err = state.ForwardState(st.State), st.Message
+		if st.Target != nil {
+			f.Pod = fmt.Sprintf("%s/%s:%d", st.Target.Namespace, st.Target.Pod, st.Target.Port)
+		}
+		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
+	}})
+	targets.open(p, forward)
+	defer targets.closed(p)
+	_ = forward.Run(ctx)
+}
+
+// url is where a person looks at a forward. Wildcard hosts are reached by the name of this machine.
+func url(host string, spec model.PortForward) string {
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	path := spec.LinkPath
+	if path != "" && !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(spec.LocalPort)) + cmp.Or(path, "/")
+}

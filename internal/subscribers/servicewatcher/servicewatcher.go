@@ -1,0 +1,114 @@
+// Package servicewatcher follows the Services that resources applied, for the addresses at which they can be reached.
+package servicewatcher
+
+import (
+	"context"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Client is the part of a cluster that is needed here.
+type Client interface {
+	WatchServices(ctx context.Context, req k8s.WatchRequest, fn func(k8s.ServiceEvent)) error
+}
+
+// Subscriber is the ServiceWatcher. Run owns one goroutine per namespace that holds a Service of hone's.
+type Subscriber struct{ client Client }
+
+// New returns the subscriber; a nil client watches nothing.
+func New(client Client) *Subscriber { return &Subscriber{client: client} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "ServiceWatcher",
+		Doc:       "Follows the Services that resources applied, for the addresses at which they can be reached.",
+		Inputs:    store.Reads(state.Updates),
+		Outputs:   store.Emits(state.ServiceChanged{}, state.ServiceGone{}),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.client == nil {
+		<-ctx.Done()
+		return nil
+	}
+	events := make(chan k8s.ServiceEvent, 64)
+	same := func(a, b struct{}) bool { return true }
+	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
+		req := k8s.WatchRequest{Namespaces: []string{namespace}, Selector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone}
+		_ = s.client.WatchServices(ctx, req, func(e k8s.ServiceEvent) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+			}
+		})
+	})
+	defer watches.Stop()
+	seen, told := map[string]model.Service{}, map[string]model.Service{}
+	var owners map[string]model.ManifestName
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+			var namespaces map[string]struct{}
+			owners, namespaces = applied(rt.View())
+			watches.Reconcile(namespaces)
+		case e := <-events:
+			switch {
+			case e.Synced:
+			case e.Deleted:
+				delete(seen, e.Service.UID)
+			default:
+				seen[e.Service.UID] = e.Service
+			}
+		}
+		rt.Dispatch(difference(owners, seen, told)...)
+		rt.Succeeded()
+	}
+}
+
+// applied returns the Services that resources applied, by UID, and the namespaces that they are in.
+func applied(v store.View) (map[string]model.ManifestName, map[string]struct{}) {
+	owners, namespaces := map[string]model.ManifestName{}, map[string]struct{}{}
+	for e := range state.Updates.In(v).Entries() {
+		for _, a := range e.Value.Applied {
+			if a.Kind == "Service" && a.Group == "" {
+				owners[a.UID] = model.ManifestName(e.ID)
+				namespaces[a.Namespace] = struct{}{}
+			}
+		}
+	}
+	return owners, namespaces
+}
+
+func difference(owners map[string]model.ManifestName, seen, told map[string]model.Service) []store.Action {
+	var out []store.Action
+	for uid, svc := range seen {
+		name, mine := owners[uid]
+		svc.Resource = name
+		if was, ok := told[uid]; mine && (!ok || was != svc) {
+			told[uid] = svc
+			out = append(out, state.ServiceChanged{Service: svc})
+		}
+	}
+	for uid := range told {
+		_, there := seen[uid]
+		if _, mine := owners[uid]; !there || !mine {
+			delete(told, uid)
+			out = append(out, state.ServiceGone{UID: uid})
+		}
+	}
+	return out
+}

@@ -1,0 +1,129 @@
+// Package sessioncontroller decides when a session is over: "hone ci" when all is ready or one thing has failed for good,
+// and any session that cannot begin.
+package sessioncontroller
+
+import (
+	"context"
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Subscriber is the SessionController.
+type Subscriber struct {
+	session state.Session
+	now     func() time.Time
+}
+
+// New returns the subscriber for the given session, which it opens.
+func New(session state.Session) *Subscriber { return &Subscriber{session: session, now: time.Now} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:     "SessionController",
+		Doc:      "Opens the session, and decides when it is over: ci when all is ready or something failed for good, any when it cannot begin.",
+		Inputs:   buildcontrol.Tables(),
+		Outputs:  store.Emits(state.SessionStarted{}, state.SessionEnded{}),
+		Stage:    store.StageController,
+		Feedback: "a session ends once",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if state.TheSession(rt.View()).StartedAt.IsZero() {
+		rt.Dispatch(state.SessionStarted{Session: s.session})
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	ready := map[model.ManifestName]time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		case <-timer.C:
+		}
+		v := rt.View()
+		session := state.TheSession(v)
+		if session.StartedAt.IsZero() {
+			continue
+		}
+		if session.Ended != nil {
+			return nil
+		}
+		end, again := judge(v, s.now(), ready)
+		if end != nil {
+			rt.Dispatch(*end)
+			return nil
+		}
+		timer.Stop()
+		if again > 0 {
+			timer.Reset(again)
+		}
+	}
+}
+
+// judge returns the session's end, or when to look again though nothing has changed (0: never).
+func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
+	if why := cannotBegin(v); why != "" {
+		return &state.SessionEnded{Failure: why}, 0
+	}
+	session := state.TheSession(v)
+	if session.Command != state.CommandCI {
+		return nil, 0
+	}
+	return judgeCI(v, session, now, deployed)
+}
+
+// cannotBegin returns why a session ends before anything was done: nothing that the user could change while it runs
+// would help.
+func cannotBegin(v store.View) string {
+	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)
+	switch {
+	case t.Usage && !t.Good:
+		return t.Err
+	case !t.Good || built(v):
+		return ""
+	case needsCluster(v) && !cluster.Ever && cluster.Err != "":
+		return cluster.Err
+	case needsEngine(v) && !engine.Ever && engine.Err != "":
+		return engine.Err
+	}
+	return ""
+}
+
+func built(v store.View) bool {
+	for e := range state.Updates.In(v).Entries() {
+		if e.Value.Serial > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func needsCluster(v store.View) bool {
+	for e := range state.Resources.In(v).Entries() {
+		if e.Value.Manifest.IsK8s() {
+			return true
+		}
+	}
+	return false
+}
+
+func needsEngine(v store.View) bool {
+	for e := range state.Resources.In(v).Entries() {
+		for _, im := range e.Value.Manifest.Images {
+			if im.Docker != nil {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+// Package tiltfileloader evaluates the Tiltfile: at the start, when a file that it read changes, and when the user asks.
+package tiltfileloader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Loader evaluates a Tiltfile; tiltfile.Load is the real one.
+type Loader func(ctx context.Context, o tiltfile.Options) tiltfile.Result
+
+// Subscriber is the TiltfileLoader. Evaluations run on its own goroutine, one at a time; a change during an evaluation
+// leads to the next one.
+type Subscriber struct {
+	load Loader
+	// options are those of every evaluation, without path, arguments and logger.
+	options tiltfile.Options
+	logs    *logstore.Store
+	now     func() time.Time
+}
+
+// New returns the subscriber.
+func New(load Loader, options tiltfile.Options, logs *logstore.Store) *Subscriber {
+	return &Subscriber{load: load, options: options, logs: logs, now: time.Now}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "TiltfileLoader",
+		Doc:       "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles),
+		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}),
+		Externals: []string{"filesystem", "process"},
+		Stage:     store.StageController,
+		Feedback:  "an evaluation clears the changes that asked for it",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	done := -1
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		t := state.TheTiltfile(rt.View())
+		if t.Path == "" || !t.Pending() || t.Runs == done {
+			continue
+		}
+		s.evaluate(ctx, rt, t)
+		if ctx.Err() == nil {
+			rt.Succeeded()
+		}
+		done = t.Runs // until the snapshot shows the run just made, it is not pending again
+	}
+}
+
+func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Tiltfile) {
+	session := state.TheSession(rt.View())
+	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
+	log := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild)
+	start := s.now()
+	rt.Dispatch(state.TiltfileStarted{At: rt.View().At, Span: span})
+	if t.Runs > 0 {
+		logstore.Infof(log, "%s", s.reason(t))
+	}
+	logstore.Infof(log, "Loading Tiltfile at: %s", t.Path)
+
+	o := s.options
+	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
+	r := s.load(ctx, o)
+	if ctx.Err() != nil {
+		return
+	}
+	loaded := state.TiltfileLoaded{Result: r.Tiltfile, At: s.now()}
+	if r.Err != nil {
+		loaded.Err = problem.Text(r.Err)
+		var usage *tiltfile.ArgsError
+		loaded.Usage = errors.As(r.Err, &usage)
+		logstore.Errorf(log, "%s", loaded.Err)
+	} else {
+		s.logs.SetSecrets(r.Secrets)
+		for _, w := range r.Warnings {
+			logstore.Warnf(log, "WARNING: %s", w)
+		}
+		logstore.Infof(log, "Successfully loaded Tiltfile (%s)", s.now().Sub(start).Round(100*time.Microsecond))
+	}
+	logstore.Flush(log)
+	rt.Dispatch(loaded)
+}
+
+func (s *Subscriber) reason(t state.Tiltfile) string {
+	if len(t.Changed) == 0 {
+		return t.Reason()
+	}
+	return state.FilesChangedText(state.Relative(t.Path, state.PathsOf(t.Changed)))
+}

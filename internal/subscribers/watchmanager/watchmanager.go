@@ -1,0 +1,132 @@
+// Package watchmanager watches the files of all targets and of the Tiltfile, and reports what changed once it has
+// settled.
+package watchmanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Subscriber is the WatchManager. Run owns the process's one watcher, its settler, and the goroutines of both.
+type Subscriber struct {
+	options watch.Options
+	on      bool
+}
+
+// New returns the subscriber. One that is not on leaves files alone, for sessions that end when all is deployed.
+func New(options watch.Options, on bool) *Subscriber { return &Subscriber{options: options, on: on} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "WatchManager",
+		Doc:       "Watches the files that targets and the Tiltfile depend on and reports settled changes.",
+		Inputs:    store.Reads(state.Tiltfiles, state.Resources),
+		Outputs:   store.Emits(state.FilesChanged{}, state.WatchReported{}),
+		Externals: []string{"filesystem"},
+		Stage:     store.StageWatch,
+		Feedback:  "a change of a file alters no specification of what is watched until the Tiltfile was evaluated again",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if !s.on {
+		<-ctx.Done()
+		return nil
+	}
+	o := s.options
+	o.OnProblems = func(all []*problem.Problem) {
+		texts := make([]string, len(all))
+		for i, p := range all {
+			texts[i] = problem.Text(p)
+		}
+		rt.Dispatch(state.WatchReported{Problem: strings.Join(texts, "\n")})
+	}
+	w, err := watch.New(o)
+	if err != nil {
+		return fmt.Errorf("start watching files: %w", err)
+	}
+	settler := watch.NewSettler(watch.SettlerOptions{})
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return ignoreCancel(ctx, w.Run(ctx, settler.Add)) })
+	g.Go(func() error {
+		return ignoreCancel(ctx, settler.Run(ctx, func(b watch.Batch) { rt.Dispatch(changed(b)) }))
+	})
+	g.Go(func() error { return s.follow(ctx, rt, w) })
+	return g.Wait()
+}
+
+// follow keeps the watcher's set in step with what is declared.
+func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Watcher) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		specs, ignores := desired(rt.View())
+		if err := w.Set(specs, ignores); err != nil {
+			rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
+			continue
+		}
+		rt.Succeeded()
+	}
+}
+
+// desired returns what is to be watched: the Tiltfile's own files, and each target's, once per target.
+func desired(v store.View) ([]watch.Spec, []model.Ignore) {
+	t := state.TheTiltfile(v)
+	specs := []watch.Spec{{
+		ID:        model.TargetID{Type: model.TargetConfigs, Name: string(model.TiltfileName)},
+		WatchSpec: model.WatchSpec{Paths: t.ConfigFiles},
+	}}
+	seen := map[model.TargetID]bool{}
+	add := func(id model.TargetID, w model.WatchSpec) {
+		if len(w.Paths) > 0 && !seen[id] {
+			seen[id] = true
+			specs = append(specs, watch.Spec{ID: id, WatchSpec: w})
+		}
+	}
+	for _, e := range state.InOrder(v) {
+		if e.Phase == store.TearingDown {
+			continue
+		}
+		m := e.Value.Manifest
+		for _, im := range m.Images {
+			add(im.ID(), im.Watch)
+		}
+		if m.Local != nil {
+			add(m.DeployID(), m.Local.Watch)
+		}
+	}
+	return specs, t.Ignores
+}
+
+func changed(b watch.Batch) state.FilesChanged {
+	a := state.FilesChanged{At: b.At}
+	for _, c := range b.Changes {
+		a.Changes = append(a.Changes, state.FileChange{Target: c.ID, Paths: slices.Clone(c.Paths)})
+	}
+	return a
+}
+
+func ignoreCancel(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
