@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -29,10 +30,17 @@ type Cluster struct {
 	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
 }
 
-// NewCluster returns a Cluster for the given clients. LedgerDir is where ledgers are kept.
-func NewCluster(dyn dynamic.Interface, mapper meta.RESTMapper, ledgerDir, project, runID string) *Cluster {
+// NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept.
+func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project, runID string) (*Cluster, error) {
+	config = rest.CopyConfig(config)
+	config.DisableCompression = true                     // listing 300 Deployments takes half the time
+	config.WarningHandlerWithContext = deploy.Warnings{} // the server's warnings go to the log of the resource
+	dyn, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
 	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID)),
-		ledgerDir: ledgerDir, project: project}
+		ledgerDir: ledgerDir, project: project}, nil
 }
 
 // Ledger opens the project's ledger in this cluster.

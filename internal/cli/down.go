@@ -68,7 +68,10 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	if _, err := kube.Detect(ctx); err != nil {
 		return err
 	}
-	cluster := buildanddeploy.NewCluster(kube.Dynamic(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "")
+	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "")
+	if err != nil {
+		return err
+	}
 	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
 	if err != nil {
 		return err

@@ -130,11 +130,11 @@ func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, s state.Session) *buildanddeploy.Cluster {
+func provideCluster(kube *k8s.Client, s state.Session) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
-		return nil
+		return nil, nil
 	}
-	return buildanddeploy.NewCluster(kube.Dynamic(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID)
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID)
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster) buildanddeploy.BuildAndDeployer {

@@ -51,7 +51,15 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	subscriber := provideServer(listener)
 	session := provideSession(o, kubeconfig, listener)
 	storeStore := provideStore(logger)
-	cluster := provideCluster(client, session)
+	cluster, err := provideCluster(client, session)
+	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
 	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer)
 	return cliSessionParts, func() {

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
@@ -34,13 +35,15 @@ const (
 
 // TestContracts is the check that every start of hone makes.
 func TestContracts(t *testing.T) {
-	subs := Subscribers(Parts{Server: server.New(nil, ""), View: hud.New(hud.Options{})})
-	contracts := make([]store.Contract, len(subs))
-	for i, s := range subs {
-		contracts[i] = s.Contract()
-	}
-	for _, err := range store.Verify(state.Schema, contracts) {
-		t.Error(err)
+	for _, view := range []store.Subscriber{hud.New(hud.Options{}), &stream.Subscriber{}} {
+		subs := Subscribers(Parts{Server: server.New(nil, ""), View: view})
+		contracts := make([]store.Contract, len(subs))
+		for i, s := range subs {
+			contracts[i] = s.Contract()
+		}
+		for _, err := range store.Verify(state.Schema, contracts) {
+			t.Errorf("with %s: %v", view.Contract().Name, err)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
 		Doc:       "Serves the session's API: what every resource does, and triggers.",
-		Inputs:    append(buildcontrol.Tables(), store.Reads(state.Forwards)...),
+		Inputs:    append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Subscribers)...),
 		Outputs:   store.Shares(state.ResourcesTriggered{}),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,

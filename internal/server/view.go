@@ -15,7 +15,18 @@ func View(v store.View, version string) api.View {
 	t, c, session := state.TheTiltfile(v), state.TheCluster(v), state.TheSession(v)
 	out := api.View{
 		Version: version, Tiltfile: session.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: session.StartedAt,
-		TiltfileError: t.Err, ClusterError: c.Err,
+		TiltfileError: t.Err, ClusterError: c.Err, EngineError: state.TheEngine(v).Err,
+		WatchError: state.Watches.In(v).Value(state.Only).Problem,
+	}
+	for e := range state.Subscribers.In(v).Entries() {
+		out.Subscribers = append(out.Subscribers, api.Subscriber{Name: e.ID, State: string(e.Value.State),
+			Crashes: e.Value.Crashes, Error: e.Value.Err})
+	}
+	services := map[model.ManifestName][]string{}
+	for e := range state.Services.In(v).Entries() {
+		if e.Value.URL != "" {
+			services[e.Value.Resource] = append(services[e.Value.Resource], e.Value.URL)
+		}
 	}
 	holds := buildcontrol.Decide(v, nil).Holds
 	forwards := map[model.ManifestName][]api.Forward{}
@@ -27,7 +38,9 @@ func View(v store.View, version string) api.View {
 	pods := state.PodsByResource(v)
 	for _, e := range state.InOrder(v) {
 		u := state.Updates.In(v).Value(e.ID)
-		out.Resources = append(out.Resources, resource(v, e, u, holds, pods[model.ManifestName(e.ID)], forwards))
+		r := resource(v, e, u, holds, pods[model.ManifestName(e.ID)], forwards)
+		r.ServiceURLs = services[model.ManifestName(e.ID)]
+		out.Resources = append(out.Resources, r)
 	}
 	return out
 }

@@ -16,14 +16,26 @@ type Failure struct {
 
 // View is the body of GET /api/view: the whole session at one moment.
 type View struct {
-	Version       string     `json:"version"`
-	Tiltfile      string     `json:"tiltfile"`
-	Context       string     `json:"context,omitempty"`
-	Namespace     string     `json:"namespace,omitempty"`
-	StartedAt     time.Time  `json:"startedAt"`
-	TiltfileError string     `json:"tiltfileError,omitempty"`
-	ClusterError  string     `json:"clusterError,omitempty"`
-	Resources     []Resource `json:"resources"`
+	Version       string    `json:"version"`
+	Tiltfile      string    `json:"tiltfile"`
+	Context       string    `json:"context,omitempty"`
+	Namespace     string    `json:"namespace,omitempty"`
+	StartedAt     time.Time `json:"startedAt"`
+	TiltfileError string    `json:"tiltfileError,omitempty"`
+	ClusterError  string    `json:"clusterError,omitempty"`
+	EngineError   string    `json:"engineError,omitempty"`
+	// WatchError is what keeps files from being watched as they should.
+	WatchError  string       `json:"watchError,omitempty"`
+	Resources   []Resource   `json:"resources"`
+	Subscribers []Subscriber `json:"subscribers"`
+}
+
+// Subscriber is one of hone's own parts. State is running, backing off or done.
+type Subscriber struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Crashes int    `json:"crashes"`
+	Error   string `json:"error,omitempty"`
 }
 
 // Resource is one resource. UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
@@ -44,6 +56,7 @@ type Resource struct {
 	BuildHistory  []Build   `json:"buildHistory,omitempty"`
 	Pods          []Pod     `json:"pods,omitempty"`
 	PortForwards  []Forward `json:"portForwards,omitempty"`
+	ServiceURLs   []string  `json:"serviceUrls,omitempty"`
 }
 
 // Waiting says why a resource is not updated now, and for which resources it waits.
