@@ -186,7 +186,11 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 		reason |= state.ReasonFiles
 	}
 	files = state.AllChanges(pending)
-	inPlace = attempted && reason == state.ReasonFiles && updatable(r, pending)
+	because := reason
+	if r.manifest.TriggerMode == model.TriggerManual {
+		because &^= state.ReasonTrigger // here a trigger only lets pending changes through; elsewhere it asks for a rebuild
+	}
+	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
 	if reason == 0 && attempted {
 		if lacking := Lacking(r.manifest, u, r.pods); len(lacking) > 0 {
 			return state.ReasonContainer, lackingFiles(lacking), true

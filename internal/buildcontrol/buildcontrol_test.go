@@ -105,7 +105,10 @@ hold b: is-unparallelizable-local [a]`},
 		{"manual keeps changes", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
 			Deployed("a").Then(statetest.Healthy("a"), statetest.Change("a", "/src/a/x")), "hold a: manual []"},
 		{"manual, triggered", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
-			Deployed("a").Then(statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x (in place)"},
+		{"auto, triggered: a rebuild, whatever is pending", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
 			"start a: files changed, triggered /src/a/x"},
 		{"a change goes into a running container", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y")),

@@ -80,7 +80,7 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 		logstore.Infof(log, "Nothing to delete.")
 		return nil
 	}
-	return cluster.Delete(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Wait: true}, records, log)
+	return cluster.Delete(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true}, records, log)
 }
 
 // evaluateForDown returns what the Tiltfile declares; nothing when it cannot be evaluated, since the ledger knows more.

@@ -31,7 +31,7 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer busy.Close()
+	t.Cleanup(func() { _ = busy.Close() })
 	port := fmt.Sprint(busy.Addr().(*net.TCPAddr).Port)
 	for _, tc := range []struct {
 		name string
@@ -56,7 +56,7 @@ func TestBadInput(t *testing.T) {
 		{"missing file in COPY", func(p *project) { p.replace("web.Dockerfile", "COPY site /www", "COPY sight /www") }, []string{"ci"}, nil,
 			[]string{"web.Dockerfile:2", "sight"}},
 		{"failing RUN", func(p *project) { p.replace("web.Dockerfile", "COPY site /www", "RUN echo compiling; exit 3") }, []string{"ci"}, nil,
-			[]string{"web.Dockerfile:2", "compiling", "exit code: 3"}},
+			[]string{"web.Dockerfile:2", "compiling", "exit code 3"}},
 		{"YAML error", func(p *project) { p.replace("web.yaml", "kind: Deployment", "kind: : Deployment") }, []string{"ci"}, nil, []string{"web.yaml", "line 2"}},
 		{"missing YAML file", func(p *project) { p.replace("Tiltfile", "web.yaml", "wbe.yaml") }, []string{"ci"}, nil, []string{"Tiltfile:3", "wbe.yaml"}},
 		{"unknown kind", func(p *project) { p.replace("web.yaml", "kind: Service", "kind: Servise") }, []string{"ci"}, nil, []string{"Servise"}},
@@ -64,6 +64,7 @@ func TestBadInput(t *testing.T) {
 		{"missing namespace", nil, []string{"ci", "--namespace", "hone-test-nowhere"}, nil, []string{"hone-test-nowhere"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
 			p := newProject(t, web)
 			if tc.edit != nil {
 				tc.edit(p)
@@ -80,11 +81,11 @@ func TestBadInput(t *testing.T) {
 				}
 				c.Env = append(c.Env, e)
 			}
-			out, _ := c.CombinedOutput()
-			if code := c.ProcessState.ExitCode(); code != 1 {
+			out, code := p.finish(c)
+			if code != 1 {
 				t.Errorf("exit code %d, want 1", code)
 			}
-			last := string(out)[max(0, strings.LastIndex(string(out), "Error: ")):]
+			last := out[max(0, strings.LastIndex(out, "Error: ")):]
 			for _, want := range tc.want {
 				if !strings.Contains(last, want) {
 					t.Errorf("the message lacks %q", want)
@@ -113,6 +114,7 @@ func unreachableKubeconfig(t *testing.T) string {
 
 // TestVersionAndDoctor checks the commands that only tell.
 func TestVersionAndDoctor(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, "")
 	if out, code := p.run("version"); code != 0 || !strings.HasPrefix(out, "hone v") {
 		t.Errorf("version: %d %s", code, out)
@@ -128,13 +130,14 @@ func TestVersionAndDoctor(t *testing.T) {
 	}
 	c := p.command("doctor")
 	c.Env = append(c.Env, "DOCKER_HOST=unix:///nonexistent.sock")
-	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "1 fault(s) found") {
-		t.Errorf("doctor without an engine: %v\n%s", err, out)
+	if out, code := p.finish(c); code != 1 || !strings.Contains(out, "1 fault(s) found") {
+		t.Errorf("doctor without an engine: %d\n%s", code, out)
 	}
 }
 
 // TestCITimeout names what ci was waiting for.
 func TestCITimeout(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
 	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sleep, '100000'], readinessProbe: {exec: {command: ['false']}, periodSeconds: 1}")
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0", "--timeout", "8s")

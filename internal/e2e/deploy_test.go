@@ -18,6 +18,7 @@ var (
 
 // TestLabelsTieObjectsToTheResource reads what hone writes on objects and pods.
 func TestLabelsTieObjectsToTheResource(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -41,6 +42,7 @@ func TestLabelsTieObjectsToTheResource(t *testing.T) {
 
 // TestDriftIsRestored changes an object by hand: the next run puts it right, and one that nobody touched stays as it is.
 func TestDriftIsRestored(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nothing+`
 -- config.yaml --
 apiVersion: v1
@@ -74,6 +76,7 @@ data: {key: declared}
 // TestImmutableField replaces an object only where the field is really immutable; an invalid value is an error that leaves
 // the object alone.
 func TestImmutableField(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nothing)
 	s := p.up()
 	s.ready("app")
@@ -110,13 +113,13 @@ spec:
 
 // TestForeignContextIsRefused uses a context that is not a development cluster, which the Tiltfile may allow.
 func TestForeignContextIsRefused(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nothing)
 	kubeconfig := foreignKubeconfig(t)
 	run := func() (string, int) {
 		c := p.command("ci", "--namespace", p.namespace, "--port", "0")
 		c.Env = append(c.Env, "KUBECONFIG="+kubeconfig)
-		out, _ := c.CombinedOutput()
-		return string(out), c.ProcessState.ExitCode()
+		return p.finish(c)
 	}
 	out, code := run()
 	if code != 1 || !strings.Contains(out, "production") || !strings.Contains(out, "allow_k8s_contexts") {
@@ -133,6 +136,7 @@ func TestForeignContextIsRefused(t *testing.T) {
 
 // TestDown deletes what was made, also when the Tiltfile is gone, and nothing else.
 func TestDown(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	foreign := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "foreign"}}}
 	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
@@ -164,6 +168,7 @@ func TestDown(t *testing.T) {
 
 // TestDownNames deletes the named resource only.
 func TestDownNames(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nothing+`
 -- other.yaml --
 apiVersion: apps/v1
@@ -189,6 +194,7 @@ spec:
 
 // TestNamespaceAndCRD applies a namespace with what is in it, and a kind with an object of that kind, in one go.
 func TestNamespaceAndCRD(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 k8s_yaml('all.yaml')

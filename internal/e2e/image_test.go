@@ -15,6 +15,7 @@ func imageOf(u *unstructured.Unstructured) string {
 // TestImageFeatures builds an image on a base that is built too, with a build arg, a target, a secret and ignore rules,
 // and runs it: the pod's log tells what came out.
 func TestImageFeatures(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 docker_build('app', 'app', build_args={'WHO': 'hone'}, target='final', secret=['id=token,src=token.txt'])
@@ -67,6 +68,7 @@ spec:
 
 // TestUnchangedImageKeepsThePod runs ci twice: the second time nothing is pushed, applied or restarted.
 func TestUnchangedImageKeepsThePod(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
 		t.Fatalf("first: %d\n%s", code, out)
@@ -87,6 +89,7 @@ func TestUnchangedImageKeepsThePod(t *testing.T) {
 
 // TestCustomBuild builds with a command of the user's.
 func TestCustomBuild(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 custom_build('app', 'echo building $EXPECTED_REF; DOCKER_BUILDKIT=0 docker build -q -t $EXPECTED_REF .', deps=['msg'])

@@ -12,6 +12,7 @@ import (
 
 // TestGraphNeedsNothing prints the architecture where there is no cluster and no Tiltfile.
 func TestGraphNeedsNothing(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, "")
 	for format, want := range map[string]string{"dot": "digraph hone {", "mermaid": "flowchart LR", "json": `"subscribers"`} {
 		c := p.command("graph", "-o", format)
@@ -25,18 +26,29 @@ func TestGraphNeedsNothing(t *testing.T) {
 
 // TestCrashedSubscriberIsRestarted lets a subscriber panic: the session goes on, and so does the subscriber.
 func TestCrashedSubscriberIsRestarted(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
-	t.Setenv("HONE_FAULT", "PodLogManager:panic,BuildController:panic")
+	p.env = []string{"HONE_FAULT=PodLogManager:panic,BuildController:panic"}
 	s := p.up()
 	s.ready("web")
 	if _, err := fetch(p.ports[0], "/"); err != nil {
 		t.Error(err)
 	}
-	s.says(`web │ .*GET / |web │ .*response:200`) // the log of the pod arrives
+	s.says(`web │ .*response:200`) // the log of the pod arrives
+	v, err := s.view()
+	for _, sub := range v.Subscribers {
+		if crashed := sub.Name == "PodLogManager" || sub.Name == "BuildController"; (sub.Crashes == 1) != crashed || sub.State != "running" {
+			t.Errorf("subscriber %+v", sub)
+		}
+	}
+	if err != nil || len(v.Subscribers) == 0 {
+		t.Errorf("view: %v, %d subscribers", err, len(v.Subscribers))
+	}
 }
 
 // TestTiltfileIsReevaluated follows changes of the Tiltfile and of a file that it reads; an error keeps the last good set.
 func TestTiltfileIsReevaluated(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, nothing+`
 -- names.txt --
 `)
@@ -70,6 +82,7 @@ func TestTiltfileIsReevaluated(t *testing.T) {
 // TestResourceLeavesTheTiltfile checks the order of the end: the port is closed, then the objects are deleted; and what was
 // removed while hone was not running is deleted at the next start.
 func TestResourceLeavesTheTiltfile(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -95,10 +108,11 @@ func TestResourceLeavesTheTiltfile(t *testing.T) {
 
 // TestPortOnlyChangeDeploysNothing changes a port-forward alone.
 func TestPortOnlyChangeDeploysNothing(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
-	before := p.object("apps", "v1", "deployments", "web").GetResourceVersion()
+	before := p.object("apps", "v1", "deployments", "web").GetGeneration()
 	p.replace("Tiltfile", "$PORT0:80", "$PORT1:80")
 	s.serves(p.ports[1], "/", "one")
 	s.await("the old port to close", func() error {
@@ -110,15 +124,14 @@ func TestPortOnlyChangeDeploysNothing(t *testing.T) {
 	if r, _ := s.resource("web"); len(r.BuildHistory) != 1 {
 		t.Errorf("builds: %+v, want only the first", r.BuildHistory)
 	}
-	if after := p.object("apps", "v1", "deployments", "web").GetResourceVersion(); generation(before) == "" || after == "" {
-		t.Errorf("resource versions %q, %q", before, after)
+	if after := p.object("apps", "v1", "deployments", "web").GetGeneration(); after != before {
+		t.Errorf("the Deployment changed: generation %d, then %d", before, after)
 	}
 }
 
-func generation(v string) string { return v }
-
 // TestKilledHoneLeavesNoProcess kills hone with SIGKILL while a local command runs.
 func TestKilledHoneLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 local_resource('server', serve_cmd='echo up $$; exec sleep 100000', readiness_probe=probe(exec=exec_action(['true']), period_secs=1))
@@ -142,6 +155,7 @@ local_resource('server', serve_cmd='echo up $$; exec sleep 100000', readiness_pr
 
 // TestResourceDependencies checks that a resource waits for another to be ready, and says so.
 func TestResourceDependencies(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	p.replace("Tiltfile", "k8s_resource('web'", "local_resource('gate', 'until test -e open; do sleep 0.1; done')\nk8s_resource('web', resource_deps=['gate']")
 	s := p.up()

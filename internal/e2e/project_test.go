@@ -62,6 +62,7 @@ type project struct {
 	namespace string
 	ports     []int
 	state     string // XDG_STATE_HOME, so that ledgers of tests stay apart
+	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
 }
 
@@ -192,13 +193,19 @@ func (p *project) command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "GORACE=halt_on_error=1", "TILT_PORT=", "NO_COLOR=1")
+	c.Env = append(c.Env, p.env...)
 	return c
 }
 
 // run runs hone to its end and returns its output and exit code.
 func (p *project) run(args ...string) (output string, code int) {
 	p.t.Helper()
-	c := p.command(args...)
+	return p.finish(p.command(args...))
+}
+
+// finish runs a prepared command to its end, or to the end of patience.
+func (p *project) finish(c *exec.Cmd) (output string, code int) {
+	p.t.Helper()
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Start(); err != nil {

@@ -18,6 +18,7 @@ func failed(r api.Resource) bool { return r.UpdateStatus == "error" || r.Runtime
 
 // TestLogsAreComplete runs a pod with an init container, two containers and restarts: each line arrives exactly once.
 func TestLogsAreComplete(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 k8s_yaml('app.yaml')
@@ -69,6 +70,7 @@ spec:
 
 // TestShortLivedPod reads the log of a job that is over at once.
 func TestShortLivedPod(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 k8s_yaml('job.yaml')
@@ -88,6 +90,7 @@ spec:
 
 // TestCrashLoop shows a crash loop with its reason, and the next good version ends it.
 func TestCrashLoop(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
 	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sh, -c, 'echo about to fail; exit 7']")
 	s := p.up()
@@ -103,6 +106,7 @@ func TestCrashLoop(t *testing.T) {
 
 // TestImagePullError ends ci at once, with the reason.
 func TestImagePullError(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
 	p.replace("app.yaml", "image: busybox", "image: localhost:5000/no-such-image")
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
@@ -114,6 +118,7 @@ func TestImagePullError(t *testing.T) {
 // TestPortForwardOutlivesPods keeps a connection busy while the pod is killed: it ends, and the next one, on the same
 // port, reaches the new pod.
 func TestPortForwardOutlivesPods(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -151,6 +156,7 @@ func TestPortForwardOutlivesPods(t *testing.T) {
 
 // TestForwardPortInUse says who holds the port, and opens it as soon as it is free.
 func TestForwardPortInUse(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p.ports[0]))
 	if err != nil {
@@ -168,6 +174,7 @@ func TestForwardPortInUse(t *testing.T) {
 
 // TestService shows Service addresses, and pods that another selector claims.
 func TestLocalServer(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, `
 -- Tiltfile --
 local_resource('server', cmd='echo prepared', serve_cmd='echo serving $$; exec sleep 100000', deps=['dep'])

@@ -17,6 +17,7 @@ var pods = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // TestLiveUpdate edits, adds and deletes files: they go into the running container, and the pod stays.
 func TestLiveUpdate(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -68,8 +69,10 @@ func current(t *testing.T, s *session, name string) api.Pod {
 // TestUpdateModes says for each mode which way an edit takes. The cluster's containers are not the engine's, so that
 // container mode has to fall through.
 func TestUpdateModes(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[string]string{"auto": "exec", "exec": "exec", "image": "image", "naive": "image", "container": "image"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			p := newProject(t, web)
 			s := p.up("--update-mode", mode)
 			s.ready("web")
@@ -85,6 +88,7 @@ func TestUpdateModes(t *testing.T) {
 
 // TestFallBack edits a file that no live update covers.
 func TestFallBack(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -104,6 +108,7 @@ func TestFallBack(t *testing.T) {
 
 // TestFailingRunStep shows the user's own failing command, keeps the files and the pod, and tries again with the next edit.
 func TestFailingRunStep(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	p.replace("Tiltfile", "sync('site', '/www')", "sync('site', '/www'), run('echo checking; ! grep -q bad /www/index.html')")
 	s := p.up()
@@ -125,6 +130,7 @@ func TestFailingRunStep(t *testing.T) {
 
 // TestRestartedContainerIsHealed kills the container's process after a live update: the new run gets the changes again.
 func TestRestartedContainerIsHealed(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -150,6 +156,7 @@ func TestRestartedContainerIsHealed(t *testing.T) {
 
 // TestUnchangedContentIsNoChange writes the same content again, and then other content, to show that it would have counted.
 func TestUnchangedContentIsNoChange(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -169,6 +176,7 @@ func TestUnchangedContentIsNoChange(t *testing.T) {
 
 // TestIgnores changes files that each kind of ignore rule leaves out, and then one that counts.
 func TestIgnores(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web+`
 -- .tiltignore --
 **/*.tmp
@@ -191,6 +199,7 @@ site/docs
 
 // TestManualResource keeps a change until it is triggered.
 func TestManualResource(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	p.replace("Tiltfile", "k8s_resource('web'", "k8s_resource('web', trigger_mode=TRIGGER_MODE_MANUAL")
 	s := p.up()
@@ -213,6 +222,7 @@ func TestManualResource(t *testing.T) {
 
 // TestTriggerRebuilds triggers a resource that nothing has changed in: its pods are replaced.
 func TestTriggerRebuilds(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	s := p.up()
 	s.ready("web")
@@ -233,6 +243,7 @@ func TestTriggerRebuilds(t *testing.T) {
 
 // TestStaleBuildIsCancelled changes a file while the image is built from its former content.
 func TestStaleBuildIsCancelled(t *testing.T) {
+	t.Parallel()
 	p := newProject(t, web)
 	p.replace("web.Dockerfile", "COPY conf /conf", "COPY conf /conf\nRUN if grep -q slow /conf/settings; then sleep 60; fi")
 	s := p.up()

@@ -84,7 +84,11 @@ func (s *state) load() (model.Tiltfile, error) {
 	if s.ctx.Err() != nil {
 		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.main), context.Cause(s.ctx))
 	}
-	return tf, s.locate(err)
+	located := s.locate(err)
+	if args := (*ArgsError)(nil); errors.As(err, &args) {
+		located = &ArgsError{located}
+	}
+	return tf, located
 }
 
 // file is the file being executed: the one whose folder relative paths start from.

@@ -88,6 +88,8 @@ type build struct {
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	running := map[model.ManifestName]*build{}
 	replaced := map[model.ManifestName]int{}
+	// A build has ended only when its goroutine has, which is a moment after the snapshot shows its completion.
+	ended := make(chan struct{}, 1)
 	prepared := false
 	defer func() {
 		for _, b := range running {
@@ -100,6 +102,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
+		case <-ended:
 		}
 		v := rt.View()
 		s.sweep(v, running, replaced)
@@ -113,7 +116,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			prepared = s.prepare(ctx, v, plan)
 		}
 		for _, c := range plan.Start {
-			running[c.Name] = s.start(ctx, rt, v, c)
+			running[c.Name] = s.start(ctx, rt, v, c, ended)
 		}
 		for _, e := range state.Leaving(v, name) {
 			if running[model.ManifestName(e.ID)] == nil {
@@ -177,7 +180,7 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 }
 
 // start begins a build on a goroutine of its own.
-func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate) *build {
+func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate, ended chan<- struct{}) *build {
 	u := state.Updates.In(v).Value(string(c.Name))
 	b := &build{serial: u.Serial + 1, began: v.At, done: make(chan struct{})}
 	ctx, b.cancel = context.WithCancel(ctx)
@@ -188,7 +191,13 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	req := s.request(rt, v, c, b, log)
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Span: span})
 	go func() {
-		defer close(b.done)
+		defer func() {
+			close(b.done)
+			select {
+			case ended <- struct{}{}:
+			default:
+			}
+		}()
 		defer b.cancel()
 		logstore.Infof(log, "%s", banner(c.Reason, files))
 		r, err := s.build(ctx, req)

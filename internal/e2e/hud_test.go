@@ -1,0 +1,172 @@
+package e2e
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// terminal is a real terminal: a tmux server of its own with one window.
+type terminal struct {
+	t      *testing.T
+	socket string
+}
+
+// terminal starts a shell in a terminal of the given size, in the project's folder.
+func (p *project) terminal(width, height int) *terminal {
+	p.t.Helper()
+	term := &terminal{p.t, "hone-test-" + uuid.NewString()[:8]}
+	c := exec.Command("tmux", "-L", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
+		"env", "PS1=prompt> ", "LC_ALL=C.UTF-8", "sh")
+	c.Dir = p.dir
+	c.Env = append(p.command().Env, "LC_ALL=C.UTF-8")
+	if out, err := c.CombinedOutput(); err != nil {
+		p.t.Fatalf("tmux: %v\n%s", err, out)
+	}
+	p.t.Cleanup(func() { _ = exec.Command("tmux", "-L", term.socket, "kill-server").Run() })
+	term.shows(`prompt>`)
+	return term
+}
+
+func (term *terminal) tmux(args ...string) string {
+	term.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-L", term.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		term.t.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (term *terminal) screen() string { return term.tmux("capture-pane", "-p") }
+
+func (term *terminal) keys(keys ...string) { term.tmux(append([]string{"send-keys"}, keys...)...) }
+
+func (term *terminal) resize(width, height int) {
+	term.tmux("resize-window", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height))
+}
+
+// shows waits until the screen matches a regular expression and returns the screen.
+func (term *terminal) shows(pattern string) string {
+	term.t.Helper()
+	re := regexp.MustCompile(`(?m)` + pattern)
+	var screen string
+	await(term.t, fmt.Sprintf("the screen to show %q", pattern), func() error {
+		if screen = term.screen(); !re.MatchString(screen) {
+			return fmt.Errorf("it shows\n%s", screen)
+		}
+		return nil
+	})
+	return screen
+}
+
+func (p *project) hud(term *terminal) {
+	term.keys(fmt.Sprintf("%s up --namespace %s --port %d", binary, p.namespace, p.ports[3]), "Enter")
+}
+
+// TestHUD looks at the screen: the table, the log pane, keys, sizes, and the terminal after the end.
+func TestHUD(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "k8s_resource('web'", "local_resource('tool', 'echo tool has run')\nk8s_resource('web'")
+	term := p.terminal(120, 34)
+	p.hud(term)
+	term.shows(`✔ web +ok  image .*running 1/1 +\d+ ✔`)
+	term.shows(`✔ tool +ok  local`)
+	term.shows(`\d\d:\d\d:\d\d +tool │ tool has run`)
+
+	p.write("site/index.html", "two")
+	term.shows(`✔ web +in place .*index.html`)
+
+	term.keys("Home", "j", "j") // (Tiltfile), then in the order of the Tiltfile
+	term.shows(`▌ ✔ tool|▌ ✔ web`)
+	for !strings.Contains(term.screen(), "▌ ✔ web") {
+		term.keys("k")
+		term.shows(`▌ ✔ `)
+	}
+	term.keys("Enter")
+	screen := term.shows(`UPDATES`)
+	for _, want := range []string{"in place", "web-", "http://localhost:", "initial build"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("the details lack %q:\n%s", want, screen)
+		}
+	}
+	term.keys("Escape")
+	term.shows(`NAME +UPDATE`)
+	term.keys("a") // the log of the selected resource only
+	screen = term.shows(`─ web ─`)
+	if strings.Contains(screen, "tool has run") {
+		t.Errorf("the log of one resource shows another's:\n%s", screen)
+	}
+	term.keys("3")
+	term.shows(`\[3 runtime\]`)
+	term.keys("2")
+	term.shows(`\[2 build\]`)
+	term.shows(`Will copy 1 file`)
+	term.keys("t")
+	term.shows(`✔ web +ok  image`)
+	term.keys("?")
+	term.shows(`trigger an update`)
+	term.keys("q")
+	term.shows(`NAME +UPDATE`)
+
+	for _, size := range [][2]int{{100, 30}, {80, 24}, {60, 20}, {120, 34}} {
+		term.resize(size[0], size[1])
+		screen := term.shows(fmt.Sprintf(`^─{%d}$`, size[0]))
+		if !regexp.MustCompile(`✔ web`).MatchString(screen) {
+			t.Errorf("at %v:\n%s", size, screen)
+		}
+	}
+	term.resize(50, 10)
+	term.shows(`\S`)
+	term.resize(120, 34)
+	term.shows(`✔ web`)
+
+	term.keys("C-c")
+	term.shows(`prompt> $`)
+	term.keys("stty -a | grep -c ' echo '; echo cur$((1+1))sor", "Enter")
+	screen = term.shows(`cur2sor`)
+	if !regexp.MustCompile(`(?m)^1$`).MatchString(screen) {
+		t.Errorf("the terminal does not echo:\n%s", screen)
+	}
+}
+
+// TestHUDShowsFailures shows what fails and why things wait, and the terminal is whole after SIGTERM, too.
+func TestHUDShowsFailures(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+local_resource('broken', 'echo compiling; echo main.c:3: no such thing; exit 2')
+local_resource('waits', 'true', resource_deps=['broken'])
+local_resource('later', 'true', trigger_mode=TRIGGER_MODE_MANUAL, auto_init=False)
+`)
+	term := p.terminal(120, 34)
+	p.hud(term)
+	term.shows(`✖ broken +.*(exit|fail)`)
+	term.shows(`◌ waits +waits for broken to be ready`)
+	term.shows(`○ later`)
+	term.shows(`✖ 1 failing`)
+	term.keys("e")
+	term.shows(`▌ ✖ broken`)
+	p.write("Tiltfile", "this is wrong")
+	term.shows(`✖ \(Tiltfile\)`)
+	if out, err := exec.Command("pkill", "-TERM", "-f", "--", fmt.Sprintf("--port %d$", p.ports[3])).CombinedOutput(); err != nil {
+		t.Fatalf("pkill: %v %s", err, out)
+	}
+	term.shows(`prompt> $`)
+}
+
+// TestHUDEndsWithAnError starts where hone cannot work: the message stands in an ordinary terminal.
+func TestHUDEndsWithAnError(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	term := p.terminal(100, 24)
+	term.keys(fmt.Sprintf("%s up --namespace %s --port 0 wbe; echo code=$?", binary, p.namespace), "Enter")
+	screen := term.shows(`code=\d+`)
+	if !strings.Contains(screen, "code=1") || !strings.Contains(screen, "wbe") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
