@@ -72,7 +72,9 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 }
 
 func merge(a, b Result, mode string) Result {
-	b.Mode = mode
+	if b.Mode == "" {
+		b.Mode = mode
+	}
 	if b.FellBack == "" {
 		b.FellBack = a.FellBack
 	}

@@ -73,6 +73,9 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 	}
 	st := &steps{log: req.Log, progress: req.Progress, total: work.steps() + 1, began: time.Now()}
 	result := Result{Images: map[string]model.ImageResult{}}
+	if work.steps() == 0 {
+		result.Mode = "deploy" // nothing was built: only the objects are new
+	}
 	images := maps.Clone(req.Results)
 	if images == nil {
 		images = map[string]model.ImageResult{}

@@ -17,6 +17,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/gdamore/tcell/v2"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/screen"
@@ -113,6 +114,7 @@ func TestSessionIsShown(t *testing.T) {
 func TestTriggerIsDispatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, hudtest.Shop())
+		s.shows("handler.go")
 		s.press(tcell.KeyDown, 0)
 		s.press(tcell.KeyRune, 't')
 		if u := state.Updates.In(s.scene.Store.Snapshot().All()).Value("api"); u.Triggered.IsZero() {
@@ -128,6 +130,7 @@ func TestTriggerIsDispatched(t *testing.T) {
 func TestQuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, hudtest.Shop())
+		s.shows("handler.go")
 		s.press(tcell.KeyCtrlC, 0)
 		if s.quits != 1 {
 			t.Errorf("quit %d times", s.quits)
@@ -213,10 +216,10 @@ func ptyTerminal(t *testing.T) (screen.Terminal, *os.File, <-chan string) {
 	if err != nil {
 		t.Skipf("no pseudo terminals here: %v", err)
 	}
-	t.Cleanup(func() { _, _ = master.Close(), slave.Close() })
 	if err := pty.Setsize(master, &pty.Winsize{Rows: 34, Cols: 120}); err != nil {
 		t.Fatal(err)
 	}
+	side := pollable(t, master)
 	tty, err := tcell.NewDevTtyFromDev(slave.Name())
 	if err != nil {
 		t.Fatal(err)
@@ -226,11 +229,17 @@ func ptyTerminal(t *testing.T) (screen.Terminal, *os.File, <-chan string) {
 		t.Fatal(err)
 	}
 	written := make(chan string, 1000)
+	t.Cleanup(func() {
+		_ = slave.Close()
+		_ = side.Close()
+		for range written {
+		}
+	})
 	go func() {
 		defer close(written)
 		buf := make([]byte, 64<<10)
 		for {
-			n, err := master.Read(buf)
+			n, err := side.Read(buf)
 			if n > 0 {
 				written <- string(buf[:n])
 			}
@@ -239,7 +248,23 @@ func ptyTerminal(t *testing.T) (screen.Terminal, *os.File, <-chan string) {
 			}
 		}
 	}()
-	return term, master, written
+	return term, side, written
+}
+
+// pollable replaces a file by one whose reads end when it is closed.
+func pollable(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	fd, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return os.NewFile(uintptr(fd), f.Name())
 }
 
 // await reads until the text was written.

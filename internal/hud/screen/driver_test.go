@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,12 +33,12 @@ func TestMain(m *testing.M) {
 type terminal struct {
 	tcell.SimulationScreen
 	width, height int
-	shows         *int
-	finished      *int
+	shows         *atomic.Int64
+	finished      *atomic.Int64
 }
 
 func newTerminal(charset string, width, height int) terminal {
-	return terminal{tcell.NewSimulationScreen(charset), width, height, new(int), new(int)}
+	return terminal{tcell.NewSimulationScreen(charset), width, height, new(atomic.Int64), new(atomic.Int64)}
 }
 
 func (t terminal) Init() error {
@@ -49,12 +50,12 @@ func (t terminal) Init() error {
 }
 
 func (t terminal) Show() {
-	*t.shows++
+	t.shows.Add(1)
 	t.SimulationScreen.Show()
 }
 
 func (t terminal) Fini() {
-	*t.finished++
+	t.finished.Add(1)
 	t.SimulationScreen.Fini()
 }
 

@@ -15,9 +15,9 @@ import (
 
 const (
 	// shownLine is how many bytes of one line are shown; what is longer is data, not something to read.
-	shownLine = 32 << 10
-	// keptLines is how many wrapped lines are kept so that they need not be wrapped again.
-	keptLines = 2000
+	shownLine = 8 << 10
+	// keptCells is how many graphemes of wrapped lines are kept so that they need not be wrapped again.
+	keptCells = 200_000
 	// nameWidth and originWidth are the columns of resource and container.
 	nameWidth   = 13
 	originWidth = 9
@@ -43,11 +43,12 @@ type wrapper struct {
 	width int
 	names bool // every line tells its resource
 	kept  map[uint64]*wrapped
+	cells int // in kept
 }
 
 func (w *wrapper) configure(width int, names bool) {
-	if w.width != width || w.names != names || w.kept == nil || len(w.kept) > keptLines {
-		w.width, w.names, w.kept = width, names, map[uint64]*wrapped{}
+	if w.width != width || w.names != names || w.kept == nil || w.cells > keptCells {
+		w.width, w.names, w.kept, w.cells = width, names, map[uint64]*wrapped{}, 0
 	}
 }
 
@@ -62,6 +63,7 @@ func (w *wrapper) wrap(l logstore.Line) *wrapped {
 	cells := text.Parse(shorten(l.Text))
 	out.rows = text.Wrap(cells, w.width-out.indent)
 	w.kept[l.Seq] = out
+	w.cells += len(cells)
 	return out
 }
 

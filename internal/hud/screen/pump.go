@@ -48,12 +48,12 @@ func (p *pump) run(ctx context.Context) {
 			rebuild, then = false, func() { p.ui.showFound(a) }
 		case job := <-p.jobs:
 			message := job(ctx)
-			rebuild, then = false, func() { p.ui.message = message }
+			rebuild, then = false, func() { p.ui.say(message) }
 		}
 		if !p.pause(ctx) {
 			return
 		}
-		p.draw(rebuild, then)
+		p.draw(rebuild || p.stale(), then)
 		tick.Reset(p.next())
 	}
 }
@@ -88,6 +88,10 @@ func (p *pump) draw(rebuild bool, then func()) {
 	})
 	p.lastDrawn = time.Now()
 }
+
+// stale reports whether the frame is no longer true although nothing told so. Under a flood of log lines the timer alone
+// would never come to its end.
+func (p *pump) stale() bool { return p.options.Now().Sub(p.built) >= p.frame.View.Refresh }
 
 // next returns how long what is drawn stays true by itself.
 func (p *pump) next() time.Duration {

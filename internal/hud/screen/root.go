@@ -120,7 +120,7 @@ func (r *root) drawHeader(c canvas) {
 	}
 	if r.ui.tiny {
 		_, _, w, h := r.GetRect()
-		c.text(x, y, width, fmt.Sprintf("hone needs %d×%d, this is %d×%d: log only", minWidth, minHeight, w, h), c.theme.style(view.Warn))
+		c.text(x, y, width, fmt.Sprintf("hone needs %d×%d (%d×%d): log only", minWidth, minHeight, w, h), c.theme.style(view.Warn))
 		return
 	}
 	r.drawTitle(c, x, y, width)

@@ -13,6 +13,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// messageTime is how long a message covers the footer at least.
+const messageTime = 4 * time.Second
+
 // ui is the state of the screen. Only tview's goroutine touches it.
 type ui struct {
 	theme   theme
@@ -31,7 +34,8 @@ type ui struct {
 	tiny    bool // the terminal is too small for more than the log
 	turns   bool // table and log take turns
 	prompt  *prompt
-	message string // until the next key
+	message string    // until the next key, or for a moment
+	expires time.Time // of message
 
 	stopping bool
 	// leave ends the screen; job hands something to the pump; search hands a search to the searcher; sync draws anew.
@@ -56,9 +60,17 @@ func (u *ui) ended() bool {
 	}
 }
 
+// say shows a message for a moment.
+func (u *ui) say(message string) {
+	u.message, u.expires = message, u.options.Now().Add(messageTime)
+}
+
 // apply takes in a new frame.
 func (u *ui) apply(f Frame, now time.Time) {
 	u.frame = f
+	if now.After(u.expires) {
+		u.message = ""
+	}
 	u.table.step = int(now.UnixMilli() / spinnerStep.Milliseconds() % 1000)
 	u.table.setRows(f.View.Rows)
 	u.showLog()
@@ -138,7 +150,7 @@ func (u *ui) switchFocus() {
 
 func (u *ui) nextError() {
 	if !u.table.nextError() {
-		u.message = "nothing fails"
+		u.say("nothing fails")
 		return
 	}
 	u.one = true
@@ -150,21 +162,21 @@ func (u *ui) trigger() {
 	switch {
 	case r == nil:
 	case !r.Triggerable:
-		u.message = fmt.Sprintf("%s is not part of this session", r.Name)
+		u.say(fmt.Sprintf("%s is not part of this session", r.Name))
 	default:
 		u.options.Trigger(r.Name)
-		u.message = fmt.Sprintf("%s will be updated", r.Name)
+		u.say(fmt.Sprintf("%s will be updated", r.Name))
 	}
 }
 
 func (u *ui) openEndpoint() {
 	r := u.table.current()
 	if r == nil || len(r.Endpoints) == 0 {
-		u.message = "no endpoint to open"
+		u.say("no endpoint to open")
 		return
 	}
 	url := r.Endpoints[0].URL
-	u.message = "opening " + url
+	u.say("opening " + url)
 	u.job(func(ctx context.Context) string {
 		if err := u.options.Open(ctx, url); err != nil {
 			return "cannot open " + url + ": " + err.Error()
@@ -227,7 +239,7 @@ func (u *ui) back() {
 	case u.where() == inLog && !u.tiny:
 		u.inLog, u.size = false, halfLog
 	default:
-		u.message = "Ctrl-C quits"
+		u.say("Ctrl-C quits")
 	}
 }
 
@@ -269,7 +281,7 @@ func (u *ui) askFind() {
 // findAgain looks for the next or the previous line that holds what was searched for.
 func (u *ui) findAgain(back bool) {
 	if u.log.found == "" {
-		u.message = "nothing to find: f asks for it"
+		u.say("nothing to find: f asks for it")
 		return
 	}
 	f := u.log.filter()
@@ -278,7 +290,7 @@ func (u *ui) findAgain(back bool) {
 	if at := u.log.marked; at != 0 && !u.log.follow {
 		from = at
 	}
-	u.message = "searching…"
+	u.say("searching…")
 	u.search(request{filter: f, from: from, back: back, found: u.log.found})
 }
 
@@ -287,7 +299,7 @@ func (u *ui) showFound(a answer) {
 	switch {
 	case a.found != u.log.found:
 	case a.seq == 0:
-		u.message = fmt.Sprintf("%q: nothing more is found", a.found)
+		u.say(fmt.Sprintf("%q: nothing more is found", a.found))
 	default:
 		u.message = ""
 		u.log.marked = a.seq

@@ -52,6 +52,7 @@ type Subscriber struct {
 	mu      sync.Mutex // guards what follows
 	cursor  *logstore.Cursor
 	printer printer
+	noticed noticed
 	// pending is what could not be written yet.
 	pending bytes.Buffer
 }
@@ -62,6 +63,7 @@ func New(o Options) *Subscriber {
 		options: o,
 		cursor:  o.Logs.Cursor(logstore.Filter{Resources: o.Resources}),
 		printer: printer{source: o.Source, minLevel: o.MinLevel, color: o.colored(), progress: map[progressKey]progress{}},
+		noticed: noticed{crashes: map[string]int{}, urls: map[string]string{}},
 	}
 }
 
@@ -82,8 +84,8 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "Stream",
-		Doc:       "Prints log lines as they come.",
-		Inputs:    store.Reads(state.Sessions),
+		Doc:       "Prints log lines as they come, and the troubles of the session that nobody logs.",
+		Inputs:    store.Reads(state.Sessions, state.Services, state.Watches, state.Subscribers),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 	}
@@ -101,9 +103,20 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		rt.Succeeded()
 		select {
 		case <-changed:
+		case <-rt.Wake():
+			s.tell(rt.View())
 		case <-ctx.Done():
 			return s.Drain()
 		}
+	}
+}
+
+// tell adds what is new in the tables to what is to be written.
+func (s *Subscriber) tell(v store.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.noticed.news(v) {
+		s.notice(n)
 	}
 }
 

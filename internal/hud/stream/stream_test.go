@@ -312,3 +312,37 @@ func TestEverythingIsPrintedOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestNoticesAreToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logs, err := logstore.New(logstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &buffer{}
+		db := store.New(state.Schema)
+		sup, err := store.NewSupervisor(db, slog.New(slog.DiscardHandler), New(Options{Logs: logs, Out: out}), hudtest.Others{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- sup.Run(ctx) }()
+		for range 2 {
+			db.Dispatch(state.WatchReported{Problem: "too many files"},
+				store.SubscriberReported{Name: "PodWatcher", State: store.SubscriberBackingOff, Crashes: 1, Err: "boom"},
+				state.ServiceChanged{Service: model.Service{UID: "1", Name: "web", Resource: "web", URL: "http://10.0.0.1"}})
+			synctest.Wait()
+			db.Dispatch(state.SessionStarted{}) // wakes the stream without news
+			synctest.Wait()
+		}
+		cancel()
+		if err := errors.Join(<-done, logs.Close()); err != nil {
+			t.Fatal(err)
+		}
+		want := "too many files\nhone's PodWatcher failed and is started again: boom\n          web │ Service web is at http://10.0.0.1\n"
+		if d := cmp.Diff(want, out.String()); d != "" {
+			t.Error(d)
+		}
+	})
+}

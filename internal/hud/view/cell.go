@@ -72,6 +72,5 @@ func plain(s string) Cell { return Cell{{Text: s}} }
 // none is shown where there is nothing to say.
 var none = Cell{{Text: "–", Tone: Dim}}
 
-
 // firstLine is the first line of foreign text, fit to be shown.
 func firstLine(s string) string { return text.Clean(text.FirstLine(s)) }

@@ -147,7 +147,7 @@ func TestTiltfileRow(t *testing.T) {
 			s.At(time.Minute+3*time.Second, state.WatchReported{})
 		}, Updating, "evaluating  3 s"},
 		{"failed", func(s *hudtest.Scene) {
-			s.At(time.Minute, state.TiltfileLoaded{Err: "Tiltfile:4:1: undefined: foo\n\n  foo()"})
+			s.At(time.Minute, state.TiltfileLoaded{At: hudtest.Start.Add(time.Second), Err: "Tiltfile:4:1: undefined: foo\n\n  foo()"})
 		}, Failed, "Tiltfile:4:1: undefined: foo"},
 		{"triggered", func(s *hudtest.Scene) {
 			s.At(time.Minute, state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})

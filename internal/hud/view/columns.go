@@ -92,21 +92,31 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 	case ColumnChanged:
 		return Cell{{r.Age, Dim}}.Fit(c.Width)
 	}
-	return r.Important().Fit(c.Width)
+	important := r
+	important.Update = r.Important()
+	return important.fitUpdate(c.Width)
 }
 
 // updateText is UPDATE with the age at its end where there is room for both.
 func (r Row) updateText(c Column, hasChanged bool) Cell {
 	if hasChanged || r.Changed.IsZero() || r.Status == Updating {
-		return r.Update.Fit(c.Width)
+		return r.fitUpdate(c.Width)
 	}
 	age := " · " + r.Age
 	room := c.Width - text.Width(age)
 	if room < c.Width/2 {
-		return r.Update.Fit(c.Width)
+		return r.fitUpdate(c.Width)
 	}
-	fit := r.Update.Fit(room)
+	fit := r.fitUpdate(room)
 	return append(fit[:len(fit):len(fit)], Span{age, Dim})
+}
+
+// fitUpdate cuts UPDATE at its end, but errors in their middle: what went wrong often stands last.
+func (r Row) fitUpdate(width int) Cell {
+	if len(r.Update) == 1 && r.Update[0].Tone == Bad {
+		return Cell{{text.CutMiddle(r.Update[0].Text, width), Bad}}
+	}
+	return r.Update.Fit(width)
 }
 
 var portMarks = [...]struct {

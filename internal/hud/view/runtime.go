@@ -53,7 +53,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	if rs.Status != buildcontrol.RuntimeOK && rs.Err != "" && rs.Err != rs.Text {
 		full = append(full, Span{"  " + rs.Err, Dim})
 	}
-	if u.Current != nil && rs.Status == buildcontrol.RuntimeOK && !inPlace(u.Current.Mode) {
+	if u.Current != nil && rs.Status == buildcontrol.RuntimeOK && rs.Text != "applied" && !inPlace(u.Current.Mode) {
 		full = append(full, Span{" (previous)", Dim})
 	}
 	return full, short

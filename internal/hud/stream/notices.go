@@ -1,0 +1,63 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// noticed is what has been told about the session already. It outlives a restart as the reading position does.
+type noticed struct {
+	watch   string
+	crashes map[string]int
+	urls    map[string]string // by UID of the Service
+}
+
+// notice is a line that no part of hone has logged: it is made of what the tables say.
+type notice struct {
+	resource model.ManifestName
+	level    logstore.Level
+	text     string
+}
+
+// news returns what the tables say now and did not say before: what limits the watching of files, parts of hone that
+// failed and are started again, addresses of Services.
+func (n *noticed) news(v store.View) []notice {
+	var out []notice
+	if w := state.Watches.In(v).Value(state.Only).Problem; w != n.watch {
+		n.watch = w
+		if w != "" {
+			out = append(out, notice{level: logstore.LevelWarn, text: w})
+		}
+	}
+	for e := range state.Subscribers.In(v).Entries() {
+		if e.Value.Crashes > n.crashes[e.ID] && e.Value.Err != "" {
+			n.crashes[e.ID] = e.Value.Crashes
+			out = append(out, notice{level: logstore.LevelError, text: fmt.Sprintf("hone's %s failed and is started again: %s", e.ID, e.Value.Err)})
+		}
+	}
+	for e := range state.Services.In(v).Entries() {
+		if url := e.Value.URL; url != "" && n.urls[e.ID] != url {
+			n.urls[e.ID] = url
+			out = append(out, notice{e.Value.Resource, logstore.LevelInfo, fmt.Sprintf("Service %s is at %s", e.Value.Name, url)})
+		}
+	}
+	return out
+}
+
+// notice adds a notice, unless its resource or level is not asked for.
+func (s *Subscriber) notice(n notice) {
+	o := s.options
+	chosen := n.resource == "" || o.Resources == nil || slices.Contains(o.Resources, n.resource)
+	if !chosen || n.level < o.MinLevel {
+		return
+	}
+	s.printer.head(&s.pending, n.resource)
+	s.printer.foreign(&s.pending, text.CleanTabs(n.text), n.level)
+	s.pending.WriteByte('\n')
+}
