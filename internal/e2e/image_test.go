@@ -40,6 +40,7 @@ left-out
 Dockerfile
 -- app/left-out --
 -- app/kept --
+$NS
 -- job.yaml --
 apiVersion: batch/v1
 kind: Job

@@ -61,7 +61,7 @@ type project struct {
 	dir       string
 	namespace string
 	ports     []int
-	state     string // XDG_STATE_HOME, so that ledgers of tests stay apart
+	state     string   // XDG_STATE_HOME, so that ledgers of tests stay apart
 	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
 }

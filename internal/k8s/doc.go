@@ -10,4 +10,9 @@
 // own every goroutine that they start; their callbacks are called one at a time. Exec waits for its goroutines, except
 // for one that is blocked inside the caller's Stdin. The connections that DialPod returns belong to a tunnel per pod; the
 // Client owns the tunnels, and Close ends them and waits for them.
+//
+// # Testing
+//
+// k8stest.Conformance runs on the fake always, and with HONE_TEST_CLUSTER set on a real cluster, once directly and once
+// through a proxy that lets no WebSocket through.
 package k8s

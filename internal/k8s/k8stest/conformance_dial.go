@@ -65,15 +65,16 @@ func testDialPod(t *testing.T, f Fixture) {
 	t.Run("parallel", func(t *testing.T) {
 		errs := make(chan error)
 		const n = 20
-		for i := range n {
-			go func() {
-				conn, err := f.Client.DialPod(t.Context(), f.Namespace, "dial", EchoPort)
-				if err == nil {
-					_ = conn.SetDeadline(time.Now().Add(wait))
-					err = errors.Join(echo(conn, strings.Repeat(fmt.Sprint(i), 200_000)), conn.Close())
-				}
-				errs <- err
-			}()
+		conns := make([]net.Conn, n)
+		for i := range conns {
+			conns[i] = dial(t, EchoPort)
+			// One after the other until here: the listen queue of busybox' nc holds two.
+			if err := echo(conns[i], "accepted"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, conn := range conns {
+			go func() { errs <- errors.Join(echo(conn, strings.Repeat(fmt.Sprint(i), 200_000)), conn.Close()) }()
 		}
 		for range n {
 			if err := <-errs; err != nil {
