@@ -144,8 +144,8 @@ type decision struct {
 	cluster   state.Cluster
 	resources []*resource
 	// active are the resources whose builds run, those that this pass starts included.
-	active    []*resource
-	byName    map[model.ManifestName]*resource
+	active []*resource
+	byName map[model.ManifestName]*resource
 }
 
 func gather(v store.View, running map[model.ManifestName]bool) *decision {
