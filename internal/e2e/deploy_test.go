@@ -11,10 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var (
-	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-)
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
 // TestLabelsTieObjectsToTheResource reads what hone writes on objects and pods.
 func TestLabelsTieObjectsToTheResource(t *testing.T) {

@@ -12,7 +12,6 @@ type Schema struct {
 	tables   []tableDef
 	reducers map[ActionType][]reducer
 	accepts  map[ActionType][]string
-	lateral  []string
 }
 
 type reducer struct {

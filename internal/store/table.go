@@ -2,7 +2,6 @@ package store
 
 import (
 	"iter"
-	"reflect"
 	"slices"
 	"time"
 
@@ -112,6 +111,24 @@ func (r Rows[T]) Get(id string) (Entry[T], bool) {
 func (r Rows[T]) Value(id string) T {
 	e, _ := r.Get(id)
 	return e.Value
+}
+
+// Ref is Get for callers that read many large entries: it returns the table's own entry, which must not be changed, or
+// nil.
+func (r Rows[T]) Ref(id string) *Entry[T] {
+	e, _ := r.m.Get(id)
+	return e
+}
+
+// Refs yields the table's own entries, which must not be changed, in the order of their ids.
+func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
+	return func(yield func(*Entry[T]) bool) {
+		for it := r.m.Iterator(); !it.Done(); {
+			if _, e, _ := it.Next(); !yield(e) {
+				return
+			}
+		}
+	}
 }
 
 // Entries yields the entries in the order of their ids.
@@ -248,6 +265,3 @@ func (d *Draft[T]) set(e Entry[T]) {
 }
 
 func (d *Draft[T]) remove(id string) { d.rows, d.dirty = d.rows.Delete(id), true }
-
-// valueType is the Go type of the table's values, for the graph.
-func (t *Table[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
