@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 )
 
 // terminal is a real terminal: a tmux server of its own with one window.
@@ -54,7 +56,7 @@ func (term *terminal) shows(pattern string) string {
 	term.t.Helper()
 	re := regexp.MustCompile(`(?m)` + pattern)
 	var screen string
-	await(term.t, fmt.Sprintf("the screen to show %q", pattern), func() error {
+	k8stest.Eventually(term.t, fmt.Sprintf("the screen to show %q", pattern), func() error {
 		if screen = term.screen(); !re.MatchString(screen) {
 			return fmt.Errorf("it shows\n%s", screen)
 		}

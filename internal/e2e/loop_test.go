@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/pkg/api"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 )
 
 // TestGraphNeedsNothing prints the architecture where there is no cluster and no Tiltfile.
@@ -141,7 +143,7 @@ local_resource('server', serve_cmd='echo up $$; exec sleep 100000', readiness_pr
 	s.becomes("server", "ready", ready)
 	_ = s.cmd.Process.Kill()
 	<-s.done
-	await(t, "the server to end", func() error {
+	k8stest.Eventually(t, "the server to end", func() error {
 		b, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err != nil || strings.Contains(string(b), ") Z ") {
 			return nil

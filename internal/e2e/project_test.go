@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,13 +24,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// patience is how long a condition may take to come true. It is generous, because the machine may be busy: tests state
-// what happens, not how fast.
-const patience = 90 * time.Second
+// patience is how long a condition may take to come true: tests state what happens, not how fast.
+const patience = k8stest.Patience
 
 // binary is the hone under test, built by TestMain with the race detector.
 var binary string
@@ -69,21 +66,9 @@ type project struct {
 // newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
 func newProject(t *testing.T, archive string) *project {
 	t.Helper()
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	kc, err := k8s.Load(k8s.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kc.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	p := &project{t: t, dir: t.TempDir(), namespace: "hone-test-" + uuid.NewString()[:8], state: t.TempDir(), dyn: client.Dynamic()}
+	real := k8stest.NewReal(t)
+	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic()}
 	p.ports = freePorts(t, 4)
-	p.createNamespace()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		p.write(f.Name, string(f.Data))
 	}
@@ -101,23 +86,6 @@ func freePorts(t *testing.T, n int) []int {
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
-}
-
-func (p *project) createNamespace() {
-	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": p.namespace}}}
-	res := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
-	if _, err := res.Create(p.t.Context(), ns, metav1.CreateOptions{}); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		zero := int64(0)
-		_ = res.Delete(context.Background(), p.namespace, metav1.DeleteOptions{GracePeriodSeconds: &zero})
-	})
-	// Pods are refused until the namespace has its service account.
-	await(p.t, "the namespace's service account", func() error {
-		_, err := p.get("", "v1", "serviceaccounts", "default")
-		return err
-	})
 }
 
 func (p *project) expand(s string) string {
@@ -169,7 +137,7 @@ func (p *project) get(group, version, resource, name string) (*unstructured.Unst
 func (p *project) object(group, version, resource, name string) *unstructured.Unstructured {
 	p.t.Helper()
 	var u *unstructured.Unstructured
-	await(p.t, resource+"/"+name, func() (err error) {
+	k8stest.Eventually(p.t, resource+"/"+name, func() (err error) {
 		u, err = p.get(group, version, resource, name)
 		return err
 	})
@@ -179,7 +147,7 @@ func (p *project) object(group, version, resource, name string) *unstructured.Un
 // gone waits for an object to be deleted.
 func (p *project) gone(group, version, resource, name string) {
 	p.t.Helper()
-	await(p.t, resource+"/"+name+" to be gone", func() error {
+	k8stest.Eventually(p.t, resource+"/"+name+" to be gone", func() error {
 		_, err := p.get(group, version, resource, name)
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -285,7 +253,7 @@ func (s *session) says(pattern string) string {
 // await waits for a condition; it fails at once when hone has ended.
 func (s *session) await(what string, condition func() error) {
 	s.p.t.Helper()
-	await(s.p.t, what, func() error {
+	k8stest.Eventually(s.p.t, what, func() error {
 		err := condition()
 		if err == nil {
 			return nil
@@ -357,24 +325,6 @@ func (s *session) builds(name string, n int) api.Build {
 		return len(r.BuildHistory) > 0 && r.BuildHistory[0].Serial >= n && r.CurrentBuild == nil
 	})
 	return r.BuildHistory[0]
-}
-
-// await polls a condition until it holds. The last error says what was missing.
-func await(t *testing.T, what string, condition func() error) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s: %v", patience, what, err)
-		}
-		<-ticker.C
-	}
 }
 
 // fetch gets a URL of a forwarded port and returns the body.

@@ -1,20 +1,16 @@
 package k8s_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
@@ -28,76 +24,15 @@ func TestRealConformance(t *testing.T) {
 func TestSPDYConformance(t *testing.T) {
 	k8stest.Conformance(t, func(t *testing.T) k8stest.Fixture {
 		r := newReal(t)
-		r.client = r.behind(t, newProxy(t, r.client, refuseWebSockets))
+		r.Client = r.behind(t, newProxy(t, r.Client, refuseWebSockets))
 		return r.fixture()
 	})
 }
 
 // real is a namespace of its own on a real cluster.
-type real struct {
-	client    *k8s.Client
-	core      corev1client.CoreV1Interface
-	namespace string
-}
+type real struct{ *k8stest.Real }
 
-// step bounds what a test waits for.
-const step = 60 * time.Second
-
-func newReal(t *testing.T) *real {
-	t.Helper()
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	kc, err := k8s.Load(k8s.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kc.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	core, err := corev1client.NewForConfigAndClient(client.RESTConfig(), client.HTTPClient())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &real{client: client, core: core, namespace: "hone-test-" + uuid.NewString()[:8]}
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.namespace}}
-	if _, err := core.Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), step)
-		defer cancel()
-		if err := core.Namespaces().Delete(ctx, r.namespace, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-	r.eventually(t, "the service account", func() error {
-		_, err := core.ServiceAccounts(r.namespace).Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
-	return r
-}
-
-// eventually asks until there is no error; the API server has no way to wait for these things but asking.
-func (r *real) eventually(t *testing.T, what string, ask func() error) {
-	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(step)
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waiting for %s: %v", what, err)
-		}
-	}
-}
+func newReal(t *testing.T) *real { return &real{k8stest.NewReal(t)} }
 
 // behind returns a client of the same cluster that goes through a proxy.
 func (r *real) behind(t *testing.T, server string) *k8s.Client {
@@ -150,7 +85,7 @@ func (r *real) startPod(t *testing.T, name string) {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}, Spec: podSpec(server),
 	}
-	if _, err := r.core.Pods(r.namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+	if _, err := r.Core.Pods(r.Namespace).Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	r.awaitReady(t, name)
@@ -158,8 +93,8 @@ func (r *real) startPod(t *testing.T, name string) {
 
 func (r *real) awaitReady(t *testing.T, name string) {
 	t.Helper()
-	r.eventually(t, "pod "+name, func() error {
-		p, err := r.core.Pods(r.namespace).Get(t.Context(), name, metav1.GetOptions{})
+	k8stest.Eventually(t, "pod "+name, func() error {
+		p, err := r.Core.Pods(r.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -172,7 +107,7 @@ func (r *real) awaitReady(t *testing.T, name string) {
 
 func (r *real) deletePod(t *testing.T, name string) {
 	t.Helper()
-	err := r.core.Pods(r.namespace).Delete(t.Context(), name, *metav1.NewDeleteOptions(0))
+	err := r.Core.Pods(r.Namespace).Delete(t.Context(), name, *metav1.NewDeleteOptions(0))
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -182,8 +117,8 @@ func (r *real) deletePod(t *testing.T, name string) {
 func (r *real) sh(t *testing.T, pod, script string, args ...string) {
 	t.Helper()
 	var out strings.Builder
-	err := r.client.Exec(t.Context(), k8s.ExecRequest{
-		Namespace: r.namespace, Pod: pod, Argv: append([]string{"sh", "-c", script, "sh"}, args...), Stdout: &out, Stderr: &out,
+	err := r.Client.Exec(t.Context(), k8s.ExecRequest{
+		Namespace: r.Namespace, Pod: pod, Argv: append([]string{"sh", "-c", script, "sh"}, args...), Stdout: &out, Stderr: &out,
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
@@ -192,24 +127,24 @@ func (r *real) sh(t *testing.T, pod, script string, args ...string) {
 
 func (r *real) fixture() k8stest.Fixture {
 	return k8stest.Fixture{
-		Client: r.client, Namespace: r.namespace, StartPod: r.startPod, DeletePod: r.deletePod,
+		Client: r.Client, Namespace: r.Namespace, StartPod: r.startPod, DeletePod: r.deletePod,
 		Say: func(t *testing.T, pod, line string) { r.sh(t, pod, `echo "$1" >/proc/1/fd/1`, line) },
 		AddService: func(t *testing.T, name string) {
 			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
 				Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(k8stest.EchoPort)}},
 			}}
-			if _, err := r.core.Services(r.namespace).Create(t.Context(), svc, metav1.CreateOptions{}); err != nil {
+			if _, err := r.Core.Services(r.Namespace).Create(t.Context(), svc, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		AddConfigMap: func(t *testing.T, name string) {
 			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			if _, err := r.core.ConfigMaps(r.namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+			if _, err := r.Core.ConfigMaps(r.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		DeleteConfigMap: func(t *testing.T, name string) {
-			if err := r.core.ConfigMaps(r.namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			if err := r.Core.ConfigMaps(r.Namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -217,10 +152,10 @@ func (r *real) fixture() k8stest.Fixture {
 			now := metav1.Now()
 			e := &corev1.Event{
 				ObjectMeta: metav1.ObjectMeta{Name: pod + ".1"}, Type: corev1.EventTypeWarning, Reason: reason, Message: message,
-				InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.namespace, Name: pod},
+				InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: r.Namespace, Name: pod},
 				FirstTimestamp: now, LastTimestamp: now, Count: 1,
 			}
-			if _, err := r.core.Events(r.namespace).Create(t.Context(), e, metav1.CreateOptions{}); err != nil {
+			if _, err := r.Core.Events(r.Namespace).Create(t.Context(), e, metav1.CreateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -27,7 +27,7 @@ import (
 func TestRealRegistry(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
-	c, err := r.client.Detect(t.Context())
+	c, err := r.Client.Detect(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,20 +43,20 @@ func TestRealRegistry(t *testing.T) {
 func TestRealRollout(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
-	apps, err := appsv1client.NewForConfigAndClient(r.client.RESTConfig(), r.client.HTTPClient())
+	apps, err := appsv1client.NewForConfigAndClient(r.Client.RESTConfig(), r.Client.HTTPClient())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), step)
+	ctx, cancel := context.WithTimeout(t.Context(), k8stest.Patience)
 	defer cancel()
 	pods := make(chan k8s.PodEvent, 1000)
 	objects := make(chan k8s.ObjectEvent, 1000)
 	done := make(chan error, 2)
 	wctx, stop := context.WithCancel(t.Context())
-	req := k8s.WatchRequest{Namespaces: []string{r.namespace}, OnError: func(err error) { t.Error(err) }}
-	go func() { done <- r.client.WatchPods(wctx, req, func(e k8s.PodEvent) { pods <- e }) }()
+	req := k8s.WatchRequest{Namespaces: []string{r.Namespace}, OnError: func(err error) { t.Error(err) }}
+	go func() { done <- r.Client.WatchPods(wctx, req, func(e k8s.PodEvent) { pods <- e }) }()
 	go func() {
-		done <- r.client.WatchObjects(wctx, "apps/v1", "Deployment", req, func(e k8s.ObjectEvent) { objects <- e })
+		done <- r.Client.WatchObjects(wctx, "apps/v1", "Deployment", req, func(e k8s.ObjectEvent) { objects <- e })
 	}()
 	defer func() { stop(); <-done; <-done }()
 
@@ -69,7 +69,7 @@ func TestRealRollout(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web", k8s.PodTemplateHashLabel: "one"}}, Spec: spec,
 		},
 	}}
-	d, err = apps.Deployments(r.namespace).Create(ctx, d, metav1.CreateOptions{})
+	d, err = apps.Deployments(r.Namespace).Create(ctx, d, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func TestRealRollout(t *testing.T) {
 	awaitHealth(ctx, t, objects, model.HealthInProgress)
 	awaitHealth(ctx, t, objects, model.HealthCurrent)
 	for _, e := range ready {
-		chain, err := r.client.OwnerChain(ctx, r.namespace, e.Owners[0])
+		chain, err := r.Client.OwnerChain(ctx, r.Namespace, e.Owners[0])
 		if err != nil || len(chain) != 2 || chain[0].Kind != "ReplicaSet" || chain[1].Kind != "Deployment" ||
 			chain[1].UID != string(d.UID) || chain[0].CreatedAt.IsZero() || chain[0].Labels["app"] != "web" {
 			t.Fatalf("owners of %s: %+v, %v", e.Pod.Name, chain, err)
 		}
 	}
 	patch := `{"spec":{"template":{"metadata":{"labels":{"` + k8s.PodTemplateHashLabel + `":"two"}}}}}`
-	if _, err := apps.Deployments(r.namespace).Patch(ctx, "web", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
+	if _, err := apps.Deployments(r.Namespace).Patch(ctx, "web", "application/merge-patch+json", []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	awaitPods(ctx, t, pods, "two", 2)
@@ -140,10 +140,10 @@ func TestRealRestart(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	r.startPod(t, "restart")
-	ctx, cancel := context.WithTimeout(t.Context(), step)
+	ctx, cancel := context.WithTimeout(t.Context(), k8stest.Patience)
 	defer cancel()
-	req := k8s.LogRequest{Namespace: r.namespace, Pod: "restart", Container: "main", Follow: true}
-	log, err := r.client.Logs(ctx, req)
+	req := k8s.LogRequest{Namespace: r.Namespace, Pod: "restart", Container: "main", Follow: true}
+	log, err := r.Client.Logs(ctx, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func TestRealRestart(t *testing.T) {
 	if err != nil || !k8stest.HasLine(string(text), "last words") {
 		t.Fatalf("the log ended with %v:\n%s", err, text)
 	}
-	r.eventually(t, "the restart", func() error {
-		p, err := r.core.Pods(r.namespace).Get(ctx, "restart", metav1.GetOptions{})
+	k8stest.Eventually(t, "the restart", func() error {
+		p, err := r.Core.Pods(r.Namespace).Get(ctx, "restart", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func TestRealRestart(t *testing.T) {
 		return nil
 	})
 	req.Previous, req.Follow = true, false
-	prev, err := r.client.Logs(ctx, req)
+	prev, err := r.Client.Logs(ctx, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,12 +180,12 @@ func TestRealReplacedPod(t *testing.T) {
 	r := newReal(t)
 	r.startPod(t, "twin")
 	ping := func() error {
-		conn, err := r.client.DialPod(t.Context(), r.namespace, "twin", k8stest.EchoPort)
+		conn, err := r.Client.DialPod(t.Context(), r.Namespace, "twin", k8stest.EchoPort)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = conn.Close() }()
-		_ = conn.SetDeadline(time.Now().Add(step))
+		_ = conn.SetDeadline(time.Now().Add(k8stest.Patience))
 		if _, err := io.WriteString(conn, "x"); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func TestRealReplacedPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	uid := func() string {
-		p, err := r.core.Pods(r.namespace).Get(t.Context(), "twin", metav1.GetOptions{})
+		p, err := r.Core.Pods(r.Namespace).Get(t.Context(), "twin", metav1.GetOptions{})
 		if err != nil {
 			return ""
 		}
@@ -204,7 +204,7 @@ func TestRealReplacedPod(t *testing.T) {
 	}
 	old := uid()
 	r.deletePod(t, "twin")
-	r.eventually(t, "its end", func() error {
+	k8stest.Eventually(t, "its end", func() error {
 		if uid() == old {
 			return errors.New("still there")
 		}
@@ -217,7 +217,7 @@ func TestRealReplacedPod(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r.client.ForgetPod(r.namespace, "twin")
+	r.Client.ForgetPod(r.Namespace, "twin")
 	if err := ping(); err != nil {
 		t.Error(err)
 	}
@@ -228,7 +228,7 @@ func TestRealStallDoesNotSpread(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
 	r.startPod(t, "stall")
-	stalled, err := r.client.DialPod(t.Context(), r.namespace, "stall", k8stest.EchoPort)
+	stalled, err := r.Client.DialPod(t.Context(), r.Namespace, "stall", k8stest.EchoPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestRealStallDoesNotSpread(t *testing.T) {
 		}
 	}()
 	<-written // everything on the way is full now
-	conn, err := r.client.DialPod(t.Context(), r.namespace, "stall", k8stest.EchoPort)
+	conn, err := r.Client.DialPod(t.Context(), r.Namespace, "stall", k8stest.EchoPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestRealOutage(t *testing.T) {
 	r.startPod(t, "victim")
 	var down atomic.Bool
 	ends := make(chan context.CancelFunc, 100)
-	proxy := newProxy(t, r.client, func(w http.ResponseWriter, req *http.Request) bool {
+	proxy := newProxy(t, r.Client, func(w http.ResponseWriter, req *http.Request) bool {
 		if down.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return true
@@ -279,10 +279,10 @@ func TestRealOutage(t *testing.T) {
 	c := r.behind(t, proxy)
 	events := make(chan k8s.PodEvent, 100)
 	failed := make(chan error, 100)
-	ctx, cancel := context.WithTimeout(t.Context(), step)
+	ctx, cancel := context.WithTimeout(t.Context(), k8stest.Patience)
 	done := make(chan error, 1)
 	go func() {
-		done <- c.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{r.namespace}, OnError: func(err error) {
+		done <- c.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{r.Namespace}, OnError: func(err error) {
 			select {
 			case failed <- err:
 			default:
@@ -323,7 +323,7 @@ func TestRealOutage(t *testing.T) {
 func TestRealForbidden(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
-	c := r.behind(t, newProxy(t, r.client, func(_ http.ResponseWriter, req *http.Request) bool {
+	c := r.behind(t, newProxy(t, r.Client, func(_ http.ResponseWriter, req *http.Request) bool {
 		req.Header.Set("Impersonate-User", "nobody")
 		return false
 	}))
@@ -334,14 +334,14 @@ func TestRealForbidden(t *testing.T) {
 	if err := c.Healthy(t.Context()); err != nil {
 		t.Errorf("Healthy: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), step)
+	ctx, cancel := context.WithTimeout(t.Context(), k8stest.Patience)
 	defer cancel()
 	var told error
 	err = c.WatchPods(ctx, k8s.WatchRequest{OnError: func(err error) { told = err; cancel() }}, func(e k8s.PodEvent) { t.Errorf("%+v", e) })
 	if !errors.Is(err, context.Canceled) || !k8s.IsForbidden(told) {
 		t.Errorf("WatchPods: %v, told %v", err, told)
 	}
-	err = c.Exec(t.Context(), k8s.ExecRequest{Namespace: r.namespace, Pod: "any", Argv: []string{"true"}})
+	err = c.Exec(t.Context(), k8s.ExecRequest{Namespace: r.Namespace, Pod: "any", Argv: []string{"true"}})
 	if !k8s.IsForbidden(err) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("Exec: %v", err)
 	}
@@ -355,14 +355,14 @@ func TestRealOwnerBatch(t *testing.T) {
 	refs := make([]k8s.OwnerRef, n)
 	for i := range refs {
 		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "owner-"}}
-		cm, err := r.core.ConfigMaps(r.namespace).Create(t.Context(), cm, metav1.CreateOptions{})
+		cm, err := r.Core.ConfigMaps(r.Namespace).Create(t.Context(), cm, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		refs[i] = k8s.OwnerRef{APIVersion: "v1", Kind: "ConfigMap", Name: cm.Name, UID: string(cm.UID), Controller: true}
 	}
 	var requests atomic.Int32
-	c := r.behind(t, newProxy(t, r.client, func(_ http.ResponseWriter, req *http.Request) bool {
+	c := r.behind(t, newProxy(t, r.Client, func(_ http.ResponseWriter, req *http.Request) bool {
 		if strings.Contains(req.URL.Path, "/configmaps") {
 			requests.Add(1)
 		}
@@ -370,7 +370,7 @@ func TestRealOwnerBatch(t *testing.T) {
 	}))
 	for range 2 {
 		for _, ref := range refs {
-			chain, err := c.OwnerChain(t.Context(), r.namespace, ref)
+			chain, err := c.OwnerChain(t.Context(), r.Namespace, ref)
 			if err != nil || len(chain) != 1 || chain[0].UID != ref.UID || chain[0].CreatedAt.IsZero() {
 				t.Fatalf("%+v: %+v, %v", ref, chain, err)
 			}
@@ -381,7 +381,7 @@ func TestRealOwnerBatch(t *testing.T) {
 	}
 	impostor := refs[0]
 	impostor.UID = "0"
-	if chain, err := c.OwnerChain(t.Context(), r.namespace, impostor); len(chain) != 0 || err != nil {
+	if chain, err := c.OwnerChain(t.Context(), r.Namespace, impostor); len(chain) != 0 || err != nil {
 		t.Errorf("an owner that was replaced: %+v, %v", chain, err)
 	}
 }
@@ -398,7 +398,7 @@ func TestRealMemory(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("many-%d", i), Labels: map[string]string{"hone-test": "many"}},
 				Data:       map[string]string{"text": strings.Repeat("x", 10_000)},
 			}
-			_, err := r.core.ConfigMaps(r.namespace).Create(t.Context(), cm, metav1.CreateOptions{})
+			_, err := r.Core.ConfigMaps(r.Namespace).Create(t.Context(), cm, metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -409,9 +409,9 @@ func TestRealMemory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	synced, done := make(chan struct{}), make(chan error, 1)
 	seen := 0
-	req := k8s.WatchRequest{Namespaces: []string{r.namespace}, Selector: "hone-test=many"}
+	req := k8s.WatchRequest{Namespaces: []string{r.Namespace}, Selector: "hone-test=many"}
 	go func() {
-		done <- r.client.WatchObjects(ctx, "v1", "ConfigMap", req, func(e k8s.ObjectEvent) {
+		done <- r.Client.WatchObjects(ctx, "v1", "ConfigMap", req, func(e k8s.ObjectEvent) {
 			if e.Synced {
 				close(synced)
 				return
@@ -421,7 +421,7 @@ func TestRealMemory(t *testing.T) {
 	}()
 	select {
 	case <-synced:
-	case <-time.After(step):
+	case <-time.After(k8stest.Patience):
 		t.Fatal("not synced")
 	}
 	if grown := heap() - before; grown > 2<<20 || seen != n {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,84 +12,24 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/podlogs"
 )
 
-const step = 90 * time.Second
+const step = k8stest.Patience
 
-// namespace is one of its own on the cluster.
-type namespace struct {
-	name   string
-	client *k8s.Client
-	core   corev1client.CoreV1Interface
-}
-
-func newNamespace(t *testing.T) namespace {
-	t.Helper()
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	kc, err := k8s.Load(k8s.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kc.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	core, err := corev1client.NewForConfigAndClient(client.RESTConfig(), client.HTTPClient())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := namespace{"hone-test-" + uuid.NewString()[:8], client, core}
-	if _, err := core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), step)
-		defer cancel()
-		if err := core.Namespaces().Delete(ctx, n.name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-	n.eventually(t, "the service account", func() error {
-		_, err := core.ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
-	return n
-}
-
-// eventually asks until there is no error.
-func (n namespace) eventually(t *testing.T, what string, ask func() error) {
-	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(step)
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waiting for %s: %v", what, err)
-		}
-	}
-}
+// real is a namespace of its own on the cluster.
+type real struct{ *k8stest.Real }
 
 // run starts a pod whose container runs a script.
-func (n namespace) run(t *testing.T, name, script string, restart corev1.RestartPolicy) {
+func (n real) run(t *testing.T, name, script string, restart corev1.RestartPolicy) {
 	t.Helper()
 	grace := int64(0)
-	_, err := n.core.Pods(n.name).Create(t.Context(), &corev1.Pod{
+	_, err := n.Core.Pods(n.Namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace, RestartPolicy: restart, Containers: []corev1.Container{{
 			Name: "app", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sh", "-c", script},
@@ -102,10 +41,10 @@ func (n namespace) run(t *testing.T, name, script string, restart corev1.Restart
 }
 
 // status waits until the container is as ok wants it.
-func (n namespace) status(t *testing.T, pod, what string, ok func(corev1.ContainerStatus) bool) {
+func (n real) status(t *testing.T, pod, what string, ok func(corev1.ContainerStatus) bool) {
 	t.Helper()
-	n.eventually(t, what, func() error {
-		p, err := n.core.Pods(n.name).Get(t.Context(), pod, metav1.GetOptions{})
+	k8stest.Eventually(t, what, func() error {
+		p, err := n.Core.Pods(n.Namespace).Get(t.Context(), pod, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
@@ -165,7 +104,7 @@ func numbered(prefix string, n int) []string {
 }
 
 func TestRealLogOverAShakyNetwork(t *testing.T) {
-	n := newNamespace(t)
+	n := real{k8stest.NewReal(t)}
 	const count = 3000
 	n.run(t, "chatty", fmt.Sprintf(`i=0; while [ $i -lt %d ]; do i=$((i+1)); echo line $i; if [ $((i %% 300)) = 0 ]; then sleep 0.5; fi; done; printf 'no end'`, count), corev1.RestartPolicyNever)
 	n.status(t, "chatty", "a start", func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
@@ -175,8 +114,8 @@ func TestRealLogOverAShakyNetwork(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), step)
 	defer cancel()
 	go func() {
-		done <- podlogs.Run(ctx, shaky{n.client}, podlogs.Config{
-			Namespace: n.name, Pod: "chatty", Container: "app", Sink: got.take, Ended: ended.Load,
+		done <- podlogs.Run(ctx, shaky{n.Client}, podlogs.Config{
+			Namespace: n.Namespace, Pod: "chatty", Container: "app", Sink: got.take, Ended: ended.Load,
 		})
 	}()
 	n.status(t, "chatty", "the end", func(s corev1.ContainerStatus) bool { return s.State.Terminated != nil })
@@ -188,7 +127,7 @@ func TestRealLogOverAShakyNetwork(t *testing.T) {
 }
 
 func TestRealLogsAcrossARestart(t *testing.T) {
-	n := newNamespace(t)
+	n := real{k8stest.NewReal(t)}
 	n.run(t, "crashing", `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo line $i; done; sleep 1; echo `+strings.Repeat("x", 30_000)+`; exit 1`, corev1.RestartPolicyAlways)
 	n.status(t, "crashing", "a start", func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
 	var got lines
@@ -198,13 +137,13 @@ func TestRealLogsAcrossARestart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), step)
 	defer cancel()
 	go func() {
-		s := podlogs.NewStream(shaky{n.client})
+		s := podlogs.NewStream(shaky{n.Client})
 		for id := range int32(2) {
 			if id == 1 {
 				<-restarted
 			}
 			err := s.Run(ctx, podlogs.Config{
-				Namespace: n.name, Pod: "crashing", Container: "app", Sink: got.take,
+				Namespace: n.Namespace, Pod: "crashing", Container: "app", Sink: got.take,
 				Ended:    func() bool { return restarts.Load() > id || id == 1 && got.count() == 402 },
 				Replaced: func() bool { return restarts.Load() > id },
 			})

@@ -5,89 +5,27 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/portforward"
 )
 
 const step = 60 * time.Second
 
-// namespace is one of its own on the cluster.
-type namespace struct {
-	name   string
-	client *k8s.Client
-	core   corev1client.CoreV1Interface
-}
-
-func newNamespace(t *testing.T) namespace {
-	t.Helper()
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
-	}
-	kc, err := k8s.Load(k8s.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kc.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	core, err := corev1client.NewForConfigAndClient(client.RESTConfig(), client.HTTPClient())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := namespace{"hone-test-" + uuid.NewString()[:8], client, core}
-	if _, err := core.Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.name}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), step)
-		defer cancel()
-		if err := core.Namespaces().Delete(ctx, n.name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	})
-	n.eventually(t, "the service account", func() error {
-		_, err := core.ServiceAccounts(n.name).Get(t.Context(), "default", metav1.GetOptions{})
-		return err
-	})
-	return n
-}
-
-// eventually asks until there is no error.
-func (n namespace) eventually(t *testing.T, what string, ask func() error) {
-	t.Helper()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(step)
-	for {
-		err := ask()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waiting for %s: %v", what, err)
-		}
-	}
-}
+// real is a namespace of its own on the cluster.
+type real struct{ *k8stest.Real }
 
 // pod starts a web server that answers with the pod's name, after a delay in seconds.
-func (n namespace) pod(t *testing.T, name string, delay int) {
+func (n real) pod(t *testing.T, name string, delay int) {
 	t.Helper()
 	grace := int64(0)
 	script := fmt.Sprintf("mkdir /www && echo -n %s > /www/index.html && sleep %d && exec httpd -f -p 8080 -h /www", name, delay)
-	_, err := n.core.Pods(n.name).Create(t.Context(), &corev1.Pod{
+	_, err := n.Core.Pods(n.Namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: corev1.PodSpec{TerminationGracePeriodSeconds: &grace, Containers: []corev1.Container{{
 			Name: "app", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent, Command: []string{"sh", "-c", script},
@@ -96,8 +34,8 @@ func (n namespace) pod(t *testing.T, name string, delay int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.eventually(t, "pod "+name, func() error {
-		p, err := n.core.Pods(n.name).Get(t.Context(), name, metav1.GetOptions{})
+	k8stest.Eventually(t, "pod "+name, func() error {
+		p, err := n.Core.Pods(n.Namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err == nil && p.Status.Phase != corev1.PodRunning {
 			err = fmt.Errorf("phase %s", p.Status.Phase)
 		}
@@ -107,12 +45,12 @@ func (n namespace) pod(t *testing.T, name string, delay int) {
 
 // TestRealPods follows a resource from pod to pod with one local port.
 func TestRealPods(t *testing.T) {
-	n := newNamespace(t)
+	n := real{k8stest.NewReal(t)}
 	l, err := portforward.Listen("localhost", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := portforward.New(l, n.client, portforward.Options{Wait: step})
+	f := portforward.New(l, n.Client, portforward.Options{Wait: step})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Run(ctx) }()
@@ -124,24 +62,24 @@ func TestRealPods(t *testing.T) {
 	})
 
 	n.pod(t, "a", 2) // its server listens a while after the pod runs
-	f.SetTarget(&portforward.Target{Namespace: n.name, Pod: "a", Port: 8080})
+	f.SetTarget(&portforward.Target{Namespace: n.Namespace, Pod: "a", Port: 8080})
 	want(t, f, "a")
 	want(t, f, "a")
 
 	n.pod(t, "b", 0)
 	grace := int64(0)
-	if err := n.core.Pods(n.name).Delete(t.Context(), "a", metav1.DeleteOptions{GracePeriodSeconds: &grace}); err != nil {
+	if err := n.Core.Pods(n.Namespace).Delete(t.Context(), "a", metav1.DeleteOptions{GracePeriodSeconds: &grace}); err != nil {
 		t.Fatal(err)
 	}
 	answered := make(chan string, 1)
 	go func() { answered <- get(f) }()
-	n.eventually(t, "the end of pod a", func() error {
-		if p, err := n.core.Pods(n.name).Get(t.Context(), "a", metav1.GetOptions{}); err == nil {
+	k8stest.Eventually(t, "the end of pod a", func() error {
+		if p, err := n.Core.Pods(n.Namespace).Get(t.Context(), "a", metav1.GetOptions{}); err == nil {
 			return fmt.Errorf("phase %s", p.Status.Phase)
 		}
 		return nil
 	})
-	f.SetTarget(&portforward.Target{Namespace: n.name, Pod: "b", Port: 8080})
+	f.SetTarget(&portforward.Target{Namespace: n.Namespace, Pod: "b", Port: 8080})
 	if got := <-answered; got != "b" && got != "a" {
 		t.Errorf("the request made between the pods got %q", got)
 	}

@@ -1,0 +1,82 @@
+package k8stest
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/hone-dev/hone/internal/k8s"
+)
+
+// Patience is how long Eventually waits. It is generous, because the machine may be busy.
+const Patience = 90 * time.Second
+
+// Real is a namespace of the test's own on a real cluster, with a client for it.
+type Real struct {
+	Client    *k8s.Client
+	Core      corev1client.CoreV1Interface
+	Namespace string
+}
+
+// NewReal makes a namespace that ends with the test, ready for pods. It skips the test where HONE_TEST_CLUSTER is not set.
+func NewReal(t *testing.T) *Real {
+	t.Helper()
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
+	}
+	kc, err := k8s.Load(k8s.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kc.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	core, err := corev1client.NewForConfigAndClient(client.RESTConfig(), client.HTTPClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Real{client, core, "hone-test-" + uuid.NewString()[:8]}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: r.Namespace}}
+	if _, err := core.Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), Patience) // the test's own context has ended
+		defer cancel()
+		if err := core.Namespaces().Delete(ctx, r.Namespace, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	Eventually(t, "the service account, without which pods are refused", func() error {
+		_, err := core.ServiceAccounts(r.Namespace).Get(t.Context(), "default", metav1.GetOptions{})
+		return err
+	})
+	return r
+}
+
+// Eventually asks until there is no error, and fails the test with the last one when that takes too long.
+func Eventually(t *testing.T, what string, ask func() error) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(Patience)
+	for {
+		err := ask()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+	}
+}
