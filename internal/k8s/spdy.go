@@ -15,6 +15,8 @@ import (
 const (
 	// streamTimeout is how long the server may take to accept a stream.
 	streamTimeout = 5 * time.Second
+	// closedGrace is how long frames that arrived before the end of a connection may take to be worked off.
+	closedGrace = 250 * time.Millisecond
 	// writeTimeout is how long a write to the server may block before the connection counts as dead. Until then a program
 	// that does not read is what holds it up.
 	writeTimeout = pingPatience
@@ -103,7 +105,8 @@ func (s *spdyConn) open(ctx context.Context, headers ...http.Header) ([]*spdystr
 		select {
 		case err = <-accepted:
 		case <-s.spdy.CloseChan():
-			err = errTunnelClosed
+			// A command that is over at once lets the server close right after it has accepted: look at what is in.
+			err = s.lastAnswer(accepted)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -113,6 +116,18 @@ func (s *spdyConn) open(ctx context.Context, headers ...http.Header) ([]*spdystr
 		}
 	}
 	return streams, nil
+}
+
+// lastAnswer returns the answer about a stream that came before the connection was closed, if one did.
+func (s *spdyConn) lastAnswer(accepted <-chan error) error {
+	timer := time.NewTimer(closedGrace)
+	defer timer.Stop()
+	select {
+	case err := <-accepted:
+		return err
+	case <-timer.C:
+		return errTunnelClosed
+	}
 }
 
 // add remembers a stream, so that close can free a worker of spdystream that waits for somebody to read from it.

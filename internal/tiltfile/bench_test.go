@@ -59,19 +59,24 @@ data:
 ---
 `
 
-// BenchmarkLoad300 evaluates a Tiltfile that declares 300 resources in plain YAML.
-func BenchmarkLoad300(b *testing.B) {
-	dir := b.TempDir()
-	var yaml strings.Builder
-	for i := range 300 {
-		fmt.Fprintf(&yaml, benchYAML, i)
-	}
-	writeFile(b, filepath.Join(dir, "all.yaml"), []byte(yaml.String()))
-	writeFile(b, filepath.Join(dir, "Tiltfile"), []byte("k8s_yaml('all.yaml')\nfor i in range(300):\n  k8s_resource('svc%d' % i, port_forwards=8000+i)\n"))
-	for b.Loop() {
-		res := Load(b.Context(), Options{Path: filepath.Join(dir, "Tiltfile")})
-		if res.Err != nil || len(res.Manifests) != 301 {
-			b.Fatal(len(res.Manifests), res.Err)
-		}
+// BenchmarkLoad evaluates Tiltfiles that declare so many resources in plain YAML.
+func BenchmarkLoad(b *testing.B) {
+	for _, n := range []int{10, 100, 300, 1000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			dir := b.TempDir()
+			var yaml strings.Builder
+			for i := range n {
+				fmt.Fprintf(&yaml, benchYAML, i)
+			}
+			writeFile(b, filepath.Join(dir, "all.yaml"), []byte(yaml.String()))
+			text := fmt.Sprintf("k8s_yaml('all.yaml')\nfor i in range(%d):\n  k8s_resource('svc%%d' %% i, port_forwards=8000+i)\n", n)
+			writeFile(b, filepath.Join(dir, "Tiltfile"), []byte(text))
+			for b.Loop() {
+				res := Load(b.Context(), Options{Path: filepath.Join(dir, "Tiltfile")})
+				if res.Err != nil || len(res.Manifests) != n+1 {
+					b.Fatal(len(res.Manifests), res.Err)
+				}
+			}
+		})
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hone-dev/hone/internal/logstore"
@@ -42,8 +41,7 @@ func (s *state) exec(x execution) (string, error) {
 	cmd := exec.CommandContext(ctx, path, x.Argv[1:]...)
 	cmd.Args[0] = x.Argv[0]
 	cmd.Dir, cmd.Env, cmd.Stdin = x.Dir, env, strings.NewReader(x.stdin)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	asGroup(cmd)
 	cmd.WaitDelay = outputWait
 	var stdout, stderr bytes.Buffer
 	outLog, errLog := &lineLogger{log: s.log}, &lineLogger{log: s.log}
