@@ -27,6 +27,8 @@ type Request struct {
 	NoCache bool
 	// Platform ("linux/amd64") is for targets that name none, when DOCKER_DEFAULT_PLATFORM is not set.
 	Platform string
+	// Env ("K=V") is added to the environment of the user's build command.
+	Env []string
 	// Logger takes output and progress; nil discards them.
 	Logger logstore.Logger
 }

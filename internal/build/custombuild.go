@@ -108,7 +108,7 @@ func (b *Builder) runCommand(ctx context.Context, req Request, spec model.Custom
 	cmd.Env = append(cmd.Env, b.docker.Env()...)
 	cmd.Env = append(cmd.Env, ImageDepEnv(spec.ImageDeps, req.Deps, func(r model.ImageResult) string { return r.Local })...)
 	out := logstore.WriterAt(req.Logger, logstore.LevelInfo)
-	err := process.Run(ctx, process.Command{Cmd: cmd, Stdout: out, Stderr: out})
+	err := process.Run(ctx, process.Command{Cmd: cmd, ExtraEnv: req.Env, Stdout: out, Stderr: out})
 	if err == nil {
 		return nil
 	}

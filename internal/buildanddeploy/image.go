@@ -115,7 +115,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	r, err := b.builder.Build(ctx, build.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.Mode == model.UpdateNaive, Platform: platform(req.Cluster), Logger: log})
+		NoCache: req.Mode == model.UpdateNaive, Platform: platform(req.Cluster), Env: req.Env, Logger: log})
 	if err != nil {
 		return r, err
 	}

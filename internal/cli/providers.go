@@ -117,6 +117,28 @@ func provideListener(ctx context.Context, o options) (net.Listener, func(), erro
 	return l, func() { _ = l.Close() }, nil
 }
 
+// commandEnv is added to the environment of every command that the session starts. It says where the session's API is,
+// and makes the commands use the session's cluster and namespace where those are not the user's current ones.
+type commandEnv []string
+
+func provideCommandEnv(o options, kc *k8s.Kubeconfig) (commandEnv, func(), error) {
+	env := commandEnv{"TILT_HOST=" + o.host, "TILT_PORT=" + strconv.Itoa(o.port)}
+	dir, err := os.MkdirTemp("", "hone-kubeconfig-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a folder for the kubeconfig of local commands: %w", err)
+	}
+	cleanup := func() { _ = os.RemoveAll(dir) }
+	overlay, err := kc.Overlay(dir)
+	if err != nil {
+		cleanup()
+		return nil, nil, err
+	}
+	if overlay != "" {
+		env = append(env, "KUBECONFIG="+overlay)
+	}
+	return env, cleanup, nil
+}
+
 func provideServer(l net.Listener) *server.Subscriber { return server.New(l, Version) }
 
 func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session {
@@ -165,15 +187,14 @@ func (p podExecer) Exec(ctx context.Context, namespace, pod, container string, a
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, session state.Session, st *store.Store, cluster *buildanddeploy.Cluster,
-	builder buildanddeploy.BuildAndDeployer) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, env commandEnv) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
-	env := []string{"TILT_HOST=" + o.host, "TILT_PORT=" + strconv.Itoa(o.port)}
 	p := engine.Parts{
 		Session: session, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
-			Namespace: namespace, TiltHost: o.host, TiltPort: strconv.Itoa(o.port),
+			Namespace: namespace, Env: append(os.Environ(), env...),
 		},
 		Watch: o.command == state.CommandUp, Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
 		Server: srv, Log: log,

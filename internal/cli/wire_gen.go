@@ -61,8 +61,18 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		return sessionParts{}, nil, err
 	}
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
-	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer)
+	cliCommandEnv, cleanup6, err := provideCommandEnv(o, kubeconfig)
+	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, cliCommandEnv)
 	return cliSessionParts, func() {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()

@@ -235,3 +235,18 @@ metadata: {name: $NS-made}
 		t.Error("the definition is still there")
 	}
 }
+
+// TestLocalCommandsUseTheSameCluster lets a command of the user's ask which cluster and namespace it would work on.
+func TestLocalCommandsUseTheSameCluster(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+print('evaluated in', str(local('grep namespace: ${KUBECONFIG%%:*}', quiet=True)).strip())
+local_resource('shows', 'grep namespace: ${KUBECONFIG%%:*}; echo port $TILT_PORT')
+`)
+	s := p.up()
+	s.ready("shows")
+	s.says(`shows │ +namespace: ` + p.namespace)
+	s.says(fmt.Sprintf(`shows │ port %d`, s.port))
+	s.says(`evaluated in namespace: ` + p.namespace)
+}

@@ -1,0 +1,69 @@
+package k8s
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const twoContexts = `apiVersion: v1
+kind: Config
+current-context: kind-a
+contexts:
+- {name: kind-a, context: {cluster: a, user: u, namespace: here}}
+- {name: kind-b, context: {cluster: b, user: u}}
+clusters:
+- {name: a, cluster: {server: "https://127.0.0.1:1"}}
+- {name: b, cluster: {server: "https://127.0.0.1:2"}}
+users:
+- {name: u, user: {token: very-secret}}
+`
+
+func TestOverlay(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte(twoContexts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	for _, tc := range []struct{ context, namespace, wantContext, wantNamespace string }{
+		{"", "", "", ""},
+		{"kind-a", "", "", ""},
+		{"kind-b", "", "kind-b", "default"},
+		{"", "there", "kind-a", "there"},
+		{"kind-b", "there", "kind-b", "there"},
+	} {
+		t.Run(tc.context+"/"+tc.namespace, func(t *testing.T) {
+			dir := t.TempDir()
+			k, err := Load(Config{Context: tc.context, Namespace: tc.namespace})
+			if err != nil {
+				t.Fatal(err)
+			}
+			env, err := k.Overlay(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.wantContext == "" {
+				if env != "" {
+					t.Errorf("KUBECONFIG=%s, want none: the user's file chooses the same", env)
+				}
+				return
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "kubeconfig"))
+			if err != nil || strings.Contains(string(text), "very-secret") {
+				t.Errorf("the overlay (%v):\n%s", err, text)
+			}
+			t.Setenv("KUBECONFIG", env)
+			seen, err := Load(Config{}) // as a command that hone starts sees it
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := seen.Cluster(); c.Context != tc.wantContext || c.Namespace != tc.wantNamespace {
+				t.Errorf("commands see %s/%s, want %s/%s", c.Context, c.Namespace, tc.wantContext, tc.wantNamespace)
+			}
+			if rc, err := seen.Connect(); err != nil || rc.RESTConfig().BearerToken != "very-secret" {
+				t.Errorf("commands cannot use the credentials: %v", err)
+			}
+		})
+	}
+}
