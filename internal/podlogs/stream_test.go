@@ -56,7 +56,9 @@ func read(t *testing.T, k *kubelet, cfg Config) *reading {
 	ctx, r.stop = context.WithCancel(t.Context())
 	cfg.Namespace, cfg.Pod, cfg.Container, cfg.ContainerID = "ns", "web-1", "app", "0123456789abcdef"
 	cfg.Sink = r.take
-	cfg.Ended = r.ended.Load
+	if cfg.Ended == nil {
+		cfg.Ended = r.ended.Load
+	}
 	go func() { r.done <- Run(ctx, k, cfg) }()
 	return r
 }
@@ -93,8 +95,7 @@ func TestShortLivedContainerIsReadWhole(t *testing.T) {
 		k.write("all", "over")
 		k.end()
 		time.Sleep(time.Hour)
-		r := read(t, k, Config{})
-		r.ended.Store(true)
+		r := read(t, k, Config{Ended: func() bool { return true }})
 		if err := <-r.done; err != nil {
 			t.Error(err)
 		}
