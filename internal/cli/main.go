@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,9 @@ const (
 	exitFailure     = 1
 	exitInterrupted = 130
 )
+
+// oneSignal is the time within which signals count as one: a shell and make both pass the same interrupt on.
+const oneSignal = 500 * time.Millisecond
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
@@ -59,12 +63,16 @@ func interruptible(parent context.Context) (context.Context, func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		for n := 0; ; n++ {
+		var first time.Time
+		for {
 			select {
 			case <-done:
 				return
 			case <-signals:
-				if n > 0 {
+				if first.IsZero() {
+					first = time.Now()
+				}
+				if time.Since(first) > oneSignal {
 					os.Exit(exitInterrupted)
 				}
 				cancel()
