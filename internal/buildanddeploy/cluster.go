@@ -2,6 +2,7 @@ package buildanddeploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -73,26 +74,48 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 }
 
 // Prepare reads what the cluster holds of the given resources with few requests, so that deploying each needs none of
-// its own if nothing has changed.
+// its own if nothing has changed, and records the objects of all that will be deployed without being asked with one write
+// of the ledger. An error means only that deploying will take longer.
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
 	var objects []*unstructured.Unstructured
+	records := map[model.ManifestName][]deploy.ObjectRecord{}
 	for _, m := range manifests {
 		if m.K8s == nil {
 			continue
 		}
+		var known []*unstructured.Unstructured
 		for _, o := range m.K8s.Objects {
-			u := &unstructured.Unstructured{Object: map[string]any{}}
-			u.SetAPIVersion(o.APIVersion)
-			u.SetKind(o.Kind)
-			u.SetName(o.Name)
-			u.SetLabels(map[string]string{deploy.LabelProject: c.project})
-			if c.namespaced(u) {
-				u.SetNamespace(firstOf(o.Namespace, namespace, "default"))
-			}
+			u, ok := c.outline(o, namespace)
 			objects = append(objects, u)
+			if ok {
+				known = append(known, u)
+			}
+		}
+		if m.AutoInit && len(known) > 0 {
+			records[m.Name] = deploy.RecordsFor(known)
 		}
 	}
-	return c.applier.Prefetch(ctx, objects)
+	ledger, err := c.Ledger(ctx)
+	if err == nil {
+		err = ledger.RecordAll(records)
+	}
+	return errors.Join(err, c.applier.Prefetch(ctx, objects))
+}
+
+// outline returns an object with all that is needed to find it in the cluster. It is not ok when the cluster does not know
+// the kind yet, so that whether it lives in a namespace is a guess.
+func (c *Cluster) outline(o model.K8sObject, namespace string) (u *unstructured.Unstructured, ok bool) {
+	u = &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetAPIVersion(o.APIVersion)
+	u.SetKind(o.Kind)
+	u.SetName(o.Name)
+	u.SetLabels(map[string]string{deploy.LabelProject: c.project})
+	gvk := u.GroupVersionKind()
+	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil || m.Scope.Name() == meta.RESTScopeNameNamespace {
+		u.SetNamespace(firstOf(o.Namespace, namespace, "default"))
+	}
+	return u, err == nil
 }
 
 func (c *Cluster) namespaced(u *unstructured.Unstructured) bool {

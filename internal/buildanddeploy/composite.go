@@ -47,12 +47,14 @@ func Order(mode model.UpdateMode) []string {
 func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	var total Result
 	var last error
-	for _, name := range Order(req.Mode) {
-		i := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
-		if i < 0 {
+	order := Order(req.Mode)
+	for i := 0; i < len(order); i++ {
+		name := order[i]
+		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
+		if at < 0 {
 			continue
 		}
-		r, err := c.builders[i].BuildAndDeploy(ctx, req)
+		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
 		if errors.As(err, &declined) {
 			if last == nil {
@@ -66,7 +68,12 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		}
 		last = err
 		total.FellBack = err.Error()
-		logstore.Infof(req.Log, "Falling back to a new image: %v", err)
+		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == "image" {
+			i = slices.Index(order, "image") - 1 // a change that does not fit fits no other way in place either
+			logstore.Infof(req.Log, "Falling back to a new image: %v", err)
+		} else {
+			logstore.Infof(req.Log, "Trying another way: %v", err)
+		}
 	}
 	return total, last
 }

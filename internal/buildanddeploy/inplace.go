@@ -43,7 +43,8 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 func (b *InPlace) Name() string { return b.name }
 
 // BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, one after the
-// other. A failing command of the user is reported after the other containers have been updated.
+// other. A failing command of the user is reported after the other containers have been updated; if it failed in some of
+// the containers of an image only, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	if !req.InPlace || len(req.Containers) == 0 {
 		return Result{}, &Declined{}
@@ -60,30 +61,27 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	req.Commit()
 	var result Result
 	var failed error
-	updated := 0
+	var failedImage string
+	updated := map[string]int{} // by image: containers of different images need not agree
 	for i, c := range req.Containers {
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod))
 		err := b.update(ctx, c, plans[i], req.Log)
 		var run *liveupdate.RunStepError
 		switch {
 		case errors.As(err, &run):
-			failed = err
+			failed, failedImage = err, c.Image
 		case err != nil:
 			return result, err
 		default:
-			updated++
+			updated[c.Image]++
 		}
 		result.Synced = append(result.Synced, c.ID)
 	}
-	if failed != nil && updated > 0 {
-		return result, &liveupdate.InfraError{Step: "update in place",
-			Err: fmt.Errorf("the pods are inconsistent now: it worked in %d, and in another %w", updated, asOurs(failed))}
+	if n := updated[failedImage]; failed != nil && n > 0 {
+		return result, &liveupdate.FallBackError{Reason: fmt.Sprintf("the pods are inconsistent now: it worked in %d, and in another: %v", n, failed)}
 	}
 	return result, failed
 }
-
-// asOurs strips the type of a failed command, so that it is not taken for the whole error's class.
-func asOurs(err error) error { return errors.New(err.Error()) }
 
 // plan makes all plans before the first container is touched, so that a change that does not fit leaves all of them as
 // they are.

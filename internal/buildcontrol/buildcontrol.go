@@ -102,11 +102,12 @@ type Plan struct {
 
 // resource is all that is known about one resource while deciding.
 type resource struct {
-	name     model.ManifestName
-	manifest model.Manifest
+	name model.ManifestName
+	// manifest and update belong to the snapshot.
+	manifest *model.Manifest
 	order    int
 	leaving  bool
-	update   state.Update
+	update   *state.Update
 	pods     []state.Pod
 	running  bool
 	reason   state.BuildReason
@@ -120,13 +121,17 @@ func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 	d := gather(v, running)
 	plan := Plan{Holds: map[model.ManifestName]Hold{}}
 	slots := d.slots()
+	var busy []model.ManifestName // once no slot is free
 	for _, r := range d.ranked() {
 		hold, held := d.hold(r)
 		switch {
 		case held:
 			plan.Holds[r.name] = hold
 		case slots <= 0:
-			plan.Holds[r.name] = Hold{HoldSlot, d.runningNames()}
+			if busy == nil {
+				busy = d.runningNames()
+			}
+			plan.Holds[r.name] = Hold{HoldSlot, busy}
 		default:
 			slots--
 			plan.Start = append(plan.Start, Candidate{r.name, r.reason, r.files, r.inPlace})
@@ -149,15 +154,16 @@ type decision struct {
 }
 
 func gather(v store.View, running map[model.ManifestName]bool) *decision {
-	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
-		byName: map[model.ManifestName]*resource{}}
+	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v)}
 	pods := state.PodsByResource(v)
-	updates := state.Updates.In(v)
-	for _, e := range state.InOrder(v) {
-		u := updates.Value(e.ID)
-		r := &resource{name: model.ManifestName(e.ID), manifest: e.Value.Manifest, order: e.Value.Order,
-			leaving: e.Phase == store.TearingDown, update: u, pods: pods[model.ManifestName(e.ID)]}
-		r.running = running[r.name] || u.Current != nil
+	entries := state.OrderedUpdates(v)
+	all := make([]resource, len(entries))
+	d.resources, d.byName = make([]*resource, 0, len(entries)), make(map[model.ManifestName]*resource, len(entries))
+	for i, e := range entries {
+		r := &all[i]
+		*r = resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, order: e.Value.Order,
+			leaving: e.Phase == store.TearingDown, update: e.Update, pods: pods[model.ManifestName(e.ID)]}
+		r.running = running[r.name] || r.update.Current != nil
 		r.reason, r.files, r.inPlace = wants(r)
 		if r.running {
 			d.active = append(d.active, r)
@@ -192,7 +198,7 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	}
 	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
 	if reason == 0 && attempted {
-		if lacking := Lacking(r.manifest, u, r.pods); len(lacking) > 0 {
+		if lacking := Lacking(*r.manifest, *u, r.pods); len(lacking) > 0 {
 			return state.ReasonContainer, lackingFiles(lacking), true
 		}
 	}
@@ -213,14 +219,19 @@ func updatable(r *resource, pending map[model.TargetID][]string) bool {
 	return len(pending) > 0
 }
 
-// slots returns how many more builds may start.
-func (d *decision) slots() int {
-	limit := d.tiltfile.Result.Update.MaxParallel
-	if limit <= 0 {
-		limit = model.DefaultUpdateSettings.MaxParallel
+// Full reports whether so many builds run that Decide would start none. It is quick, for those who want to know only that.
+func Full(v store.View, running int) bool { return running >= limit(state.TheTiltfile(v)) }
+
+// limit is how many builds may run at a time.
+func limit(t state.Tiltfile) int {
+	if n := t.Result.Update.MaxParallel; n > 0 {
+		return n
 	}
-	return limit - len(d.active)
+	return model.DefaultUpdateSettings.MaxParallel
 }
+
+// slots returns how many more builds may start.
+func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
 
 func (d *decision) runningNames() []model.ManifestName {
 	names := make([]model.ManifestName, len(d.active))

@@ -7,13 +7,17 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// hold says why a resource that wants an update must wait. The tests stand in the order in which their answers help most.
+// tests stand in the order in which their answers help most.
+var tests = []func(*decision, *resource) (Hold, bool){
+	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual,
+	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
+}
+
+// hold says why a resource that wants an update must wait.
 func (d *decision) hold(r *resource) (Hold, bool) {
-	for _, test := range []func(*resource) (Hold, bool){
-		d.holdLeaving, d.holdRunning, d.holdTiltfile, d.holdManual, d.holdLocal, d.holdUncategorized, d.holdComponent,
-		d.holdDeps, d.holdCluster, d.holdEngine, d.holdDeploy,
-	} {
-		if h, held := test(r); held {
+	for _, test := range tests {
+		if h, held := test(d, r); held {
 			return h, true
 		}
 	}
@@ -29,8 +33,10 @@ func (d *decision) holdRunning(r *resource) (Hold, bool) {
 }
 
 func (d *decision) holdTiltfile(*resource) (Hold, bool) {
-	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}},
-		!d.tiltfile.Good || d.tiltfile.Pending() || d.tiltfile.Running()
+	if d.tiltfile.Good && !d.tiltfile.Pending() && !d.tiltfile.Running() {
+		return Hold{}, false
+	}
+	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}}, true
 }
 
 // holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
@@ -65,7 +71,10 @@ func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
 	if !ok || !r.manifest.IsK8s() || r.name == u.name || u.leaving {
 		return Hold{}, false
 	}
-	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, u.running || u.update.AttemptedAt.IsZero()
+	if !u.running && !u.update.AttemptedAt.IsZero() {
+		return Hold{}, false
+	}
+	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, true
 }
 
 // holdComponent waits for another resource that is building an image which this one needs too: afterwards the result is
@@ -98,7 +107,7 @@ func (d *decision) holdDeps(r *resource) (Hold, bool) {
 }
 
 func (d *decision) readyOnce(r *resource) bool {
-	return r.update.Succeeded && !r.running && Runtime(d.view, r.manifest, r.update, r.pods).Status.Settled()
+	return r.update.Succeeded && !r.running && Runtime(d.view, *r.manifest, *r.update, r.pods).Status.Settled()
 }
 
 func (d *decision) holdCluster(r *resource) (Hold, bool) {

@@ -47,11 +47,10 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.WaitLimit <= 0 {
 		req.WaitLimit = 10 * time.Second
 	}
-	recorded, err := req.Ledger.Resources()
+	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
 	if err != nil {
 		return err
 	}
-	leftovers := leftoversOf(req.Resource, req.Applied, recorded)
 	if len(leftovers) == 0 {
 		return req.Ledger.Set(req.Resource, req.Applied)
 	}
@@ -92,7 +91,7 @@ func protected(id model.ObjectID) bool {
 }
 
 // leftoversOf returns the records of a resource that are not among what it applied nor any other resource's.
-func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, recorded map[model.ManifestName][]ObjectRecord) []ObjectRecord {
+func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all records) []ObjectRecord {
 	owned := map[model.ObjectID]bool{}
 	anywhere := map[model.ObjectID]bool{} // applied for the whole cluster, whatever namespace was recorded before
 	for _, o := range applied {
@@ -101,20 +100,21 @@ func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, rec
 			anywhere[o.ObjectID] = true
 		}
 	}
-	for name, list := range recorded {
+	left := dropped(all[resource], func(r ObjectRecord) bool {
+		root := r.ObjectID
+		root.Namespace = ""
+		return owned[r.ObjectID] || anywhere[root]
+	})
+	if len(left) == 0 {
+		return nil
+	}
+	clear(owned)
+	for name, list := range all {
 		for _, r := range list {
 			if name != resource {
 				owned[r.ObjectID] = true
 			}
 		}
 	}
-	var out []ObjectRecord
-	for _, r := range recorded[resource] {
-		root := r.ObjectID
-		root.Namespace = ""
-		if !owned[r.ObjectID] && !anywhere[root] {
-			out = append(out, r)
-		}
-	}
-	return out
+	return dropped(left, func(r ObjectRecord) bool { return owned[r.ObjectID] })
 }

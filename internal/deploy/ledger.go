@@ -2,9 +2,9 @@ package deploy
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -42,27 +41,23 @@ type Ledger struct {
 	key  LedgerKey
 
 	mu sync.Mutex // held while the file is read and written
+
+	waitMu  sync.Mutex
+	waiting []*ledgerEdit // guarded by waitMu; edits that wait for mu
+
+	// known is what the file held when it was as info describes it. Guarded by mu, and never changed itself.
+	known records
+	info  fs.FileInfo
 }
 
-// ledgerFormat is the version of the file's shape.
-const ledgerFormat = 1
-
-// ledgerFile is the shape of the file.
-type ledgerFile struct {
-	Format    int                                   `json:"format"`
-	Cluster   string                                `json:"cluster"`
-	Project   string                                `json:"project"`
-	Resources map[model.ManifestName][]recordOnDisk `json:"resources"`
+// ledgerEdit is a change of the ledger and the way to tell how it went.
+type ledgerEdit struct {
+	edit func(records)
+	done chan error
 }
 
-type recordOnDisk struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Group      string `json:"group,omitempty"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
-	UID        string `json:"uid,omitempty"`
-}
+// records are the records of each resource.
+type records = map[model.ManifestName][]ObjectRecord
 
 // Open reads the ledger of key from dir, which is made when it does not exist; hone keeps it in
 // $XDG_STATE_HOME/hone/ledger. A ledger that does not exist is empty. A file that cannot be read is a problem and is
@@ -75,7 +70,7 @@ func Open(dir string, key LedgerKey) (*Ledger, error) {
 		return nil, fmt.Errorf("make the ledger's folder: %w", err)
 	}
 	l := &Ledger{key: key, path: filepath.Join(dir, key.Cluster+"-"+key.Project+".json")}
-	if _, err := l.read(); err != nil {
+	if _, err := l.current(); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -86,18 +81,30 @@ func (l *Ledger) Path() string { return l.path }
 
 // Record adds objects to a resource's records before they are touched. UIDs that are known stay.
 func (l *Ledger) Record(resource model.ManifestName, objects []ObjectRecord) error {
-	return l.change(func(m map[model.ManifestName][]ObjectRecord) {
-		have := m[resource]
-		for _, o := range objects {
-			i := slices.IndexFunc(have, func(r ObjectRecord) bool { return r.ObjectID == o.ObjectID })
-			if i < 0 {
-				have = append(have, o)
-			} else if o.UID != "" {
-				have[i] = o
-			}
+	return l.RecordAll(records{resource: objects})
+}
+
+// RecordAll is Record for several resources at once, which writes only once.
+func (l *Ledger) RecordAll(objects map[model.ManifestName][]ObjectRecord) error {
+	return l.change(func(m records) {
+		for resource, list := range objects {
+			m[resource] = recorded(m[resource], list)
 		}
-		m[resource] = have
 	})
+}
+
+// recorded returns have with more added to it.
+func recorded(have, more []ObjectRecord) []ObjectRecord {
+	have = slices.Clone(have)
+	for _, o := range more {
+		i := slices.IndexFunc(have, func(r ObjectRecord) bool { return r.ObjectID == o.ObjectID })
+		if i < 0 {
+			have = append(have, o)
+		} else if o.UID != "" {
+			have[i] = o
+		}
+	}
+	return have
 }
 
 // Set replaces a resource's records by what was applied. Other resources lose the records of these objects: an object
@@ -107,153 +114,178 @@ func (l *Ledger) Set(resource model.ManifestName, applied []model.AppliedObject)
 }
 
 func recordsOf(applied []model.AppliedObject) []ObjectRecord {
-	records := make([]ObjectRecord, len(applied))
+	list := make([]ObjectRecord, len(applied))
 	for i, o := range applied {
-		records[i] = ObjectRecord{ObjectID: o.ObjectID, APIVersion: o.APIVersion, UID: o.UID}
+		list[i] = ObjectRecord{ObjectID: o.ObjectID, APIVersion: o.APIVersion, UID: o.UID}
 	}
-	return records
+	return list
 }
 
-func (l *Ledger) set(resource model.ManifestName, records []ObjectRecord) error {
-	return l.change(func(m map[model.ManifestName][]ObjectRecord) {
+func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord) error {
+	return l.change(func(m records) {
 		mine := map[model.ObjectID]bool{}
-		for _, r := range records {
+		for _, r := range list {
 			mine[r.ObjectID] = true
 		}
 		for other, list := range m {
 			if other != resource {
-				m[other] = slices.DeleteFunc(list, func(r ObjectRecord) bool { return mine[r.ObjectID] })
+				m[other] = dropped(list, func(r ObjectRecord) bool { return mine[r.ObjectID] })
 			}
 		}
-		m[resource] = records
+		m[resource] = list
 	})
 }
 
-// Resources returns all records, by resource, as the file has them now: also those of other processes.
+// dropped returns list without the records that gone matches.
+func dropped(list []ObjectRecord, gone func(ObjectRecord) bool) []ObjectRecord {
+	if !slices.ContainsFunc(list, gone) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), gone)
+}
+
+// Resources returns all records, by resource, as the file has them now: also those of other processes. The result is the
+// caller's own.
 func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
-	return l.read()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, err := l.current()
+	if err != nil {
+		return nil, err
+	}
+	out := make(records, len(m))
+	for name, list := range m {
+		out[name] = slices.Clone(list)
+	}
+	return out, nil
+}
+
+// leftovers returns the records of a resource that are neither among what it applied nor any other resource's.
+func (l *Ledger) leftovers(resource model.ManifestName, applied []model.AppliedObject) ([]ObjectRecord, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	m, err := l.current()
+	if err != nil {
+		return nil, err
+	}
+	return leftoversOf(resource, applied, m), nil
 }
 
 // Remove drops records of a resource: the given objects, or all of them when none is given.
 func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) error {
-	return l.change(func(m map[model.ManifestName][]ObjectRecord) {
+	return l.change(func(m records) {
 		if len(objects) == 0 {
 			delete(m, resource)
 			return
 		}
-		m[resource] = slices.DeleteFunc(m[resource], func(r ObjectRecord) bool { return slices.Contains(objects, r.ObjectID) })
+		m[resource] = dropped(m[resource], func(r ObjectRecord) bool { return slices.Contains(objects, r.ObjectID) })
 	})
 }
 
-// change edits the newest content of the file and writes it back if it differs.
-func (l *Ledger) change(edit func(map[model.ManifestName][]ObjectRecord)) error {
+// change edits the newest content of the file and writes it back if it differs. Edits that come while the file is being
+// written share the next write, since bringing a file to the disk takes longer than all the rest. Edit may replace the
+// lists of the map that it gets, but not change them.
+func (l *Ledger) change(edit func(records)) error {
+	mine := &ledgerEdit{edit: edit, done: make(chan error, 1)}
+	l.waitMu.Lock()
+	l.waiting = append(l.waiting, mine)
+	l.waitMu.Unlock()
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.waitMu.Lock()
+	all := l.waiting
+	l.waiting = nil
+	l.waitMu.Unlock()
+	if len(all) > 0 { // else somebody has done mine with theirs
+		err := l.changeAll(all)
+		for _, e := range all {
+			e.done <- err
+		}
+	}
+	return <-mine.done
+}
+
+// changeAll makes several edits with one write. l.mu is held.
+func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 	unlock, err := lockFile(l.path + ".lock")
 	if err != nil {
 		return fmt.Errorf("lock the ledger: %w", err)
 	}
 	defer unlock()
-	before, err := l.read()
+	before, err := l.current()
 	if err != nil {
 		return err
 	}
-	after := clone(before)
-	edit(after)
+	after := maps.Clone(before)
+	for _, e := range edits {
+		e.edit(after)
+	}
 	tidy(after)
-	if !maps.EqualFunc(before, after, slices.Equal) {
-		if err := l.write(after); err != nil {
-			return fmt.Errorf("write the ledger: %w", err)
-		}
+	if maps.EqualFunc(before, after, slices.Equal) {
+		return nil
+	}
+	if err := l.write(after); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	l.known, l.info = after, nil
+	if info, err := os.Stat(l.path); err == nil {
+		l.info = info
 	}
 	return nil
 }
 
 // tidy drops resources without records and sorts the rest, so that equal ledgers are equal files.
-func tidy(m map[model.ManifestName][]ObjectRecord) {
+func tidy(m records) {
+	byID := func(a, b ObjectRecord) int {
+		return cmp.Or(compareIDs(a.ObjectID, b.ObjectID), cmp.Compare(a.UID, b.UID))
+	}
 	for name, list := range m {
-		if len(list) == 0 {
+		switch {
+		case len(list) == 0:
 			delete(m, name)
-			continue
+		case !slices.IsSortedFunc(list, byID):
+			m[name] = slices.SortedFunc(slices.Values(list), byID)
 		}
-		slices.SortFunc(list, func(a, b ObjectRecord) int {
-			return cmp.Or(compareIDs(a.ObjectID, b.ObjectID), cmp.Compare(a.UID, b.UID))
-		})
 	}
 }
 
-func clone(m map[model.ManifestName][]ObjectRecord) map[model.ManifestName][]ObjectRecord {
-	out := make(map[model.ManifestName][]ObjectRecord, len(m))
-	for k, v := range m {
-		out[k] = slices.Clone(v)
-	}
-	return out
-}
-
-func (l *Ledger) read() (map[model.ManifestName][]ObjectRecord, error) {
-	raw, err := os.ReadFile(l.path)
+// current returns what the file holds. It reads the file only when it is not the one that it read or wrote last: every
+// write makes a new file. l.mu is held. The result must not be changed.
+func (l *Ledger) current() (records, error) {
+	info, err := os.Stat(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return map[model.ManifestName][]ObjectRecord{}, nil
+		return records{}, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}
-	var f ledgerFile
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, problem.Wrap(err, "the ledger "+l.path+" is damaged",
-			"move it away; hone then no longer knows what earlier sessions applied, but the objects carry its labels")
+	if l.info != nil && os.SameFile(info, l.info) && info.ModTime().Equal(l.info.ModTime()) && info.Size() == l.info.Size() {
+		return l.known, nil
 	}
-	if f.Format != ledgerFormat {
-		return nil, problem.New(fmt.Sprintf("the ledger %s has format %d, this hone knows %d", l.path, f.Format, ledgerFormat),
-			"use the version of hone that wrote it")
+	known, info, err := l.read()
+	if err != nil {
+		return nil, err
 	}
-	out := make(map[model.ManifestName][]ObjectRecord, len(f.Resources))
-	for name, list := range f.Resources {
-		for _, r := range list {
-			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			out[name] = append(out[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID})
-		}
-	}
-	return out, nil
+	l.known, l.info = known, info
+	return known, nil
 }
 
-// write replaces the file in one step: a crash leaves the old content or the new.
-func (l *Ledger) write(m map[model.ManifestName][]ObjectRecord) error {
-	f := ledgerFile{Format: ledgerFormat, Cluster: l.key.Cluster, Project: l.key.Project,
-		Resources: make(map[model.ManifestName][]recordOnDisk, len(m))}
-	for name, list := range m {
-		for _, r := range list {
-			f.Resources[name] = append(f.Resources[name], recordOnDisk{APIVersion: r.APIVersion, Group: r.Group, Kind: r.Kind,
-				Namespace: r.Namespace, Name: r.Name, UID: r.UID})
-		}
-	}
-	raw, err := json.MarshalIndent(f, "", "  ")
+// read reads the file, and returns what it read with a description of the file.
+func (l *Ledger) read() (records, fs.FileInfo, error) {
+	f, err := os.Open(l.path)
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("read the ledger: %w", err)
 	}
-	return replaceFile(l.path, append(raw, '\n'))
-}
-
-// replaceFile writes a file beside path and renames it, with the content on disk before the name.
-func replaceFile(path string, content []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("read the ledger: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(content)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
+	raw, err := io.ReadAll(f)
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("read the ledger: %w", err)
 	}
-	return os.Rename(tmp.Name(), path)
+	m, err := l.parse(raw)
+	return m, info, err
 }

@@ -104,12 +104,47 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 			}
 		})
 	}
+	shared := openLedger(t, dir) // as the goroutines of one process do
+	for i := range 20 {
+		name := fmt.Sprint("shared-", i)
+		wg.Go(func() {
+			if err := shared.Record(model.ManifestName(name), []ObjectRecord{record(name, "")}); err != nil {
+				t.Error(err)
+			}
+			if got := contents(t, shared)[model.ManifestName(name)]; len(got) != 1 {
+				t.Errorf("%s: %v right after it was recorded", name, got)
+			}
+		})
+	}
 	wg.Wait()
-	if n := len(contents(t, openLedger(t, dir))); n != 20 {
-		t.Errorf("%d of 20 resources", n)
+	for _, l := range []*Ledger{shared, openLedger(t, dir)} {
+		if n := len(contents(t, l)); n != 40 {
+			t.Errorf("%d of 40 resources", n)
+		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.json.*")); len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
 		t.Errorf("files left: %v", left)
+	}
+}
+
+// TestLedgerSeesOthersWrites uses two ledgers of one file as two processes would.
+func TestLedgerSeesOthersWrites(t *testing.T) {
+	dir := t.TempDir()
+	mine, theirs := openLedger(t, dir), openLedger(t, dir)
+	for i, l := range []*Ledger{mine, theirs, mine, mine, theirs} {
+		name := fmt.Sprint(i)
+		if err := l.Record(model.ManifestName(name), []ObjectRecord{record(name, "")}); err != nil {
+			t.Fatal(err)
+		}
+		for _, reader := range []*Ledger{mine, theirs} {
+			if got := len(contents(t, reader)); got != i+1 {
+				t.Errorf("after write %d a reader saw %d resources", i+1, got)
+			}
+		}
+	}
+	contents(t, mine)["0"][0].Name = "changed by the caller"
+	if contents(t, mine)["0"][0].Name != "0" {
+		t.Error("a caller's change reached the ledger")
 	}
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -276,12 +277,12 @@ func (u Update) completed(a BuildCompleted) Update {
 	b.Stage = ""
 	u.Current = nil
 	u.Builds = append([]Build{b}, u.Builds[:min(len(u.Builds), keptBuilds-1)]...)
+	if a.Cancelled {
+		return u // with it the images that it made: nothing would ask for them to be deployed
+	}
 	for ref, result := range a.Images {
 		u.Images = with(u.Images, ref, result)
 		u.settle(model.ImageID(ref), result.StartedAt)
-	}
-	if a.Cancelled {
-		return u
 	}
 	u.AttemptedAt = b.StartedAt
 	if !u.Declared.After(b.StartedAt) {
@@ -295,6 +296,9 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	if a.InPlaceBroken != "" {
 		u.InPlaceBroken = a.InPlaceBroken
+	}
+	if len(a.Images) > 0 {
+		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "an image was built that is not deployed yet")
 	}
 	if a.Deployed {
 		u.Applied, u.AppliedAt, u.InPlaceBroken = a.Applied, a.At, ""
@@ -403,6 +407,9 @@ func Relative(tiltfile string, paths []string) []string {
 
 // AllChanges returns every file in changes once, sorted.
 func AllChanges(changes map[model.TargetID][]string) []string {
+	if len(changes) == 0 {
+		return nil
+	}
 	set := map[string]bool{}
 	for _, files := range changes {
 		for _, f := range files {

@@ -113,14 +113,8 @@ func (r Rows[T]) Value(id string) T {
 	return e.Value
 }
 
-// Ref is Get for callers that read many large entries: it returns the table's own entry, which must not be changed, or
-// nil.
-func (r Rows[T]) Ref(id string) *Entry[T] {
-	e, _ := r.m.Get(id)
-	return e
-}
-
-// Refs yields the table's own entries, which must not be changed, in the order of their ids.
+// Refs yields the table's own entries, which must not be changed, in the order of their ids: for those who read many
+// large ones.
 func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
 	return func(yield func(*Entry[T]) bool) {
 		for it := r.m.Iterator(); !it.Done(); {

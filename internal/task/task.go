@@ -72,6 +72,20 @@ func (s *Set[K, S]) Running() iter.Seq2[K, S] {
 	}
 }
 
+// Await waits until the goroutines of all matching keys have ended by themselves, or ctx is done.
+func (s *Set[K, S]) Await(ctx context.Context, match func(K, S) bool) {
+	for key, r := range s.running {
+		if !match(key, r.spec) {
+			continue
+		}
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Len returns the number of keys.
 func (s *Set[K, S]) Len() int { return len(s.running) }
 

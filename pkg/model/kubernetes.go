@@ -109,7 +109,7 @@ type Pod struct {
 	CreatedAt time.Time
 	// TemplateHash is the value of hone's pod template label.
 	TemplateHash string
-	// Owner is the UID of the topmost owner that hone applied.
+	// Owner is the UID of the object that controls the pod, such as a ReplicaSet; empty for a pod without one.
 	Owner string
 	// ReplicaSet is the name of the direct owner, and ReplicaSetCreatedAt tells generations of it apart.
 	Controller          string

@@ -8,7 +8,6 @@ package buildcontroller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -111,7 +110,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		for resource := range running {
 			names[resource] = true
 		}
-		plan := buildcontrol.Decide(v, names)
+		var plan buildcontrol.Plan
+		if !buildcontrol.Full(v, len(names)) {
+			plan = buildcontrol.Decide(v, names)
+		}
 		if !prepared {
 			prepared = s.prepare(ctx, v, plan)
 		}
@@ -130,7 +132,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // prepare lets the cluster be read once before the first resource is deployed. A failure costs only time.
 func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) bool {
 	var manifests []model.Manifest
-	for _, e := range state.InOrder(v) {
+	for _, e := range state.Ordered(v) {
 		manifests = append(manifests, e.Value.Manifest)
 	}
 	starts := false
@@ -151,8 +153,9 @@ func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, 
 		default:
 			continue
 		}
+		// An entry that is younger than the build is of a resource that was declared again: it never shows this build.
 		u, ok := state.Updates.In(v).Get(string(name))
-		if ok && (u.Value.Serial < b.serial || u.Value.Current != nil) {
+		if ok && !u.Created.After(b.began) && (u.Value.Serial < b.serial || u.Value.Current != nil) {
 			continue
 		}
 		if !b.overtaken {
@@ -244,11 +247,13 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 
 func (s *Subscriber) completed(ctx context.Context, name model.ManifestName, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
-		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, InPlaceBroken: r.FellBack,
-		Warnings: int(log.warnings.Load())}
+		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Warnings: int(log.warnings.Load())}
+	if len(r.Synced) == 0 {
+		done.InPlaceBroken = r.FellBack // else another way of updating in place did it
+	}
 	switch {
 	case err == nil:
-	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+	case ctx.Err() != nil: // an error that only speaks of cancelling would be tried again without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")
 	default:

@@ -68,7 +68,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			rt.Succeeded()
 		} else {
 			failures++
-			if pause >= pollHealthy || failures == 1 {
+			if failures == 1 {
 				pause = pollMin
 			}
 			if failures >= tolerated || !detected {

@@ -20,7 +20,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-const name = "PodLogManager"
+const (
+	name = "PodLogManager"
+	// lastLines is how long the end of the session may wait for the logs of containers that have ended.
+	lastLines = 3 * time.Second
+)
 
 // quietContainers are the sidecars whose logs nobody wants beside their own.
 var quietContainers = map[string]bool{"istio-init": true, "istio-proxy": true, "linkerd-init": true, "linkerd-proxy": true}
@@ -80,45 +84,74 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if s.client == nil {
 		return s.releaseOnly(ctx, rt)
 	}
+	// The streams outlive ctx for a moment: see follower.finish.
+	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	same := func(a, b stream) bool { return true } // the key says all that matters
-	streams := task.NewSet(ctx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })
-	defer streams.Stop()
-	places := map[place]*podlogs.Stream{}
-	begun := map[key]bool{}
+	f := &follower{client: s.client, places: map[place]*podlogs.Stream{}, begun: map[key]bool{},
+		streams: task.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
+	defer f.streams.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			f.update(rt.View())
+			f.finish(streamCtx, rt)
 			return nil
 		case <-rt.Wake():
 		}
 		v := rt.View()
-		maps.DeleteFunc(places, func(at place, _ *podlogs.Stream) bool {
-			_, there := state.Pods.In(v).Get(at.podUID)
-			return !there
-		})
-		maps.DeleteFunc(begun, func(k key, _ bool) bool { return places[place{k.podUID, k.container}] == nil })
-		want := desired(v, begun)
-		for k, st := range want {
-			at := place{k.podUID, k.container}
-			if places[at] == nil {
-				places[at] = podlogs.NewStream(source{s.client})
-			}
-			st.log = places[at]
-			want[k] = st
-			begun[k] = true
-		}
-		// The log of a pod that has just gone may still be on its way: its stream ends by itself, since the pod is gone.
-		for k, st := range streams.Running() {
-			if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running {
-				want[k] = st
-			}
-		}
-		streams.Reconcile(want)
+		f.update(v)
 		for _, e := range state.Leaving(v, name) {
 			rt.Release(state.Resources, e.ID)
 		}
 		rt.Succeeded()
 	}
+}
+
+// follower keeps the streams in step with the pods. It belongs to Run's goroutine.
+type follower struct {
+	client  Client
+	streams *task.Set[key, stream]
+	places  map[place]*podlogs.Stream
+	// begun are the runs that have had a stream.
+	begun map[key]bool
+}
+
+// update starts and stops streams.
+func (f *follower) update(v store.View) {
+	maps.DeleteFunc(f.places, func(at place, _ *podlogs.Stream) bool {
+		_, there := state.Pods.In(v).Get(at.podUID)
+		return !there
+	})
+	maps.DeleteFunc(f.begun, func(k key, _ bool) bool { return f.places[place{k.podUID, k.container}] == nil })
+	want := desired(v, f.begun)
+	for k, st := range want {
+		at := place{k.podUID, k.container}
+		if f.places[at] == nil {
+			f.places[at] = podlogs.NewStream(source{f.client})
+		}
+		st.log = f.places[at]
+		want[k] = st
+		f.begun[k] = true
+	}
+	// The log of a pod that has just gone may still be on its way: its stream ends by itself, since the pod is gone.
+	for k, st := range f.streams.Running() {
+		if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running {
+			want[k] = st
+		}
+	}
+	f.streams.Reconcile(want)
+}
+
+// finish gives the logs of containers that have ended the time to arrive: ci is over as soon as a job is complete, which
+// is before its last line was read.
+func (f *follower) finish(ctx context.Context, rt *store.Runtime) {
+	ctx, cancel := context.WithTimeout(ctx, lastLines)
+	defer cancel()
+	f.streams.Await(ctx, func(k key, st stream) bool {
+		running, is := now(rt, k.podUID, k.container)
+		return running != k.id || is == model.ContainerTerminated
+	})
 }
 
 func (s *Subscriber) releaseOnly(ctx context.Context, rt *store.Runtime) error {
@@ -139,13 +172,13 @@ func (s *Subscriber) releaseOnly(ctx context.Context, rt *store.Runtime) error {
 func desired(v store.View, begun map[key]bool) map[key]stream {
 	out := map[key]stream{}
 	began := state.TheSession(v).StartedAt
-	leaving := map[model.ManifestName]bool{}
+	stays := map[model.ManifestName]bool{}
 	for e := range state.Resources.In(v).Entries() {
-		leaving[model.ManifestName(e.ID)] = e.Phase == store.TearingDown
+		stays[model.ManifestName(e.ID)] = e.Phase == store.Running
 	}
 	for e := range state.Pods.In(v).Entries() {
 		p := e.Value.Pod
-		if leaving[p.Resource] {
+		if !stays[p.Resource] {
 			continue
 		}
 		for _, c := range p.AllContainers() {

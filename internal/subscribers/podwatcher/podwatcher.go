@@ -140,6 +140,13 @@ func (b *book) declare(v store.View) {
 			}
 		}
 	}
+	// A watch that ends will not tell that a pod is gone.
+	for uid, s := range b.seen {
+		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.wanted[sc] != sc })
+		if len(s.scopes) == 0 {
+			delete(b.seen, uid)
+		}
+	}
 }
 
 func (b *book) scopes() map[scope]scope { return b.wanted }
@@ -180,6 +187,9 @@ func selector(labels map[string]string) string {
 
 func (b *book) take(e scoped) {
 	uid := e.event.Pod.UID
+	if _, wanted := b.wanted[e.scope]; !wanted {
+		return // the last words of a watch that has ended
+	}
 	switch {
 	case e.event.Synced:
 	case e.event.Deleted:
@@ -231,6 +241,11 @@ func (b *book) judge(ctx context.Context, e k8s.PodEvent) (state.Pod, bool) {
 		return p, false
 	}
 	p.Resource, p.Current = name, current
+	for _, o := range e.Owners {
+		if o.Controller {
+			p.Owner = o.UID
+		}
+	}
 	return p, true
 }
 
@@ -239,7 +254,7 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 		return name, true
 	}
 	if name, ok := b.hashes[e.Pod.TemplateHash]; ok && e.Pod.TemplateHash != "" {
-		return name, !b.orphaned(e)
+		return name, !b.orphaned(ctx, e)
 	}
 	for name, sels := range b.selectors {
 		for _, sel := range sels {
@@ -258,12 +273,14 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 
 // orphaned reports whether a pod with the right template belongs to an earlier object of the same name, such as a job
 // that was replaced.
-func (b *book) orphaned(e k8s.PodEvent) bool {
+func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 	for _, o := range e.Owners {
 		switch o.Kind {
 		case "Job", "StatefulSet", "DaemonSet":
-			_, applied := b.owners[o.UID]
-			return !applied
+			if _, applied := b.owners[o.UID]; applied {
+				return false
+			}
+			return !slices.ContainsFunc(b.chain(ctx, e), func(uid string) bool { return b.owners[uid] != "" }) // e.g. a CronJob's job
 		}
 	}
 	return false

@@ -36,11 +36,12 @@ type Subscriber struct {
 	dialer portforward.Dialer
 	host   string
 	logs   *logstore.Store
+	retry  time.Duration
 }
 
 // New returns the subscriber. Host is where ports are opened unless a forward says otherwise; a nil dialer opens none.
 func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
-	return &Subscriber{dialer, host, logs}
+	return &Subscriber{dialer, host, logs, retryListen}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -177,13 +178,13 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 			s.serve(ctx, rt, targets, p, l, f)
 			return
 		}
-		f.State, f.Err = state.ForwardFailed, err.Error()
-		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
 		if text := problem.Text(err); text != told {
 			logstore.Errorf(log, "%s", text)
 			told = text
 		}
-		timer := time.NewTimer(retryListen)
+		f.State, f.Err = state.ForwardFailed, err.Error()
+		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
+		timer := time.NewTimer(s.retry)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -196,7 +197,7 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targets, p port, l net.Listener, f state.Forward) {
 	forward := portforward.New(l, s.dialer, portforward.Options{OnChange: func(st portforward.Status) {
 		f := f
-		f.State, f.Err = state.ForwardState(st.State), st.Message
+		f.State, f.Err = states[st.State], st.Message
 		if st.Target != nil {
 			f.Pod = fmt.Sprintf("%s/%s:%d", st.Target.Namespace, st.Target.Pod, st.Target.Port)
 		}
@@ -205,6 +206,10 @@ func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targ
 	targets.open(p, forward)
 	defer targets.closed(p)
 	_ = forward.Run(ctx)
+}
+
+var states = map[portforward.State]state.ForwardState{
+	portforward.StateWaiting: state.ForwardWaiting, portforward.StateReady: state.ForwardReady, portforward.StateError: state.ForwardFailed,
 }
 
 // url is where a person looks at a forward. Wildcard hosts are reached by the name of this machine.

@@ -12,6 +12,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// podGrace is how much later than its job a pod may be seen.
+const podGrace = 3 * time.Second
+
 // judgeCI applies the rules of ci: 0 when every target is updated and its runtime ready, 1 on the first terminal error,
 // on a resource that does not get ready in its time, and when the whole takes too long.
 func judgeCI(v store.View, session state.Session, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
@@ -30,9 +33,8 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	}
 	waiting := false
 	pods := state.PodsByResource(v)
-	for _, e := range state.InOrder(v) {
-		m := e.Value.Manifest
-		u := state.Updates.In(v).Value(e.ID)
+	for _, e := range state.OrderedUpdates(v) {
+		m, u := e.Value.Manifest, *e.Update
 		if !m.AutoInit && u.Serial == 0 {
 			continue
 		}
@@ -46,6 +48,10 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 				return &state.SessionEnded{Failure: fmt.Sprintf("%s: %s", m.Name, r.Err)}, 0
 			}
 			next = min(next, left)
+		}
+		if left := podsToCome(m, u, pods[m.Name], now); left > 0 {
+			waiting, next = true, min(next, left)
+			continue
 		}
 		if u.Succeeded && u.Current == nil && r.Status.Settled() {
 			delete(deployed, m.Name)
@@ -62,6 +68,16 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 		return nil, next
 	}
 	return &state.SessionEnded{}, 0
+}
+
+// podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may be seen to be
+// complete before its pods are seen at all, and then their logs would be missed; later, no pods means that they have been
+// collected.
+func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Time) time.Duration {
+	if m.K8s == nil || m.K8s.PodReadiness != model.PodSucceeded || len(pods) > 0 || u.AppliedAt.IsZero() {
+		return 0
+	}
+	return u.AppliedAt.Add(podGrace).Sub(now)
 }
 
 // readiness bounds how long a deployed resource may take to get ready. Jobs may take as long as they like.
@@ -85,7 +101,7 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, se
 func timedOut(v store.View, limit time.Duration) string {
 	holds := buildcontrol.Decide(v, nil).Holds
 	var open []string
-	for _, e := range state.InOrder(v) {
+	for _, e := range state.Ordered(v) {
 		m := e.Value.Manifest
 		u := state.Updates.In(v).Value(e.ID)
 		r := buildcontrol.RuntimeOf(v, m.Name)

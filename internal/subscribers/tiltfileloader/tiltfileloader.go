@@ -82,7 +82,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 
 	o := s.options
 	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
-	r := s.load(ctx, o)
+	r := s.run(ctx, o, t)
 	if ctx.Err() != nil {
 		return
 	}
@@ -101,6 +101,18 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 	}
 	logstore.Flush(log)
 	rt.Dispatch(loaded)
+}
+
+// run turns a panic of the evaluation into an error: without an end of this evaluation there would never be a next one.
+// The files that are known so far stay watched.
+func (s *Subscriber) run(ctx context.Context, o tiltfile.Options, t state.Tiltfile) (r tiltfile.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = tiltfile.Result{Err: fmt.Errorf("hone made a mistake while evaluating the Tiltfile: %v", p)}
+			r.ConfigFiles, r.Ignores = t.ConfigFiles, t.Ignores
+		}
+	}()
+	return s.load(ctx, o)
 }
 
 func (s *Subscriber) reason(t state.Tiltfile) string {

@@ -101,7 +101,7 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 			specs = append(specs, watch.Spec{ID: id, WatchSpec: w})
 		}
 	}
-	for _, e := range state.InOrder(v) {
+	for _, e := range state.Ordered(v) {
 		if e.Phase == store.TearingDown {
 			continue
 		}

@@ -1,0 +1,454 @@
+package state_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// text renders an update in a line: what is pending, what is dirty, and what else asks for a build.
+func text(u state.Update) string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	pending := u.Pending()
+	for _, id := range slices.SortedFunc(maps.Keys(pending), byName) {
+		add("pending %s %v", id, pending[id])
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(u.Changes), byName) {
+		add("changed %s %v", id, state.PathsOf(u.Changes[id]))
+	}
+	if !u.Declared.IsZero() {
+		add("declared")
+	}
+	if !u.Triggered.IsZero() {
+		add("triggered")
+	}
+	if u.Current != nil {
+		add("building %d", u.Current.Serial)
+	}
+	if u.Succeeded {
+		add("succeeded")
+	}
+	if u.InPlaceBroken != "" {
+		add("no live update")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func byName(a, b model.TargetID) int { return strings.Compare(a.String(), b.String()) }
+
+func failed(b *state.BuildCompleted)    { b.Err = "oops" }
+func cancelled(b *state.BuildCompleted) { b.Cancelled = true }
+
+// builtOnly is a build that made the image of resource a and failed afterwards.
+func builtOnly(s *statetest.State) func(*state.BuildCompleted) {
+	return func(b *state.BuildCompleted) {
+		b.Err = "apply deployment/a: no"
+		b.Images = map[string]model.ImageResult{"a": {Local: "a:2", Cluster: "a:2",
+			StartedAt: state.Updates.In(s.View()).Value("a").Current.StartedAt}}
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	base := func() *statetest.State {
+		return statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a"), statetest.Image("b"))))
+	}
+	declare := func(change func(*model.Manifest)) state.TiltfileLoaded {
+		m := statetest.K8s("a", statetest.Image("a"), statetest.Image("b"))
+		change(&m)
+		return statetest.Loaded(m)
+	}
+	trigger := state.ResourcesTriggered{Names: []model.ManifestName{"a"}}
+	for _, tc := range []struct {
+		name string
+		make func(s *statetest.State) *statetest.State
+		want string
+	}{
+		{"declared for the first time", func(s *statetest.State) *statetest.State { return s }, ""},
+		{"a change", func(s *statetest.State) *statetest.State { return s.Then(statetest.Change("a", "/src/a/x")) },
+			"pending image:a [/src/a/x]; changed image:a [/src/a/x]"},
+		{"a change of somebody else's image", func(s *statetest.State) *statetest.State { return s.Then(statetest.Change("z", "/src/z/x")) }, ""},
+		{"a change without files", func(s *statetest.State) *statetest.State { return s.Then(statetest.Change("a")) }, ""},
+		{"a deploy takes in the change", func(s *statetest.State) *statetest.State {
+			return s.Then(statetest.Change("a", "/src/a/x")).Deployed("a")
+		}, "succeeded"},
+		{"a change during the build stays", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Begin("a").Then(statetest.Change("a", "/src/a/x")).Finish("a", func(b *state.BuildCompleted) { b.Deployed = true })
+		}, "pending image:a [/src/a/x]; changed image:a [/src/a/x]; succeeded"},
+		{"a failed build no longer asks for the change, and it is not settled either", func(s *statetest.State) *statetest.State {
+			return s.Then(statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", failed)
+		}, "changed image:a [/src/a/x]"},
+		{"the next change asks alone, and both go into the image", func(s *statetest.State) *statetest.State {
+			return s.Then(statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", failed).Then(statetest.Change("a", "/src/a/y"))
+		}, "pending image:a [/src/a/y]; changed image:a [/src/a/x /src/a/y]"},
+		{"a cancelled build leaves everything as it was", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(statetest.Change("a", "/src/a/x"), trigger).Begin("a").Finish("a", cancelled)
+		}, "pending image:a [/src/a/x]; changed image:a [/src/a/x]; triggered; succeeded"},
+		{"a cancelled build that had made an image leaves its change too: nobody has deployed it", func(s *statetest.State) *statetest.State {
+			s = s.Deployed("a").Then(statetest.Change("a", "/src/a/x")).Begin("a")
+			return s.Finish("a", func(b *state.BuildCompleted) { builtOnly(s)(b); b.Err, b.Cancelled = "", true })
+		}, "pending image:a [/src/a/x]; changed image:a [/src/a/x]; succeeded"},
+		{"an image that was built and not deployed settles its change, and rules out live updates", func(s *statetest.State) *statetest.State {
+			s = s.Deployed("a").Then(statetest.Change("a", "/src/a/x"), statetest.Change("b", "/src/b/x")).Begin("a")
+			return s.Finish("a", builtOnly(s))
+		}, "changed image:b [/src/b/x]; succeeded; no live update"},
+		{"until the next deploy", func(s *statetest.State) *statetest.State {
+			s = s.Deployed("a").Then(statetest.Change("a", "/src/a/x")).Begin("a")
+			return s.Finish("a", builtOnly(s)).Deployed("a")
+		}, "succeeded"},
+		{"a trigger", func(s *statetest.State) *statetest.State { return s.Deployed("a").Then(trigger) }, "triggered; succeeded"},
+		{"a trigger during the build stays", func(s *statetest.State) *statetest.State {
+			return s.Begin("a").Then(trigger).Finish("a", failed)
+		}, "triggered"},
+		{"a failed build takes the trigger", func(s *statetest.State) *statetest.State {
+			return s.Then(trigger).Begin("a").Finish("a", failed)
+		}, ""},
+		{"a declaration that matters", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" }))
+		}, "declared; succeeded"},
+		{"the same again during a build that began before it", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Begin("a").Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Finish("a", failed)
+		}, "declared; succeeded"},
+		{"and built", func(s *statetest.State) *statetest.State {
+			return s.Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Deployed("a")
+		}, "succeeded"},
+		{"a declaration that does not matter", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(declare(func(m *model.Manifest) { m.Labels = []string{"x"} }))
+		}, "succeeded"},
+		{"a Tiltfile that fails changes nothing", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(state.TiltfileLoaded{Err: "syntax"})
+		}, "succeeded"},
+		{"an answer of another build does not count", func(s *statetest.State) *statetest.State {
+			return s.Begin("a").Then(state.BuildCompleted{Resource: "a", Serial: 7, Deployed: true})
+		}, "building 1"},
+		{"a live update that failed for good", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+				b.Err, b.InPlaceBroken = "build", "no tar"
+			})
+		}, "changed image:a [/src/a/x]; succeeded; no live update"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := tc.make(base())
+			if diff := cmp.Diff(tc.want, text(state.Updates.In(s.View()).Value("a"))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestResultsOfImagesThatAreDeclaredInAnotherWayAreDropped(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a"), statetest.Image("b")))).Deployed("a")
+	changed := statetest.Image("b")
+	changed.Docker = &model.DockerBuild{Context: "/elsewhere"}
+	live := statetest.Image("a")
+	live.LiveUpdate = model.LiveUpdate{}
+	s.Then(statetest.Loaded(statetest.K8s("a", live, changed)))
+	u := state.Updates.In(s.View()).Value("a")
+	if got := slices.Sorted(maps.Keys(u.Images)); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("results: %v, want those of a", got)
+	}
+}
+
+func TestSynced(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")))).Deployed("a")
+	pod := statetest.Pod("a", "p", "c1", "a:1")
+	s.Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} })
+	u := state.Updates.In(s.View()).Value("a")
+	if u.Synced["c1"].IsZero() || !u.Dirty(model.ImageID("a")) || u.Pending() != nil {
+		t.Errorf("after a live update: %s, synced %v; the image still lacks the change", text(u), u.Synced)
+	}
+	s.Then(state.PodGone{Pod: pod.Pod.Pod})
+	if u := state.Updates.In(s.View()).Value("a"); len(u.Synced) > 0 {
+		t.Errorf("after the pod has gone: %v", u.Synced)
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
+	for range 30 {
+		s.Begin("a").Finish("a", nil)
+	}
+	u := state.Updates.In(s.View()).Value("a")
+	if len(u.Builds) != 20 || u.Builds[0].Serial != 30 || u.Builds[19].Serial != 11 {
+		t.Errorf("%d builds, newest %d", len(u.Builds), u.Builds[0].Serial)
+	}
+	last, ok := s.Begin("a").Finish("a", cancelled).View(), true
+	if b, has := state.Updates.In(last).Value("a").Last(); has != ok || b.Serial != 30 {
+		t.Errorf("the newest build that was not cancelled: %d", b.Serial)
+	}
+}
+
+func TestProgressKeepsTheMode(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"))).Begin("a")
+	s.Then(state.BuildProgressed{Resource: "a", Serial: 1, Mode: "exec", Stage: "one"},
+		state.BuildProgressed{Resource: "a", Serial: 1, Stage: "two"}, state.BuildProgressed{Resource: "a", Serial: 9, Stage: "late"})
+	if b := state.Updates.In(s.View()).Value("a").Current; b.Mode != "exec" || b.Stage != "two" {
+		t.Errorf("%+v", b)
+	}
+	s.Finish("a", func(b *state.BuildCompleted) { b.Mode = "local" })
+	if b := state.Updates.In(s.View()).Value("a").Builds[0]; b.Mode != "local" || b.Stage != "" || b.Duration(time.Time{}) <= 0 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// rows renders the resources in their order, with phase and finalizers.
+func rows(v store.View) string {
+	var out []string
+	for _, e := range state.InOrder(v) {
+		s := e.ID
+		if e.Phase == store.TearingDown {
+			s += fmt.Sprintf(" leaving %v", e.Finalizers)
+		}
+		if e.Value.Next != nil {
+			s += " again"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestDeclare(t *testing.T) {
+	a, b, c := statetest.Local("a"), statetest.Local("b"), statetest.Local("c")
+	only := func(names []model.ManifestName, ms ...model.Manifest) state.TiltfileLoaded {
+		l := statetest.Loaded(ms...)
+		l.Result.Enabled = names
+		return l
+	}
+	release := store.FinalizerReleased{Table: "resources", ID: "b", Finalizer: "Holder"}
+	dependent := c
+	dependent.ResourceDeps = []model.ManifestName{"a"}
+	for _, tc := range []struct {
+		name    string
+		actions []store.Action
+		want    string
+	}{
+		{"in the order of the Tiltfile", []store.Action{statetest.Loaded(b, a)}, "b, a"},
+		{"one leaves: it is held", []store.Action{statetest.Loaded(a, b, c), statetest.Loaded(a, c)}, "a, c, b leaving [Holder]"},
+		{"and let go", []store.Action{statetest.Loaded(a, b, c), statetest.Loaded(a, c), release}, "a, c"},
+		{"it comes back before", []store.Action{statetest.Loaded(a, b), statetest.Loaded(a), statetest.Loaded(b, a)}, "a, b leaving [Holder] again"},
+		{"and is born again when let go", []store.Action{statetest.Loaded(a, b), statetest.Loaded(a), statetest.Loaded(b, a), release}, "b, a"},
+		{"it comes and leaves again", []store.Action{statetest.Loaded(a, b), statetest.Loaded(a), statetest.Loaded(b, a), statetest.Loaded(a)}, "a, b leaving [Holder]"},
+		{"and stays away", []store.Action{statetest.Loaded(a, b), statetest.Loaded(a), statetest.Loaded(b, a), statetest.Loaded(a), release}, "a"},
+		{"a Tiltfile that fails takes nothing away", []store.Action{statetest.Loaded(a, b), state.TiltfileLoaded{Err: "syntax"}}, "a, b"},
+		{"chosen ones with what they depend on", []store.Action{only([]model.ManifestName{"c"}, a, b, dependent)}, "a, c"},
+		{"none chosen", []store.Action{only([]model.ManifestName{}, a, b)}, ""},
+		{"uncategorized is always there", []store.Action{only([]model.ManifestName{"a"}, statetest.K8s("uncategorized"), a, b)}, "uncategorized, a"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st := store.New(state.Schema)
+			store.NewRuntime(st, holder{})
+			for _, action := range append([]store.Action{statetest.Session}, tc.actions...) {
+				st.Dispatch(action)
+				st.Step()
+			}
+			if got := rows(st.Snapshot().All()); got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+			if tc.want == "b, a" && len(state.Leaving(st.Snapshot().All(), "Holder")) > 0 {
+				t.Error("nobody leaves")
+			}
+		})
+	}
+}
+
+// holder holds resources.
+type holder struct{ store.Subscriber }
+
+// Contract implements store.Subscriber.
+func (holder) Contract() store.Contract {
+	return store.Contract{Name: "Holder", Inputs: store.Holds(state.Resources)}
+}
+
+func TestNeedsBuild(t *testing.T) {
+	k8s := func() model.Manifest { return statetest.K8s("a", statetest.Image("a")) }
+	local := func() model.Manifest { return statetest.Local("a") }
+	for _, tc := range []struct {
+		name   string
+		make   func() model.Manifest
+		change func(*model.Manifest)
+		want   bool
+	}{
+		{"nothing", k8s, func(*model.Manifest) {}, false},
+		{"labels", k8s, func(m *model.Manifest) { m.Labels = []string{"x"} }, false},
+		{"links", k8s, func(m *model.Manifest) { m.Links = []model.Link{{URL: "u"}} }, false},
+		{"dependencies", k8s, func(m *model.Manifest) { m.ResourceDeps = []model.ManifestName{"b"} }, false},
+		{"trigger mode", k8s, func(m *model.Manifest) { m.TriggerMode = model.TriggerManual }, false},
+		{"auto_init", k8s, func(m *model.Manifest) { m.AutoInit = false }, false},
+		{"port forwards", k8s, func(m *model.Manifest) { m.K8s.PortForwards = []model.PortForward{{LocalPort: 1}} }, false},
+		{"pod readiness", k8s, func(m *model.Manifest) { m.K8s.PodReadiness = model.PodIgnore }, false},
+		{"selectors", k8s, func(m *model.Manifest) { m.K8s.ExtraPodSelectors = []map[string]string{{"a": "b"}} }, false},
+		{"live update steps", k8s, func(m *model.Manifest) { m.Images[0].LiveUpdate = model.LiveUpdate{} }, false},
+		{"watched files", k8s, func(m *model.Manifest) { m.Images[0].Watch = model.WatchSpec{} }, false},
+		{"objects", k8s, func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" }, true},
+		{"a Dockerfile", k8s, func(m *model.Manifest) { m.Images[0].Docker = &model.DockerBuild{Contents: "FROM b"} }, true},
+		{"an entrypoint", k8s, func(m *model.Manifest) { m.Images[0].Entrypoint = []string{"x"} }, true},
+		{"another image", k8s, func(m *model.Manifest) { m.Images = append(m.Images, statetest.Image("b")) }, true},
+		{"a command", local, func(m *model.Manifest) { m.Local.Update.Argv = []string{"false"} }, true},
+		{"a server", local, func(m *model.Manifest) { m.Local.Serve.Argv = []string{"serve"} }, true},
+		{"a probe", local, func(m *model.Manifest) { m.Local.Readiness = &model.Probe{} }, false},
+		{"allow_parallel", local, func(m *model.Manifest) { m.Local.AllowParallel = true }, false},
+		{"local deps", local, func(m *model.Manifest) { m.Local.Watch.Paths = []string{"/x"} }, false},
+	} {
+		was, is := tc.make(), tc.make()
+		tc.change(&is)
+		if got := state.NeedsBuild(was, is); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for want, files := range map[string][]string{
+		"1 File Changed: [a]":            {"a"},
+		"2 Files Changed: [a b]":         {"a", "b"},
+		"6 Files Changed: [a b c d e …]": {"a", "b", "c", "d", "e", "f"},
+	} {
+		if got := state.FilesChangedText(files); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, tc := range []struct{ tiltfile, path, want string }{
+		{"/src/Tiltfile", "/src/a/b", "a/b"},
+		{"/src/Tiltfile", "/src", "/src"},
+		{"/src/Tiltfile", "/srcs/a", "/srcs/a"},
+		{"/src/Tiltfile", "/other/a", "/other/a"},
+		{"/Tiltfile", "/a/b", "a/b"},
+		{"/Tiltfile", "/", "/"},
+	} {
+		if got := state.Relative(tc.tiltfile, []string{tc.path})[0]; got != tc.want {
+			t.Errorf("%s seen from %s: %s, want %s", tc.path, tc.tiltfile, got, tc.want)
+		}
+	}
+	for reason, want := range map[state.BuildReason]string{
+		0: "", state.ReasonInitial: "initial build", state.ReasonFiles | state.ReasonTrigger: "files changed, triggered",
+		state.ReasonConfig | state.ReasonContainer: "config changed, container started",
+	} {
+		if got := reason.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestTiltfile(t *testing.T) {
+	config := state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs, Name: "(Tiltfile)"}, Paths: []string{"/src/Tiltfile"}}}}
+	trigger := state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}
+	s := statetest.New(statetest.Session)
+	check := func(what string, pending, running bool, reason string) {
+		t.Helper()
+		f := state.TheTiltfile(s.View())
+		if f.Pending() != pending || f.Running() != running || f.Reason() != reason {
+			t.Errorf("%s: pending %v, running %v, reason %q; want %v, %v, %q", what, f.Pending(), f.Running(), f.Reason(), pending, running, reason)
+		}
+	}
+	began := func() state.TiltfileStarted { return state.TiltfileStarted{At: s.Snapshot().At} }
+	check("at first", true, false, "Initial Build")
+	s.Then(began())
+	check("begun", false, true, "Triggered")
+	s.Then(config, state.TiltfileLoaded{Result: model.Tiltfile{ConfigFiles: []string{"/src/Tiltfile", "/src/lib"}}, At: s.Now})
+	check("changed meanwhile", true, false, "1 File Changed: [/src/Tiltfile]")
+	s.Then(began())
+	s.Then(state.TiltfileLoaded{Err: "syntax", Result: model.Tiltfile{ConfigFiles: []string{"/src/Tiltfile"}}, At: s.Now})
+	check("evaluated", false, false, "Triggered")
+	if f := state.TheTiltfile(s.View()); !f.Good || f.Err != "syntax" || len(f.ConfigFiles) != 1 || len(f.Result.ConfigFiles) != 2 {
+		t.Errorf("after a failure the last good result stays, and what is watched is new: %+v", f)
+	}
+	s.Then(trigger)
+	check("triggered", true, false, "Triggered")
+}
+
+func TestPods(t *testing.T) {
+	failing := statetest.Pod("a", "p", "c", "i")
+	failing.Pod.Containers[0].State, failing.Pod.Containers[0].Reason = model.ContainerWaiting, "CrashLoopBackOff"
+	s := statetest.New(statetest.Session)
+	since := s.Now
+	s.Then(failing)
+	failing.Pod.Status = "CrashLoopBackOff"
+	s.Then(failing)
+	if got := state.Pods.In(s.View()).Value("uid-p").FailingSince; !got.Equal(since) {
+		t.Errorf("failing since %s, want %s", got, since)
+	}
+	version := state.Pods.In(s.View())
+	before, _ := version.Get("uid-p")
+	s.Then(failing)
+	if after, _ := state.Pods.In(s.View()).Get("uid-p"); after.Version != before.Version {
+		t.Error("the same fact again made a new version")
+	}
+	s.Then(statetest.Pod("a", "p", "c", "i"))
+	if got := state.Pods.In(s.View()).Value("uid-p").FailingSince; !got.IsZero() {
+		t.Errorf("still failing since %s", got)
+	}
+}
+
+func TestPodsOfSorts(t *testing.T) {
+	at := func(s int) time.Time { return statetest.Epoch.Add(time.Duration(s) * time.Second) }
+	pod := func(name string, current, deleting bool, created int) state.PodChanged {
+		p := statetest.Pod("a", name, name, "i")
+		p.Pod.Current, p.Pod.Deleting, p.Pod.CreatedAt = current, deleting, at(created)
+		return p
+	}
+	s := statetest.New(statetest.Session, pod("old", false, false, 1), pod("going", true, true, 3), pod("first", true, false, 2),
+		pod("second", true, false, 4), statetest.Pod("b", "other", "c", "i"))
+	var got []string
+	for _, p := range state.PodsOf(s.View(), "a") {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff([]string{"second", "first", "going", "old"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPodFailure(t *testing.T) {
+	container := func(st model.ContainerState, reason string, code int, message string) model.Pod {
+		return model.Pod{Phase: "Running", Containers: []model.Container{{Name: "main", State: st, Reason: reason, ExitCode: code, Message: message}}}
+	}
+	for _, tc := range []struct {
+		name string
+		pod  model.Pod
+		want string
+	}{
+		{"running", container(model.ContainerRunning, "", 0, ""), ""},
+		{"creating", container(model.ContainerWaiting, "ContainerCreating", 0, ""), ""},
+		{"completed", container(model.ContainerTerminated, "Completed", 0, ""), ""},
+		{"crashing", container(model.ContainerWaiting, "CrashLoopBackOff", 0, "back-off 10s"), "container main: CrashLoopBackOff (back-off 10s)"},
+		{"ended badly", container(model.ContainerTerminated, "OOMKilled", 137, ""), "container main: OOMKilled"},
+		{"failed", model.Pod{Phase: "Failed", Status: "Evicted", Message: "disk"}, "pod failed: Evicted (disk)"},
+	} {
+		got, failing := state.PodFailure(tc.pod)
+		if got != tc.want || failing != (tc.want != "") {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	down := state.ClusterReported{Err: "refused"}
+	s := statetest.New(statetest.Session, down)
+	since := state.TheCluster(s.View()).Since
+	s.Then(down)
+	if c := state.TheCluster(s.View()); c.Ever || !c.Since.Equal(since) {
+		t.Errorf("a cluster that never answered: %+v", c)
+	}
+	s.Then(state.ClusterReported{Connected: true}, down)
+	if c := state.TheCluster(s.View()); !c.Ever || c.Connected || !c.Since.After(since) {
+		t.Errorf("a cluster that went away: %+v", c)
+	}
+	s.Then(state.EngineReported{Connected: true}, state.EngineReported{Err: "gone"})
+	if e := state.TheEngine(s.View()); !e.Ever || e.Connected || e.Err != "gone" {
+		t.Errorf("an engine that went away: %+v", e)
+	}
+	s.Then(state.SessionEnded{Failure: "first"}, state.SessionEnded{Failure: "second"})
+	if e := state.TheSession(s.View()).Ended; e == nil || e.Failure != "first" {
+		t.Errorf("a session ends once: %+v", e)
+	}
+}

@@ -1,0 +1,464 @@
+package buildcontroller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// outcome is what a build of the fake builder comes to.
+type outcome struct {
+	result buildanddeploy.Result
+	err    error
+	panics any
+}
+
+// call is one build that the fake builder was asked for.
+type call struct {
+	req buildanddeploy.Request
+	end chan outcome
+	// stubborn builds do not end when they are cancelled.
+	stubborn bool
+	ctx      context.Context
+}
+
+// builder is a BuildAndDeployer whose builds end when the test says so, or when they are cancelled.
+type builder struct {
+	mu       sync.Mutex
+	running  map[string]*call
+	begun    []string
+	stubborn bool
+}
+
+func (b *builder) Name() string { return "fake" }
+
+func (b *builder) BuildAndDeploy(ctx context.Context, req buildanddeploy.Request) (buildanddeploy.Result, error) {
+	name := string(req.Manifest.Name)
+	c := &call{req: req, end: make(chan outcome), ctx: ctx}
+	b.mu.Lock()
+	b.begun = append(b.begun, name)
+	if b.running[name] != nil {
+		panic(name + " is built twice at once")
+	}
+	b.running[name] = c
+	stubborn := b.stubborn
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.running, name)
+	}()
+	cancelled := ctx.Done()
+	if stubborn {
+		cancelled = nil
+	}
+	select {
+	case o := <-c.end:
+		if o.panics != nil {
+			panic(o.panics)
+		}
+		return o.result, o.err
+	case <-cancelled:
+		return buildanddeploy.Result{}, ctx.Err()
+	}
+}
+
+// call returns the running build of a resource.
+func (b *builder) call(name string) *call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running[name]
+}
+
+// names returns the resources whose builds run.
+func (b *builder) names() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var names []string
+	for n := range b.running {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// fixture is a BuildController at work.
+type fixture struct {
+	*statetest.Alone
+	t       *testing.T
+	builder *builder
+	logs    *logstore.Store
+}
+
+func start(t *testing.T, o Options, manifests ...model.Manifest) *fixture {
+	f := &fixture{t: t, builder: &builder{running: map[string]*call{}}, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.builder, f.logs, o), "Other")
+	f.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
+	f.Then(statetest.Connected()...)
+	return f
+}
+
+// finish ends a build.
+func (f *fixture) finish(name string, o outcome) {
+	f.t.Helper()
+	c := f.builder.call(name)
+	if c == nil {
+		f.t.Fatalf("no build of %s runs, only: %s", name, f.builder.names())
+	}
+	c.end <- o
+	synctest.Wait()
+}
+
+// deployed is the outcome of a build that made all images of a manifest and applied it.
+func deployed(c *call) outcome {
+	r := buildanddeploy.Result{Mode: "image", Deployed: true, Images: map[string]model.ImageResult{}}
+	for _, im := range c.req.Manifest.Images {
+		r.Images[im.Ref] = model.ImageResult{Local: im.Ref + ":1", Cluster: im.Ref + ":1", StartedAt: c.req.StartedAt}
+	}
+	return outcome{result: r}
+}
+
+func (f *fixture) deploy(names ...string) {
+	f.t.Helper()
+	for _, n := range names {
+		c := f.builder.call(n)
+		if c == nil {
+			f.t.Fatalf("no build of %s runs, only: %s", n, f.builder.names())
+		}
+		f.finish(n, deployed(c))
+	}
+}
+
+func (f *fixture) update(name string) state.Update { return state.Updates.In(f.View()).Value(name) }
+
+func (f *fixture) running(want string) {
+	f.t.Helper()
+	if got := f.builder.names(); got != want {
+		f.t.Errorf("running: %q, want %q", got, want)
+	}
+}
+
+// last describes the newest past build of a resource.
+func (f *fixture) last(name string) string {
+	u := f.update(name)
+	if len(u.Builds) == 0 {
+		return "none"
+	}
+	b := u.Builds[0]
+	return fmt.Sprintf("%d %s err=%q cancelled=%v", b.Serial, b.Reason, b.Err, b.Cancelled)
+}
+
+func TestParallelUpToTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.K8s("d"), statetest.K8s("e"))
+		f.running("a b c")
+		f.deploy("b")
+		f.running("a c d")
+		f.deploy("a", "c")
+		f.running("d e")
+		f.deploy("d", "e")
+		f.running("")
+		f.Then(state.EngineReported{Connected: true, Version: "2"})
+		f.running("")
+	})
+}
+
+// One resource is asked for again and again while the snapshot does not show its build yet: the fake builder panics, and
+// the build fails, if it is started twice.
+func TestStartsOnceThoughTheSnapshotLags(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		for i := range 50 {
+			f.Dispatch(state.EngineReported{Connected: true, Version: fmt.Sprint(i)}, statetest.Change("other", "/src/x"))
+		}
+		synctest.Wait()
+		f.deploy("a")
+		if got := len(f.builder.begun); got != 1 {
+			t.Errorf("%d builds were begun, want 1: %s", got, f.last("a"))
+		}
+	})
+}
+
+func TestResults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct {
+			name string
+			end  outcome
+			want string
+			log  string
+		}{
+			{"success", outcome{result: buildanddeploy.Result{Deployed: true}}, `1 initial build err="" cancelled=false`, ""},
+			{"failure with a mend", outcome{err: problem.New("no such file", "write it")}, `1 initial build err="no such file\n  write it" cancelled=false`,
+				"Build Failed: no such file"},
+			{"panic", outcome{panics: "oops"}, `1 initial build err="hone made a mistake while updating a: oops" cancelled=false`,
+				"Build Failed: hone made a mistake while updating a: oops"},
+			{"an error that speaks of cancelling, though nobody cancelled: it would be tried again without end",
+				outcome{err: fmt.Errorf("the engine: %w", context.Canceled)}, `1 initial build err="the engine: context canceled" cancelled=false`,
+				"Build Failed: the engine: context canceled"},
+		} {
+			f := start(t, Options{}, statetest.K8s("a"))
+			f.finish("a", tc.end)
+			f.running("")
+			if got := f.last("a"); got != tc.want {
+				t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+			}
+			if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.HasPrefix(text, "Initial Build") || !strings.Contains(text, tc.log) {
+				t.Errorf("%s: log:\n%s", tc.name, text)
+			}
+			f.Stop()
+		}
+	})
+}
+
+func TestRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{Namespace: "dev", Env: []string{"K=V"}}, statetest.K8s("a", statetest.Image("a")), statetest.K8s("m", statetest.Image("m")))
+		for _, name := range []string{"a", "m"} {
+			req := f.builder.call(name).req
+			if req.InPlace || req.Force || req.Namespace != "dev" || !slices.Equal(req.Env, []string{"K=V"}) || req.UpsertTimeout != model.DefaultUpdateSettings.UpsertTimeout {
+				t.Errorf("first request of %s: %+v", name, req)
+			}
+		}
+		f.deploy("a", "m")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"))
+		req := f.builder.call("a").req
+		if !req.InPlace || !req.Dirty["a"] || req.Results["a"].Cluster != "a:1" {
+			t.Errorf("in place: %+v", req)
+		}
+		if diff := cmp.Diff([]buildanddeploy.Container{{Namespace: "default", Pod: "p", Name: "main", ID: "c1", Runtime: "containerd",
+			Image: "a", Files: []string{"/src/a/x"}, New: true}}, req.Containers); diff != "" {
+			t.Errorf("containers (-want +got):\n%s", diff)
+		}
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c1"}}})
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		if req := f.builder.call("a").req; !req.Force || req.InPlace {
+			t.Errorf("triggered without a change: %+v", req)
+		}
+		f.deploy("a")
+		f.running("")
+	})
+}
+
+func TestProgressAndBanner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		f.builder.call("a").req.Progress("image", "1/2 Building")
+		logstore.Warnf(f.builder.call("a").req.Log, "WARNING: old base")
+		synctest.Wait()
+		if b := f.update("a").Current; b == nil || b.Stage != "1/2 Building" || b.Mode != "image" {
+			t.Errorf("current build: %+v", b)
+		}
+		f.deploy("a")
+		if n := f.update("a").Builds[0].Warnings; n != 1 {
+			t.Errorf("%d warnings, want 1", n)
+		}
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y"))
+		f.finish("a", outcome{result: buildanddeploy.Result{Synced: []string{"c1"}}})
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		f.deploy("a")
+		want := []string{"Initial Build", "WARNING: old base", "2 Files Changed: [a/x a/y]", "Triggered"}
+		if diff := cmp.Diff(want, statetest.Texts(f.logs, "a")); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOvertaken(t *testing.T) {
+	change := func(i int) state.FilesChanged { return statetest.Change("a", fmt.Sprintf("/src/a/%d", i)) }
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		for i := range maxReplaced {
+			f.Then(change(i))
+			if got, want := f.last("a"), "cancelled=true"; !strings.HasSuffix(got, want) {
+				t.Errorf("after change %d: %s", i, got)
+			}
+			f.running("a")
+		}
+		serial := f.update("a").Serial
+		f.Then(change(9))
+		f.running("a")
+		if got := f.update("a").Serial; got != serial {
+			t.Errorf("the build was replaced more than %d times in a row", maxReplaced)
+		}
+		f.deploy("a")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1")) // now the change that came last gets an update of its own
+		f.running("a")
+		f.Then(change(10))
+		if got := f.last("a"); !strings.HasSuffix(got, "cancelled=true") {
+			t.Errorf("a build that came through did not reset the count: %s", got)
+		}
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c1"}}})
+		f.running("")
+		if left := f.update("a").Pending(); left != nil {
+			t.Errorf("still pending: %v", left)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		f.builder.call("a").req.Commit()
+		f.Then(change(1))
+		if f.builder.call("a").ctx.Err() != nil {
+			t.Error("a build was cancelled after it began to change the cluster")
+		}
+		f.deploy("a")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"))
+		f.running("a")
+		f.deploy("a")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		m := statetest.K8s("a", statetest.Image("a"))
+		m.TriggerMode = model.TriggerManual
+		f := start(t, Options{}, m)
+		f.Then(change(1))
+		if f.builder.call("a") == nil || f.builder.call("a").ctx.Err() != nil {
+			t.Error("the build of a manual resource was overtaken by a change that waits for the user")
+		}
+		f.deploy("a")
+		f.running("")
+	})
+}
+
+func leaving(f *fixture, name string) string {
+	e, ok := state.Resources.In(f.View()).Get(name)
+	if !ok {
+		return "gone"
+	}
+	return fmt.Sprintf("%s %v", e.Phase, e.Finalizers)
+}
+
+func TestRemoval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"))
+		f.builder.mu.Lock()
+		a := f.builder.running["a"]
+		f.builder.mu.Unlock()
+		a.req.Commit()
+		f.Then(statetest.Loaded(statetest.K8s("b")))
+		if a.ctx.Err() == nil {
+			t.Error("the build of a removed resource was not cancelled")
+		}
+		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
+			t.Errorf("after the build ended: %s, want %s", got, want)
+		}
+		f.Release("a", "Other")
+		synctest.Wait()
+		if got := leaving(f, "a"); got != "gone" {
+			t.Errorf("after all let go: %s", got)
+		}
+		f.running("b")
+		f.deploy("b")
+	})
+}
+
+// stubbornly starts a BuildController whose builds do not end when they are cancelled.
+func stubbornly(t *testing.T, manifests ...model.Manifest) *fixture {
+	f := &fixture{t: t, builder: &builder{running: map[string]*call{}, stubborn: true}, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.builder, f.logs, Options{}), "Other")
+	f.Then(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests...))
+	f.Then(statetest.Connected()...)
+	return f
+}
+
+func TestRemovalWaitsForTheBuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := stubbornly(t, statetest.K8s("a"))
+		f.Then(statetest.Loaded())
+		if got, want := leaving(f, "a"), "tearing-down [Other BuildController]"; got != want {
+			t.Errorf("while the build runs: %s, want %s", got, want)
+		}
+		f.finish("a", outcome{err: errors.New("stopped")})
+		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
+			t.Errorf("after the build ended: %s, want %s", got, want)
+		}
+	})
+}
+
+func TestRebirthDuringTheBuild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := stubbornly(t, statetest.K8s("a"))
+		f.Then(statetest.Loaded(), statetest.Loaded(statetest.K8s("a")))
+		f.finish("a", outcome{err: errors.New("stopped")})
+		if got, want := leaving(f, "a"), "tearing-down [Other]"; got != want {
+			t.Fatalf("after the build ended: %s, want %s", got, want)
+		}
+		f.Release("a", "Other")
+		synctest.Wait()
+		f.running("a")
+		f.deploy("a")
+		if got, want := f.last("a"), `1 initial build err="" cancelled=false`; got != want {
+			t.Errorf("after the rebirth: %s, want %s", got, want)
+		}
+	})
+}
+
+// A container that was updated in a second way, after the first one failed, shows that live updates work.
+func TestFallingBackFromOneWayInPlaceToAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		f.deploy("a")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"))
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c1"}, FellBack: "no engine"}})
+		f.Then(statetest.Change("a", "/src/a/y"))
+		if !f.builder.call("a").req.InPlace {
+			t.Error("the next change does not go in place")
+		}
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "image", FellBack: "no tar"}, err: errors.New("no space left")})
+		f.Then(statetest.Change("a", "/src/a/z"))
+		if f.builder.call("a").req.InPlace {
+			t.Error("live update is tried again though it was broken and no image came of it")
+		}
+		f.deploy("a")
+	})
+}
+
+func TestStopEndsBuilds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a"), statetest.Local("b"))
+		f.running("a b")
+		f.Stop()
+		f.running("")
+		if got, want := f.last("a"), `1 initial build err="" cancelled=true`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// preparer notes what it is asked to prepare.
+type preparer struct{ asked [][]model.ManifestName }
+
+func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
+	var names []model.ManifestName
+	for _, m := range manifests {
+		names = append(names, m.Name)
+	}
+	p.asked = append(p.asked, names)
+	return errors.New("a failure costs only time")
+}
+
+func TestPreparesOnceBeforeTheFirstDeploy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &preparer{}
+		f := start(t, Options{Cluster: p}, statetest.Local("l"), statetest.K8s("a"), statetest.K8s("b"))
+		f.deploy("l", "a", "b")
+		if diff := cmp.Diff([][]model.ManifestName{{"l", "a", "b"}}, p.asked); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package clustermonitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// client is a cluster that answers or not, and notes when it is asked what.
+type client struct {
+	mu    sync.Mutex
+	err   error
+	begun time.Time
+	asked []string
+}
+
+func (c *client) ask(what string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked = append(c.asked, fmt.Sprintf("%s@%g", what, time.Since(c.begun).Seconds()))
+	return c.err
+}
+
+func (c *client) set(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err, c.asked, c.begun = err, nil, time.Now()
+}
+
+func (c *client) log() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.asked, " ")
+}
+
+func (c *client) Detect(context.Context) (model.Cluster, error) {
+	return model.Cluster{Context: "dev", Product: model.ProductKIND}, c.ask("detect")
+}
+
+func (c *client) Healthy(context.Context) error { return c.ask("healthy") }
+
+func TestPolls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(nil)
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev"})).Then(statetest.Session)
+		check := func(what string, connected bool, err, asked string) {
+			t.Helper()
+			synctest.Wait()
+			got := state.TheCluster(a.View())
+			if got.Connected != connected || got.Err != err || got.Product != model.ProductKIND {
+				t.Errorf("%s: %+v, want connected %v, error %q", what, got, connected, err)
+			}
+			if diff := cmp.Diff(asked, c.log()); diff != "" {
+				t.Errorf("%s: asked (-want +got):\n%s", what, diff)
+			}
+		}
+		time.Sleep(31 * time.Second)
+		check("healthy", true, "", "detect@0 healthy@15 healthy@30")
+		c.set(problem.New("cannot reach cluster", "start it"))
+		time.Sleep(14 * time.Second)
+		check("one failure says nothing", true, "", "healthy@14")
+		time.Sleep(time.Second)
+		check("two do", false, "cannot reach cluster\n  start it", "healthy@14 healthy@15")
+		time.Sleep(60 * time.Second)
+		check("pauses grow to a limit", false, "cannot reach cluster\n  start it",
+			"healthy@14 healthy@15 healthy@17 healthy@21 healthy@29 healthy@44 healthy@59 healthy@74")
+		c.set(nil)
+		time.Sleep(20 * time.Second)
+		check("back", true, "", "healthy@14")
+	})
+}
+
+func TestNeverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(errors.New("refused"))
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev", Server: "https://x"})).Then(statetest.Session)
+		if got := state.TheCluster(a.View()); got.Ever || got.Err != "refused" || got.Server != "https://x" {
+			t.Errorf("at once: %+v", got)
+		}
+		c.set(nil)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); !got.Connected || got.Product != model.ProductKIND || c.log() != "detect@1" {
+			t.Errorf("a second later: %+v, asked %s", got, c.log())
+		}
+	})
+}
+
+func TestWithoutKubeconfig(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := statetest.Start(t, New(nil, model.Cluster{})).Then(statetest.Session)
+		if got := state.TheCluster(a.View()); !strings.Contains(got.Err, "KUBECONFIG") || !a.Ended() {
+			t.Errorf("%+v", got)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster has a real ledger and notes what is removed.
+type cluster struct {
+	ledger *deploy.Ledger
+
+	mu      sync.Mutex
+	err     error
+	opened  int
+	removed []string
+}
+
+func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.opened++
+	return c.ledger, c.err
+}
+
+func (c *cluster) Remove(_ context.Context, name model.ManifestName, _ logstore.Logger) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removed = append(c.removed, string(name))
+	return c.err
+}
+
+func (c *cluster) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+}
+
+// log returns what was removed so far.
+func (c *cluster) log() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.removed, " ")
+}
+
+type fixture struct {
+	*statetest.Alone
+	t       *testing.T
+	cluster *cluster
+	logs    *logstore.Store
+}
+
+// start runs a Collector on a cluster whose ledger has the given resources.
+func start(t *testing.T, recorded ...model.ManifestName) *fixture {
+	ledger, err := deploy.Open(t.TempDir(), deploy.LedgerKey{Cluster: "c", Project: "p"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range recorded {
+		if err := ledger.Record(name, []deploy.ObjectRecord{{ObjectID: model.ObjectID{Kind: "ConfigMap", Name: string(name)}, APIVersion: "v1"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.cluster, f.logs), "Other")
+	f.Then(statetest.Session)
+	return f
+}
+
+func (f *fixture) check(what, removed, resources string) {
+	f.t.Helper()
+	synctest.Wait()
+	if got := f.cluster.log(); got != removed {
+		f.t.Errorf("%s: removed %q, want %q", what, got, removed)
+	}
+	var names []string
+	for _, e := range state.InOrder(f.View()) {
+		names = append(names, e.ID)
+	}
+	if got := strings.Join(names, " "); got != resources {
+		f.t.Errorf("%s: resources %q, want %q", what, got, resources)
+	}
+}
+
+func connected() state.ClusterReported { return state.ClusterReported{Connected: true} }
+
+func TestIsTheLastToLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.Local("l")))
+		f.Then(statetest.Loaded(statetest.K8s("b")))
+		f.check("others still hold it", "", "b a l")
+		f.Release("a", "Other")
+		f.check("now it is the last", "a", "b l")
+		f.Release("l", "Other")
+		f.check("a local resource has no objects", "a", "b")
+		if text := statetest.Texts(f.logs, "a"); len(text) != 1 || !strings.Contains(text[0], "no longer declares") {
+			t.Errorf("log: %v", text)
+		}
+	})
+}
+
+func TestKeepsWhatIsDeclaredButNotEnabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "c")
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c")))
+		some := statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"))
+		some.Result.Enabled = []model.ManifestName{"b"}
+		f.Then(some)
+		f.Release("a", "Other")
+		f.Release("c", "Other")
+		f.check("left out of the session", "", "b")
+	})
+}
+
+func TestKeepsWhatComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded(), statetest.Loaded(statetest.K8s("a")))
+		f.Release("a", "Other")
+		f.check("declared again", "", "a")
+	})
+}
+
+func TestSweepsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old", "a", "off")
+		tf := statetest.Loaded(statetest.K8s("a"), statetest.K8s("off"))
+		tf.Result.Enabled = []model.ManifestName{"a"}
+		f.Then(connected())
+		f.check("the Tiltfile may declare anything", "", "")
+		f.Then(state.ClusterReported{Err: "gone"}, tf)
+		f.check("the cluster does not answer", "", "a")
+		f.Then(connected())
+		f.check("leftovers of an earlier session", "old", "a")
+		f.Then(tf, state.ClusterReported{Err: "gone"}, connected())
+		f.check("once", "old", "a")
+	})
+}
+
+func TestTriesAgainAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old")
+		f.cluster.fail(problem.New("forbidden", "ask somebody"))
+		f.Then(statetest.Loaded(statetest.K8s("a")), connected())
+		f.check("no ledger", "", "a")
+		f.cluster.mu.Lock()
+		opened := f.cluster.opened
+		f.cluster.mu.Unlock()
+		if opened != 1 {
+			t.Errorf("the ledger was asked for %d times at once", opened)
+		}
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("swept after a pause", "old", "a")
+		f.cluster.fail(errors.New("timeout"))
+		f.Then(statetest.Loaded())
+		f.Release("a", "Other")
+		f.check("the deletion failed", "old a", "a")
+		time.Sleep(2 * retry)
+		f.check("and again", "old a a a", "a")
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("and went through", "old a a a a", "")
+		time.Sleep(time.Hour)
+		f.check("that is all", "old a a a a", "")
+		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.Contains(text, "delete the objects of a: timeout") {
+			t.Errorf("log: %s", text)
+		}
+	})
+}
+
+func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := statetest.Start(t, New(nil, statetest.Logs(t))).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
+		if n := state.Resources.In(a.View()).Len(); n != 0 {
+			t.Errorf("%d resources are left", n)
+		}
+	})
+}

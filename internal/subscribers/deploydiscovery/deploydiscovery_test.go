@@ -1,0 +1,72 @@
+package deploydiscovery
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func id(group, kind, name string) model.ObjectID {
+	return model.ObjectID{Group: group, Kind: kind, Namespace: "default", Name: name}
+}
+
+func deployment(name, uid, health string) k8s.ObjectEvent {
+	return k8s.ObjectEvent{Status: model.ObjectStatus{ObjectID: id("apps", "Deployment", name), UID: uid, Health: health},
+		Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}}
+}
+
+func deployed(objects ...model.AppliedObject) state.BuildCompleted {
+	return state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: objects}
+}
+
+func TestObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := k8stest.New()
+		a := statetest.Start(t, New(cluster))
+		check := func(what string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			var got []string
+			for e := range state.Objects.In(a.View()).Entries() {
+				got = append(got, e.ID+" of "+string(e.Value.Resource)+" "+e.Value.Health)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", what, got, want)
+			}
+		}
+		set := func(e k8s.ObjectEvent) { cluster.SetObject("apps/v1", "Deployment", e) }
+		web := model.AppliedObject{ObjectID: id("apps", "Deployment", "web"), APIVersion: "apps/v1", UID: "u1"}
+		set(deployment("web", "u1", model.HealthInProgress))
+		set(deployment("foreign", "u2", model.HealthCurrent))
+		a.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		check("before the deploy")
+		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web, model.AppliedObject{ObjectID: id("", "ConfigMap", "c"), APIVersion: "v1", UID: "u3"}))
+		check("deployed; a kind without a status is not watched", "u1 of web InProgress")
+		set(deployment("web", "u1", model.HealthCurrent))
+		check("rolled out", "u1 of web Current")
+		cluster.DeleteObject("apps/v1", "Deployment", "default", "web")
+		check("deleted by somebody")
+		set(deployment("web", "u4", model.HealthCurrent))
+		check("made by somebody: not what was applied")
+		web.UID = "u4"
+		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web))
+		check("applied", "u4 of web Current")
+		a.Then(statetest.Loaded())
+		check("no longer declared")
+	})
+}
+
+func TestWithoutAClusterNothingHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil)).Then(statetest.Session) })
+}

@@ -1,0 +1,63 @@
+package enginemonitor
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sync/atomic"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is a container engine that answers unless it is down.
+type engine struct {
+	down  atomic.Bool
+	pings atomic.Int64
+}
+
+func (e *engine) Ping(context.Context) (docker.Info, error) {
+	e.pings.Add(1)
+	if e.down.Load() {
+		return docker.Info{}, problem.New("no container engine", "start one")
+	}
+	return docker.Info{Version: "29.0", OS: "linux", Arch: "arm64", Host: "unix:///d.sock"}, nil
+}
+
+func TestEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{}
+		a := statetest.Start(t, New(e)).Then(statetest.Session, statetest.Loaded(statetest.K8s("plain"), statetest.Local("gen")))
+		time.Sleep(time.Hour)
+		if n := e.pings.Load(); n != 0 {
+			t.Errorf("an engine that nobody needs was asked %d times", n)
+		}
+		a.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web"))))
+		want := state.Engine{Connected: true, Ever: true, Version: "29.0", Host: "unix:///d.sock", Platform: "linux/arm64"}
+		got := state.TheEngine(a.View())
+		since := got.Since
+		if got.Since = want.Since; got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		e.down.Store(true)
+		time.Sleep(pollHealthy)
+		synctest.Wait()
+		if got := state.TheEngine(a.View()); got.Connected || !got.Ever || got.Err != "no container engine\n  start one" || !got.Since.After(since) {
+			t.Errorf("down: %+v", got)
+		}
+		e.down.Store(false)
+		time.Sleep(pollFailing)
+		synctest.Wait()
+		if got := state.TheEngine(a.View()); !got.Connected || got.Err != "" {
+			t.Errorf("back: %+v", got)
+		}
+	})
+}

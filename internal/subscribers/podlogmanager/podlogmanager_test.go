@@ -1,0 +1,243 @@
+package podlogmanager
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// cluster is a cluster in memory that knows which logs are open.
+type cluster struct {
+	*k8stest.Fake
+	mu   sync.Mutex
+	open []string
+}
+
+// Logs implements Client.
+func (c *cluster) Logs(ctx context.Context, req k8s.LogRequest) (io.ReadCloser, error) {
+	r, err := c.Fake.Logs(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	name := req.Pod + "/" + req.Container
+	if req.Previous {
+		name += " (previous)"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, name)
+	return &log{ReadCloser: r, close: sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i := slices.Index(c.open, name)
+		c.open = slices.Delete(c.open, i, i+1)
+	})}, nil
+}
+
+type log struct {
+	io.ReadCloser
+	close func()
+}
+
+// Close implements io.Closer.
+func (l *log) Close() error {
+	l.close()
+	return l.ReadCloser.Close()
+}
+
+// fixture is a PodLogManager at work.
+type fixture struct {
+	*statetest.Alone
+	t       *testing.T
+	cluster *cluster
+	logs    *logstore.Store
+	began   time.Time
+}
+
+func start(t *testing.T, manifests ...model.Manifest) *fixture {
+	f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, logs: statetest.Logs(t), began: time.Now()}
+	f.Alone = statetest.Start(t, New(f.cluster, f.logs), "Other")
+	f.Then(statetest.Session, statetest.Loaded(manifests...))
+	return f
+}
+
+// pod makes a pod of resource web with the given containers known to the cluster and to the store.
+func (f *fixture) pod(name string, containers ...model.Container) {
+	e := k8stest.RunningPod("default", name)
+	e.Pod.Resource, e.Pod.Containers = "web", containers
+	f.cluster.SetPod(e)
+	f.Then(state.PodChanged{Pod: state.Pod{Pod: e.Pod, Current: true}})
+}
+
+func running(name, id string) model.Container {
+	return model.Container{Name: name, ID: id, State: model.ContainerRunning}
+}
+
+// say adds a line to the log of the container's current run.
+func (f *fixture) say(pod, container, text string) {
+	time.Sleep(time.Millisecond)
+	f.cluster.AppendLog("default", pod, container, time.Now(), text)
+	synctest.Wait()
+}
+
+func (f *fixture) want(what string, open string, lines ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	f.cluster.mu.Lock()
+	got := slices.Sorted(slices.Values(f.cluster.open))
+	f.cluster.mu.Unlock()
+	if strings.Join(got, ", ") != open {
+		f.t.Errorf("%s: open %q, want %q", what, got, open)
+	}
+	if diff := cmp.Diff(lines, statetest.Texts(f.logs, "web")); diff != "" {
+		f.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestOneStreamPerContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.pod("p", running("main", "c1"))
+		f.say("p", "main", "one")
+		f.want("a container", "p/main", "one")
+		for i := range 5 {
+			c := running("main", "c1")
+			c.Restarts = i
+			f.pod("p", c)
+		}
+		f.want("the pod changes in other ways", "p/main", "one")
+		f.pod("q", running("main", "c2"), running("side", "c3"), running("istio-proxy", "c4"), model.Container{Name: "starting", State: model.ContainerWaiting})
+		f.say("q", "main", "two")
+		f.say("q", "side", "three")
+		f.say("q", "istio-proxy", "noise")
+		f.want("a pod of several", "p/main, q/main, q/side", "one", "[main] two", "[side] three")
+	})
+}
+
+func TestRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.pod("p", running("main", "c1"))
+		f.say("p", "main", "one")
+		f.say("p", "main", "last words")
+		f.cluster.RestartLog("default", "p", "main")
+		f.say("p", "main", "again")
+		c := running("main", "c2")
+		c.LastID, c.StartedAt = "c1", time.Now()
+		f.pod("p", c)
+		time.Sleep(5 * time.Second)
+		f.say("p", "main", "two")
+		f.want("the container restarted", "p/main", "one", "last words", "again", "two")
+		var spans []string
+		for _, l := range f.logs.Tail(logstore.Filter{}, 10) {
+			spans = append(spans, l.Span)
+		}
+		if len(slices.Compact(spans)) != 2 || !strings.HasSuffix(spans[0], ":c1") {
+			t.Errorf("spans: %v", spans)
+		}
+	})
+}
+
+func TestMissedRunIsReadFirst(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		began time.Duration // of the current run, after the session's
+		want  []string
+	}{
+		{"the runs of this session", time.Second, []string{"crashed", "again"}},
+		{"not those before it", -time.Hour, []string{"again"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := start(t, statetest.K8s("web"))
+			e := k8stest.RunningPod("default", "p")
+			f.cluster.SetPod(e)
+			f.say("p", "main", "crashed")
+			f.cluster.RestartLog("default", "p", "main")
+			f.say("p", "main", "again")
+			c := running("main", "c2")
+			c.LastID, c.StartedAt = "c1", f.began.Add(tc.began)
+			f.pod("p", c)
+			time.Sleep(10 * time.Second)
+			f.want(tc.name, "p/main", tc.want...)
+		})
+	}
+}
+
+func TestLastLinesOfADeletedPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.pod("p", running("main", "c1"))
+		f.say("p", "main", "one")
+		e, _ := state.Pods.In(f.View()).Get("uid-p")
+		f.Then(state.PodGone{Pod: e.Value.Pod})
+		f.want("the pod is gone; its log is still coming", "p/main", "one")
+		f.say("p", "main", "goodbye")
+		f.cluster.EndLog("default", "p", "main")
+		f.cluster.DeletePod("default", "p")
+		time.Sleep(time.Minute)
+		f.want("it ends by itself", "", "one", "goodbye")
+	})
+}
+
+func TestALeavingResourceIsClosedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"), statetest.K8s("api"))
+		f.pod("p", running("main", "c1"))
+		f.say("p", "main", "one")
+		f.Then(statetest.Loaded(statetest.K8s("api")))
+		f.say("p", "main", "two")
+		f.want("the resource has left", "", "one")
+		e, _ := state.Resources.In(f.View()).Get("web")
+		if got := fmt.Sprint(e.Phase, e.Finalizers); got != fmt.Sprint(store.TearingDown, []string{"Other"}) {
+			t.Errorf("finalizers: %s", got)
+		}
+		f.Release("web", "Other")
+		synctest.Wait()
+		f.want("and is gone", "", "one")
+	})
+}
+
+func TestACompletedRunIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.cluster.SetPod(k8stest.RunningPod("default", "p"))
+		f.say("p", "main", "done")
+		f.cluster.EndLog("default", "p", "main")
+		c := running("main", "c1")
+		c.State = model.ContainerTerminated
+		for i := range 3 {
+			c.Restarts = i
+			f.pod("p", c)
+			time.Sleep(time.Minute)
+		}
+		f.want("a container that has ended", "", "done")
+	})
+}
+
+func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := statetest.Start(t, New(nil, nil)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")), statetest.Loaded())
+		if n := state.Resources.In(a.View()).Len(); n != 0 {
+			t.Errorf("%d resources are left", n)
+		}
+	})
+}

@@ -1,0 +1,217 @@
+package podwatcher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a PodWatcher at work on a cluster in memory.
+type fixture struct {
+	*statetest.Alone
+	t       *testing.T
+	cluster *k8stest.Fake
+}
+
+func start(t *testing.T, manifests ...model.Manifest) fixture {
+	f := fixture{t: t, cluster: k8stest.New()}
+	f.Alone = statetest.Start(t, New(f.cluster))
+	f.Then(statetest.Session, statetest.Loaded(manifests...))
+	return f
+}
+
+// applied says that a build of the resource applied the given objects.
+func (f fixture) applied(name string, objects ...model.AppliedObject) {
+	serial := state.Updates.In(f.View()).Value(name).Serial + 1
+	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: serial},
+		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, Applied: objects})
+}
+
+func object(group, kind, uid, hash string) model.AppliedObject {
+	return model.AppliedObject{ObjectID: model.ObjectID{Group: group, Kind: kind, Namespace: "default", Name: "x"}, UID: uid, TemplateHash: hash}
+}
+
+// pod is a running pod with the given template hash (none for ""), labels and owner.
+func pod(name, hash string, labels map[string]string, owners ...k8s.OwnerRef) k8s.PodEvent {
+	e := k8stest.RunningPod("default", name)
+	e.Pod.UID, e.Pod.TemplateHash, e.Owners = "uid-"+name, hash, owners
+	e.Labels = map[string]string{}
+	for k, v := range labels {
+		e.Labels[k] = v
+	}
+	if hash != "" {
+		e.Labels[deploy.LabelManagedBy] = deploy.ManagedByHone
+	}
+	return e
+}
+
+func owner(kind, uid string) k8s.OwnerRef {
+	return k8s.OwnerRef{Kind: kind, UID: uid, Controller: true}
+}
+
+func (f fixture) want(what string, want ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	var got []string
+	for e := range state.Pods.In(f.View()).Entries() {
+		s := fmt.Sprintf("%s of %s", e.Value.Name, e.Value.Resource)
+		if !e.Value.Current {
+			s += " (old)"
+		}
+		got = append(got, s)
+	}
+	if !slices.Equal(got, want) {
+		f.t.Errorf("%s: %s; want %s", what, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+}
+
+func TestNewestDeploy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.cluster.SetPod(pod("web-1", "h1", nil, owner("ReplicaSet", "rs1")))
+		f.cluster.SetPod(pod("foreign", "", nil))
+		f.want("before the deploy")
+		f.applied("web", object("apps", "Deployment", "d", "h1"))
+		f.want("deployed", "web-1 of web")
+		f.cluster.SetOwner(owner("ReplicaSet", "rs1"), "d")
+		f.cluster.SetOwner(owner("Deployment", "d"), "")
+		f.applied("web", object("apps", "Deployment", "d", "h2"))
+		f.cluster.SetPod(pod("web-2", "h2", nil, owner("ReplicaSet", "rs2")))
+		f.want("deployed again: the old pod is of an earlier template", "web-1 of web (old)", "web-2 of web")
+		f.cluster.DeletePod("default", "web-1")
+		f.want("rolled out", "web-2 of web")
+		if got := state.Pods.In(f.View()).Value("uid-web-2").Owner; got != "rs2" {
+			t.Errorf("controlled by %q, want rs2", got)
+		}
+		f.Then(statetest.Loaded())
+		f.want("no longer declared")
+	})
+}
+
+func TestOwnership(t *testing.T) {
+	managedBy := map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}
+	for _, tc := range []struct {
+		name   string
+		change func(m *model.Manifest)
+		object model.AppliedObject
+		// owners are what the cluster knows, each as uid and parent.
+		owners [][2]string
+		pod    k8s.PodEvent
+		want   []string
+	}{
+		{"a pod of its own", nil, object("", "Pod", "uid-p", ""), nil, pod("p", "", managedBy), []string{"p of r"}},
+		{"a job's pod", nil, object("batch", "Job", "j", "h"), nil, pod("p", "h", nil, owner("Job", "j")), []string{"p of r"}},
+		{"a pod of the job that was replaced", nil, object("batch", "Job", "j2", "h"), nil, pod("p", "h", nil, owner("Job", "j1")), []string{"p of r (old)"}},
+		{"a pod of a cron job's job", nil, object("batch", "CronJob", "cj", "h"), [][2]string{{"j", "cj"}, {"cj", ""}},
+			pod("p", "h", nil, owner("Job", "j")), []string{"p of r"}},
+		{"a pod of the stateful set that was replaced", nil, object("apps", "StatefulSet", "s2", "h"), nil,
+			pod("p", "h", nil, owner("StatefulSet", "s1")), []string{"p of r (old)"}},
+		{"an operator's pod, by its chain of owners", nil, object("example.com", "Database", "db", ""), [][2]string{{"s", "db"}, {"db", ""}},
+			pod("p", "", nil, owner("StatefulSet", "s")), []string{"p of r"}},
+		{"a pod of somebody else's operator", nil, object("example.com", "Database", "db", ""), [][2]string{{"s", "other"}},
+			pod("p", "", nil, owner("StatefulSet", "s")), nil},
+		{"selected by the Tiltfile", func(m *model.Manifest) { m.K8s.ExtraPodSelectors = []map[string]string{{"app": "p", "tier": "x"}} },
+			object("", "ConfigMap", "c", ""), nil, pod("p", "", map[string]string{"app": "p", "tier": "x"}), []string{"p of r"}},
+		{"selected in part", func(m *model.Manifest) { m.K8s.ExtraPodSelectors = []map[string]string{{"app": "p", "tier": "x"}} },
+			object("", "ConfigMap", "c", ""), nil, pod("p", "", map[string]string{"app": "p"}), nil},
+		{"an empty selector selects nothing", func(m *model.Manifest) { m.K8s.ExtraPodSelectors = []map[string]string{{}} },
+			object("", "ConfigMap", "c", ""), nil, pod("p", "", map[string]string{"app": "p"}), nil},
+		{"nobody's", nil, object("apps", "Deployment", "d", "h"), nil, pod("p", "other", nil, owner("ReplicaSet", "rs")), nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := statetest.K8s("r")
+				if tc.change != nil {
+					tc.change(&m)
+				}
+				f := start(t, m)
+				for _, o := range tc.owners {
+					f.cluster.SetOwner(k8s.OwnerRef{Kind: "Any", UID: o[0]}, o[1])
+				}
+				f.applied("r", tc.object)
+				f.cluster.SetPod(tc.pod)
+				f.want(tc.name, tc.want...)
+				f.cluster.DeletePod("default", "p")
+				f.want("deleted")
+			})
+		})
+	}
+}
+
+// A pod may be seen by two watches. When one of them is no longer wanted, the other one's word counts alone.
+func TestAWatchThatEndsLeavesNoGhosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := statetest.K8s("r")
+		m.K8s.ExtraPodSelectors = []map[string]string{{"app": "p"}}
+		f := start(t, m)
+		f.applied("r", object("apps", "Deployment", "d", "h"))
+		f.cluster.SetPod(pod("p", "h", map[string]string{"app": "p"}, owner("ReplicaSet", "rs")))
+		f.want("seen twice", "p of r")
+		f.Then(statetest.Loaded(statetest.K8s("r")))
+		f.want("seen once", "p of r")
+		f.cluster.DeletePod("default", "p")
+		f.want("deleted")
+	})
+}
+
+func TestContainersOfAGonePodAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("web"))
+		f.applied("web", object("apps", "Deployment", "d", "h"))
+		e := pod("p", "h", nil)
+		f.cluster.SetPod(e)
+		synctest.Wait()
+		id := e.Pod.Containers[0].ID
+		f.Then(state.BuildStarted{Resource: "web", Serial: 2}, state.BuildCompleted{Resource: "web", Serial: 2, Synced: []string{id}})
+		f.cluster.DeletePod("default", "p")
+		synctest.Wait()
+		if u := state.Updates.In(f.View()).Value("web"); len(u.Synced) != 0 {
+			t.Errorf("still known: %v", u.Synced)
+		}
+	})
+}
+
+func TestWithoutAClusterNothingHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		statetest.Start(t, New(nil)).Then(statetest.Session)
+	})
+}
+
+func TestScopes(t *testing.T) {
+	plain := statetest.K8s("r")
+	for _, tc := range []struct {
+		object model.AppliedObject
+		want   string
+	}{
+		{object("apps", "Deployment", "d", "h"), managed},
+		{object("", "Pod", "p", ""), managed},
+		{object("", "ConfigMap", "c", ""), "none"},
+		{object("networking.k8s.io", "Ingress", "i", ""), "none"},
+		{object("example.com", "Database", "db", ""), ""},
+		{model.AppliedObject{ObjectID: model.ObjectID{Group: "example.com", Kind: "Operator"}}, "none"},
+	} {
+		got := "none"
+		for _, sc := range scopesFor(plain, tc.object) {
+			got = sc.selector
+		}
+		if got != tc.want {
+			t.Errorf("%s: watches %q, want %q", tc.object.Kind, got, tc.want)
+		}
+	}
+	if got := selector(map[string]string{"b": "2", "a": "1"}); got != "a=1,b=2" {
+		t.Errorf("selector: %s", got)
+	}
+}

@@ -1,0 +1,210 @@
+package processcontroller
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a ProcessController at work.
+type fixture struct {
+	*statetest.Alone
+	t    *testing.T
+	logs *logstore.Store
+}
+
+func start(t *testing.T) *fixture {
+	f := &fixture{t: t, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.logs, []string{"GREETING=hello"}), "Other")
+	f.Dispatch(statetest.Session)
+	return f
+}
+
+// serving is a local resource that serves with a shell script.
+func serving(script string, change func(*model.LocalTarget)) model.Manifest {
+	m := model.Manifest{Name: "srv", AutoInit: true, Local: &model.LocalTarget{Serve: model.Cmd{Argv: []string{"sh", "-c", script}}}}
+	if change != nil {
+		change(m.Local)
+	}
+	return m
+}
+
+// built says that the resource was updated for the serial-th time.
+func (f *fixture) built(serial int, err string) {
+	f.Dispatch(state.BuildStarted{Resource: "srv", Serial: serial}, state.BuildCompleted{Resource: "srv", Serial: serial, Err: err, Deployed: err == ""})
+}
+
+// is waits until the server is as ok wants it, and returns it.
+func (f *fixture) is(what string, ok func(state.Process) bool) state.Process {
+	f.t.Helper()
+	var p state.Process
+	f.Until("the server is "+what, func(v store.View) bool {
+		p = state.Processes.In(v).Value("srv")
+		return ok(p)
+	})
+	return p
+}
+
+func (f *fixture) runs(build int) state.Process {
+	f.t.Helper()
+	return f.is(fmt.Sprintf("ready after build %d", build), func(p state.Process) bool {
+		return p.State == state.ProcessRunning && p.Ready && p.Build == build
+	})
+}
+
+// alive reports whether a process exists.
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// says waits until the log has a line that holds the text.
+func (f *fixture) says(text string) {
+	f.t.Helper()
+	changed, stop := f.logs.Subscribe()
+	defer stop()
+	for limit := time.After(10 * time.Second); ; {
+		if slices.ContainsFunc(statetest.Texts(f.logs, "srv"), func(l string) bool { return strings.Contains(l, text) }) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			f.t.Fatalf("the log lacks %q: %q", text, statetest.Texts(f.logs, "srv"))
+		}
+	}
+}
+
+func TestServerFollowsBuilds(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("echo $GREETING from $$; exec sleep 1000", nil)))
+	f.built(1, "exit code 1")
+	f.Until("the build has failed", func(v store.View) bool { return len(state.Updates.In(v).Value("srv").Builds) == 1 })
+	f.built(2, "")
+	first := f.runs(2)
+	if state.Processes.In(f.View()).Value("srv").Resource != "srv" || !alive(first.PID) {
+		t.Errorf("%+v", first)
+	}
+	f.says("hello from")
+	f.says("Running serve cmd: echo")
+	f.built(3, "exit code 1")
+	f.Until("another build has failed", func(v store.View) bool { return len(state.Updates.In(v).Value("srv").Builds) == 3 })
+	f.Dispatch(statetest.Loaded(serving("echo $GREETING from $$; exec sleep 1000", func(l *model.LocalTarget) { l.AllowParallel = true })))
+	f.built(4, "")
+	second := f.runs(4)
+	if alive(first.PID) || second.PID == first.PID {
+		t.Errorf("the first server still runs beside the second: %d, %d", first.PID, second.PID)
+	}
+	f.Stop()
+	if alive(second.PID) {
+		t.Error("the server outlives its controller")
+	}
+}
+
+func TestChangedCommandRestarts(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", nil)))
+	f.built(1, "")
+	first := f.runs(1)
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1001", nil)))
+	second := f.is("another process", func(p state.Process) bool { return p.State == state.ProcessRunning && p.PID != first.PID })
+	if alive(first.PID) || second.Build != 1 {
+		t.Errorf("%+v after %+v", second, first)
+	}
+}
+
+func TestExit(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("exit 3", func(l *model.LocalTarget) { l.Serve.EchoOff = true })))
+	f.built(1, "")
+	p := f.is("failed", func(p state.Process) bool { return p.State == state.ProcessFailed })
+	if p.Ready || p.PID != 0 || !strings.Contains(p.Err, "serve_cmd ended: ") || !strings.Contains(p.Err, "3") {
+		t.Errorf("%+v", p)
+	}
+	if text := strings.Join(statetest.Texts(f.logs, "srv"), "\n"); strings.Contains(text, "Running serve cmd") || !strings.Contains(text, "Server exited") {
+		t.Errorf("log: %s", text)
+	}
+	f.built(2, "")
+	f.is("started again by the next build", func(p state.Process) bool { return p.State == state.ProcessFailed && p.Build == 2 })
+}
+
+func TestMissingCommand(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("", func(l *model.LocalTarget) { l.Serve.Argv = []string{"/does/not/exist"} })))
+	f.built(1, "")
+	p := f.is("failed", func(p state.Process) bool { return p.State == state.ProcessFailed })
+	if !strings.Contains(p.Err, "/does/not/exist") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestProbe(t *testing.T) {
+	f := start(t)
+	file := filepath.Join(t.TempDir(), "ready")
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", func(l *model.LocalTarget) {
+		l.Readiness = &model.Probe{Period: 20 * time.Millisecond, Timeout: time.Second, SuccessThreshold: 1, FailureThreshold: 1,
+			Exec: &model.Cmd{Argv: []string{"test", "-e", file}}}
+	})))
+	f.built(1, "")
+	f.is("running, not ready", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready })
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.runs(1)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	f.is("not ready any more", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready })
+	f.says("[readiness probe: success")
+	f.says("[readiness probe: failure")
+}
+
+func TestTheServerEndsBeforeTheResourceIsLetGo(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", nil)))
+	f.built(1, "")
+	p := f.runs(1)
+	f.Dispatch(statetest.Loaded())
+	f.Until("the resource is let go", func(v store.View) bool {
+		e, ok := state.Resources.In(v).Get("srv")
+		return ok && !slices.Contains(e.Finalizers, name)
+	})
+	if alive(p.PID) || state.Processes.In(f.View()).Len() != 0 {
+		t.Error("the server still runs")
+	}
+}
+
+func TestDesired(t *testing.T) {
+	plain := statetest.Local("plain")
+	s := statetest.New(statetest.Session, statetest.Loaded(serving("true", nil), plain, statetest.K8s("web")))
+	check := func(when string, want int) {
+		t.Helper()
+		got := desired(s.View())
+		if sv, ok := got["srv"]; len(got) > 1 || ok != (want > 0) || sv.build != want {
+			t.Errorf("%s: %v, want the server of build %d", when, got, want)
+		}
+	}
+	check("before the first build", 0)
+	s.Begin("srv")
+	check("in the first build", 0)
+	s.Finish("srv", nil).Begin("plain").Finish("plain", nil)
+	check("built", 1)
+	s.Begin("srv")
+	check("the server goes on during the next build", 1)
+	s.Finish("srv", func(b *state.BuildCompleted) { b.Cancelled = true })
+	check("and after a cancelled one", 1)
+	s.Begin("srv").Finish("srv", nil)
+	check("built again", 3)
+}

@@ -1,0 +1,280 @@
+package sessioncontroller
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a SessionController at work.
+type fixture struct {
+	*statetest.Alone
+	t *testing.T
+}
+
+func start(t *testing.T, s state.Session) *fixture {
+	s.Tiltfile = "/src/Tiltfile"
+	f := &fixture{t: t}
+	f.Alone = statetest.Start(t, New(s))
+	synctest.Wait()
+	return f
+}
+
+// goes checks that the session goes on.
+func (f *fixture) goes(when string) {
+	f.t.Helper()
+	synctest.Wait()
+	if e := state.TheSession(f.View()).Ended; e != nil {
+		f.t.Fatalf("%s: the session has ended: %q", when, e.Failure)
+	}
+}
+
+// ends checks that the session has ended with a failure that holds the given text; "" stands for success.
+func (f *fixture) ends(when, failure string) {
+	f.t.Helper()
+	time.Sleep(time.Millisecond) // the store's stamps run a few ns ahead of a clock that stands still
+	synctest.Wait()
+	e := state.TheSession(f.View()).Ended
+	switch {
+	case e == nil:
+		f.t.Errorf("%s: the session has not ended", when)
+	case failure == "" && e.Failure != "" || !strings.Contains(e.Failure, failure):
+		f.t.Errorf("%s: the session has ended with %q, want %q", when, e.Failure, failure)
+	case !f.Ended():
+		f.t.Errorf("%s: the subscriber goes on", when)
+	}
+}
+
+// built says that a resource was built: successfully, if failure is empty.
+func (f *fixture) built(name, failure string) {
+	u := state.Updates.In(f.View()).Value(name)
+	done := state.BuildCompleted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: time.Now(), Err: failure, Deployed: failure == ""}
+	if state.Resources.In(f.View()).Value(name).Manifest.IsK8s() && failure == "" {
+		done.Applied = []model.AppliedObject{{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: name}, UID: "uid-" + name}}
+	}
+	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: f.Store.Snapshot().At}, done)
+}
+
+// loaded is a Tiltfile with settings for ci.
+func loaded(ci model.CISettings, manifests ...model.Manifest) state.TiltfileLoaded {
+	l := statetest.Loaded(manifests...)
+	l.Result.CI = ci
+	return l
+}
+
+func crashing(pod string) state.PodChanged {
+	p := statetest.Pod("web", pod, "c", "i")
+	p.Pod.Ready = false
+	p.Pod.Containers[0].State, p.Pod.Containers[0].Reason = model.ContainerWaiting, "CrashLoopBackOff"
+	return p
+}
+
+func connected() []store.Action {
+	return []store.Action{state.ClusterReported{Connected: true}, state.EngineReported{Connected: true}}
+}
+
+var ci = state.Session{Command: state.CommandCI}
+
+func TestCI(t *testing.T) {
+	web, gen := statetest.K8s("web"), statetest.Local("gen")
+	job := statetest.K8s("web")
+	job.K8s.PodReadiness = model.PodSucceeded
+	manual := statetest.K8s("db")
+	manual.AutoInit = false
+	server := statetest.Local("srv")
+	server.Local.Serve = model.Cmd{Argv: []string{"serve"}}
+	for _, tc := range []struct {
+		name    string
+		session state.Session
+		run     func(f *fixture)
+	}{
+		{"ends when all is updated and ready", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(web, gen))
+			f.built("gen", "")
+			f.goes("one is not built yet")
+			f.built("web", "")
+			f.goes("one is not ready yet")
+			f.Then(statetest.Healthy("web"))
+			f.ends("ready", "")
+		}},
+		{"nothing to do", ci, func(f *fixture) {
+			f.goes("before the Tiltfile")
+			f.Then(statetest.Loaded())
+			f.ends("loaded", "")
+		}},
+		{"a resource that waits for the user does not count", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, manual))
+			f.built("gen", "")
+			f.ends("the other one is built", "")
+		}},
+		{"a broken Tiltfile", ci, func(f *fixture) {
+			f.Then(state.TiltfileLoaded{Err: "syntax error"})
+			f.ends("loaded", "syntax error")
+		}},
+		{"a failed build", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(web, gen))
+			f.built("gen", "exit code 1")
+			f.ends("built", "gen: exit code 1")
+		}},
+		{"a cancelled build is no failure", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen), state.BuildStarted{Resource: "gen", Serial: 1}, state.BuildCompleted{Resource: "gen", Serial: 1, Cancelled: true})
+			f.goes("cancelled")
+		}},
+		{"a pod that fails ends it at once", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(web))
+			f.built("web", "")
+			f.Then(crashing("p"))
+			f.ends("crashed", "web: pod p: container main: CrashLoopBackOff")
+		}},
+		{"a pod may fail for the grace period", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
+			f.built("web", "")
+			f.Then(crashing("p"))
+			time.Sleep(59 * time.Second)
+			f.goes("in the grace period")
+			time.Sleep(time.Second)
+			f.ends("after it", "CrashLoopBackOff")
+		}},
+		{"a pod that recovers in the grace period", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
+			f.built("web", "")
+			f.Then(crashing("p"))
+			time.Sleep(30 * time.Second)
+			f.Then(statetest.Pod("web", "p", "c", "i"), statetest.Healthy("web"))
+			f.ends("recovered", "")
+		}},
+		{"a failed job has no grace", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, job))
+			f.built("web", "")
+			f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Name: "web"},
+				UID: "uid-web", Resource: "web", Health: model.HealthFailed, Message: "backoff limit"}}})
+			f.ends("failed", "backoff limit")
+		}},
+		{"a server that has exited", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, server))
+			f.built("srv", "")
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessFailed, Err: "serve_cmd ended: exit code 2"}})
+			f.ends("exited", "srv: serve_cmd ended: exit code 2")
+		}},
+		{"a server that is ready", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(server))
+			f.built("srv", "")
+			f.goes("not started")
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Ready: true}})
+			f.ends("started", "")
+		}},
+		{"readiness takes too long", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: 2 * time.Minute}, web))
+			time.Sleep(time.Minute)
+			f.built("web", "")
+			time.Sleep(2*time.Minute - time.Second)
+			f.goes("in time")
+			time.Sleep(time.Second)
+			f.ends("too late", "web did not get ready within 2m0s")
+		}},
+		{"a job takes as long as it takes", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute, Timeout: time.Hour}, job))
+			f.built("web", "")
+			time.Sleep(30 * time.Minute)
+			f.goes("working")
+		}},
+		{"time is up: says what it was waiting for", state.Session{Command: state.CommandCI, CITimeout: 10 * time.Minute}, func(f *fixture) {
+			dependent := statetest.K8s("api")
+			dependent.ResourceDeps = []model.ManifestName{"web"}
+			f.Then(statetest.Loaded(web, dependent, gen), state.BuildStarted{Resource: "gen", Serial: 1}, state.BuildProgressed{Resource: "gen", Serial: 1, Stage: "running make"})
+			f.Then(state.TiltfileStarted{})
+			f.Then(statetest.Loaded(web, dependent, gen))
+			f.Then(connected()...)
+			f.built("web", "")
+			f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Kind: "Job"}, UID: "uid-web", Health: model.HealthInProgress}}})
+			time.Sleep(3 * time.Minute)
+			f.goes("in time")
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Hour}, web, dependent, gen))
+			time.Sleep(7 * time.Minute)
+			f.ends("time is up", "timed out after 10m0s: ")
+			got := state.TheSession(f.View()).Ended.Failure
+			for _, want := range []string{"web is job/", "api waits for web to be ready", "gen is being updated (running make)", "--timeout"} {
+				if !strings.Contains(got, want) {
+					f.t.Errorf("%q lacks %q", got, want)
+				}
+			}
+		}},
+		{"time is up before the Tiltfile was loaded", state.Session{Command: state.CommandCI}, func(f *fixture) {
+			time.Sleep(model.DefaultCISettings.Timeout)
+			f.ends("time is up", fmt.Sprintf("timed out after %s: the Tiltfile was not loaded", model.DefaultCISettings.Timeout))
+		}},
+		{"ci_settings(timeout)", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{Timeout: time.Minute}, web))
+			time.Sleep(time.Minute)
+			f.ends("time is up", "timed out after 1m0s")
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { tc.run(start(t, tc.session)) })
+		})
+	}
+}
+
+func TestCannotBegin(t *testing.T) {
+	image := statetest.K8s("web", statetest.Image("web"))
+	refused := state.ClusterReported{Err: "cannot reach cluster"}
+	for _, tc := range []struct {
+		name    string
+		actions []store.Action
+		want    string // empty: the session goes on
+	}{
+		{"wrong arguments", []store.Action{state.TiltfileLoaded{Err: "no resource is called x", Usage: true}}, "no resource is called x"},
+		{"a broken Tiltfile can be mended", []store.Action{state.TiltfileLoaded{Err: "syntax error"}}, ""},
+		{"no cluster", []store.Action{statetest.Loaded(statetest.K8s("web")), refused}, "cannot reach cluster"},
+		{"no cluster, known before the Tiltfile", []store.Action{refused, statetest.Loaded(statetest.K8s("web"))}, "cannot reach cluster"},
+		{"nobody needs the cluster", []store.Action{refused, statetest.Loaded(statetest.Local("gen"))}, ""},
+		{"the cluster went away", []store.Action{state.ClusterReported{Connected: true}, refused, statetest.Loaded(statetest.K8s("web"))}, ""},
+		{"no engine", []store.Action{statetest.Loaded(image), state.EngineReported{Err: "no engine"}}, "no engine"},
+		{"nobody needs the engine", []store.Action{statetest.Loaded(statetest.K8s("web")), state.EngineReported{Err: "no engine"}}, ""},
+		{"something was done already", []store.Action{statetest.Loaded(statetest.K8s("web"), statetest.Local("gen")),
+			state.BuildStarted{Resource: "gen", Serial: 1}, refused}, ""},
+		{"wrong arguments of a changed Tiltfile", []store.Action{statetest.Loaded(), state.TiltfileLoaded{Err: "usage", Usage: true}}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, state.Session{Command: state.CommandUp})
+				f.Then(tc.actions...)
+				if tc.want == "" {
+					time.Sleep(24 * time.Hour)
+					f.goes(tc.name)
+				} else {
+					f.ends(tc.name, tc.want)
+				}
+			})
+		})
+	}
+}
+
+func TestUpGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, state.Session{Command: state.CommandUp, Project: "p"})
+		if s := state.TheSession(f.View()); s.Project != "p" || !s.StartedAt.Equal(time.Now()) {
+			t.Errorf("opened as %+v", s)
+		}
+		f.Then(statetest.Loaded(statetest.Local("gen")))
+		f.built("gen", "exit code 1")
+		f.goes("a build failed")
+		f.built("gen", "")
+		f.goes("all is done")
+		f.Then(state.SessionEnded{})
+		if !f.Ended() {
+			t.Error("the subscriber goes on after the session's end")
+		}
+	})
+}

@@ -1,0 +1,191 @@
+package tiltfileloader
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a TiltfileLoader whose evaluations end when the test says how.
+type fixture struct {
+	*statetest.Alone
+	t      *testing.T
+	logs   *logstore.Store
+	asked  []tiltfile.Options
+	answer chan func() tiltfile.Result
+}
+
+func start(t *testing.T) *fixture {
+	f := &fixture{t: t, logs: statetest.Logs(t), answer: make(chan func() tiltfile.Result)}
+	load := func(ctx context.Context, o tiltfile.Options) tiltfile.Result {
+		f.asked = append(f.asked, o)
+		select {
+		case answer := <-f.answer:
+			return answer()
+		case <-ctx.Done():
+			return tiltfile.Result{Err: ctx.Err()}
+		}
+	}
+	f.Alone = statetest.Start(t, New(load, tiltfile.Options{Namespace: "dev"}, f.logs))
+	session := statetest.Session
+	session.Session.Args = []string{"web"}
+	f.Then(session)
+	return f
+}
+
+// answers ends the running evaluation.
+func (f *fixture) answers(answer func() tiltfile.Result) {
+	f.t.Helper()
+	select {
+	case f.answer <- answer:
+	default:
+		f.t.Fatal("no evaluation runs")
+	}
+	synctest.Wait()
+}
+
+func good(names ...string) func() tiltfile.Result {
+	return func() tiltfile.Result {
+		var r tiltfile.Result
+		for _, n := range names {
+			r.Manifests = append(r.Manifests, statetest.Local(n))
+		}
+		r.ConfigFiles = []string{"/src/Tiltfile", "/src/lib/Tiltfile"}
+		return r
+	}
+}
+
+// evaluations checks how many there were.
+func (f *fixture) evaluations(when string, want int) {
+	f.t.Helper()
+	synctest.Wait()
+	if got := len(f.asked); got != want {
+		f.t.Fatalf("%s: %d evaluations, want %d", when, got, want)
+	}
+}
+
+func changed(paths ...string) state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetConfigs, Name: "(Tiltfile)"}, Paths: paths}}}
+}
+
+func TestWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.evaluations("at the start", 1)
+		o := f.asked[0]
+		if o.Path != "/src/Tiltfile" || o.Subcommand != "up" || o.Namespace != "dev" || len(o.Args) != 1 || o.Logger == nil {
+			t.Errorf("options: %+v", o)
+		}
+		f.answers(good("web"))
+		f.evaluations("evaluated", 1)
+		if n := state.Resources.In(f.View()).Len(); n != 1 {
+			t.Errorf("%d resources", n)
+		}
+		f.Then(statetest.Change("web", "/src/web/main.go"))
+		f.evaluations("a file that is none of the Tiltfile's", 1)
+		f.Then(changed("/src/lib/Tiltfile", "/src/Tiltfile"))
+		f.evaluations("changed", 2)
+		f.Then(changed("/src/Tiltfile"), changed("/src/lib/Tiltfile"))
+		f.evaluations("changed meanwhile", 2)
+		f.answers(good("web"))
+		f.evaluations("the change meanwhile leads to the next one", 3)
+		f.answers(good("web"))
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
+		f.evaluations("triggered", 4)
+		f.answers(good("web", "api"))
+		f.evaluations("done", 4)
+		var said []string
+		for _, line := range statetest.Texts(f.logs, "(Tiltfile)") {
+			if !strings.HasPrefix(line, "Loading") && !strings.HasPrefix(line, "Successfully") {
+				said = append(said, line)
+			}
+		}
+		want := []string{"2 Files Changed: [Tiltfile lib/Tiltfile]", "2 Files Changed: [Tiltfile lib/Tiltfile]", "Triggered"}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("reasons (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestFailures(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer func() tiltfile.Result
+		want   string
+		usage  bool
+		watch  []string
+	}{
+		{"an error with a mend", func() tiltfile.Result {
+			return tiltfile.Result{Tiltfile: model.Tiltfile{ConfigFiles: []string{"/src/Tiltfile", "/src/new"}}, Err: problem.New("no such builtin", "call another")}
+		}, "no such builtin\n  call another", false, []string{"/src/Tiltfile", "/src/new"}},
+		{"wrong arguments", func() tiltfile.Result {
+			return tiltfile.Result{Err: &tiltfile.ArgsError{Err: errors.New("no resource is called x")}}
+		}, "no resource is called x", true, nil},
+		{"a mistake of ours: the mended file is seen all the same", func() tiltfile.Result { panic("nil map") },
+			"hone made a mistake while evaluating the Tiltfile: nil map", false, []string{"/src/Tiltfile"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t)
+				f.answers(tc.answer)
+				got := state.TheTiltfile(f.View())
+				if !got.Loaded || got.Good || got.Running() || got.Err != tc.want || got.Usage != tc.usage {
+					t.Errorf("%+v, want the error %q", got, tc.want)
+				}
+				if diff := cmp.Diff(tc.watch, got.ConfigFiles); diff != "" {
+					t.Errorf("watched (-want +got):\n%s", diff)
+				}
+				if text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n"); !strings.Contains(text, tc.want) {
+					t.Errorf("log: %s", text)
+				}
+				f.Then(changed("/src/Tiltfile"))
+				f.answers(good("web"))
+				if got := state.TheTiltfile(f.View()); !got.Good || got.Err != "" {
+					t.Errorf("mended: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestSecretsAndWarnings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.answers(func() tiltfile.Result {
+			r := good("web")()
+			r.Secrets = []model.Secret{{Name: "db", Key: "password", Value: "hunter2hunter2"}}
+			r.Warnings = []string{"image x is built for nobody, hunter2hunter2"}
+			return r
+		})
+		text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
+		if !strings.Contains(text, "WARNING: image x") || strings.Contains(text, "hunter2") {
+			t.Errorf("log: %s", text)
+		}
+	})
+}
+
+func TestStopsInTheMiddle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		time.Sleep(time.Minute)
+		f.Stop()
+		if got := state.TheTiltfile(f.View()); got.Loaded {
+			t.Errorf("an evaluation that was called off counts: %+v", got)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package watchmanager
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func session(dir string) state.SessionStarted {
+	return state.SessionStarted{Session: state.Session{Command: state.CommandUp, Tiltfile: filepath.Join(dir, "Tiltfile")}}
+}
+
+// image is an image that is built from a folder.
+func image(dir, ref string) model.ImageTarget {
+	return model.ImageTarget{Ref: ref, Watch: model.WatchSpec{Paths: []string{filepath.Join(dir, ref)}}}
+}
+
+// hasChanged waits until a resource has changes of an image in exactly the given files.
+func hasChanged(a *statetest.Alone, resource, ref string, files ...string) {
+	a.Until("changes of "+ref+" in "+resource, func(v store.View) bool {
+		return slices.Equal(state.PathsOf(state.Updates.In(v).Value(resource).Changes[model.ImageID(ref)]), files)
+	})
+}
+
+func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
+	dir := t.TempDir()
+	tiltfile, main := filepath.Join(dir, "Tiltfile"), filepath.Join(dir, "web", "main.go")
+	write(t, tiltfile, "")
+	write(t, main, "")
+	a := statetest.Start(t, New(watch.Options{}, true))
+	a.Dispatch(session(dir))
+	a.Until("the session", func(v store.View) bool { return state.TheTiltfile(v).Path != "" })
+	// The watch begins at some time after that; what is written again and again is seen in the end.
+	seen := func(path string, ok func(store.View) bool) {
+		t.Helper()
+		wake, stop := a.Store.Watch(state.Tiltfiles.Name(), state.Updates.Name())
+		defer stop()
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for i := 0; !ok(a.View()); {
+			select {
+			case <-wake:
+			case <-tick.C:
+				if i++; i > 50 {
+					t.Fatalf("no change of %s is seen", path)
+				}
+				write(t, path, string(rune('a'+i%26)))
+			}
+		}
+	}
+	seen(tiltfile, func(v store.View) bool {
+		return slices.Equal(state.PathsOf(state.TheTiltfile(v).Changed), []string{tiltfile})
+	})
+	loaded := func(ignores []model.Ignore, ms ...model.Manifest) state.TiltfileLoaded {
+		l := statetest.Loaded(ms...)
+		l.Result.ConfigFiles, l.Result.Ignores = []string{tiltfile}, ignores
+		return l
+	}
+	a.Dispatch(loaded([]model.Ignore{{Base: dir, Patterns: []string{"**/*.tmp"}}},
+		statetest.K8s("web", image(dir, "web")), statetest.K8s("other", image(dir, "web"))))
+	seen(main, func(v store.View) bool {
+		return len(state.Updates.In(v).Value("web").Changes[model.ImageID("web")]) > 0
+	})
+	write(t, filepath.Join(dir, "web", "x.tmp"), "x")
+	more := filepath.Join(dir, "web", "sub", "more.go")
+	write(t, more, "x")
+	hasChanged(a, "web", "web", main, more)
+	hasChanged(a, "other", "web", main, more)
+}
+
+func TestOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := statetest.Start(t, New(watch.Options{}, false)).Then(session("/src"))
+		if a.Ended() || state.Watches.In(a.View()).Len() != 0 {
+			t.Error("it does something")
+		}
+	})
+}
+
+func TestDesired(t *testing.T) {
+	local := statetest.Local("gen")
+	local.Local.Watch = model.WatchSpec{Paths: []string{"/src/gen"}}
+	a := statetest.Image("a")
+	quiet := statetest.Image("quiet")
+	quiet.Watch = model.WatchSpec{}
+	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a), local, statetest.Local("nothing"))
+	tf.Result.ConfigFiles, tf.Result.Ignores = []string{"/src/Tiltfile", "/src/lib"}, []model.Ignore{{Base: "/src"}}
+	specs, ignores := desired(statetest.New(statetest.Session, tf).View())
+	var got []string
+	for _, s := range specs {
+		got = append(got, s.ID.String())
+	}
+	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "local:gen"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
+		t.Errorf("%v %v (-want +got):\n%s", specs, ignores, diff)
+	}
+}
