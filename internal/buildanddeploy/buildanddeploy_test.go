@@ -296,6 +296,13 @@ func TestImage(t *testing.T) {
 		{"naive", func(req *Request, _ *images) { req.Mode = model.UpdateNaive },
 			"build base on [] platform=linux/arm64 cache=false\nbuild web on [base:new] platform=linux/arm64 cache=false\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},
+		{"a base whose name begins another image's is not taken for that", func(req *Request, _ *images) {
+			req.Results = nil
+			k := *req.Manifest.K8s
+			k.Objects = append(k.Objects[:len(k.Objects):len(k.Objects)], model.K8sObject{JSON: `{"image":"base-of-somebody"}`})
+			req.Manifest.K8s = &k
+		}, "build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
+			"base:new web:new", "", ""},
 		{"a base that also runs by itself is delivered", func(req *Request, _ *images) {
 			req.Dirty = map[string]bool{"base": true}
 			k := *m.K8s

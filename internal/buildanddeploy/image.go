@@ -214,8 +214,10 @@ func deployed(m model.Manifest, ref string) bool {
 		return true
 	}
 	for _, o := range m.K8s.Objects {
-		if strings.Contains(o.JSON, `"`+ref) {
-			return true
+		for _, end := range []string{`"`, ":", "@"} {
+			if strings.Contains(o.JSON, `"`+ref+end) {
+				return true
+			}
 		}
 	}
 	return false

@@ -5,7 +5,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Forward is an entry of table forwards; its id is "resource/port".
+// Forward is an entry of table forwards; its id is "resource/port", or "resource/host:port" where the
+// forward names a host.
 type Forward struct {
 	Resource model.ManifestName
 	Spec     model.PortForward

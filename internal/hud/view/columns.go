@@ -10,6 +10,7 @@ const (
 	ColumnName Kind = iota
 	ColumnUpdate
 	ColumnRuntime
+	ColumnPod
 	ColumnPorts
 	ColumnChanged
 	ColumnImportant
@@ -33,6 +34,7 @@ const (
 
 // The widths from which on more is shown.
 const (
+	widest = 140
 	wide   = 120
 	medium = 100
 	narrow = 80
@@ -46,6 +48,10 @@ func Columns(width, longestName int) []Column {
 	var cols []Column
 	flexible := 1
 	switch {
+	case width >= widest:
+		cols = []Column{name(max(18, width/5)), {Kind: ColumnUpdate, Title: "UPDATE"},
+			{Kind: ColumnRuntime, Title: "RUNTIME", Width: width * 18 / 100}, {Kind: ColumnPod, Title: "POD", Width: width * 18 / 100},
+			{Kind: ColumnPorts, Title: "PORTS", Width: 15}, {Kind: ColumnChanged, Title: "CHANGED", Width: 8}}
 	case width >= wide:
 		cols = []Column{name(max(18, width/5)), {Kind: ColumnUpdate, Title: "UPDATE"},
 			{Kind: ColumnRuntime, Title: "RUNTIME", Width: width * 22 / 100},
@@ -87,6 +93,11 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 			return r.RuntimeShort.Fit(c.Width)
 		}
 		return r.Runtime.Fit(c.Width)
+	case ColumnPod:
+		if r.Pod == "" {
+			return none
+		}
+		return Cell{{text.CutMiddle(r.Pod, c.Width), Plain}}
 	case ColumnPorts:
 		return r.portsText(c).Fit(c.Width)
 	case ColumnChanged:

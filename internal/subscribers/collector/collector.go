@@ -54,6 +54,7 @@ func (s *Subscriber) Contract() store.Contract {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	swept := false
+	deployed := map[string]bool{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -64,6 +65,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-timer.C:
 		}
 		v := rt.View()
+		if turned(v, deployed) {
+			swept = false
+		}
 		var failed error
 		if !swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && s.cluster != nil {
 			failed = s.sweep(ctx, rt)
@@ -91,6 +95,19 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
+// turned notes which resources have objects, and reports whether one of them has become a resource that has none.
+func turned(v store.View, deployed map[string]bool) bool {
+	found := false
+	for e := range state.Resources.In(v).Entries() {
+		if e.Phase != store.Running {
+			continue
+		}
+		found = found || deployed[e.ID] && !e.Value.Manifest.IsK8s()
+		deployed[e.ID] = e.Value.Manifest.IsK8s()
+	}
+	return found
+}
+
 // collect deletes the objects of a resource that left the Tiltfile. One that the Tiltfile still declares was only left
 // out of this session: its objects stay.
 func (s *Subscriber) collect(ctx context.Context, rt *store.Runtime, m model.Manifest) error {
@@ -112,7 +129,9 @@ func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
 	}
 	var failed error
 	for resource := range records {
-		if _, known := state.Resources.In(rt.View()).Get(string(resource)); known || declared(rt.View(), resource) {
+		// One that is declared as something else now, under the same name, has no objects any more either.
+		e, known := state.Resources.In(rt.View()).Get(string(resource))
+		if known && e.Value.Manifest.IsK8s() || !known && declared(rt.View(), resource) {
 			continue
 		}
 		if err := s.remove(ctx, resource); err != nil {

@@ -193,3 +193,13 @@ func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 		}
 	})
 }
+
+func TestAResourceThatTurnedLocalHasNoObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "was", "a")
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.Local("was")))
+		f.check("turned while hone did not run", "was", "a was")
+		f.Then(statetest.Loaded(statetest.Local("a"), statetest.Local("was")))
+		f.check("turned while it runs", "was was a", "a was") // the fake keeps its records, so "was" is removed again
+	})
+}

@@ -38,10 +38,14 @@ type Client interface {
 type Subscriber struct {
 	client Client
 	logs   *logstore.Store
+	// places outlive a crash of Run, so that the next one goes on where it stood.
+	places map[place]*podlogs.Stream
 }
 
 // New returns the subscriber; a nil client streams nothing.
-func New(client Client, logs *logstore.Store) *Subscriber { return &Subscriber{client, logs} }
+func New(client Client, logs *logstore.Store) *Subscriber {
+	return &Subscriber{client, logs, map[place]*podlogs.Stream{}}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -88,7 +92,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	same := func(a, b stream) bool { return true } // the key says all that matters
-	f := &follower{client: s.client, places: map[place]*podlogs.Stream{}, begun: map[key]bool{},
+	f := &follower{client: s.client, places: s.places, begun: map[key]bool{},
 		streams: task.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
 	defer f.streams.Stop()
 	for {

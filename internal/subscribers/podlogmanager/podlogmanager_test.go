@@ -241,3 +241,38 @@ func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 		}
 	})
 }
+
+// restarted runs a subscriber again when it is told to, as the supervisor does after a crash.
+type restarted struct {
+	*Subscriber
+	crash chan struct{}
+}
+
+// Run implements store.Subscriber.
+func (r restarted) Run(ctx context.Context, rt *store.Runtime) error {
+	once, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = r.Subscriber.Run(once, rt)
+	}()
+	<-r.crash
+	cancel()
+	<-done
+	return r.Subscriber.Run(ctx, rt)
+}
+
+func TestACrashRepeatsNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, logs: statetest.Logs(t), began: time.Now()}
+		sub := restarted{New(f.cluster, f.logs), make(chan struct{})}
+		f.Alone = statetest.Start(t, sub, "Other")
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		f.pod("p", running("main", "c1"))
+		f.say("p", "main", "one")
+		sub.crash <- struct{}{}
+		f.pod("p", running("main", "c1"), running("side", "c2")) // wakes it
+		f.say("p", "main", "two")
+		f.want("after the crash", "p/main, p/side", "one", "[main] two")
+	})
+}

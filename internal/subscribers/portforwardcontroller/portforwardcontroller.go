@@ -64,7 +64,12 @@ type port struct {
 	spec     model.PortForward
 }
 
-func (p port) id() string { return fmt.Sprintf("%s/%d", p.resource, p.spec.LocalPort) }
+func (p port) id() string {
+	if p.spec.Host != "" {
+		return fmt.Sprintf("%s/%s", p.resource, net.JoinHostPort(p.spec.Host, strconv.Itoa(p.spec.LocalPort)))
+	}
+	return fmt.Sprintf("%s/%d", p.resource, p.spec.LocalPort)
+}
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
