@@ -232,10 +232,9 @@ func TestInitialSyncCopiesEverythingThatIsNotIgnored(t *testing.T) {
 
 // images is a builder of images, a deliverer and a deployer in one.
 type images struct {
-	d       *diary
-	gone    map[string]bool
-	fail    map[string]error // by "build REF", "deliver REF", "deploy"
-	noCache bool
+	d    *diary
+	gone map[string]bool
+	fail map[string]error // by "build REF", "deliver REF", "deploy"
 }
 
 func (i *images) Ping(context.Context) (docker.Info, error) {

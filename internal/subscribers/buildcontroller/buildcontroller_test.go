@@ -34,9 +34,7 @@ type outcome struct {
 type call struct {
 	req buildanddeploy.Request
 	end chan outcome
-	// stubborn builds do not end when they are cancelled.
-	stubborn bool
-	ctx      context.Context
+	ctx context.Context
 }
 
 // builder is a BuildAndDeployer whose builds end when the test says so, or when they are cancelled.
@@ -44,7 +42,7 @@ type builder struct {
 	mu       sync.Mutex
 	running  map[string]*call
 	begun    []string
-	stubborn bool
+	stubborn bool // builds do not end when they are cancelled
 }
 
 func (b *builder) Name() string { return "fake" }
@@ -58,7 +56,6 @@ func (b *builder) BuildAndDeploy(ctx context.Context, req buildanddeploy.Request
 		panic(name + " is built twice at once")
 	}
 	b.running[name] = c
-	stubborn := b.stubborn
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
