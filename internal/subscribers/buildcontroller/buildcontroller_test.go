@@ -56,6 +56,7 @@ func (b *builder) BuildAndDeploy(ctx context.Context, req buildanddeploy.Request
 		panic(name + " is built twice at once")
 	}
 	b.running[name] = c
+	stubborn := b.stubborn
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
