@@ -21,6 +21,9 @@ type terminal struct {
 // terminal starts a shell in a terminal of the given size, in the project's folder.
 func (p *project) terminal(width, height int) *terminal {
 	p.t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		p.t.Skip("needs tmux, which scripts/cluster installs where it sets up the cluster")
+	}
 	term := &terminal{p.t, "hone-test-" + uuid.NewString()[:8]}
 	c := exec.Command("tmux", "-L", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
 		"env", "PS1=prompt> ", "LC_ALL=C.UTF-8", "sh")
