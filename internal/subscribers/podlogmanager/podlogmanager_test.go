@@ -271,6 +271,7 @@ func TestACrashRepeatsNoLine(t *testing.T) {
 		f.pod("p", running("main", "c1"))
 		f.say("p", "main", "one")
 		sub.crash <- struct{}{}
+		synctest.Wait()
 		f.pod("p", running("main", "c1"), running("side", "c2")) // wakes it
 		f.say("p", "main", "two")
 		f.want("after the crash", "p/main, p/side", "one", "[main] two")

@@ -1,0 +1,99 @@
+//go:build linux
+
+// Command bench measures what hone promises on a real cluster and prints a table. Every figure that depends on the
+// machine stands beside a baseline of the same kind, measured in the same run, since their ratio says more than either.
+//
+// It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// part is a group of figures that can be measured alone.
+type part struct {
+	name    string
+	measure func(ctx context.Context, b *bench) error
+}
+
+var parts = []part{{"saves", measureSaves}, {"ci", measureScale}, {"engine", measureEngine}}
+
+// bench is what all parts share.
+type bench struct {
+	// hone is the path of the binary under test.
+	hone    string
+	cluster *cluster
+	table   *table
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	hone := flags.String("hone", ".bin/hone", "the hone to measure")
+	only := flags.String("only", "", "measure only these parts, separated by commas: saves, ci, engine")
+	_ = flags.Parse(args)
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	c, err := connect()
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	b := &bench{hone: *hone, cluster: c, table: newTable(os.Stdout)}
+	started := time.Now()
+	var errs []error
+	for _, p := range chosen {
+		if err := p.measure(ctx, b); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	fmt.Printf("\nmeasured in %s, load %s\n", time.Since(started).Round(time.Second), load())
+	return errors.Join(errs...)
+}
+
+func choose(only string) ([]part, error) {
+	if only == "" {
+		return parts, nil
+	}
+	var out []part
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(parts, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no part %q", name)
+		}
+		out = append(out, parts[i])
+	}
+	return out, nil
+}
+
+// load is the machine's load average: figures from a busy machine are to be read with care.
+func load() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(raw))[:3], " ")
+}

@@ -1,0 +1,222 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// The project whose files are saved: one container that does nothing, with a word of its own on its command line.
+const (
+	savesTiltfile = `docker_build('%[1]s', '.', dockerfile='Dockerfile', only=['files'], live_update=[sync('files', '/files')])
+k8s_yaml('app.yaml')
+`
+	savesDockerfile = `FROM busybox
+COPY files /files
+CMD ["sh", "-c", "while :; do sleep 3600; done", "%[1]s"]
+`
+	savesYAML = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers: [{name: main, image: %[1]s}]
+`
+)
+
+const (
+	// saveTimeout bounds how long one save may take to arrive.
+	saveTimeout = 2 * time.Minute
+	// pause is the time between two saves: somebody who saves more often than five times a second is taken for a
+	// program that writes in bursts, whose end is waited for.
+	pause = 500 * time.Millisecond
+)
+
+// saves is what measuring saves needs.
+type saves struct {
+	bench   *bench
+	project *project
+	// word is the name of the image and the last word of the container's command line.
+	word string
+	base *saveBaselines
+	// n makes the content of every save another one.
+	n int
+}
+
+// mode is one way of updating, and how often it is measured.
+type mode struct {
+	name model.UpdateMode
+	// one, many and lot are how often 1, 100 and 1000 files are saved.
+	one, many, lot int
+	// replaces says that updates replace the container.
+	replaces bool
+	others   string
+}
+
+var modes = []mode{
+	{model.UpdateExec, 30, 10, 3, false, "Tilt 247 / 260 / 262 ms, Skaffold 1110"},
+	{model.UpdateAuto, 30, 10, 3, false, "Tilt 247 / 260 / 262 ms, Skaffold 1110"},
+	{model.UpdateImage, 3, 0, 0, true, ""},
+	{model.UpdateNaive, 2, 0, 0, true, ""},
+}
+
+// measureSaves times from when a save returns to when its bytes are in the container, watched through /proc.
+func measureSaves(ctx context.Context, b *bench) error {
+	dir, err := os.MkdirTemp("", "hone-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ns, remove, err := b.cluster.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	s := &saves{bench: b, word: "hone-bench-" + uuid.NewString()[:8]}
+	defer removeImages(context.WithoutCancel(ctx), s.word)
+	s.project, err = newProject(b.hone, dir, ns, map[string]string{
+		"Tiltfile":   fmt.Sprintf(savesTiltfile, s.word),
+		"Dockerfile": fmt.Sprintf(savesDockerfile, s.word),
+		"app.yaml":   fmt.Sprintf(savesYAML, s.word),
+		"files/one":  s.content(),
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range modes {
+		if err := s.session(ctx, m); err != nil {
+			return fmt.Errorf("--update-mode %s: %w", m.name, err)
+		}
+	}
+	return s.measureEngineUpdates(ctx)
+}
+
+// session measures one mode in a session of its own.
+func (s *saves) session(ctx context.Context, m mode) error {
+	up, err := s.project.up("--update-mode", string(m.name))
+	if err != nil {
+		return err
+	}
+	defer up.stop()
+	if err := up.ready(ctx, 1); err != nil {
+		return err
+	}
+	if s.base == nil {
+		if s.base, err = s.bench.cluster.saveBaselines(ctx, s.project.namespace); err != nil {
+			return err
+		}
+		s.base.print(s.bench.table)
+	}
+	for _, batch := range []struct {
+		files, times int
+		others       string
+	}{{1, m.one, m.others}, {100, m.many, "Tilt 278 ms"}, {1000, m.lot, ""}} {
+		if batch.times == 0 {
+			continue
+		}
+		took, how, err := s.repeat(ctx, up, batch.files, batch.times, m.replaces)
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, up.out)
+		}
+		what := fmt.Sprintf("%s: %d file(s)", m.name, batch.files)
+		if how != string(m.name) {
+			what = fmt.Sprintf("%s (took %s): %d file(s)", m.name, how, batch.files)
+		}
+		s.bench.table.print(row{what, took.String(), s.base.ratio(took.median()), batch.others})
+	}
+	return nil
+}
+
+// repeat saves a number of files several times. It returns how the updates were done, too. Replaces says that updates
+// replace the container.
+func (s *saves) repeat(ctx context.Context, up *session, files, n int, replaces bool) (took times, how string, err error) {
+	for range n {
+		if err := sleep(ctx, pause); err != nil {
+			return nil, "", err
+		}
+		there := roots(s.word)
+		var find func() []string
+		if replaces {
+			find = func() []string { return roots(s.word) }
+		}
+		names, text, err := s.save(files)
+		if err != nil {
+			return nil, "", err
+		}
+		start := time.Now()
+		if err := awaitIn(there, find, names, text, saveTimeout); err != nil {
+			return nil, "", err
+		}
+		took = append(took, time.Since(start))
+		if how, err = up.mode(ctx, "app"); err != nil {
+			return nil, "", err
+		}
+		if err := up.ready(ctx, 1); err != nil {
+			return nil, "", err
+		}
+	}
+	return took, how, nil
+}
+
+// save writes files of 1 KB and returns their names and what is in them.
+func (s *saves) save(files int) (names []string, text string, err error) {
+	text = s.content()
+	for i := range files {
+		name := "files/one"
+		if files > 1 {
+			name = fmt.Sprintf("files/of-%d/%d", files, i)
+		}
+		if err := s.project.write(name, text); err != nil {
+			return nil, "", err
+		}
+		names = append(names, name)
+	}
+	return names, text, nil
+}
+
+func (s *saves) content() string {
+	s.n++
+	head := fmt.Sprintf("save %d\n", s.n)
+	return head + strings.Repeat("x", 1023-len(head)) + "\n"
+}
+
+// removeImages takes what the builds left out of the engine. Failing to is no failure of the measurement.
+func removeImages(ctx context.Context, word string) {
+	engine, err := findEngine()
+	if err != nil {
+		return
+	}
+	defer engine.Close()
+	images, _ := engine.Images(ctx, build.Label)
+	for _, image := range images {
+		for _, tag := range image.Tags {
+			if strings.Contains(filepath.Base(tag), word) {
+				_ = engine.Remove(ctx, tag)
+			}
+		}
+	}
+}
+
+func findEngine() (docker.Client, error) {
+	endpoint, err := docker.Find()
+	if err != nil {
+		return nil, err
+	}
+	return docker.New(endpoint)
+}
