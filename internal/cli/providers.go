@@ -121,22 +121,16 @@ func provideListener(ctx context.Context, o options) (net.Listener, func(), erro
 // and makes the commands use the session's cluster and namespace where those are not the user's current ones.
 type commandEnv []string
 
-func provideCommandEnv(o options, kc *k8s.Kubeconfig) (commandEnv, func(), error) {
+func provideCommandEnv(o options, kc *k8s.Kubeconfig) (commandEnv, error) {
 	env := commandEnv{"TILT_HOST=" + o.host, "TILT_PORT=" + strconv.Itoa(o.port)}
-	dir, err := os.MkdirTemp("", "hone-kubeconfig-")
+	overlay, err := kc.Overlay(filepath.Join(stateDir(), "kubeconfig"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a folder for the kubeconfig of local commands: %w", err)
-	}
-	cleanup := func() { _ = os.RemoveAll(dir) }
-	overlay, err := kc.Overlay(dir)
-	if err != nil {
-		cleanup()
-		return nil, nil, err
+		return nil, err
 	}
 	if overlay != "" {
 		env = append(env, "KUBECONFIG="+overlay)
 	}
-	return env, cleanup, nil
+	return env, nil
 }
 
 func provideServer(l net.Listener) *server.Subscriber { return server.New(l, Version) }

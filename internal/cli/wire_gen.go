@@ -61,7 +61,7 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		return sessionParts{}, nil, err
 	}
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
-	cliCommandEnv, cleanup6, err := provideCommandEnv(o, kubeconfig)
+	cliCommandEnv, err := provideCommandEnv(o, kubeconfig)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -72,7 +72,6 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	}
 	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, cliCommandEnv)
 	return cliSessionParts, func() {
-		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()

@@ -1,6 +1,9 @@
 package k8s
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,10 +13,11 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Overlay writes a kubeconfig into dir that chooses the context and namespace of k and nothing else, and returns the
+// Overlay writes a kubeconfig into dir, which it makes, that chooses the context and namespace of k and nothing else, and returns the
 // value of KUBECONFIG that puts it before the user's own files: the first file that says something wins. So commands that
-// hone starts work on the same cluster as hone does, and no credential is copied. It returns "" when the user's files
-// choose the same by themselves.
+// hone starts work on the same cluster as hone does, and no credential is copied. The file is named for its content, so
+// sessions that want the same share it and nothing has to be removed. It returns "" when the user's files choose the same
+// by themselves.
 func (k *Kubeconfig) Overlay(dir string) (string, error) {
 	ctx, ok := k.raw.Contexts[k.context]
 	if !ok || k.context == k.raw.CurrentContext && k.cfg.Namespace == "" {
@@ -24,8 +28,8 @@ func (k *Kubeconfig) Overlay(dir string) (string, error) {
 	overlay := clientcmdapi.NewConfig()
 	overlay.CurrentContext = k.context
 	overlay.Contexts[k.context] = chosen
-	path := filepath.Join(dir, "kubeconfig")
-	if err := clientcmd.WriteToFile(*overlay, path); err != nil {
+	path, err := writeOverlay(dir, overlay)
+	if err != nil {
 		return "", fmt.Errorf("write the kubeconfig for local commands: %w", err)
 	}
 	files := append([]string{path}, k.rules.GetLoadingPrecedence()...)
@@ -33,4 +37,34 @@ func (k *Kubeconfig) Overlay(dir string) (string, error) {
 		files = []string{path, k.rules.ExplicitPath}
 	}
 	return strings.Join(files, string(os.PathListSeparator)), nil
+}
+
+func writeOverlay(dir string, overlay *clientcmdapi.Config) (string, error) {
+	text, err := clientcmd.Write(*overlay)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	path := filepath.Join(dir, hex.EncodeToString(sum[:8]))
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, text) {
+		return path, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	tmp, err := os.CreateTemp(dir, ".new-*") // private to the user, and put in place whole
+	if err != nil {
+		return "", err
+	}
+	_, err = tmp.Write(text)
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return path, err
 }

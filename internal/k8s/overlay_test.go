@@ -49,9 +49,15 @@ func TestOverlay(t *testing.T) {
 				}
 				return
 			}
-			text, err := os.ReadFile(filepath.Join(dir, "kubeconfig"))
+			text, err := os.ReadFile(strings.Split(env, string(os.PathListSeparator))[0])
 			if err != nil || strings.Contains(string(text), "very-secret") {
 				t.Errorf("the overlay (%v):\n%s", err, text)
+			}
+			if again, err := k.Overlay(dir); err != nil || again != env {
+				t.Errorf("the second time: %q, %v", again, err)
+			}
+			if files, _ := os.ReadDir(dir); len(files) != 1 {
+				t.Errorf("%d files, want one that is shared", len(files))
 			}
 			t.Setenv("KUBECONFIG", env)
 			seen, err := Load(Config{}) // as a command that hone starts sees it
