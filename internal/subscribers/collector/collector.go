@@ -5,6 +5,7 @@ package collector
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -128,7 +129,7 @@ func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
 		return s.report("", err)
 	}
 	var failed error
-	for resource := range records {
+	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// One that is declared as something else now, under the same name, has no objects any more either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
 		if known && e.Value.Manifest.IsK8s() || !known && declared(rt.View(), resource) {

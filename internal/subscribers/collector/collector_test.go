@@ -200,6 +200,6 @@ func TestAResourceThatTurnedLocalHasNoObjects(t *testing.T) {
 		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.Local("was")))
 		f.check("turned while hone did not run", "was", "a was")
 		f.Then(statetest.Loaded(statetest.Local("a"), statetest.Local("was")))
-		f.check("turned while it runs", "was was a", "a was") // the fake keeps its records, so "was" is removed again
+		f.check("turned while it runs", "was a was", "a was") // the fake keeps its records, so "was" is removed again
 	})
 }
