@@ -10,8 +10,13 @@ import (
 	"github.com/hone-dev/hone/internal/process"
 )
 
-// localGrace is how long a local command may take to end after it was asked to.
-const localGrace = 5 * time.Second
+const (
+	// localGrace is how long a local command may take to end after it was asked to.
+	localGrace = 5 * time.Second
+	// outputSettle is how long a command that has succeeded is waited for longer, so that the changes of the files that it
+	// wrote are known before those who depend on it begin: a file rests for 30 ms before its change is reported.
+	outputSettle = 75 * time.Millisecond
+)
 
 // Local runs the command of a local resource.
 type Local struct{}
@@ -42,6 +47,7 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	var exit *process.ExitError
 	switch {
 	case err == nil:
+		settle(ctx)
 		return Result{Deployed: true}, nil
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
@@ -49,4 +55,13 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 		return Result{}, fmt.Errorf("command %q failed: %w", cmd.String(), err)
 	}
 	return Result{}, err
+}
+
+func settle(ctx context.Context) {
+	timer := time.NewTimer(outputSettle)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

@@ -66,6 +66,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	})
 	defer watches.Stop()
 	var pending []k8s.KubeEvent
+	news := thinning{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,7 +74,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-rt.Wake():
 			watches.Reconcile(namespaces(rt.View()))
 		case e := <-events:
-			if e.Synced || !e.Warning() || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) {
+			if e.Synced || !e.Warning() || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) || !news.pass(e) {
 				continue
 			}
 			pending = append(pending, e)
@@ -81,6 +82,25 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		pending = s.tell(rt.View(), pending)
 		rt.Succeeded()
 	}
+}
+
+// thinning says, by UID, how often an event must have happened to be told of again. Kubernetes repeats itself: a container
+// that cannot start leads to the same event every second.
+type thinning map[string]int
+
+// remembered bounds how many events are known; an hour of a large cluster's is less.
+const remembered = 10_000
+
+// pass reports whether an event is news: the first time, and whenever it has happened twice as often as last told.
+func (t thinning) pass(e k8s.KubeEvent) bool {
+	if e.Count < t[e.UID] {
+		return false
+	}
+	if len(t) >= remembered {
+		clear(t)
+	}
+	t[e.UID] = 2 * max(e.Count, 1)
+	return true
 }
 
 // tell writes the events whose resource is known and returns those that are to wait for theirs.
@@ -104,6 +124,9 @@ func (s *Subscriber) tell(v store.View, events []k8s.KubeEvent) []k8s.KubeEvent 
 
 func (s *Subscriber) write(name model.ManifestName, e k8s.KubeEvent) {
 	text := fmt.Sprintf("[event: %s %s/%s] %s", strings.ToLower(e.Object.Kind), e.Object.Namespace, e.Object.Name, e.Message)
+	if e.Count > 1 {
+		text += fmt.Sprintf(" (×%d)", e.Count)
+	}
 	s.logs.Append(logstore.Entry{Time: e.LastSeen, Resource: name, Span: "events:" + string(name),
 		Source: logstore.SourceRuntime, Level: logstore.LevelWarn, Text: text})
 }

@@ -69,6 +69,21 @@ func TestEvents(t *testing.T) {
 	})
 }
 
+func TestRepeatedEventsAreToldEverMoreRarely(t *testing.T) {
+	news, told := thinning{}, []int{}
+	for count := 1; count <= 20; count++ {
+		if news.pass(k8s.KubeEvent{UID: "back-off", Count: count}) {
+			told = append(told, count)
+		}
+	}
+	if diff := cmp.Diff([]int{1, 2, 4, 8, 16}, told); diff != "" {
+		t.Errorf("told at (-want +got):\n%s", diff)
+	}
+	if !news.pass(k8s.KubeEvent{UID: "another", Count: 1}) {
+		t.Error("another event is news")
+	}
+}
+
 func TestWithoutAClusterNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil)).Then(statetest.Session) })
 }
