@@ -38,9 +38,10 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if process.GuardMain(args) {
 		return exitOK
 	}
-	ctx, stop := interruptible(context.Background()) // the root of all contexts
+	guard := newTerminalGuard()
+	ctx, stop := interruptible(context.Background(), guard.restore) // the root of all contexts
 	defer stop()
-	g := &global{stdout: stdout, stderr: stderr}
+	g := &global{stdout: stdout, stderr: stderr, terminal: guard}
 	root := newRoot(g)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -56,8 +57,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-// interruptible returns a context that the first interrupt or termination cancels; the second exits at once.
-func interruptible(parent context.Context) (context.Context, func()) {
+// interruptible returns a context that the first interrupt or termination cancels; the second exits at once, after last.
+func interruptible(parent context.Context, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -73,6 +74,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 					first = time.Now()
 				}
 				if time.Since(first) > oneSignal {
+					last()
 					os.Exit(exitInterrupted)
 				}
 				cancel()
@@ -89,6 +91,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 // global is what all commands share.
 type global struct {
 	stdout, stderr io.Writer
+	terminal       *terminalGuard
 	debug          bool
 	verbose        bool
 }

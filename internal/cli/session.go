@@ -52,6 +52,7 @@ func newView(o options, p sessionParts, quit func()) store.Subscriber {
 		lines.Logs, lines.Out = p.Logs, o.global.stdout
 		return stream.New(lines)
 	}
+	o.global.terminal.screen.Store(true)
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Version: Version})
 }
 

@@ -171,3 +171,28 @@ func TestHUDEndsWithAnError(t *testing.T) {
 		t.Errorf("screen:\n%s", screen)
 	}
 }
+
+// TestTerminalAfterASecondSignal stops hone while a server takes its time, and then insists: hone ends at once, and the
+// terminal is whole.
+func TestTerminalAfterASecondSignal(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+local_resource('stubborn', serve_cmd='trap "" TERM; while true; do sleep 1; done')
+`)
+	term := p.terminal(100, 24)
+	p.hud(term)
+	term.shows(`✔ stubborn .*pid \d+`)
+	// Signals that come within half a second count as one, so insisting means to go on.
+	k8stest.Eventually(t, "hone to end", func() error {
+		if exec.Command("pkill", "-TERM", "-f", "--", fmt.Sprintf("^%s up .*--port %d$", binary, p.ports[3])).Run() == nil {
+			return fmt.Errorf("it still runs")
+		}
+		return nil
+	})
+	term.shows(`^prompt>\s*$`)
+	term.keys("stty -a | grep -c ' echo '; echo cur$((1+1))sor", "Enter")
+	if screen := term.shows(`cur2sor`); !regexp.MustCompile(`(?m)^1$`).MatchString(screen) {
+		t.Errorf("the terminal does not echo:\n%s", screen)
+	}
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/term"
+)
+
+// terminalGuard gives the terminal back when the process has to end at once, without the screen's own clean-up.
+type terminalGuard struct {
+	// state is that of the terminal before anything was shown; nil where there is none.
+	state *term.State
+	// screen is set while the screen may have the terminal.
+	screen atomic.Bool
+}
+
+func newTerminalGuard() *terminalGuard {
+	g := &terminalGuard{}
+	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
+		g.state, _ = term.GetState(fd)
+	}
+	return g
+}
+
+// restore leaves the alternate screen, shows the cursor, and makes the terminal echo again.
+func (g *terminalGuard) restore() {
+	if g.state == nil || !g.screen.Load() {
+		return
+	}
+	_, _ = os.Stdout.WriteString("\x1b[0m\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>")
+	_ = term.Restore(int(os.Stdin.Fd()), g.state)
+}
