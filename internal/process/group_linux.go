@@ -23,9 +23,11 @@ func groupHasLiving(pgid int) bool {
 }
 
 // strays returns the groups of living processes that carry the mark and have not left the session: commands that were
-// started but not announced when the parent died. A daemon, being in a session of its own, is none.
+// started but not announced when the parent died. A daemon, being in a session of its own, is none. In a container the
+// session's number is often zero, for all that did not begin one of their own: its leader, the container engine, is
+// not visible there.
 func strays(w wards) []int {
-	if w.mark == "" || w.session == 0 {
+	if w.mark == "" {
 		return nil
 	}
 	mark := []byte(markName + "=" + w.mark)

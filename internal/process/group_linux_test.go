@@ -1,6 +1,26 @@
 package process
 
-import "testing"
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// TestNoOrphansInContainer repeats TestNoOrphans where the session's leader is outside the PID namespace, as for what
+// a container engine starts in a container: everybody's session is number zero there.
+func TestNoOrphansInContainer(t *testing.T) {
+	if os.Getpid() == 1 {
+		t.Skip("this is the container")
+	}
+	inside := []string{"--pid", "--fork", "--mount-proc"}
+	if out, err := exec.Command("unshare", append(inside, "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no PID namespace can be made here: %v %s", err, out)
+	}
+	cmd := exec.Command("unshare", append(inside, os.Args[0], "-test.run=^TestNoOrphans$")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
 
 func TestParseStat(t *testing.T) {
 	for _, tt := range []struct {

@@ -164,7 +164,10 @@ func (g *guard) spawn() error {
 // everything is what a new guard process must know. mu must be held.
 func (g *guard) everything() string {
 	var b strings.Builder
-	session, _ := unix.Getsid(0)
+	session, err := unix.Getsid(0)
+	if err != nil {
+		session = -1
+	}
 	fmt.Fprintf(&b, "=%d %s\n", session, g.mark)
 	for pgid, grace := range g.groups {
 		b.WriteString(addLine(pgid, grace))
@@ -208,7 +211,7 @@ func runGuard(pipe io.Reader) {
 // wards is what the guard process looks after.
 type wards struct {
 	groups  map[int]time.Duration // with their grace
-	session int                   // the kernel's session of the parent, zero if unknown
+	session int                   // the kernel's session of the parent; zero when its leader is outside the PID namespace
 	mark    string                // of the parent's commands
 }
 

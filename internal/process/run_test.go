@@ -220,7 +220,7 @@ func aliveFile(t *testing.T) (living, *os.File) {
 // wantGone checks that everybody has let go of the file.
 func (l living) wantGone(t *testing.T) {
 	t.Helper()
-	l.r.SetReadDeadline(time.Now().Add(5 * time.Second))
+	l.r.SetReadDeadline(time.Now().Add(time.Minute))
 	if n, err := l.r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("a process is still there: %v", err)
 	}
@@ -253,7 +253,7 @@ func TestRunDoesNotWaitForDaemonsForEver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > 4*time.Second {
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 	if err := Run(t.Context(), Command{Cmd: sh("kill -KILL " + strings.TrimSpace(out.String()))}); err != nil {
