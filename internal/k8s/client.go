@@ -43,6 +43,7 @@ type Client struct {
 	discovery *discovery.DiscoveryClient
 	mapper    *resettingMapper
 
+	conns   *conns
 	tunnels *tunnels
 	owners  *ownerCache
 
@@ -56,7 +57,8 @@ type Client struct {
 
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
-	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache()}
+	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial}}
+	rc.Dial = c.conns.dial
 	var err error
 	if c.http, err = rest.HTTPClientFor(rc); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
@@ -115,12 +117,13 @@ func (c *Client) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 // HTTPClient returns the HTTP client that all requests of the client share.
 func (c *Client) HTTPClient() *http.Client { return c.http }
 
-// Close ends the pod connections and waits for their goroutines, then closes idle connections to the server. Calls that
-// are still running end when their own contexts do.
+// Close ends the pod connections and waits for their goroutines, then closes every connection to the server. Calls that
+// are still running fail.
 func (c *Client) Close() error {
 	c.tunnels.close()
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	utilnet.CloseIdleConnectionsFor(c.upgrades.Transport)
+	c.conns.close()
 	return nil
 }
 

@@ -1,0 +1,61 @@
+package k8s
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// conns dials the connections of one client and keeps account of them, so that closing the client ends each of them,
+// whether it is idle, in use or only just being dialled. http.Transport closes idle ones alone, and lets a connection
+// that becomes idle later live on for its idle time.
+type conns struct {
+	dialContext func(ctx context.Context, network, address string) (net.Conn, error)
+
+	mu     sync.Mutex
+	closed bool                    // guarded by mu
+	open   map[*ownedConn]struct{} // guarded by mu
+}
+
+func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := s.dialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	conn := &ownedConn{Conn: raw, owner: s}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		raw.Close()
+		return nil, errClientClosed
+	}
+	if s.open == nil {
+		s.open = map[*ownedConn]struct{}{}
+	}
+	s.open[conn] = struct{}{}
+	return conn, nil
+}
+
+// close ends all connections, and every later one as soon as it is there.
+func (s *conns) close() {
+	s.mu.Lock()
+	open := s.open
+	s.closed, s.open = true, nil
+	s.mu.Unlock()
+	for conn := range open {
+		conn.Conn.Close()
+	}
+}
+
+// ownedConn tells its owner when it is closed.
+type ownedConn struct {
+	net.Conn
+	owner *conns
+}
+
+func (c *ownedConn) Close() error {
+	c.owner.mu.Lock()
+	delete(c.owner.open, c)
+	c.owner.mu.Unlock()
+	return c.Conn.Close()
+}
