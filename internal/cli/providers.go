@@ -66,10 +66,10 @@ func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func
 	return e, func() { _ = e.Close() }, nil
 }
 
-// provideLogs spills to a folder of this process below the cache, where a crash leaves nothing that matters.
+// provideLogs spills to a folder of this process below the user's own state, which nobody else can prepare or read. What
+// a crash leaves there, the next session removes.
 func provideLogs() (*logstore.Store, func(), error) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("hone-%d", os.Getuid()), "logs")
-	logs, err := logstore.New(logstore.Options{Dir: dir})
+	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(stateDir(), "logs")})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -201,8 +201,13 @@ func (p *project) up(args ...string) *session {
 
 func (p *project) start(verb string, args ...string) *session {
 	p.t.Helper()
-	s := &session{p: p, port: p.ports[3], out: &output{}, done: make(chan struct{})}
-	s.cmd = p.command(append([]string{verb, "--namespace", p.namespace, "--port", fmt.Sprint(s.port)}, args...)...)
+	return p.startAs(p.command(append([]string{verb, "--namespace", p.namespace, "--port", fmt.Sprint(p.ports[3])}, args...)...))
+}
+
+// startAs starts a prepared command that is hone with --port p.ports[3].
+func (p *project) startAs(c *exec.Cmd) *session {
+	p.t.Helper()
+	s := &session{p: p, cmd: c, port: p.ports[3], out: &output{}, done: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	if err := s.cmd.Start(); err != nil {
 		p.t.Fatal(err)
@@ -214,7 +219,7 @@ func (p *project) start(verb string, args ...string) *session {
 	p.t.Cleanup(func() {
 		s.stop()
 		if p.t.Failed() {
-			p.t.Logf("hone %s said:\n%s", verb, s.out)
+			p.t.Logf("%s said:\n%s", strings.Join(s.cmd.Args, " "), s.out)
 		}
 		if strings.Contains(s.out.String(), "DATA RACE") {
 			p.t.Errorf("data race:\n%s", s.out)
