@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hone-dev/hone/internal/build/containerd"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -145,8 +147,9 @@ func k3dNodes(cluster string) nodes {
 	}
 }
 
-// load loads the image with the cluster's own tool, or straight into its nodes where the tool is not installed. Nodes that
-// have the image already are left alone.
+// load loads the image into the nodes that lack it: straight out of the engine into their containerds where the nodes are
+// containers of the same engine, which saves the file on disk that the cluster's own tool writes first. The tool takes
+// over where that fails or the nodes run elsewhere.
 func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult, log logstore.Logger) error {
 	containers, err := d.nodeContainers(ctx, n)
 	if err != nil {
@@ -161,21 +164,38 @@ func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult,
 		return nil
 	}
 	logstore.Infof(log, "Loading into %s: %s", n.title, result.Local)
-	if tool, err := d.lookPath(n.tool); err == nil {
-		out := logstore.WriterAt(logstore.Indent(log, "  "), logstore.LevelInfo)
-		cmd := model.Cmd{Argv: append([]string{tool}, n.argv(result.Local)...), Env: d.docker.Env()}
-		return process.Run(ctx, process.Command{Cmd: cmd, Stdout: out, Stderr: out, Plain: true})
-	}
-	if len(containers) == 0 {
-		return problem.New(fmt.Sprintf("the nodes of %s are not in this engine, and %s is not installed", n.title, n.tool),
-			"install "+n.tool+", or point DOCKER_HOST at the engine that runs the cluster")
-	}
-	for _, c := range lacking {
-		if err := d.importInto(ctx, c, result.Local); err != nil {
-			return fmt.Errorf("import into node %s: %w", c.Name, err)
+	if len(containers) > 0 {
+		if err = d.importIntoAll(ctx, lacking, result.Local); err == nil || ctx.Err() != nil {
+			return err
 		}
 	}
-	return nil
+	tool, missing := d.lookPath(n.tool)
+	switch {
+	case missing != nil && err != nil:
+		return err
+	case missing != nil:
+		return problem.New(fmt.Sprintf("the nodes of %s are not in this engine, and %s is not installed", n.title, n.tool),
+			"install "+n.tool+", or point DOCKER_HOST at the engine that runs the cluster")
+	case err != nil:
+		logstore.Warnf(log, "%v; trying %s", err, n.tool)
+	}
+	out := logstore.WriterAt(logstore.Indent(log, "  "), logstore.LevelInfo)
+	cmd := model.Cmd{Argv: append([]string{tool}, n.argv(result.Local)...), Env: d.docker.Env()}
+	return process.Run(ctx, process.Command{Cmd: cmd, Stdout: out, Stderr: out, Plain: true})
+}
+
+// importIntoAll imports the image into nodes side by side.
+func (d *Deliverer) importIntoAll(ctx context.Context, containers []docker.Container, ref string) error {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, c := range containers {
+		all.Go(func() error {
+			if err := d.importInto(ctx, c, ref); err != nil {
+				return fmt.Errorf("import into node %s: %w", c.Name, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
 }
 
 func (d *Deliverer) nodeContainers(ctx context.Context, n nodes) ([]docker.Container, error) {

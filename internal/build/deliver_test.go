@@ -202,6 +202,29 @@ func TestDeliverIntoNodes(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("nodes that refuse", func(t *testing.T) {
+		engine := docker.NewFake()
+		refuses := docker.FakeContainer{Name: "n1", Labels: kind("control-plane"),
+			Exec: func(_ context.Context, _ []string, stdin io.Reader, out io.Writer) int {
+				fmt.Fprint(out, "ctr: no such file")
+				return 127
+			}}
+		engine.AddContainer("n1", refuses)
+		d := NewDeliverer(engine)
+		result := built(t, engine, "api", model.Registry{})
+		d.lookPath = noTools
+		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, nil); err == nil || !strings.Contains(err.Error(), "import into node n1") {
+			t.Errorf("got %v", err)
+		}
+		d.lookPath = func(string) (string, error) { return "echo", nil }
+		log := &recorder{}
+		if err := d.Deliver(t.Context(), Plan{Method: model.DeliverKIND, Cluster: "dev"}, result, log); err != nil {
+			t.Error(err)
+		}
+		if text := log.String(); !strings.Contains(text, "no such file; trying kind") || !strings.Contains(text, "load docker-image") {
+			t.Errorf("log:\n%s", text)
+		}
+	})
 	t.Run("tool", func(t *testing.T) {
 		engine := docker.NewFake()
 		d := NewDeliverer(engine)
