@@ -12,7 +12,7 @@ import (
 
 // BuildAndDeployer updates a resource in one way.
 type BuildAndDeployer interface {
-	// Name is the mode that it stands for: "container", "exec", "image", "local".
+	// Name is the mode that it stands for: "container", "exec", "image", "local", "compose".
 	Name() string
 	// BuildAndDeploy does the update. The result counts also when there is an error: it holds what was done until then.
 	// A *Declined error says that the request is not for this way; for other errors see ShouldFallBack.

@@ -68,8 +68,8 @@ var (
 
 func TestOrder(t *testing.T) {
 	for mode, want := range map[model.UpdateMode]string{
-		"": "local container exec image", model.UpdateAuto: "local container exec image", model.UpdateImage: "local image",
-		model.UpdateNaive: "local image", model.UpdateContainer: "local container image", model.UpdateExec: "local exec image",
+		"": "local compose container exec image", model.UpdateAuto: "local compose container exec image", model.UpdateImage: "local compose image",
+		model.UpdateNaive: "local compose image", model.UpdateContainer: "local compose container image", model.UpdateExec: "local compose exec image",
 	} {
 		if got := strings.Join(Order(mode), " "); got != want {
 			t.Errorf("%q: %s, want %s", mode, got, want)

@@ -34,13 +34,13 @@ func (c *Composite) Name() string { return "auto" }
 func Order(mode model.UpdateMode) []string {
 	switch mode {
 	case model.UpdateImage, model.UpdateNaive:
-		return []string{"local", "image"}
+		return []string{"local", "compose", "image"}
 	case model.UpdateContainer:
-		return []string{"local", "container", "image"}
+		return []string{"local", "compose", "container", "image"}
 	case model.UpdateExec:
-		return []string{"local", "exec", "image"}
+		return []string{"local", "compose", "exec", "image"}
 	}
-	return []string{"local", "container", "exec", "image"}
+	return []string{"local", "compose", "container", "exec", "image"}
 }
 
 // BuildAndDeploy implements BuildAndDeployer.
@@ -63,7 +63,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 			continue
 		}
 		total = merge(total, r, name)
-		if err == nil || name == "image" || name == "local" || !c.fallBack(err) {
+		if err == nil || name == "image" || name == "local" || name == "compose" || !c.fallBack(err) {
 			return total, err
 		}
 		last = err

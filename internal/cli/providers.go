@@ -154,7 +154,7 @@ func provideCluster(kube *k8s.Client, s state.Session) (*buildanddeploy.Cluster,
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster) buildanddeploy.BuildAndDeployer {
-	chain := []buildanddeploy.BuildAndDeployer{buildanddeploy.Local{}}
+	chain := []buildanddeploy.BuildAndDeployer{buildanddeploy.Local{}, buildanddeploy.Compose{}}
 	if kube != nil {
 		has := func(ctx context.Context, id string) bool {
 			running, err := containers.Containers(ctx, nil)

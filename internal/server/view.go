@@ -55,8 +55,11 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 		UpdateStatus: updateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
 		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
 	}
-	if m.IsLocal() {
+	switch {
+	case m.IsLocal():
 		r.Type = "local"
+	case m.IsCompose():
+		r.Type = "compose"
 	}
 	if h, ok := holds[m.Name]; ok {
 		r.Waiting = &api.Waiting{Reason: string(h.Reason), Text: h.String()}

@@ -443,6 +443,11 @@ func buildPart(m model.Manifest) model.Manifest {
 		l.Watch, l.Links, l.AllowParallel, l.Readiness = model.WatchSpec{}, nil, false, nil
 		m.Local = &l
 	}
+	if c := m.Compose; c != nil {
+		// The hash stands for the service; the project's files, which other services share, are not looked at.
+		m.Compose = &model.ComposeTarget{Project: model.ComposeProject{Name: c.Project.Name, Dir: c.Project.Dir},
+			Service: c.Service, Image: c.Image, ImageTarget: c.ImageTarget, Hash: c.Hash}
+	}
 	return m
 }
 

@@ -32,6 +32,9 @@ var builtins = map[string]function{
 	"port_forward":                  portForwardBuiltin,
 	"link":                          linkBuiltin,
 	"trigger_mode":                  triggerModeBuiltin,
+	// compose.go, compose_resource.go
+	"docker_compose": dockerComposeBuiltin,
+	"dc_resource":    dcResourceBuiltin,
 	// helm.go, kustomize.go
 	"helm":      helmBuiltin,
 	"kustomize": kustomizeBuiltin,

@@ -36,6 +36,14 @@ func (s *state) finish() (model.Tiltfile, error) {
 			return tf, s.placed(s.objects.list[0].site, err.Error(), err)
 		}
 	}
+	if err := s.checkRestarts(manifests); err != nil {
+		return tf, err
+	}
+	composed, err := s.composeManifests(sites)
+	if err != nil {
+		return tf, err
+	}
+	manifests = append(manifests, composed...)
 	for _, l := range s.locals {
 		name := model.ManifestName(l.name)
 		if at, taken := sites[name]; taken {
@@ -104,11 +112,7 @@ func imageCycle(im *image, path []*image) []string {
 // finishImages adds to the images what is known only at the end: the Tiltfiles, whose change re-evaluates them
 // anyway, and the environment that the Tiltfile set.
 func (s *state) finishImages() {
-	var tiltfiles []string
-	for path := range s.modules {
-		tiltfiles = append(tiltfiles, path)
-	}
-	slices.Sort(tiltfiles)
+	tiltfiles := s.tiltfilePaths()
 	for _, im := range s.images.list {
 		for _, path := range tiltfiles {
 			if anyParent(im.Watch.Paths, path) {
@@ -120,6 +124,9 @@ func (s *state) finishImages() {
 		}
 	}
 }
+
+// tiltfilePaths are the files that were executed, sorted.
+func (s *state) tiltfilePaths() []string { return sortedKeys(s.modules) }
 
 // withEnv gives a command the variables that the Tiltfile changed; its own win.
 func (s *state) withEnv(cmd model.Cmd) model.Cmd {
@@ -261,6 +268,9 @@ func (s *state) secrets() []model.Secret {
 		return nil
 	}
 	var out []model.Secret
+	for _, p := range s.compose.projects {
+		out = append(out, p.loaded.Secrets...)
+	}
 	for _, o := range s.objects.list {
 		for _, key := range sortedKeys(o.secret) {
 			v := strings.TrimRight(o.secret[key], "\n")

@@ -110,6 +110,17 @@ func (e *environ) changed() []string {
 	return out
 }
 
+// differences is changed for who can take a variable away too: such a one stands there by its name alone.
+func (e *environ) differences() []string {
+	out := e.changed()
+	for i, kv := range out {
+		if name, _, _ := strings.Cut(kv, "="); !e.has(name) {
+			out[i] = name
+		}
+	}
+	return out
+}
+
 func getcwdBuiltin(c *call) (starlark.Value, error) {
 	return starlark.String(c.dir()), c.unpack()
 }

@@ -102,6 +102,46 @@ func (p *printer) manifest(m model.Manifest) {
 	if m.Local != nil {
 		p.local(m.Local)
 	}
+	if m.Compose != nil {
+		p.compose(m.Compose)
+	}
+}
+
+func (p *printer) compose(t *model.ComposeTarget) {
+	pr := t.Project
+	p.line(1, "service %s of project %s in %s", t.Service, pr.Name, pr.Dir)
+	for _, f := range pr.Files {
+		if f.Path == "" {
+			p.line(2, "file with text of %s: %q", f.Source, f.Content)
+		} else {
+			p.line(2, "file %s", f.Path)
+		}
+	}
+	p.list(2, "env files", pr.EnvFiles)
+	p.list(2, "profiles", pr.Profiles)
+	p.list(2, "env", pr.Env)
+	if pr.Wait {
+		p.line(2, "waits until it is healthy")
+	}
+	made := "pulled"
+	switch {
+	case t.ImageTarget != "":
+		made = "built as " + t.ImageTarget
+	case t.Build != nil:
+		made = "built by Compose"
+	}
+	p.line(2, "runs %s, %s", t.Image, made)
+	if b := t.Build; b != nil {
+		p.line(3, "context=%s dockerfile=%s target=%s remote=%v", b.Context, b.Dockerfile, b.Target, b.Remote)
+		p.list(3, "contexts", b.Contexts)
+	}
+	for _, o := range t.Ports {
+		p.line(2, "port %s", strings.TrimSpace(fmt.Sprintf("%s:%d:%d/%s %s %s", o.HostIP, o.Published, o.Target, o.Protocol, o.Name, o.AppProtocol)))
+	}
+	if len(t.Hash) != 64 {
+		p.line(2, "bad hash %q", t.Hash)
+	}
+	p.watch(2, t.Watch)
 }
 
 func (p *printer) k8s(k *model.K8sTarget) {

@@ -35,6 +35,7 @@ type state struct {
 	images  imageIndex
 	steps   []*step
 	objects objectIndex
+	compose composeIndex
 	// options are the k8s_resource calls in order.
 	options       []*resourceOptions
 	locals        []*localResource

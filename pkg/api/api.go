@@ -38,7 +38,7 @@ type Subscriber struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Resource is one resource. UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
+// Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
 // pending, error, not_applicable or none.
 type Resource struct {
 	Name          string    `json:"name"`

@@ -96,7 +96,7 @@ func ParseUpdateMode(s string) (UpdateMode, error) {
 	return "", fmt.Errorf("unknown update mode %q: choose one of %s", s, strings.Join(names, ", "))
 }
 
-// Manifest is one resource as the Tiltfile declares it. At most one of K8s and Local is set.
+// Manifest is one resource as the Tiltfile declares it. At most one of K8s, Local and Compose is set.
 type Manifest struct {
 	Name         ManifestName
 	Labels       []string
@@ -106,15 +106,19 @@ type Manifest struct {
 	AutoInit bool
 	Links    []Link
 	// Images are the images that the resource needs, base images before the images that are built on them.
-	Images []ImageTarget
-	K8s    *K8sTarget
-	Local  *LocalTarget
+	Images  []ImageTarget
+	K8s     *K8sTarget
+	Local   *LocalTarget
+	Compose *ComposeTarget
 }
 
-// DeployID is the target of the manifest's own part: its objects or its command.
+// DeployID is the target of the manifest's own part: its objects, its command or its service.
 func (m Manifest) DeployID() TargetID {
-	if m.Local != nil {
+	switch {
+	case m.Local != nil:
 		return TargetID{TargetLocal, string(m.Name)}
+	case m.Compose != nil:
+		return TargetID{TargetCompose, string(m.Name)}
 	}
 	return TargetID{TargetK8s, string(m.Name)}
 }

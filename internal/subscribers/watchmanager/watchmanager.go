@@ -112,6 +112,9 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 		if m.Local != nil {
 			add(m.DeployID(), m.Local.Watch)
 		}
+		if m.Compose != nil {
+			add(m.DeployID(), m.Compose.Watch)
+		}
 	}
 	return specs, t.Ignores
 }

@@ -1,0 +1,27 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Compose answers for the services of Docker Compose projects.
+type Compose struct{}
+
+var _ BuildAndDeployer = Compose{}
+
+// Name implements BuildAndDeployer.
+func (Compose) Name() string { return "compose" }
+
+// BuildAndDeploy implements BuildAndDeployer. It starts nothing: the error is a problem that says so, and how to start the
+// service without hone.
+func (Compose) BuildAndDeploy(_ context.Context, req Request) (Result, error) {
+	t := req.Manifest.Compose
+	if t == nil {
+		return Result{}, &Declined{}
+	}
+	mend := fmt.Sprintf("start it beside hone: docker compose -p %s up -d %s\nor leave docker_compose out of the Tiltfile", t.Project.Name, t.Service)
+	return Result{}, problem.New(fmt.Sprintf("hone does not run Compose services yet, so service %q is not started", t.Service), mend)
+}

@@ -1,0 +1,161 @@
+package compose
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/dotenv"
+	"github.com/compose-spec/compose-go/v2/template"
+)
+
+// environment adds the variables of env files to those that are set.
+func (s *Source) environment(dir string) error {
+	files := s.opts.EnvFiles
+	if files == nil {
+		for _, f := range splitList(s.env["COMPOSE_ENV_FILES"]) {
+			files = append(files, absolute(s.opts.Base, f))
+		}
+	}
+	s.Project.EnvFiles = files
+	if files != nil {
+		return addEnvFiles(s.env, files, s.opts.Read)
+	}
+	if off, _ := strconv.ParseBool(s.env["COMPOSE_DISABLE_ENV_FILE"]); off {
+		return nil
+	}
+	return addDefaultEnvFile(s.env, dir, s.opts.Read)
+}
+
+// addDefaultEnvFile adds the variables of the .env in a folder, which need not be there.
+func addDefaultEnvFile(env map[string]string, dir string, read func(string) ([]byte, error)) error {
+	path := filepath.Join(dir, ".env")
+	data, err := read(path)
+	if err != nil {
+		return nil // Compose does without a .env that it cannot read, too.
+	}
+	return addEnv(env, path, data)
+}
+
+// addEnvFiles adds the variables of files, of which later ones win. What env has before wins over all of them.
+func addEnvFiles(env map[string]string, files []string, read func(string) ([]byte, error)) error {
+	found := map[string]string{}
+	for _, path := range files {
+		data, err := read(path)
+		if err != nil {
+			return err
+		}
+		values, err := parseEnv(path, data, func(k string) (string, bool) {
+			if v, ok := env[k]; ok {
+				return v, true
+			}
+			v, ok := found[k]
+			return v, ok
+		})
+		if err != nil {
+			return err
+		}
+		for k, v := range values {
+			found[k] = v
+		}
+	}
+	for k, v := range found {
+		if _, set := env[k]; !set {
+			env[k] = v
+		}
+	}
+	return nil
+}
+
+func addEnv(env map[string]string, path string, data []byte) error {
+	return addEnvFiles(env, []string{path}, func(string) ([]byte, error) { return data, nil })
+}
+
+var envLine = regexp.MustCompile(`line (\d+)`)
+
+// parseEnv reads lines of NAME=value. The library's own messages quote the line, and with it values, so that only the
+// number of the line is taken from them.
+func parseEnv(path string, data []byte, lookup func(string) (string, bool)) (map[string]string, error) {
+	values, err := dotenv.ParseWithLookup(bytes.NewReader(data), lookup)
+	if err == nil {
+		return values, nil
+	}
+	return nil, envError(path, data, err)
+}
+
+// unterminated is what the library says of a quote without an end, followed by the text from there to the end of its line.
+const unterminated = "unterminated quoted value "
+
+func envError(path string, data []byte, err error) error {
+	e := &Error{File: path, Msg: "this is not a list of NAME=value"}
+	if m := envLine.FindStringSubmatch(err.Error()); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Msg = "this is not NAME=value"
+	}
+	switch text := err.Error(); {
+	case errors.As(err, new(*template.InvalidTemplateError)):
+		e.Msg = "a value has an invalid variable: write $$ for a plain $, or put the value in single quotes"
+	case errors.As(err, new(*template.MissingRequiredError)):
+		e.Msg = "a value needs a variable that is not set"
+	case strings.Contains(text, unterminated):
+		e.Msg = "the quoted value that begins here does not end"
+		_, value, _ := strings.Cut(text, unterminated)
+		if i := bytes.LastIndex(data, []byte(value)); i >= 0 { // the library counts on to the end of the file
+			e.Line = 1 + bytes.Count(data[:i], []byte("\n"))
+		}
+	}
+	return e
+}
+
+// substitute puts the values of variables into a text; unset, where not nil, is told the names of those that have none.
+func substitute(text string, env map[string]string, unset func(name string)) (string, error) {
+	lookup := func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}
+	return substituteWith(text, lookup, unset)
+}
+
+func substituteWith(text string, lookup template.Mapping, unset func(name string)) (string, error) {
+	replace := func(reference string, lookup template.Mapping, c *template.Config) (string, error) {
+		// With a default in it, a reference runs on to the last brace of the text.
+		reference, rest := cutBraces(reference)
+		value, set, err := template.DefaultReplacementAppliedFunc(reference, lookup, c)
+		if err != nil {
+			return "", err
+		}
+		if !set && unset != nil {
+			unset(strings.Trim(reference, "${}"))
+		}
+		if rest != "" {
+			rest, err = substituteWith(rest, lookup, unset)
+		}
+		return value + rest, err
+	}
+	return template.SubstituteWithOptions(text, lookup, template.WithoutLogging, template.WithReplacementFunction(replace))
+}
+
+// cutBraces cuts a text behind the brace that closes its first one.
+func cutBraces(text string) (reference, rest string) {
+	depth := 0
+	for i, r := range text {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return text[:i+1], text[i+1:]
+			}
+		}
+	}
+	return text, ""
+}
+
+func exists(read func(string) ([]byte, error), path string) bool {
+	_, err := read(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

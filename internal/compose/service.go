@@ -1,0 +1,153 @@
+package compose
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Service is one service of a project.
+type Service struct {
+	Name string
+	// Image is the reference that its containers run: what image: says, else the name that Compose gives to what it builds;
+	// empty for a service that runs no image.
+	Image string
+	// Names are the references under which the service's image may be known: Image, and for an image without a name of its
+	// own the one that Compose would give it with the other separator.
+	Names []string
+	// Build is what Compose builds the image from, nil where it only pulls it.
+	Build *model.ComposeBuild
+	// DependsOn are the services that are started before this one, sorted, active ones only.
+	DependsOn []string
+	Ports     []model.ComposePort
+	// Binds are the absolute paths on this machine that its containers mount.
+	Binds []string
+	// Hash is a digest of the resolved configuration without what it is built from, BuildHash one of the latter.
+	Hash      string
+	BuildHash string
+}
+
+// service takes over what hone acts on, and digests the rest.
+func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, error) {
+	out := Service{Name: c.Name, Image: c.Image, Ports: ports(c.Ports)}
+	if c.Image != "" {
+		out.Names = []string{c.Image}
+	}
+	if c.Build != nil {
+		out.Build = buildOf(c.Build)
+		if c.Image == "" {
+			out.Names = s.imageNames(c.Name)
+			out.Image = out.Names[0]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.DependsOn)) {
+		if _, active := p.Services[name]; active {
+			out.DependsOn = append(out.DependsOn, name)
+		}
+	}
+	for _, v := range c.Volumes {
+		if v.Type == types.VolumeTypeBind && filepath.IsAbs(v.Source) {
+			out.Binds = append(out.Binds, filepath.Clean(v.Source))
+		}
+	}
+	var err error
+	if out.BuildHash, err = digest(c.Build); err != nil {
+		return out, err
+	}
+	out.Hash, err = serviceHash(p, c)
+	return out, err
+}
+
+// imageNames are the names that Compose gives to the image of a service: the one that it gives now, and the one with the
+// separator of the other generation.
+func (s *Source) imageNames(service string) []string {
+	names := []string{s.Project.Name + "-" + service, s.Project.Name + "_" + service}
+	if old, _ := strconv.ParseBool(s.env["COMPOSE_COMPATIBILITY"]); old {
+		slices.Reverse(names)
+	}
+	return names
+}
+
+func buildOf(b *types.BuildConfig) *model.ComposeBuild {
+	out := &model.ComposeBuild{Context: b.Context, Target: b.Target}
+	out.Remote = !filepath.IsAbs(b.Context)
+	if !out.Remote {
+		out.Context = filepath.Clean(b.Context)
+		if b.DockerfileInline == "" {
+			out.Dockerfile = absolute(out.Context, b.Dockerfile)
+		}
+	}
+	for _, c := range b.AdditionalContexts {
+		if filepath.IsAbs(c) {
+			out.Contexts = append(out.Contexts, filepath.Clean(c))
+		}
+	}
+	slices.Sort(out.Contexts)
+	return out
+}
+
+func ports(in []types.ServicePortConfig) []model.ComposePort {
+	var out []model.ComposePort
+	for _, p := range in {
+		published, err := strconv.Atoi(p.Published)
+		if err != nil {
+			published = 0 // none, or a range from which the engine chooses
+		}
+		out = append(out, model.ComposePort{HostIP: p.HostIP, Published: published, Target: int(p.Target),
+			Protocol: strings.ToLower(p.Protocol), Name: p.Name, AppProtocol: p.AppProtocol})
+	}
+	return out
+}
+
+// serviceHash digests what decides how the containers of a service are: its configuration, and what it uses of the
+// project's networks, volumes, configs and secrets. When it is started, and what else may be running, is not part of it.
+func serviceHash(p *types.Project, c types.ServiceConfig) (string, error) {
+	c.Build, c.DependsOn, c.Profiles, c.Develop, c.Extends = nil, nil, nil, nil, nil
+	used := struct {
+		Service  types.ServiceConfig
+		Networks map[string]types.NetworkConfig
+		Volumes  map[string]types.VolumeConfig
+		Objects  map[string]string
+	}{c, map[string]types.NetworkConfig{}, map[string]types.VolumeConfig{}, map[string]string{}}
+	for name := range c.Networks {
+		used.Networks[name] = p.Networks[name]
+	}
+	for _, v := range c.Volumes {
+		if v.Type == types.VolumeTypeVolume && v.Source != "" {
+			used.Volumes[v.Source] = p.Volumes[v.Source]
+		}
+	}
+	for _, ref := range c.Configs {
+		o := p.Configs[ref.Source]
+		used.Objects["config "+ref.Source] = object(types.FileObjectConfig(o))
+	}
+	for _, ref := range c.Secrets {
+		o := p.Secrets[ref.Source]
+		used.Objects["secret "+ref.Source] = object(types.FileObjectConfig(o))
+	}
+	return digest(used)
+}
+
+// object tells one config or secret from another, by its content where the project holds that.
+func object(o types.FileObjectConfig) string {
+	return fmt.Sprintf("%q %q %q %q %v", o.Name, o.File, o.Environment, o.Content, o.External)
+}
+
+func digest(v any) (string, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("digest a service: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}

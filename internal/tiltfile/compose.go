@@ -1,0 +1,183 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/compose"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// composeProject is what the calls of docker_compose for one project name have declared.
+type composeProject struct {
+	model.ComposeProject
+	// site is the first call.
+	site     site
+	loaded   *compose.Project
+	files    []string
+	profiles []string // as given, nil when none are
+}
+
+// composeArgs are the arguments of one call.
+type composeArgs struct {
+	files    []model.ComposeFile
+	envFile  string
+	name     string
+	profiles textList
+	wait     optBool
+}
+
+func dockerComposeBuiltin(c *call) (starlark.Value, error) {
+	var a composeArgs
+	var paths starlark.Value
+	if err := c.unpack("configPaths", &paths, "env_file??", &a.envFile, "project_name??", &a.name,
+		"profiles??", &a.profiles, "wait??", &a.wait); err != nil {
+		return nil, err
+	}
+	for _, e := range oneOrMany(paths) {
+		f, err := c.composeFile(e)
+		if err != nil {
+			return nil, err
+		}
+		if f.Path != "" || f.Source != "" {
+			a.files = append(a.files, f)
+		}
+	}
+	if a.envFile != "" {
+		a.envFile = c.abs(a.envFile)
+	}
+	return nil, c.composeCall(a)
+}
+
+// composeFile takes one element of configPaths; None is passed over.
+func (c *call) composeFile(v starlark.Value) (model.ComposeFile, error) {
+	if v == starlark.None {
+		return model.ComposeFile{}, nil
+	}
+	var t text
+	if err := t.Unpack(v); err != nil {
+		return model.ComposeFile{}, fmt.Errorf("configPaths: got %s, want the path of a file, a blob, or a list of those", v.Type())
+	}
+	switch {
+	case t.isBlob:
+		return model.ComposeFile{Content: t.value, Source: t.source}, nil
+	case t.value == "":
+		return model.ComposeFile{}, errors.New("configPaths: a path is empty")
+	case strings.Contains(t.value, "\n"):
+		return model.ComposeFile{}, errors.New("configPaths: a string is the path of a file; wrap text in blob(…)")
+	case strings.Contains(t.value, "://"):
+		return model.ComposeFile{}, problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", t.value),
+			fmt.Sprintf("docker_compose(local('curl -fsSL %s'))", t.value))
+	}
+	return model.ComposeFile{Path: c.abs(t.value)}, nil
+}
+
+// composeCall adds a call to the project that it is about, and reads the project anew. It is read at once rather than at
+// the end, since the Tiltfile may change the environment in between.
+func (c *call) composeCall(a composeArgs) error {
+	o := compose.Options{Files: a.files, Base: c.dir(), Name: a.name, Profiles: a.profiles.values, Env: c.env.values(), Read: c.composeRead}
+	if a.envFile != "" {
+		o.EnvFiles = []string{a.envFile}
+	}
+	src, err := compose.Open(o)
+	if err != nil {
+		return c.composeError(err)
+	}
+	p := c.composeProject(src.Project.Name)
+	if p == nil {
+		p = &composeProject{site: c.site()}
+	} else if src, err = compose.Open(p.merged(o, src)); err != nil {
+		return c.composeError(err)
+	}
+	loaded, err := src.Load(c.ctx)
+	if err != nil {
+		return c.composeError(err)
+	}
+	wait := p.Wait
+	if a.wait.isSet {
+		wait = a.wait.value
+	}
+	if p.loaded == nil {
+		c.compose.projects = append(c.compose.projects, p)
+	}
+	p.ComposeProject, p.loaded, p.files = src.Project, loaded, src.Files()
+	p.Wait, p.Env = wait, c.env.differences()
+	if a.profiles.values != nil {
+		p.profiles = appendNew(p.profiles, a.profiles.values)
+		if p.profiles == nil {
+			p.profiles = []string{}
+		}
+	}
+	if unset := src.Unset(); len(unset) > 0 {
+		c.warn(c.site(), "docker_compose: variables of the Compose files that are not set count as empty: %s", quoted(unset))
+	}
+	return nil
+}
+
+// merged returns the options of a project with those of another call: files are added, profiles too; an env file takes the
+// place of the one before.
+func (p *composeProject) merged(o compose.Options, src *compose.Source) compose.Options {
+	o.Name = p.Name
+	more := src.Project.Files
+	o.Files = slices.Clone(p.Files)
+	for _, f := range more {
+		if !slices.Contains(o.Files, f) {
+			o.Files = append(o.Files, f)
+		}
+	}
+	if o.EnvFiles == nil {
+		o.EnvFiles = p.EnvFiles
+	}
+	if p.profiles != nil || o.Profiles != nil {
+		o.Profiles = appendNew(append([]string{}, p.profiles...), o.Profiles)
+	}
+	return o
+}
+
+func (s *state) composeProject(name string) *composeProject {
+	for _, p := range s.compose.projects {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// composeRead reads a file of a project, with a hint where it is missing.
+func (c *call) composeRead(path string) ([]byte, error) {
+	data, err := c.readFile(path)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &missingFile{fmt.Sprintf("there is no file %s%s", path, c.sibling(path))}
+	}
+	return nil, c.unreadable(path, err)
+}
+
+// missingFile says that a file does not exist.
+type missingFile struct{ msg string }
+
+// Error returns the message.
+func (m *missingFile) Error() string { return m.msg }
+
+// Is makes the error one of fs.ErrNotExist.
+func (m *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
+
+// composeError adds what the reading of files cannot know: the keys that may have been meant, and what to write.
+func (c *call) composeError(err error) error {
+	if errors.Is(err, compose.ErrNoFiles) {
+		return errors.New("configPaths names no Compose file, and COMPOSE_FILE is not set")
+	}
+	var e *compose.Error
+	if errors.As(err, &e) && e.Unknown != "" {
+		return fmt.Errorf("%w%s", err, didYouMean(e.Unknown, e.Known))
+	}
+	return err
+}

@@ -1,0 +1,278 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/compose"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// composeIndex is what the Tiltfile says about Docker Compose.
+type composeIndex struct {
+	projects []*composeProject
+	// options are the calls of dc_resource in order.
+	options []*composeOptions
+}
+
+// composeOptions is one call of dc_resource.
+type composeOptions struct {
+	common
+	site       site
+	name       string
+	project    string
+	newName    string
+	image      string
+	inferLinks optBool
+}
+
+// composeResource is a service in the making of a resource.
+type composeResource struct {
+	compose.Service
+	project     *composeProject
+	name        string
+	site        site
+	image       string
+	inferLinks  bool
+	triggerMode triggerMode
+	autoInit    optBool
+	deps        []string
+	links       []model.Link
+	labels      []string
+}
+
+func dcResourceBuiltin(c *call) (starlark.Value, error) {
+	o := &composeOptions{site: c.site()}
+	if err := c.unpack("name", &o.name, "image??", &o.image, "trigger_mode??", &o.triggerMode, "resource_deps??", &o.deps,
+		"infer_links??", &o.inferLinks, "links??", &o.links, "labels??", &o.labels, "auto_init??", &o.autoInit,
+		"project_name??", &o.project, "new_name??", &o.newName); err != nil {
+		return nil, err
+	}
+	if o.name == "" {
+		return nil, errors.New("the name of the service is empty")
+	}
+	if err := checkName(o.newName); o.newName != "" && err != nil {
+		return nil, fmt.Errorf("new_name: %w", err)
+	}
+	if o.image != "" {
+		if _, err := parseRef(o.image); err != nil {
+			return nil, fmt.Errorf("image: %w", err)
+		}
+	}
+	c.compose.options = append(c.compose.options, o)
+	return nil, nil
+}
+
+// composeManifests makes resources of the services, and applies the calls of dc_resource in order. Sites are those of the
+// resources that exist already, by name; the new ones are added.
+func (s *state) composeManifests(sites map[model.ManifestName]site) ([]model.Manifest, error) {
+	if len(s.compose.projects) > 0 && s.registry != nil {
+		return nil, s.errorAt(s.compose.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", s.registry.Host)
+	}
+	list := s.composeResources()
+	for _, o := range s.compose.options {
+		if err := s.applyCompose(o, list); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.checkComposeNames(list, sites); err != nil {
+		return nil, err
+	}
+	var out []model.Manifest
+	for _, r := range list {
+		m, err := s.composeManifest(r, list)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func (s *state) composeResources() []*composeResource {
+	var list []*composeResource
+	for _, p := range s.compose.projects {
+		for _, service := range p.loaded.Services {
+			list = append(list, &composeResource{Service: service, project: p, name: service.Name, site: p.site, inferLinks: true})
+		}
+	}
+	return list
+}
+
+// applyCompose adds the options of one dc_resource call: lists grow, single values are replaced.
+func (s *state) applyCompose(o *composeOptions, list []*composeResource) error {
+	r, err := s.composeTarget(o, list)
+	if err != nil {
+		return err
+	}
+	r.links = append(r.links, o.links.list...)
+	r.deps = appendNew(r.deps, o.deps.values)
+	r.labels = appendNew(r.labels, o.labels.values)
+	if o.triggerMode.isSet {
+		r.triggerMode = o.triggerMode
+	}
+	if o.autoInit.isSet {
+		r.autoInit = o.autoInit
+	}
+	if o.inferLinks.isSet {
+		r.inferLinks = o.inferLinks.value
+	}
+	if o.image != "" {
+		r.image = o.image
+	}
+	if o.newName != "" {
+		r.name = o.newName
+	}
+	r.site = o.site
+	return nil
+}
+
+// composeTarget finds the service that a call is about: by its name, or by the name that an earlier call gave it.
+func (s *state) composeTarget(o *composeOptions, list []*composeResource) (*composeResource, error) {
+	if o.project != "" && s.composeProject(o.project) == nil {
+		names := make([]string, len(s.compose.projects))
+		for i, p := range s.compose.projects {
+			names[i] = p.Name
+		}
+		return nil, s.errorAt(o.site, "dc_resource: there is no project %q%s%s", o.project, didYouMean(o.project, names), knownAre(names))
+	}
+	var found, renamed []*composeResource
+	var names []string
+	for _, r := range list {
+		if o.project != "" && r.project.Name != o.project {
+			continue
+		}
+		names = appendNew(names, []string{r.Name})
+		switch o.name {
+		case r.Name:
+			found = append(found, r)
+		case r.name:
+			renamed = append(renamed, r)
+		}
+	}
+	if len(found) == 0 {
+		found = renamed
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var projects []string
+		for _, r := range found {
+			projects = append(projects, r.project.Name)
+		}
+		return nil, s.errorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, quoted(projects))
+	}
+	return nil, s.unknownService(o, names)
+}
+
+func (s *state) unknownService(o *composeOptions, names []string) error {
+	if len(s.compose.projects) == 0 {
+		return s.errorAt(o.site, "dc_resource: there is no service %q: docker_compose is not called", o.name)
+	}
+	for _, p := range s.compose.projects {
+		if profiles := p.loaded.Inactive[o.name]; profiles != nil && (o.project == "" || o.project == p.Name) {
+			return s.placed(o.site, fmt.Sprintf("dc_resource: service %q is left out: none of its profiles (%s) is active", o.name, strings.Join(profiles, ", ")),
+				problem.New("", fmt.Sprintf("docker_compose(…, profiles=[%q])", profiles[0])))
+		}
+	}
+	return s.errorAt(o.site, "dc_resource: there is no service %q%s%s", o.name, didYouMean(o.name, names), knownAre(names))
+}
+
+func knownAre(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; known are " + quoted(names)
+}
+
+// checkComposeNames refuses names that something else has.
+func (s *state) checkComposeNames(list []*composeResource, sites map[model.ManifestName]site) error {
+	owner := map[string]*composeResource{}
+	for _, r := range list {
+		if err := checkName(r.name); err != nil {
+			return s.errorAt(r.site, "docker_compose: service %q: %w", r.Name, err)
+		}
+		if other := owner[r.name]; other != nil && other.project == r.project {
+			at := r.site
+			if r.name == r.Name {
+				at = other.site
+			}
+			return s.errorAt(at, "dc_resource: services %q and %q of project %q would both be called %q", other.Name, r.Name, r.project.Name, r.name)
+		} else if other != nil {
+			return s.nameTaken(r, fmt.Sprintf("docker_compose: projects %q and %q both have a service that is called %q here", other.project.Name, r.project.Name, r.name))
+		}
+		if at, taken := sites[model.ManifestName(r.name)]; taken {
+			return s.nameTaken(r, fmt.Sprintf("docker_compose: there is already a resource called %q, declared at %s", r.name, at))
+		}
+		owner[r.name] = r
+	}
+	for _, r := range list {
+		sites[model.ManifestName(r.name)] = r.site
+	}
+	return nil
+}
+
+func (s *state) nameTaken(r *composeResource, msg string) error {
+	return s.placed(r.site, msg, problem.New("", fmt.Sprintf("dc_resource(%q, project_name=%q, new_name=%q)", r.Name, r.project.Name, r.project.Name+"-"+r.Name)))
+}
+
+func (s *state) composeManifest(r *composeResource, list []*composeResource) (model.Manifest, error) {
+	m := model.Manifest{
+		Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), TriggerMode: s.modeOf(r.triggerMode),
+		AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
+		ResourceDeps: manifestNames(appendNew(r.deps, r.startedAfter(list))),
+		Compose: &model.ComposeTarget{Project: r.project.ComposeProject, Service: r.Name, Image: r.Image,
+			Ports: r.Ports, Build: r.Build, Hash: r.Hash},
+	}
+	if r.inferLinks {
+		m.Links = append(slices.Clip(m.Links), inferredLinks(r.Ports, r.links)...)
+	}
+	return m, s.composeImages(r, &m)
+}
+
+// startedAfter returns the resources of the services that Compose starts before this one.
+func (r *composeResource) startedAfter(list []*composeResource) []string {
+	var out []string
+	for _, name := range r.DependsOn {
+		for _, o := range list {
+			if o.project == r.project && o.Name == name {
+				out = append(out, o.name)
+			}
+		}
+	}
+	return out
+}
+
+// inferredLinks makes a link of each port that is published at a known port of this machine, but for those that a link
+// already leads to.
+func inferredLinks(ports []model.ComposePort, given []model.Link) []model.Link {
+	var out []model.Link
+	for _, p := range ports {
+		if p.Published == 0 || p.Protocol != "tcp" {
+			continue
+		}
+		scheme, host := "http", "localhost"
+		if p.AppProtocol == "https" {
+			scheme = "https"
+		}
+		switch p.HostIP {
+		case "", "0.0.0.0", "::", "127.0.0.1", "::1":
+		default:
+			if host = p.HostIP; strings.Contains(host, ":") {
+				host = "[" + host + "]"
+			}
+		}
+		l := model.Link{URL: fmt.Sprintf("%s://%s:%d/", scheme, host, p.Published), Name: p.Name}
+		same := func(o model.Link) bool { return strings.TrimSuffix(o.URL, "/") == strings.TrimSuffix(l.URL, "/") }
+		if !slices.ContainsFunc(given, same) && !slices.ContainsFunc(out, same) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
