@@ -97,6 +97,14 @@ hold b: is-unparallelizable-local [a]`},
 			"start l: initial build\nhold a: waiting-for-cluster []"},
 		{"so must the engine, for images", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a", image("a")), k8s("b")),
 			state.ClusterReported{Connected: true}), "start b: initial build\nhold a: waiting-for-engine []"},
+		{"a Compose service needs no cluster, nor what is applied to it first", statetest.New(statetest.Session, state.TiltfileStarted{},
+			statetest.Loaded(k8s("uncategorized"), statetest.Compose("db"))), "start db: initial build\nhold uncategorized: waiting-for-cluster []"},
+		{"a failed Compose service is not tried again by itself", up(same, statetest.Compose("db")).Begin("db").
+			Finish("db", func(b *state.BuildCompleted) { b.Err = "not yet" }), ""},
+		{"a change of its files tries a Compose service again", up(same, statetest.Compose("db", image("i"))).Begin("db").
+			Finish("db", func(b *state.BuildCompleted) { b.Err = "not yet" }).
+			Then(state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetCompose, Name: "db"}, Paths: []string{"/src/x"}}}}),
+			"start db: files changed /src/x"},
 		{"no auto_init waits for the user", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")), ""},
 		{"until the user asks", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")).
 			Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: triggered"},
@@ -181,6 +189,7 @@ func TestRuntime(t *testing.T) {
 		want  RuntimeState
 	}{
 		{"not deployed", up(same, k8s("a")), RuntimeState{Status: RuntimeNone}},
+		{"a Compose service", up(same, statetest.Compose("a")), RuntimeState{Status: RuntimeNotApplicable}},
 		{"not seen yet", deployed(same), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
 		{"no replicas", deployed(same, statetest.Healthy("a")), RuntimeState{Status: RuntimeOK, Text: "applied"}},
 		{"running", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},

@@ -35,10 +35,35 @@ func parse(path, label string, data []byte) (*document, error) {
 		if err != nil {
 			return nil, parseError(label, data, err)
 		}
+		if alias := circle(&n, map[*yaml.Node]bool{}); alias != nil {
+			return nil, &Error{File: label, Line: alias.Line, Msg: "anchor " + strconv.Quote(alias.Value) + " contains itself"}
+		}
 		if n.Kind == yaml.DocumentNode && len(n.Content) == 1 {
 			d.roots = append(d.roots, n.Content[0])
 		}
 	}
+}
+
+// circle returns an alias that stands within what it means, or nil. Entered are the nodes that were come to, and whether
+// they are still being looked into.
+func circle(n *yaml.Node, entered map[*yaml.Node]bool) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		if n.Alias == nil || entered[n.Alias] {
+			return n
+		}
+		return circle(n.Alias, entered)
+	}
+	if _, seen := entered[n]; seen {
+		return nil
+	}
+	entered[n] = true
+	for _, c := range n.Content {
+		if alias := circle(c, entered); alias != nil {
+			return alias
+		}
+	}
+	entered[n] = false
+	return nil
 }
 
 var (

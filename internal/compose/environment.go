@@ -92,14 +92,17 @@ const unterminated = "unterminated quoted value "
 
 func envError(path string, data []byte, err error) error {
 	e := &Error{File: path, Msg: "this is not a list of NAME=value"}
-	if m := envLine.FindStringSubmatch(err.Error()); m != nil {
+	text := err.Error()
+	if m := envLine.FindStringSubmatch(text); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Msg = "this is not NAME=value"
 	}
-	switch text := err.Error(); {
+	switch {
 	case errors.As(err, new(*template.InvalidTemplateError)):
+		e.Line = lineOfVariable(data)
 		e.Msg = "a value has an invalid variable: write $$ for a plain $, or put the value in single quotes"
 	case errors.As(err, new(*template.MissingRequiredError)):
+		e.Line = lineOfVariable(data)
 		e.Msg = "a value needs a variable that is not set"
 	case strings.Contains(text, unterminated):
 		e.Msg = "the quoted value that begins here does not end"
@@ -109,6 +112,22 @@ func envError(path string, data []byte, err error) error {
 		}
 	}
 	return e
+}
+
+// lineOfVariable returns the line of the first variable that has no value to put in: the library does not tell.
+func lineOfVariable(data []byte) int {
+	for end, line := 0, 1; end < len(data); line++ {
+		next := bytes.IndexByte(data[end:], '\n')
+		if next < 0 {
+			next = len(data) - end - 1
+		}
+		end += next + 1
+		_, err := dotenv.ParseWithLookup(bytes.NewReader(data[:end]), nil)
+		if errors.As(err, new(*template.InvalidTemplateError)) || errors.As(err, new(*template.MissingRequiredError)) {
+			return line
+		}
+	}
+	return 0
 }
 
 // substitute puts the values of variables into a text; unset, where not nil, is told the names of those that have none.

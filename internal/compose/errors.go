@@ -42,6 +42,7 @@ var (
 	cycleInError   = regexp.MustCompile(`cycle detected: ([a-zA-Z0-9._-]+) ->`)
 	interpolated   = regexp.MustCompile(`(?:interpolation format for|while interpolating) (\S+?)[.:](?:\s|$)`)
 	parsing        = regexp.MustCompile(`failed to parse (.*?): (?s:(.*))`)
+	decoding       = regexp.MustCompile(`'((?:services|networks|volumes|configs|secrets)\[[^']+)' (.+)`)
 	dependency     = regexp.MustCompile(`service "([^"]+)" depends on undefined service "([^"]+)"`)
 	quotedValue    = regexp.MustCompile(`'.*?' (does not match|is not valid)`)
 	unknownKey     = regexp.MustCompile(`additional propert(?:y|ies) '([^']+)'`)
@@ -66,6 +67,10 @@ func (s *Source) explain(err error) error {
 			return s.at(path, fmt.Sprintf("%s: %s", m[1], unset.Error()))
 		}
 		return s.at(path, m[1]+": the value is not of the type that is wanted here")
+	}
+	if m := decoding.FindStringSubmatch(msg); m != nil {
+		path := strings.NewReplacer("[", ".", "]", "").Replace(m[1])
+		return s.at(strings.Split(path, "."), path+": "+m[2])
 	}
 	if m := dependency.FindStringSubmatch(msg); m != nil {
 		return s.at([]string{"services", m[1], "depends_on", m[2]}, s.explainDependency(m[1], m[2]))

@@ -165,7 +165,7 @@ func TestView(t *testing.T) {
 	gen.TriggerMode = model.TriggerManual
 	api2 := statetest.K8s("late")
 	api2.ResourceDeps = []model.ManifestName{"web"}
-	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(web, gen, api2)).Then(statetest.Connected()...)
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(web, gen, api2, statetest.Compose("db"))).Then(statetest.Connected()...)
 	s.Deployed("web").Then(statetest.Pod("web", "p", "c", "web:1"), statetest.Change("web", "/src/web/x"))
 	s.Begin("gen").Finish("gen", func(b *state.BuildCompleted) { b.Err = "exit code 1" })
 	s.Then(state.ForwardChanged{ID: "web/80", Forward: state.Forward{Resource: "web", Spec: model.PortForward{LocalPort: 80}, URL: "http://localhost:80/", State: state.ForwardReady, Pod: "default/p:80"}},
@@ -173,7 +173,7 @@ func TestView(t *testing.T) {
 		state.WatchReported{Problem: "too many files"}, store.SubscriberReported{Name: "Sub", State: store.SubscriberBackingOff, Crashes: 2, Err: "oops"},
 		state.EngineReported{Err: "no engine"})
 	v := View(s.View(), "1")
-	if v.Tiltfile != "/src/Tiltfile" || v.Context != "hone-dev" || v.WatchError != "too many files" || v.EngineError != "no engine" || len(v.Resources) != 3 {
+	if v.Tiltfile != "/src/Tiltfile" || v.Context != "hone-dev" || v.WatchError != "too many files" || v.EngineError != "no engine" || len(v.Resources) != 4 {
 		t.Fatalf("%+v", v)
 	}
 	if diff := cmp.Diff([]api.Subscriber{{Name: "Sub", State: "backing off", Crashes: 2, Error: "oops"}}, v.Subscribers); diff != "" {
@@ -194,6 +194,9 @@ func TestView(t *testing.T) {
 	}
 	if got := v.Resources[1]; got.Type != "local" || got.UpdateStatus != "error" || got.TriggerMode != "manual" || got.RuntimeStatus != "not_applicable" || got.BuildHistory[0].Error != "exit code 1" {
 		t.Errorf("gen: %+v", got)
+	}
+	if got := v.Resources[3]; got.Type != "compose" || got.UpdateStatus != "none" || got.RuntimeStatus != "not_applicable" {
+		t.Errorf("db: %+v", got)
 	}
 	want := &api.Waiting{Reason: "waiting-for-dep", On: []string{"web"}, Text: "waits for web to be ready"}
 	if diff := cmp.Diff(want, v.Resources[2].Waiting); diff != "" || v.Resources[2].UpdateStatus != "none" {

@@ -273,6 +273,7 @@ func (holder) Contract() store.Contract {
 func TestNeedsBuild(t *testing.T) {
 	k8s := func() model.Manifest { return statetest.K8s("a", statetest.Image("a")) }
 	local := func() model.Manifest { return statetest.Local("a") }
+	compose := func() model.Manifest { return statetest.Compose("a") }
 	for _, tc := range []struct {
 		name   string
 		make   func() model.Manifest
@@ -298,6 +299,12 @@ func TestNeedsBuild(t *testing.T) {
 		{"a server", local, func(m *model.Manifest) { m.Local.Serve.Argv = []string{"serve"} }, true},
 		{"a probe", local, func(m *model.Manifest) { m.Local.Readiness = &model.Probe{} }, false},
 		{"allow_parallel", local, func(m *model.Manifest) { m.Local.AllowParallel = true }, false},
+		{"a service", compose, func(m *model.Manifest) { m.Compose.Hash = "2" }, true},
+		{"a service's project", compose, func(m *model.Manifest) { m.Compose.Project.Name = "other" }, true},
+		{"a service's image", compose, func(m *model.Manifest) { m.Compose.ImageTarget = "a" }, true},
+		{"the text of Compose files", compose, func(m *model.Manifest) { m.Compose.Project.Files = []model.ComposeFile{{Content: "x"}} }, false},
+		{"a service's watched files", compose, func(m *model.Manifest) { m.Compose.Watch.Paths = []string{"/x"} }, false},
+		{"up --wait", compose, func(m *model.Manifest) { m.Compose.Project.Wait = true }, false},
 		{"local deps", local, func(m *model.Manifest) { m.Local.Watch.Paths = []string{"/x"} }, false},
 	} {
 		was, is := tc.make(), tc.make()

@@ -80,6 +80,10 @@ func TestParseUpdateMode(t *testing.T) {
 func TestManifest(t *testing.T) {
 	web := Manifest{Name: "web", K8s: &K8sTarget{}, Images: []ImageTarget{{Ref: "base"}, {Ref: "web", LiveUpdate: LiveUpdate{Syncs: []Sync{{LocalPath: "/a", RemotePath: "/b"}}}}}}
 	gen := Manifest{Name: "gen", Local: &LocalTarget{}}
+	db := Manifest{Name: "db", Compose: &ComposeTarget{Service: "postgres"}}
+	if db.DeployID().String() != "compose:db" || !db.IsCompose() || db.IsK8s() || db.IsLocal() || gen.IsCompose() {
+		t.Error("a Compose service")
+	}
 	if web.DeployID().String() != "k8s:web" || gen.DeployID().String() != "local:gen" || !web.IsK8s() || web.IsLocal() || !gen.IsLocal() || gen.IsK8s() {
 		t.Error("kinds of manifests")
 	}

@@ -56,6 +56,11 @@ func TestCells(t *testing.T) {
 		{"wanted now", nil, func(*hudtest.Scene) {}, Updating, "starting", "–", "–"},
 		{"no engine", nil, func(s *hudtest.Scene) { s.At(minute, state.EngineReported{Err: "refused"}) }, Waiting,
 			"waits for the container engine to answer", "–", "–"},
+		{"a Compose service that cannot be started", func(m *model.Manifest) {
+			m.K8s, m.Images, m.Compose = nil, nil, &model.ComposeTarget{Service: "api"}
+		}, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, 2*minute, state.BuildCompleted{Err: "not started\nstart it yourself"})
+		}, Failed, "not started", "–", "–"},
 		{"no cluster", nil, func(s *hudtest.Scene) { s.At(minute, state.ClusterReported{Err: "refused"}) }, Waiting,
 			"waits for the cluster to answer", "–", "–"},
 		{"manual, with changes", manual, func(s *hudtest.Scene) {

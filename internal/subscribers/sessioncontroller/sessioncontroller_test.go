@@ -99,6 +99,12 @@ func TestCI(t *testing.T) {
 		session state.Session
 		run     func(f *fixture)
 	}{
+		{"ends when a Compose service fails, without a cluster and an engine", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(statetest.Compose("db")))
+			f.goes("it is not tried yet")
+			f.built("db", "hone does not run Compose services yet")
+			f.ends("it failed", "hone does not run Compose services yet")
+		}},
 		{"ends when all is updated and ready", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(web, gen))
 			f.built("gen", "")

@@ -107,14 +107,16 @@ func TestDesired(t *testing.T) {
 	a := statetest.Image("a")
 	quiet := statetest.Image("quiet")
 	quiet.Watch = model.WatchSpec{}
-	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a), local, statetest.Local("nothing"))
+	service := statetest.Compose("service")
+	service.Compose.Watch = model.WatchSpec{Paths: []string{"/src/service"}}
+	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a), service, local, statetest.Local("nothing"))
 	tf.Result.ConfigFiles, tf.Result.Ignores = []string{"/src/Tiltfile", "/src/lib"}, []model.Ignore{{Base: "/src"}}
 	specs, ignores := desired(statetest.New(statetest.Session, tf).View())
 	var got []string
 	for _, s := range specs {
 		got = append(got, s.ID.String())
 	}
-	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "local:gen"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
+	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "compose:service", "local:gen"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
 		t.Errorf("%v %v (-want +got):\n%s", specs, ignores, diff)
 	}
 }
