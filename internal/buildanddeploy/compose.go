@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Compose answers for the services of Docker Compose projects.
@@ -22,6 +23,12 @@ func (Compose) BuildAndDeploy(_ context.Context, req Request) (Result, error) {
 	if t == nil {
 		return Result{}, &Declined{}
 	}
-	mend := fmt.Sprintf("start it beside hone: docker compose -p %s up -d %s\nor leave docker_compose out of the Tiltfile", t.Project.Name, t.Service)
+	argv := []string{"docker", "compose", "-p", t.Project.Name}
+	for _, f := range t.Project.Files {
+		if f.Path != "" {
+			argv = append(argv, "-f", f.Path)
+		}
+	}
+	mend := fmt.Sprintf("start it beside hone: %s\nor leave docker_compose out of the Tiltfile", model.Cmd{Argv: append(argv, "up", "-d", t.Service)})
 	return Result{}, problem.New(fmt.Sprintf("hone does not run Compose services yet, so service %q is not started", t.Service), mend)
 }

@@ -10,7 +10,8 @@ import (
 
 // TestCompose checks that a service ends with something to do about it, in every mode, and that nobody else tries.
 func TestCompose(t *testing.T) {
-	m := model.Manifest{Name: "db", Compose: &model.ComposeTarget{Service: "postgres", Project: model.ComposeProject{Name: "shop"}}}
+	m := model.Manifest{Name: "db", Compose: &model.ComposeTarget{Service: "postgres", Project: model.ComposeProject{Name: "shop",
+		Files: []model.ComposeFile{{Path: "/src/compose.yml"}, {Content: "services: {}", Source: "blob()"}}}}}
 	for _, mode := range model.UpdateModes {
 		d := &diary{}
 		chain := NewComposite(Local{}, Compose{}, way{name: "container", d: d}, way{name: "exec", d: d}, way{name: "image", d: d})
@@ -18,7 +19,7 @@ func TestCompose(t *testing.T) {
 		req.Mode = mode
 		_, err := chain.BuildAndDeploy(t.Context(), req)
 		p, ok := problem.Of(err)
-		if !ok || !strings.Contains(p.Summary, `"postgres"`) || !strings.Contains(p.Mend, "docker compose -p shop up -d postgres") {
+		if !ok || !strings.Contains(p.Summary, `"postgres"`) || !strings.Contains(p.Mend, "docker compose -p shop -f /src/compose.yml up -d postgres") {
 			t.Errorf("%s: got %v, want a problem that tells how to start postgres", mode, err)
 		}
 		if d.text() != "" {

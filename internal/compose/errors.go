@@ -68,6 +68,9 @@ func (s *Source) explain(err error) error {
 		}
 		return s.at(path, m[1]+": the value is not of the type that is wanted here")
 	}
+	if errors.As(first, &unset) { // in a file with the environment of a service
+		return s.at(nil, unset.Error())
+	}
 	if m := decoding.FindStringSubmatch(msg); m != nil {
 		path := strings.NewReplacer("[", ".", "]", "").Replace(m[1])
 		return s.at(strings.Split(path, "."), path+": "+m[2])

@@ -94,7 +94,7 @@ func (s *Source) readEnvironments(p *types.Project) error {
 		for _, f := range service.EnvFiles {
 			data, err := s.opts.Read(f.Path)
 			if err == nil && f.Format == "" {
-				_, err = parseEnv(f.Path, data, func(string) (string, bool) { return "", true })
+				_, err = parseEnv(f.Path, data, func(string) (string, bool) { return "any", true })
 			}
 			var placed *Error
 			switch {
