@@ -66,7 +66,19 @@ type project struct {
 // newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
 func newProject(t *testing.T, archive string) *project {
 	t.Helper()
-	real := k8stest.NewReal(t)
+	return newProjectOn(t, k8stest.NewReal(t), archive)
+}
+
+// newDockerProject is newProject on the cluster whose pods run in the engine.
+func newDockerProject(t *testing.T, archive string) *project {
+	t.Helper()
+	p := newProjectOn(t, k8stest.NewRealOnDocker(t), archive)
+	p.env = append(p.env, "KUBECONFIG="+os.Getenv(k8stest.DockerKubeconfig))
+	return p
+}
+
+func newProjectOn(t *testing.T, real *k8stest.Real, archive string) *project {
+	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic()}
 	p.ports = freePorts(t, 4)
 	for _, f := range txtar.Parse([]byte(archive)).Files {

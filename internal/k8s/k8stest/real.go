@@ -24,13 +24,31 @@ type Real struct {
 	Namespace string
 }
 
+// DockerKubeconfig names the variable with the kubeconfig of a cluster whose pods run in the container engine of the tests.
+const DockerKubeconfig = "HONE_TEST_DOCKER_KUBECONFIG"
+
 // NewReal makes a namespace that ends with the test, ready for pods. It skips the test where HONE_TEST_CLUSTER is not set.
 func NewReal(t *testing.T) *Real {
 	t.Helper()
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
 		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
 	}
-	kc, err := k8s.Load(k8s.Config{})
+	return newReal(t, k8s.Config{})
+}
+
+// NewRealOnDocker is NewReal on the cluster of DockerKubeconfig. It skips the test also where that is not set.
+func NewRealOnDocker(t *testing.T) *Real {
+	t.Helper()
+	kubeconfig := os.Getenv(DockerKubeconfig)
+	if os.Getenv("HONE_TEST_CLUSTER") == "" || kubeconfig == "" {
+		t.Skipf("needs HONE_TEST_CLUSTER=1 and %s (make test sets both)", DockerKubeconfig)
+	}
+	return newReal(t, k8s.Config{Kubeconfig: kubeconfig})
+}
+
+func newReal(t *testing.T, config k8s.Config) *Real {
+	t.Helper()
+	kc, err := k8s.Load(config)
 	if err != nil {
 		t.Fatal(err)
 	}
