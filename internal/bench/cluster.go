@@ -27,10 +27,14 @@ var (
 )
 
 // cluster is the cluster of the run, reached without hone's engine, for baselines.
-type cluster struct{ client *k8s.Client }
+type cluster struct {
+	client *k8s.Client
+	// kubeconfig is the file to reach it with; empty for the user's own.
+	kubeconfig string
+}
 
-func connect() (*cluster, error) {
-	kc, err := k8s.Load(k8s.Config{})
+func connect(kubeconfig string) (*cluster, error) {
+	kc, err := k8s.Load(k8s.Config{Kubeconfig: kubeconfig})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +42,7 @@ func connect() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{client}, nil
+	return &cluster{client, kubeconfig}, nil
 }
 
 func (c *cluster) close() { _ = c.client.Close() }

@@ -32,7 +32,9 @@ type bench struct {
 	// hone is the path of the binary under test.
 	hone    string
 	cluster *cluster
-	table   *table
+	// dockerKubeconfig is that of a cluster whose pods run in the engine; empty for none.
+	dockerKubeconfig string
+	table            *table
 }
 
 func main() {
@@ -49,17 +51,18 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	hone := flags.String("hone", ".bin/hone", "the hone to measure")
 	only := flags.String("only", "", "measure only these parts, separated by commas: saves, ci, engine")
+	onDocker := flags.String("docker-kubeconfig", "", "the kubeconfig of a cluster whose pods run in the engine, for the update mode container")
 	_ = flags.Parse(args)
 	chosen, err := choose(*only)
 	if err != nil {
 		return err
 	}
-	c, err := connect()
+	c, err := connect("")
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	b := &bench{hone: *hone, cluster: c, table: newTable(os.Stdout)}
+	b := &bench{hone: *hone, cluster: c, dockerKubeconfig: *onDocker, table: newTable(os.Stdout)}
 	started := time.Now()
 	var errs []error
 	for _, p := range chosen {

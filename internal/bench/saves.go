@@ -48,13 +48,15 @@ const (
 	pause = 500 * time.Millisecond
 )
 
-// saves is what measuring saves needs.
+// saves is what measuring saves on one cluster needs.
 type saves struct {
 	bench   *bench
+	cluster *cluster
 	project *project
 	// word is the name of the image and the last word of the container's command line.
 	word string
-	base *saveBaselines
+	// ratio compares a time with the baselines; nil until those have been measured.
+	ratio func(time.Duration) string
 	// n makes the content of every save another one.
 	n int
 }
@@ -78,17 +80,36 @@ var modes = []mode{
 
 // measureSaves times from when a save returns to when its bytes are in the container, watched through /proc.
 func measureSaves(ctx context.Context, b *bench) error {
+	measure := func(s *saves) error {
+		baselines := func(ctx context.Context) (func(time.Duration) string, error) {
+			base, err := s.cluster.saveBaselines(ctx, s.project.namespace)
+			if err != nil {
+				return nil, err
+			}
+			base.print(b.table)
+			return base.ratio, nil
+		}
+		return s.sessions(ctx, modes, baselines)
+	}
+	if err := b.withSaves(ctx, b.cluster, measure); err != nil {
+		return err
+	}
+	return b.measureEngineSaves(ctx)
+}
+
+// withSaves makes a project on a cluster for the time of the measurement.
+func (b *bench) withSaves(ctx context.Context, c *cluster, measure func(*saves) error) error {
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	ns, remove, err := b.cluster.namespace(ctx)
+	ns, remove, err := c.namespace(ctx)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	s := &saves{bench: b, word: "hone-bench-" + uuid.NewString()[:8]}
+	s := &saves{bench: b, cluster: c, word: "hone-bench-" + uuid.NewString()[:8]}
 	defer removeImages(context.WithoutCancel(ctx), s.word)
 	s.project, err = newProject(b.hone, dir, ns, map[string]string{
 		"Tiltfile":   fmt.Sprintf(savesTiltfile, s.word),
@@ -99,16 +120,21 @@ func measureSaves(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
+	s.project.kubeconfig = c.kubeconfig
+	return measure(s)
+}
+
+// sessions measures each mode in a session of its own, and the baselines in the first.
+func (s *saves) sessions(ctx context.Context, modes []mode, baselines func(context.Context) (func(time.Duration) string, error)) error {
 	for _, m := range modes {
-		if err := s.session(ctx, m); err != nil {
+		if err := s.session(ctx, m, baselines); err != nil {
 			return fmt.Errorf("--update-mode %s: %w", m.name, err)
 		}
 	}
-	return s.measureEngineUpdates(ctx)
+	return nil
 }
 
-// session measures one mode in a session of its own.
-func (s *saves) session(ctx context.Context, m mode) error {
+func (s *saves) session(ctx context.Context, m mode, baselines func(context.Context) (func(time.Duration) string, error)) error {
 	up, err := s.project.up("--update-mode", string(m.name))
 	if err != nil {
 		return err
@@ -117,11 +143,10 @@ func (s *saves) session(ctx context.Context, m mode) error {
 	if err := up.ready(ctx, 1); err != nil {
 		return err
 	}
-	if s.base == nil {
-		if s.base, err = s.bench.cluster.saveBaselines(ctx, s.project.namespace); err != nil {
+	if s.ratio == nil {
+		if s.ratio, err = baselines(ctx); err != nil {
 			return err
 		}
-		s.base.print(s.bench.table)
 	}
 	for _, batch := range []struct {
 		files, times int
@@ -138,7 +163,7 @@ func (s *saves) session(ctx context.Context, m mode) error {
 		if how != string(m.name) {
 			what = fmt.Sprintf("%s (took %s): %d file(s)", m.name, how, batch.files)
 		}
-		s.bench.table.print(row{what, took.String(), s.base.ratio(took.median()), batch.others})
+		s.bench.table.print(row{what, took.String(), s.ratio(took.median()), batch.others})
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ import (
 // project is a folder with a Tiltfile, a namespace for it, and hone's state for it.
 type project struct {
 	hone, dir, state, namespace string
+	// kubeconfig is the file that hone gets; empty for the user's own.
+	kubeconfig string
 }
 
 // newProject makes a project with the given files below dir, which it creates.
@@ -53,6 +55,9 @@ func (p *project) command(args ...string) *exec.Cmd {
 	c := exec.Command(p.hone, args...)
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "NO_COLOR=1", "TILT_PORT=0")
+	if p.kubeconfig != "" {
+		c.Env = append(c.Env, "KUBECONFIG="+p.kubeconfig)
+	}
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	return c
 }
