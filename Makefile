@@ -11,7 +11,7 @@ build: ## the binary, in .bin/hone
 demo: ## set up what is missing and run hone on two small services
 	@scripts/demo/run
 
-test: ## every test there is, on a real engine and a real cluster
+test: ## every test there is, on a real engine and two real clusters
 	@scripts/test
 
 unit: ## the tests that need neither engine nor cluster

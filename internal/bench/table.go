@@ -101,20 +101,3 @@ func repeat(n int, what func() error) (times, error) {
 	}
 	return out, nil
 }
-
-// repeatPrepared measures n times what prepare returns, without the preparation.
-func repeatPrepared(n int, prepare func() (func() error, error)) (times, error) {
-	var out times
-	for range n {
-		what, err := prepare()
-		if err != nil {
-			return out, err
-		}
-		took, err := repeat(1, what)
-		if err != nil {
-			return out, err
-		}
-		out = append(out, took...)
-	}
-	return out, nil
-}
