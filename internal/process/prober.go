@@ -145,7 +145,16 @@ func (p *Prober) http(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	req.Header.Set("User-Agent", "hone-probe")
+	for _, h := range p.Probe.HTTP.Headers {
+		if strings.EqualFold(h.Name, "Host") {
+			req.Host = h.Value // net/http sends what stands here
+			continue
+		}
+		req.Header.Add(h.Name, h.Value)
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "hone-probe")
+	}
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a probe asks for life, not for identity

@@ -59,6 +59,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if tf.Enabled, err = s.enabledNames(manifests); err != nil {
 		return tf, err
 	}
+	tf.APIObjects = s.apiObjects(manifests)
 	tf.Manifests = manifests
 	tf.Secrets = s.secrets()
 	return tf, nil

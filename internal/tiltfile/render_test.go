@@ -38,6 +38,7 @@ func render(r Result, root string) string {
 	for _, m := range r.Manifests {
 		p.manifest(m)
 	}
+	p.apiObjects(r.APIObjects)
 	if r.Enabled != nil {
 		p.line(0, "enabled: %v", r.Enabled)
 	}
@@ -169,17 +170,24 @@ func (p *printer) local(l *model.LocalTarget) {
 		p.line(1, "parallel")
 	}
 	p.watch(1, l.Watch)
-	if r := l.Readiness; r != nil {
-		p.line(1, "probe delay=%s timeout=%s period=%s success=%d failure=%d", r.InitialDelay, r.Timeout, r.Period, r.SuccessThreshold, r.FailureThreshold)
-		if r.Exec != nil {
-			p.cmd(2, "exec", *r.Exec)
+	if l.Readiness != nil {
+		p.probe(1, l.Readiness)
+	}
+}
+
+func (p *printer) probe(indent int, r *model.Probe) {
+	p.line(indent, "probe delay=%s timeout=%s period=%s success=%d failure=%d", r.InitialDelay, r.Timeout, r.Period, r.SuccessThreshold, r.FailureThreshold)
+	if r.Exec != nil {
+		p.cmd(indent+1, "exec", *r.Exec)
+	}
+	if h := r.HTTP; h != nil {
+		p.line(indent+1, "http {Host:%s Port:%d Scheme:%s Path:%s}", h.Host, h.Port, h.Scheme, h.Path)
+		for _, header := range h.Headers {
+			p.line(indent+2, "header %s: %s", header.Name, header.Value)
 		}
-		if r.HTTP != nil {
-			p.line(2, "http %+v", *r.HTTP)
-		}
-		if r.TCP != nil {
-			p.line(2, "tcp %+v", *r.TCP)
-		}
+	}
+	if r.TCP != nil {
+		p.line(indent+1, "tcp %+v", *r.TCP)
 	}
 }
 

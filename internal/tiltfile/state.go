@@ -52,6 +52,7 @@ type state struct {
 	enabledByCall bool
 	enabled       []string
 	enabledSite   site
+	apiState
 }
 
 func newState(ctx context.Context, path string, o Options) *state {

@@ -59,7 +59,7 @@ func Load(ctx context.Context, o Options) Result {
 	tf.Ignores = s.globalIgnores()
 	tf.Warnings = s.warnings
 	if err != nil {
-		tf.Manifests = nil
+		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}
 	}
 	return Result{Tiltfile: tf, Err: err}
 }

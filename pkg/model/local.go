@@ -33,7 +33,12 @@ type HTTPProbe struct {
 	Port   int
 	Scheme string
 	Path   string
+	// Headers are added to the request.
+	Headers []HTTPHeader
 }
+
+// HTTPHeader is a header of a request.
+type HTTPHeader struct{ Name, Value string }
 
 // TCPProbe succeeds when a connection can be opened.
 type TCPProbe struct {

@@ -33,6 +33,8 @@ const (
 	TargetLocal TargetType = "local"
 	// TargetConfigs stands for the files that the Tiltfile itself read.
 	TargetConfigs TargetType = "configs"
+	// TargetFileWatch stands for the files of a FileWatch, which is part of no manifest.
+	TargetFileWatch TargetType = "filewatch"
 )
 
 // TargetID names one part of a resource that is built, deployed or watched. Image targets are shared by the resources

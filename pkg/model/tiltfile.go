@@ -20,6 +20,8 @@ type Tiltfile struct {
 	// Secrets are the values that logs must not show.
 	Secrets  []Secret
 	Warnings []string
+	// APIObjects are what it declares through v1alpha1.
+	APIObjects
 }
 
 // Registry is where images are pushed to.
