@@ -23,6 +23,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/buildcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/clustermonitor"
 	"github.com/hone-dev/hone/internal/subscribers/collector"
+	"github.com/hone-dev/hone/internal/subscribers/commandcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/deploydiscovery"
 	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
 	"github.com/hone-dev/hone/internal/subscribers/eventwatcher"
@@ -99,6 +100,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		podlogmanager.New(podLogs, p.Logs),
 		portforwardcontroller.New(dialer, p.Host, p.Logs),
 		processcontroller.New(p.Logs, p.Env),
+		commandcontroller.New(p.Logs, p.Env),
 		p.Server,
 		p.View,
 	}

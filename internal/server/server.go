@@ -1,5 +1,5 @@
 // Package server answers scripts and other programs about the running session over HTTP on a loopback port: what every
-// resource does, and the wish to update one now.
+// resource does, the wish to update one now, and clicks of the Tiltfile's buttons.
 //
 // # Concurrency
 //
@@ -50,13 +50,14 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      name,
-		Doc:       "Serves the session's API: what every resource does, and triggers.",
-		Inputs:    append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Subscribers)...),
-		Outputs:   store.Shares(state.ResourcesTriggered{}),
+		Name: name,
+		Doc:  "Serves the session's API: what every resource does, triggers and clicks.",
+		Inputs: append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Buttons, state.Commands,
+			state.ConfigMaps, state.Subscribers)...),
+		Outputs:   store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
-		Feedback:  "a trigger is a wish of somebody outside, never an answer to the table",
+		Feedback:  "a trigger or a click is a wish of somebody outside, never an answer to the table",
 	}
 }
 
@@ -92,6 +93,7 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 		enc.SetIndent("", "  ")
 		_ = enc.Encode(View(rt.View(), s.version))
 	})
+	mux.HandleFunc("POST /api/click", func(w http.ResponseWriter, r *http.Request) { click(rt, w, r) })
 	mux.HandleFunc("POST /api/trigger", func(w http.ResponseWriter, r *http.Request) { trigger(rt, w, r) })
 	return guard(mux)
 }
@@ -137,8 +139,7 @@ func fail(w http.ResponseWriter, code int, text string) {
 
 func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
 	var req api.TriggerRequest
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&req); err != nil {
-		fail(w, http.StatusBadRequest, "read the request: "+err.Error())
+	if !decode(w, r, &req) {
 		return
 	}
 	names, err := known(rt.View(), req.ManifestNames)
@@ -147,6 +148,20 @@ func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rt.Dispatch(state.ResourcesTriggered{Names: names})
+	done(w)
+}
+
+// decode reads a request's body into req, or answers what is wrong with it.
+func decode(w http.ResponseWriter, r *http.Request, req any) bool {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(req); err != nil {
+		fail(w, http.StatusBadRequest, "read the request: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// done answers a request that asks for nothing but that something is done.
+func done(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte("{}\n"))
 }

@@ -17,7 +17,8 @@ func View(v store.View, version string) api.View {
 		Version: version, Tiltfile: session.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: session.StartedAt,
 		TiltfileError: t.Err, ClusterError: c.Err, EngineError: state.TheEngine(v).Err,
 		WatchError: state.Watches.In(v).Value(state.Only).Problem,
-		Resources:  []api.Resource{}, Subscribers: []api.Subscriber{}, // lists in JSON, also while they are empty
+		Buttons:    buttons(v), Commands: commands(v),
+		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // lists in JSON, also while they are empty
 	}
 	for e := range state.Subscribers.In(v).Entries() {
 		out.Subscribers = append(out.Subscribers, api.Subscriber{Name: e.ID, State: string(e.Value.State),

@@ -36,6 +36,14 @@ var (
 		"Servers of local resources.")
 	Watches = store.Define[Watch](Schema, "watches",
 		"File watching: how much is watched, and what limits it.")
+	Buttons = store.Define[Button](Schema, "buttons",
+		"Buttons that the Tiltfile declares, and the newest click of each.")
+	Commands = store.Define[DeclaredCommand](Schema, "commands",
+		"Commands that the Tiltfile declares beside all resources, and how they do.", store.WithFinalizers())
+	FileWatches = store.Define[FileWatch](Schema, "filewatches",
+		"File watches that the Tiltfile declares for its commands, and the newest change of each.")
+	ConfigMaps = store.Define[model.ConfigMap](Schema, "configmaps",
+		"Data that the Tiltfile declares, which switches other declarations off.")
 	Subscribers = store.Define[Subscriber](Schema, "subscribers",
 		"hone's own parts: running, or failing and about to be restarted.")
 )

@@ -65,7 +65,7 @@ var configKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 func checkConfigKeys(x any) error {
 	for _, key := range sortedKeys(x.(map[string]string)) {
 		if !configKey.MatchString(key) {
-			return fmt.Errorf("key %q: a key is made of letters, digits, -, _ and .", key)
+			return fmt.Errorf("key %q: keys consist of letters, digits, dots, dashes and underscores", key)
 		}
 	}
 	return nil

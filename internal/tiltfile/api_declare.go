@@ -183,8 +183,8 @@ func (v *apiValue) input() model.Input {
 		if b.has("false_string") {
 			in.False = b.text("false_string")
 		}
-		in.Default = in.False
-		if b.flag("default_value") {
+		in.On, in.Default = b.flag("default_value"), in.False
+		if in.On {
 			in.Default = in.True
 		}
 	case v.has("choice"):

@@ -51,7 +51,7 @@ func (p *printer) button(b model.Button) {
 	for _, in := range b.Inputs {
 		p.line(1, "input %s %s label=%q default=%q placeholder=%q", in.Kind, in.Name, in.Label, in.Default, in.Placeholder)
 		if in.Kind == model.InputBool {
-			p.line(2, "true=%q false=%q", in.True, in.False)
+			p.line(2, "on=%v true=%q false=%q", in.On, in.True, in.False)
 		}
 		p.list(2, "choices", in.Choices)
 	}

@@ -27,6 +27,8 @@ type View struct {
 	// WatchError is what keeps files from being watched as they should.
 	WatchError  string       `json:"watchError,omitempty"`
 	Resources   []Resource   `json:"resources"`
+	Buttons     []Button     `json:"buttons"`
+	Commands    []Command    `json:"commands"`
 	Subscribers []Subscriber `json:"subscribers"`
 }
 

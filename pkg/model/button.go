@@ -73,8 +73,9 @@ type Input struct {
 	Default string
 	// Placeholder hints at what a text is about.
 	Placeholder string
-	// True and False are what a bool becomes.
+	// True and False are what a bool becomes; On says which of them at first.
 	True, False string
+	On          bool
 	Choices     []string
 }
 

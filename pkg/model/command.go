@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"reflect"
+	"strconv"
+	"time"
+)
 
 // Command is a command that the Tiltfile declares on its own, beside all resources: v1alpha1.cmd. It runs on this
 // machine; without StartOn it starts at once.
@@ -21,9 +25,10 @@ type Command struct {
 	Meta
 }
 
-// SameWork reports whether both run the same: whether a process of the one will do for the other.
+// SameWork reports whether a run of the one will do for the other: whether command, probe and triggers are the same.
 func (c Command) SameWork(o Command) bool {
-	return c.Cmd.Equal(o.Cmd) && (c.StartOn == nil) == (o.StartOn == nil)
+	return c.Cmd.Equal(o.Cmd) && reflect.DeepEqual(c.Readiness, o.Readiness) && reflect.DeepEqual(c.RestartOn, o.RestartOn) &&
+		reflect.DeepEqual(c.StartOn, o.StartOn)
 }
 
 // Triggers name what starts or restarts something.
@@ -58,6 +63,16 @@ type ConfigMap struct {
 // The zero value switches nothing off.
 type DisableSource struct {
 	Keys []ConfigMapKey
+}
+
+// Off reports whether the source switches something off, given the data of the config maps.
+func (d DisableSource) Off(data func(configMap, key string) string) bool {
+	for _, k := range d.Keys {
+		if off, err := strconv.ParseBool(data(k.ConfigMap, k.Key)); err != nil || !off {
+			return false
+		}
+	}
+	return len(d.Keys) > 0
 }
 
 // ConfigMapKey is one key of a config map.

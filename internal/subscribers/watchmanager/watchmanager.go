@@ -1,5 +1,5 @@
-// Package watchmanager watches the files of all targets and of the Tiltfile, and reports what changed once it has
-// settled.
+// Package watchmanager watches the files of all targets, of declared file watches and of the Tiltfile, and reports what
+// changed once it has settled.
 package watchmanager
 
 import (
@@ -33,8 +33,8 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "WatchManager",
-		Doc:       "Watches the files that targets and the Tiltfile depend on and reports settled changes.",
-		Inputs:    store.Reads(state.Tiltfiles, state.Resources),
+		Doc:       "Watches the files that targets, declared file watches and the Tiltfile depend on and reports settled changes.",
+		Inputs:    store.Reads(state.Tiltfiles, state.Resources, state.FileWatches, state.ConfigMaps),
 		Outputs:   store.Emits(state.FilesChanged{}, state.WatchReported{}),
 		Externals: []string{"filesystem"},
 		Stage:     store.StageWatch,
@@ -87,7 +87,8 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 	}
 }
 
-// desired returns what is to be watched: the Tiltfile's own files, and each target's, once per target.
+// desired returns what is to be watched: the Tiltfile's own files, each target's, once per target, and those of the file
+// watches that are on.
 func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 	t := state.TheTiltfile(v)
 	specs := []watch.Spec{{
@@ -114,6 +115,11 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 		}
 		if m.Compose != nil {
 			add(m.DeployID(), m.Compose.Watch)
+		}
+	}
+	for e := range state.FileWatches.In(v).Refs() {
+		if !state.Off(v, e.Value.Disable) {
+			add(e.Value.ID(), e.Value.Watch)
 		}
 	}
 	return specs, t.Ignores

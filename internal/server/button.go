@@ -1,0 +1,85 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// click answers POST /api/click.
+func click(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
+	var req api.ClickRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	b, ok := state.Buttons.In(rt.View()).Get(req.Button)
+	switch {
+	case !ok:
+		fail(w, http.StatusNotFound, unknownButton(rt.View(), req.Button).Error())
+		return
+	case b.Value.Disabled:
+		fail(w, http.StatusConflict, fmt.Sprintf("button %q is disabled", req.Button))
+		return
+	}
+	inputs, err := b.Value.Resolve(req.Inputs)
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	rt.Dispatch(state.ButtonClicked{Button: req.Button, Inputs: inputs})
+	done(w)
+}
+
+func unknownButton(v store.View, asked string) error {
+	var all []string
+	for _, b := range state.ButtonsInOrder(v) {
+		all = append(all, b.Name)
+	}
+	if len(all) == 0 {
+		return errors.New("the Tiltfile declares no buttons")
+	}
+	return fmt.Errorf("no button is called %q; there are: %s", asked, strings.Join(all, ", "))
+}
+
+// buttons returns the buttons as the API shows them.
+func buttons(v store.View) []api.Button {
+	out := []api.Button{}
+	for _, b := range state.ButtonsInOrder(v) {
+		shown := api.Button{Name: b.Name, Text: b.Text, ComponentType: string(b.Place.Type), ComponentID: b.Place.Component,
+			IconName: b.IconName, IconSVG: b.IconSVG, Disabled: b.Disabled, RequiresConfirmation: b.RequiresConfirmation,
+			InputsAsModal: b.InputsAsModal, Clicks: b.Clicks, LastClickedAt: b.Click.At}
+		for _, in := range b.Inputs {
+			shown.Inputs = append(shown.Inputs, input(in))
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+func input(in model.Input) api.Input {
+	out := api.Input{Name: in.Name, Label: in.Label, Type: string(in.Kind), Default: in.Default, Placeholder: in.Placeholder, Choices: in.Choices}
+	switch in.Kind {
+	case model.InputBool:
+		out.Default = strconv.FormatBool(in.On)
+	case model.InputHidden:
+		out.Default = ""
+	}
+	return out
+}
+
+// commands returns the declared commands as the API shows them.
+func commands(v store.View) []api.Command {
+	out := []api.Command{}
+	for _, c := range state.CommandsInOrder(v) {
+		out = append(out, api.Command{Name: c.Name, State: string(c.State), Disabled: state.Off(v, c.Disable), Ready: c.Ready, Runs: c.Runs,
+			PID: c.PID, ExitCode: c.ExitCode, Error: c.Err, StartedAt: c.StartedAt, EndedAt: c.EndedAt})
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package state
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Button is an entry of table buttons; its id is the button's name.
+type Button struct {
+	model.Button
+	// Order is the place in the Tiltfile.
+	Order int
+	// Clicks counts the clicks, and Click is the newest; zero before the first.
+	Clicks int
+	Click  Click
+}
+
+// Click is one click of a button.
+type Click struct {
+	At time.Time
+	// Inputs holds the text of every input by name.
+	Inputs map[string]string
+}
+
+// ButtonClicked says that the user clicked a button. Inputs are what model.Button.Resolve has returned. The click counts
+// from when the store learns of it; that of a button that is gone or disabled by then is none.
+type ButtonClicked struct {
+	Button string
+	Inputs map[string]string
+}
+
+func init() {
+	store.On(Buttons, func(d *store.Draft[Button], a TiltfileLoaded) {
+		if a.Err == "" {
+			declareEach(d, a.Result.Buttons, func(b model.Button) (string, map[string]string) { return b.Name, b.Labels },
+				func(was Button, order int, b model.Button) Button {
+					was.Button, was.Order = b, order
+					return was
+				})
+		}
+	})
+	store.On(Buttons, func(d *store.Draft[Button], a ButtonClicked) {
+		d.Update(a.Button, func(b Button) Button {
+			if !b.Disabled {
+				b.Clicks++
+				b.Click = Click{d.Now(), a.Inputs}
+			}
+			return b
+		})
+	})
+}
+
+// ButtonsInOrder returns the buttons in the order of the Tiltfile.
+func ButtonsInOrder(v store.View) []Button {
+	var out []Button
+	for e := range Buttons.In(v).Entries() {
+		out = append(out, e.Value)
+	}
+	slices.SortStableFunc(out, func(a, b Button) int { return a.Order - b.Order })
+	return out
+}
+
+// declareEach makes a table hold what the Tiltfile declares: next makes the new value of an entry from the old, or from
+// the zero value where there is none; entries that are not declared any more are torn down.
+func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, map[string]string), next func(was T, order int, m M) T) {
+	declared := map[string]bool{}
+	for i, m := range list {
+		id, labels := name(m)
+		declared[id] = true
+		was, known := d.Get(id)
+		if value := next(was.Value, i, m); !known || !reflect.DeepEqual(was.Value, value) {
+			d.PutOwned(id, "TiltfileLoader", labels, value)
+		}
+	}
+	for e := range d.All() {
+		if !declared[e.ID] {
+			d.Teardown(e.ID)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package commandcontroller
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+)
+
+const name = "CommandController"
+
+// Subscriber is the CommandController.
+type Subscriber struct {
+	logs *logstore.Store
+	env  []string
+}
+
+// New returns the subscriber; env is added to the environment of every command.
+func New(logs *logstore.Store, env []string) *Subscriber { return &Subscriber{logs, env} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      name,
+		Doc:       "Runs the commands that the Tiltfile declares beside all resources, and restarts them on clicks and changes.",
+		Inputs:    append(store.Holds(state.Commands), store.Reads(state.Buttons, state.FileWatches, state.ConfigMaps)...),
+		Outputs:   store.Emits(state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{}),
+		Externals: []string{"process"},
+		Stage:     store.StageController,
+		Feedback:  "a run is known by what caused it, and no report about a run is a cause",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	crew := newCrew(ctx, func(ctx context.Context, r run) { s.execute(ctx, rt, r) })
+	defer crew.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+		v := rt.View()
+		for e := range state.Commands.In(v).Refs() {
+			if e.Phase == store.Running {
+				crew.want(e.ID, due(v, e.Value))
+			} else if slices.Contains(e.Finalizers, name) {
+				crew.dismiss(e.ID, func() { rt.Release(state.Commands, e.ID) })
+			}
+		}
+		crew.forget(func(command string) bool { _, ok := state.Commands.In(v).Get(command); return ok })
+		rt.Succeeded()
+	}
+}
