@@ -101,6 +101,24 @@ func TestProberHTTP(t *testing.T) {
 	}
 }
 
+func TestProberHTTPHeaders(t *testing.T) {
+	var got http.Header
+	var host string
+	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, host = r.Header, r.Host }))
+	probe := &model.HTTPProbe{Host: "127.0.0.1", Port: srv.Listener.Addr().(*net.TCPAddr).Port}
+	if ready, detail := first(t, model.Probe{HTTP: probe}); !ready || got.Get("User-Agent") != "hone-probe" {
+		t.Errorf("%s: %v", detail, got)
+	}
+	probe.Headers = []model.HTTPHeader{{Name: "X-A", Value: "1"}, {Name: "x-a", Value: "2"}, {Name: "host", Value: "shop.local"}, {Name: "User-Agent", Value: "me"}}
+	if ready, detail := first(t, model.Probe{HTTP: probe}); !ready {
+		t.Error(detail)
+	}
+	srv.Close()
+	if diff := cmp.Diff([]string{"1", "2", "me", "shop.local"}, append(got["X-A"], got.Get("User-Agent"), host)); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+}
+
 func TestProberTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

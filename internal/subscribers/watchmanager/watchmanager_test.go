@@ -92,6 +92,34 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	hasChanged(a, "other", "web", main, more)
 }
 
+func TestFilesOfFileWatches(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "src", "a.go")
+	write(t, file, "")
+	a := statetest.Start(t, New(watch.Options{}, true))
+	l := statetest.Loaded()
+	l.Result.FileWatches = []model.FileWatch{{Name: "w", Watch: model.WatchSpec{Paths: []string{filepath.Join(dir, "src")}}}}
+	a.Dispatch(session(dir), l)
+	a.Until("the watch is declared", func(v store.View) bool { return state.FileWatches.In(v).Len() == 1 })
+	wake, stop := a.Store.Watch(state.FileWatches.Name())
+	defer stop()
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; state.FileWatches.In(a.View()).Value("w").Changes == 0; {
+		select {
+		case <-wake:
+		case <-tick.C:
+			if i++; i > 50 {
+				t.Fatal("no change is seen")
+			}
+			write(t, file, string(rune('a'+i%26)))
+		}
+	}
+	if got := state.FileWatches.In(a.View()).Value("w"); !slices.Equal(got.Files, []string{file}) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := statetest.Start(t, New(watch.Options{}, false)).Then(session("/src"))
@@ -111,12 +139,18 @@ func TestDesired(t *testing.T) {
 	service.Compose.Watch = model.WatchSpec{Paths: []string{"/src/service"}}
 	tf := statetest.Loaded(statetest.K8s("one", a, quiet), statetest.K8s("two", a), service, local, statetest.Local("nothing"))
 	tf.Result.ConfigFiles, tf.Result.Ignores = []string{"/src/Tiltfile", "/src/lib"}, []model.Ignore{{Base: "/src"}}
+	off := model.DisableSource{Keys: []model.ConfigMapKey{{ConfigMap: "m", Key: "k"}}}
+	tf.Result.ConfigMaps = []model.ConfigMap{{Name: "m", Data: map[string]string{"k": "true"}}}
+	tf.Result.FileWatches = []model.FileWatch{
+		{Name: "off", Watch: model.WatchSpec{Paths: []string{"/src/off"}}, Disable: off},
+		{Name: "on", Watch: model.WatchSpec{Paths: []string{"/src/on"}}},
+	}
 	specs, ignores := desired(statetest.New(statetest.Session, tf).View())
 	var got []string
 	for _, s := range specs {
 		got = append(got, s.ID.String())
 	}
-	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "compose:service", "local:gen"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
+	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "compose:service", "local:gen", "filewatch:on"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
 		t.Errorf("%v %v (-want +got):\n%s", specs, ignores, diff)
 	}
 }
