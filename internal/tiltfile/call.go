@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/language"
 )
 
 // call is one call of a builtin.
@@ -14,7 +16,13 @@ type call struct {
 	name   string
 	args   starlark.Tuple
 	kwargs []starlark.Tuple
+	// declared, when not nil, is told what the builtin takes, in place of its arguments being unpacked. Tests compare it
+	// with the documentation.
+	declared func(pairs []any)
 }
+
+// errDeclared ends a call that was only made to be told what the builtin takes.
+var errDeclared = errors.New("only asked what it takes")
 
 // function is the Go side of a builtin. The name of the builtin is put before the errors that it returns.
 type function func(c *call) (starlark.Value, error)
@@ -53,15 +61,13 @@ func (c *call) site() site {
 	return site{file: c.file()}
 }
 
-// otherNames are names under which some arguments are known from documents and from older versions.
-var otherNames = map[string]string{
-	"files": "paths", "paths": "path", "file_path": "path", "pathToDir": "path", "pathToChart": "path",
-	"directory": "dir", "contents": "input", "func": "fn", "targpath": "path", "basepath": "start",
-}
-
 // unpack assigns the arguments to variables, as starlark.UnpackArgs does. A misspelled keyword is answered with the one
 // that was probably meant.
 func (c *call) unpack(pairs ...any) error {
+	if c.declared != nil {
+		c.declared(pairs)
+		return errDeclared
+	}
 	names := make([]string, 0, len(pairs)/2)
 	known := make(map[string]bool, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -75,7 +81,7 @@ func (c *call) unpack(pairs ...any) error {
 		if known[n] {
 			continue
 		}
-		if other := otherNames[n]; known[other] {
+		if other := language.OtherNames[n]; known[other] {
 			kwargs[i] = starlark.Tuple{starlark.String(other), kw[1]}
 			continue
 		}

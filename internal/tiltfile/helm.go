@@ -95,6 +95,9 @@ var clusterScoped = map[string]bool{
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
 }
 
+// ClusterScoped reports whether kind is one of Kubernetes' own kinds that live in no namespace.
+func ClusterScoped(kind string) bool { return clusterScoped[kind] }
+
 // setNamespace puts a namespace into the object's text, after which it must be parsed again.
 func (o *object) setNamespace(namespace string) error {
 	var fields map[string]any

@@ -1,0 +1,193 @@
+package language
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed pages/*.md
+var files embed.FS
+
+// Kind is what a name stands for.
+type Kind int
+
+// The kinds of names.
+const (
+	Function Kind = iota
+	Value
+	Module
+	// Method is a function of the values of one type.
+	Method
+)
+
+// Chapter is a group of entries.
+type Chapter struct {
+	Title string
+	// Text introduces the chapter, in Markdown; it may be empty.
+	Text    string
+	Entries []*Entry
+}
+
+// Entry is one name of the language.
+type Entry struct {
+	// Name is the whole name, "os.path.join"; that of a method is without its type.
+	Name string
+	Kind Kind
+	// Of is the type that a method belongs to; empty otherwise.
+	Of string
+	// Type is what a function returns, or the type of a value; empty for modules.
+	Type string
+	// Text is Markdown. Its first sentence says what the name is for.
+	Text   string
+	Params []Param
+}
+
+// Param is a parameter of a function.
+type Param struct {
+	// Name is without the stars of "*args" and "**kwargs"; empty for the mark that ends what is taken by position.
+	Name string
+	Type string
+	// Default is what the parameter is when it is not given, as it would be written; empty for one that is required.
+	Default string
+	// Text is Markdown.
+	Text string
+	// Stars is 1 for a parameter that takes all further positional arguments, 2 for all further keyword arguments.
+	Stars int
+	// Positional parameters cannot be given by keyword, KeywordOnly ones in no other way.
+	Positional  bool
+	KeywordOnly bool
+}
+
+// Mark reports whether the parameter is only the mark that ends what is taken by position.
+func (p Param) Mark() bool { return p.Name == "" }
+
+// Required reports whether a call must give the parameter.
+func (p Param) Required() bool { return p.Default == "" && p.Stars == 0 && !p.Mark() }
+
+// Keyword reports whether the parameter can be given by keyword.
+func (p Param) Keyword() bool { return p.Stars == 0 && !p.Mark() && !p.Positional }
+
+// Words are the texts that the parameter may be, if it is one of a few.
+func (p Param) Words() []string {
+	var out []string
+	for t := range strings.SplitSeq(p.Type, "|") {
+		if t = strings.TrimSpace(t); len(t) > 1 && t[0] == '"' {
+			out = append(out, strings.Trim(t, `"`))
+		}
+	}
+	return out
+}
+
+// Takes reports whether values of a type are among what the parameter takes, also as elements of a list.
+func (p Param) Takes(typ string) bool {
+	parts := strings.FieldsFunc(p.Type, func(r rune) bool { return strings.ContainsRune("|[], ", r) })
+	return slices.Contains(parts, typ)
+}
+
+// reference is the parsed form of the pages.
+type reference struct {
+	chapters []Chapter
+	byName   map[string]*Entry
+	methods  map[string][]*Entry
+}
+
+var load = sync.OnceValue(func() reference {
+	l, err := parseAll(files)
+	if err != nil {
+		panic(fmt.Sprintf("the built-in pages of the language are broken: %v", err))
+	}
+	return l
+})
+
+func parseAll(from fs.FS) (reference, error) {
+	l := reference{byName: map[string]*Entry{}, methods: map[string][]*Entry{}}
+	names, err := fs.Glob(from, "pages/*.md")
+	if err != nil {
+		return l, err
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return l, err
+		}
+		chapters, err := parsePage(string(text))
+		if err != nil {
+			return l, fmt.Errorf("%s:%w", name, err)
+		}
+		l.chapters = append(l.chapters, chapters...)
+	}
+	for _, c := range l.chapters {
+		for _, e := range c.Entries {
+			if e.Kind == Method {
+				l.methods[e.Of] = append(l.methods[e.Of], e)
+				continue
+			}
+			if l.byName[e.Name] != nil {
+				return l, fmt.Errorf("%s is described twice", e.Name)
+			}
+			l.byName[e.Name] = e
+		}
+	}
+	return l, nil
+}
+
+// Chapters returns everything, in the order of the reference.
+func Chapters() []Chapter { return load().chapters }
+
+// Lookup returns the entry of a whole name, such as "docker_build" or "os.path.join"; nil when there is none. Methods are
+// found by Methods.
+func Lookup(name string) *Entry { return load().byName[name] }
+
+// Members returns the entries directly below a module, such as "os"; those that stand in no module for "". They are in the
+// order of the reference.
+func Members(module string) []*Entry {
+	prefix := ""
+	if module != "" {
+		prefix = module + "."
+	}
+	var out []*Entry
+	for _, c := range Chapters() {
+		for _, e := range c.Entries {
+			rest, ok := strings.CutPrefix(e.Name, prefix)
+			if ok && e.Kind != Method && !strings.Contains(rest, ".") {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// Methods returns the methods of a type's values, such as "str"; none for types without methods. Of "dict[str, any]" the
+// methods are those of "dict".
+func Methods(typ string) []*Entry {
+	base, _, _ := strings.Cut(typ, "[")
+	return load().methods[base]
+}
+
+// OtherNames are keywords under which some parameters are known from documents and from older versions of the language,
+// with the names that they have here. They count where the function has a parameter of that name, and none of their own.
+var OtherNames = map[string]string{
+	"files": "paths", "paths": "path", "file_path": "path", "pathToDir": "path", "pathToChart": "path",
+	"directory": "dir", "contents": "input", "func": "fn", "targpath": "path", "basepath": "start",
+}
+
+// Param returns the parameter that a keyword means: by its name, by one of OtherNames, or "**kwargs".
+func (e *Entry) Param(keyword string) (Param, bool) {
+	for _, name := range []string{keyword, OtherNames[keyword]} {
+		for _, p := range e.Params {
+			if name != "" && p.Name == name && p.Keyword() {
+				return p, true
+			}
+		}
+	}
+	for _, p := range e.Params {
+		if p.Stars == 2 {
+			return p, true
+		}
+	}
+	return Param{}, false
+}

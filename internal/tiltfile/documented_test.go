@@ -1,0 +1,213 @@
+package tiltfile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// accepted is a parameter as a builtin declares it to unpack.
+type accepted struct {
+	name     string
+	optional bool
+	target   any
+}
+
+// parametersOf asks a builtin what it takes. It says nothing for those that look at their arguments themselves.
+func parametersOf(fn function, name string) (params []accepted, unpacks bool) {
+	c := &call{state: newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard}), name: name}
+	c.declared = func(pairs []any) {
+		unpacks = true
+		for i := 0; i < len(pairs); i += 2 {
+			p := pairs[i].(string)
+			bare := strings.TrimRight(p, "?")
+			params = append(params, accepted{bare, bare != p, pairs[i+1]})
+		}
+	}
+	_, _ = fn(c)
+	return params, unpacks
+}
+
+// TestEveryBuiltinIsDocumented compares the language's documentation with what the interpreter registers.
+func TestEveryBuiltinIsDocumented(t *testing.T) {
+	for _, name := range sortedKeys(builtins) {
+		e := language.Lookup(name)
+		if e == nil || e.Kind != language.Function {
+			t.Errorf("%s: internal/language/pages does not describe it as a function", name)
+			continue
+		}
+		params, unpacks := parametersOf(builtins[name], name)
+		compareParameters(t, name, e.Params, params, unpacks)
+	}
+	s := newState(context.Background(), "/Tiltfile", Options{})
+	for name := range s.constants() {
+		if language.Lookup(name) == nil {
+			t.Errorf("%s: internal/language/pages does not describe it", name)
+		}
+	}
+	for name := range starlark.Universe {
+		if language.Lookup(name) == nil {
+			t.Errorf("%s: internal/language/pages does not describe it", name)
+		}
+	}
+}
+
+func compareParameters(t *testing.T, name string, documented []language.Param, takes []accepted, unpacks bool) {
+	t.Helper()
+	documented = slices.DeleteFunc(slices.Clone(documented), language.Param.Mark)
+	if !unpacks {
+		if !slices.ContainsFunc(documented, func(p language.Param) bool { return p.Stars > 0 }) {
+			t.Errorf("%s looks at its arguments itself, but is documented to take just so many", name)
+		}
+		return
+	}
+	var want, got []string
+	for _, p := range takes {
+		want = append(want, fmt.Sprintf("%s optional=%v", p.name, p.optional))
+	}
+	for _, p := range documented {
+		got = append(got, fmt.Sprintf("%s optional=%v", p.Name, !p.Required()))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: parameters (-interpreter +documentation):\n%s", name, diff)
+		return
+	}
+	for i, p := range takes {
+		if types := typesOf(p.target); types != nil && !slices.Contains(types, plainType(documented[i])) {
+			t.Errorf("%s: %s is documented as %s, but the interpreter wants one of %q", name, p.name, documented[i].Type, types)
+		}
+	}
+}
+
+// plainType is a parameter's type with words as the text that they are, and paths as the text that they are.
+func plainType(p language.Param) string {
+	if p.Words() != nil {
+		return "str"
+	}
+	return strings.ReplaceAll(p.Type, "path", "str")
+}
+
+// typesOf returns the documented types that fit where a builtin stores an argument; nil where any may.
+func typesOf(target any) []string {
+	switch target.(type) {
+	case *string:
+		return []string{"str"}
+	case *bool, *optBool:
+		return []string{"bool"}
+	case *int, *optInt:
+		return []string{"int"}
+	case *text:
+		return []string{"str | blob", "str"}
+	case *textList:
+		return []string{"str | list[str]", "list[str]"}
+	case *textMap:
+		return []string{"dict[str, str]"}
+	case *argv:
+		return []string{"str | list[str]"}
+	case *duration:
+		return []string{"str"}
+	case *probe:
+		return []string{"probe"}
+	case *links:
+		return []string{"str | link | list[str | link]"}
+	case *triggerMode:
+		return []string{"trigger_mode"}
+	}
+	return nil
+}
+
+// notYet are documented names that the interpreter lacks; a name ending in a dot stands for a whole module.
+var notYet = []string{"k8s_kind", "k8s_image_json_path", "k8s_custom_deploy", "docker_compose", "dc_resource", "v1alpha1", "v1alpha1."}
+
+func lacking(name string) bool {
+	return slices.ContainsFunc(notYet, func(n string) bool { return n == name || strings.HasSuffix(n, ".") && strings.HasPrefix(name, n) })
+}
+
+// TestNothingElseIsDocumented finds entries of names that are not there.
+func TestNothingElseIsDocumented(t *testing.T) {
+	s := newState(context.Background(), "/Tiltfile", Options{})
+	known := s.buildPredeclared()
+	for _, c := range language.Chapters() {
+		for _, e := range c.Entries {
+			if e.Kind == language.Method || lacking(e.Name) || strings.HasPrefix(e.Name, "__") {
+				continue
+			}
+			if !defined(known, e.Name) && !starlark.Universe.Has(e.Name) {
+				t.Errorf("%s is documented, but the interpreter does not know it", e.Name)
+			}
+		}
+	}
+}
+
+// defined reports whether a dotted name leads to a value.
+func defined(names starlark.StringDict, dotted string) bool {
+	first, rest, nested := strings.Cut(dotted, ".")
+	v := names[first]
+	for nested && v != nil {
+		var name string
+		name, rest, nested = strings.Cut(rest, ".")
+		m, ok := v.(starlark.HasAttrs)
+		if !ok {
+			return false
+		}
+		v, _ = m.Attr(name)
+	}
+	return v != nil
+}
+
+// TestMethodsAreDocumented compares the documented methods with those that values have.
+func TestMethodsAreDocumented(t *testing.T) {
+	for typ, v := range map[string]starlark.HasAttrs{
+		"str": starlark.String(""), "list": starlark.NewList(nil), "dict": starlark.NewDict(0), "set": starlark.NewSet(0),
+		"git.Repo": &gitRepo{},
+	} {
+		var got []string
+		for _, e := range language.Methods(typ) {
+			got = append(got, e.Name)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(v.AttrNames(), got); diff != "" {
+			t.Errorf("methods of %s (-interpreter +documentation):\n%s", typ, diff)
+		}
+	}
+}
+
+// TestWholeLanguage checks that every name of the language that Tilt 0.37 defines is documented.
+func TestWholeLanguage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "language.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Fields(string(text)) {
+		if language.Lookup(name) == nil {
+			t.Errorf("%s: the language has it, internal/language/pages does not", name)
+		}
+	}
+}
+
+// TestSharedKeywordsMean checks the table of other names against the functions that it is for.
+func TestSharedKeywordsMean(t *testing.T) {
+	used := map[string]bool{}
+	for _, c := range language.Chapters() {
+		for _, e := range c.Entries {
+			for _, p := range e.Params {
+				used[p.Name] = true
+			}
+		}
+	}
+	for other, name := range language.OtherNames {
+		if !used[name] {
+			t.Errorf("%s is another name of %s, which nothing takes", other, name)
+		}
+	}
+}
