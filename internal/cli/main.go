@@ -9,7 +9,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,13 +20,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/process"
-)
-
-// The exit codes. Interrupted is what shells expect of a process that was ended by Ctrl-C.
-const (
-	exitOK          = 0
-	exitFailure     = 1
-	exitInterrupted = 130
 )
 
 // oneSignal is the time within which signals count as one: a shell and make both pass the same interrupt on.
@@ -47,14 +39,11 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return exitOK
-	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitInterrupted
+	code := exitCode(ctx, err)
+	if code != exitOK && code != exitInterrupted {
+		fmt.Fprintln(stderr, "Error: "+problem.Text(err))
 	}
-	fmt.Fprintln(stderr, "Error: "+problem.Text(err))
-	return exitFailure
+	return code
 }
 
 // interruptible returns a context that the first interrupt or termination cancels; the second exits at once, after last.
@@ -107,6 +96,6 @@ func newRoot(g *global) *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
-	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newGraph(g), newDoctor(g), newVersion(g))
+	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newGraph(g), newDoctor(g), newVersion(g))
 	return root
 }

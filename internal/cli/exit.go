@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"errors"
+)
+
+// The exit codes. Interrupted is what shells expect of a process that was ended by Ctrl-C.
+const (
+	exitOK      = 0
+	exitFailure = 1
+	// exitTiltfile says that hone itself is fine, but that the Tiltfile has a fault.
+	exitTiltfile    = 5
+	exitInterrupted = 130
+)
+
+// coded is an error that ends the process with a code of its own.
+type coded struct {
+	error
+	code int
+}
+
+var _ error = coded{}
+
+// Unwrap returns the cause.
+func (c coded) Unwrap() error { return c.error }
+
+// exitCode is the code that a command's error ends the process with. ctx is the one that an interrupt cancels.
+func exitCode(ctx context.Context, err error) int {
+	var c coded
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &c):
+		return c.code
+	}
+	return exitFailure
+}

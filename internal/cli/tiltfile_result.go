@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// describe is an evaluation's result as programs read it. Objects without a namespace go to the one given.
+func describe(r tiltfile.Result, namespace string, f tiltfileFlags) api.TiltfileResult {
+	out := api.TiltfileResult{Resources: []api.TiltfileResource{}, Errors: []string{}, Warnings: notNull(r.Warnings)}
+	if r.Err != nil {
+		out.Errors = append(out.Errors, r.Err.Error())
+	}
+	enabled := state.EnabledNames(r.Tiltfile)
+	for _, m := range r.Manifests {
+		d := describeManifest(m, cmp.Or(namespace, "default"))
+		d.Enabled = enabled == nil || enabled[m.Name]
+		out.Resources = append(out.Resources, d)
+	}
+	return out
+}
+
+func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
+	r := api.TiltfileResource{
+		Name: string(m.Name), Type: api.TypeLocal, Labels: notNull(m.Labels), ResourceDeps: nameList(m.ResourceDeps),
+		TriggerMode: triggerNumber(m), AutoInit: m.AutoInit,
+		Images: []api.TiltfileImage{}, Objects: []string{}, PortForwards: []api.TiltfilePortForward{}, Links: []api.TiltfileLink{},
+	}
+	for _, im := range m.Images {
+		r.Images = append(r.Images, api.TiltfileImage{Ref: im.Ref, LiveUpdate: liveUpdateSteps(im.LiveUpdate)})
+	}
+	links := m.Links
+	switch {
+	case m.K8s != nil:
+		r.Type = api.TypeK8s
+		links = append(links[:len(links):len(links)], m.K8s.Links...)
+		for _, o := range m.K8s.Objects {
+			r.Objects = append(r.Objects, objectName(o, namespace))
+		}
+		for _, p := range m.K8s.PortForwards {
+			r.PortForwards = append(r.PortForwards, api.TiltfilePortForward{LocalPort: p.LocalPort, ContainerPort: p.ContainerPort,
+				Host: p.Host, Name: p.Name, LinkPath: p.LinkPath})
+		}
+	case m.Local != nil:
+		links = append(links[:len(links):len(links)], m.Local.Links...)
+	}
+	for _, l := range links {
+		r.Links = append(r.Links, api.TiltfileLink{URL: l.URL, Name: l.Name})
+	}
+	return r
+}
+
+// triggerNumber is trigger mode and initial update in one number, as Tilt counts them.
+func triggerNumber(m model.Manifest) int {
+	switch manual := m.TriggerMode == model.TriggerManual; {
+	case manual && m.AutoInit:
+		return api.TriggerManualAfterInitial
+	case manual:
+		return api.TriggerManual
+	case !m.AutoInit:
+		return api.TriggerAutoAfterInitial
+	}
+	return api.TriggerAuto
+}
+
+// objectName is "kind/namespace/name" with the namespace that the object is applied to.
+func objectName(o model.K8sObject, namespace string) string {
+	kind := strings.ToLower(o.Kind)
+	if o.Namespace == "" && tiltfile.ClusterScoped(o.Kind) {
+		return kind + "/" + o.Name
+	}
+	return kind + "/" + cmp.Or(o.Namespace, namespace) + "/" + o.Name
+}
+
+// liveUpdateSteps are those of a live update, in the order that the language enforces.
+func liveUpdateSteps(l model.LiveUpdate) []api.TiltfileStep {
+	out := []api.TiltfileStep{}
+	if l.InitialSync {
+		out = append(out, api.TiltfileStep{Type: api.StepInitialSync})
+	}
+	if len(l.StopPaths) > 0 {
+		out = append(out, api.TiltfileStep{Type: api.StepFallBackOn, Paths: l.StopPaths})
+	}
+	for _, s := range l.Syncs {
+		out = append(out, api.TiltfileStep{Type: api.StepSync, LocalPath: s.LocalPath, RemotePath: s.RemotePath})
+	}
+	for _, r := range l.Runs {
+		out = append(out, api.TiltfileStep{Type: api.StepRun, Cmd: r.Cmd.Argv, Triggers: r.Triggers})
+	}
+	if l.RestartContainer {
+		out = append(out, api.TiltfileStep{Type: api.StepRestartContainer})
+	}
+	return out
+}
+
+// notNull is a list that is never nil.
+func notNull(s []string) []string { return append([]string{}, s...) }
+
+func nameList(s []model.ManifestName) []string {
+	out := []string{}
+	for _, n := range s {
+		out = append(out, string(n))
+	}
+	return out
+}

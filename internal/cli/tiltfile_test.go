@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens in testdata")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTiltfile runs hone in the folder of each testdata/tiltfile/*.txtar with the words of its section "args", and
+// compares exit code, standard output and standard error with the sections of those names. A file "kubeconfig" is the
+// only kubeconfig that there is.
+func TestTiltfile(t *testing.T) {
+	files, err := filepath.Glob("testdata/tiltfile/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { runTiltfile(t, file) })
+	}
+}
+
+func runTiltfile(t *testing.T, file string) {
+	ar, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	full, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := project(t)
+	var args []string
+	scenario := &txtar.Archive{Comment: ar.Comment}
+	want := map[string]string{}
+	for _, f := range ar.Files {
+		switch f.Name {
+		case "exit", "stdout", "stderr":
+			want[f.Name] = string(f.Data)
+			continue
+		case "args":
+			args = strings.Fields(string(f.Data))
+		default:
+			writeFile(t, filepath.Join(root, f.Name), string(f.Data))
+		}
+		scenario.Files = append(scenario.Files, f)
+	}
+	var stdout, stderr bytes.Buffer
+	code := Main(args, &stdout, &stderr)
+	got := map[string]string{"exit": fmt.Sprintln(code)}
+	for name, b := range map[string]*bytes.Buffer{"stdout": &stdout, "stderr": &stderr} {
+		if b.Len() > 0 {
+			got[name] = strings.ReplaceAll(b.String(), root, "$ROOT")
+		}
+	}
+	if *update {
+		for _, name := range []string{"exit", "stdout", "stderr"} {
+			if text, ok := got[name]; ok {
+				scenario.Files = append(scenario.Files, txtar.File{Name: name, Data: []byte(text)})
+			}
+		}
+		writeFile(t, full, string(txtar.Format(scenario)))
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// project makes an empty folder the working one, in surroundings without a cluster.
+func project(t *testing.T) string {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root)
+	t.Setenv("HOME", root)
+	t.Setenv("KUBECONFIG", filepath.Join(root, "kubeconfig"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(root, "state"))
+	return root
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTiltfileYAMLIsJSON checks that both formats say the same.
+func TestTiltfileYAMLIsJSON(t *testing.T) {
+	root := project(t)
+	writeFile(t, filepath.Join(root, "Tiltfile"), "local_resource('a', 'true', links='localhost:1')\n")
+	var asJSON, asYAML, stderr bytes.Buffer
+	if code := Main([]string{"tiltfile", "-o", "json"}, &asJSON, &stderr); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	if code := Main([]string{"tiltfile", "-o", "yaml"}, &asYAML, &stderr); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	var a, b api.TiltfileResult
+	if err := json.Unmarshal(asJSON.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(asYAML.Bytes(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a, b); diff != "" || len(a.Resources) != 1 {
+		t.Errorf("-json +yaml:\n%s", diff)
+	}
+}
+
+// TestTiltfileBuiltins checks that the reference needs no Tiltfile.
+func TestTiltfileBuiltins(t *testing.T) {
+	project(t)
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"tiltfile", "--builtins"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "### `docker_build`") {
+		t.Errorf("exit code %d, %d bytes, %s", code, stdout.Len(), &stderr)
+	}
+}
+
+// TestTiltfileCompletion checks what the shell offers for --output.
+func TestTiltfileCompletion(t *testing.T) {
+	project(t)
+	var stdout, stderr bytes.Buffer
+	if code := Main([]string{"__complete", "tiltfile", "--output", ""}, &stdout, &stderr); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, &stderr)
+	}
+	if diff := cmp.Diff("table\njson\nyaml\n:4\n", stdout.String()); diff != "" {
+		t.Error(diff)
+	}
+}
