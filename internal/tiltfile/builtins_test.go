@@ -55,18 +55,6 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"docker_build", "custom_build", "k8s_yaml", "sync", "web"}
-	for word, want := range map[string]string{
-		"docker_biuld": "docker_build", "dockerbuild": "docker_build", "DockerBuild": "docker_build", "k8syaml": "k8s_yaml",
-		"wbe": "web", "synk": "sync", "sunk": "", "xyz": "", "": "", "kubernetes": "",
-	} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}
-
 func TestSatisfies(t *testing.T) {
 	for constraint, want := range map[string]bool{
 		">=0.30.0": true, ">0.37.0": false, "<0.37.0": false, "<=0.37": true, "0.37.0": true, "=0.37.0": true, "0.37": true,

@@ -1,0 +1,54 @@
+package language
+
+import "strings"
+
+// Nearest returns the candidate that name is most likely a misspelling of, or "". Ties go to the earlier one.
+func Nearest(name string, candidates []string) string {
+	best, bound := "", max(1, (len(name)+1)/3)+1
+	word := plain(name)
+	for _, c := range candidates {
+		if c == name {
+			continue
+		}
+		if d := distance(word, plain(c), bound); d < bound {
+			best, bound = c, d
+		}
+	}
+	return best
+}
+
+func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+
+// distance is the number of insertions, deletions, replacements and swaps of neighbours that make b of a, or bound when
+// it is at least that many.
+func distance(a, b string, bound int) int {
+	if abs(len(a)-len(b)) >= bound {
+		return bound
+	}
+	before, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+		before, prev, cur = prev, cur, before
+	}
+	return min(prev[len(b)], bound)
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}

@@ -1,0 +1,303 @@
+package lsp
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/language"
+)
+
+// frame is an open bracket around a place, with what is known about the call that it belongs to.
+type frame struct {
+	// open is the index of the bracket, callee that of the last token of what is called; -1 where nothing is.
+	open, callee int
+	// index counts the arguments by position before the place; keyword is the name of the one that the place is in.
+	index   int
+	keyword string
+	// first is the index of the first token of the argument that the place is in.
+	first int
+	// given are the keywords of the call, before and after the place, without the one that the place is in.
+	given []string
+	// texts are the arguments that are plain strings, by parameter, where the call is one of the language.
+	texts map[string]token
+}
+
+// frames returns what surrounds a place, innermost first.
+func (o *outline) frames(at int) []frame {
+	i, _ := o.tokenAt(at)
+	var out []frame
+	for open := o.inside[min(i, len(o.inside)-1)]; open >= 0; open = o.inside[open] {
+		out = append(out, o.frame(open, at))
+	}
+	return out
+}
+
+// frame reads the arguments between a bracket and its partner.
+func (o *outline) frame(open, at int) frame {
+	f := frame{open: open, callee: o.calleeOf(open), first: open + 1, texts: map[string]token{}}
+	var e *language.Entry
+	if f.callee >= 0 {
+		e = o.entryOf(f.callee)
+	}
+	index, found := 0, false
+	i := open + 1
+	for i < len(o.tokens) && i != o.match[open] && o.inside[i] >= open {
+		end := o.argumentEnd(i, open)
+		i = o.skipLines(i, end)
+		keyword := ""
+		if o.isKind(i, tokenName) && o.is(i+1, "=") && !o.is(i+2, "=") && i+1 < end {
+			keyword = o.word(i)
+		}
+		here := at >= o.startOf(open, i) && at <= o.endOf(end)
+		switch {
+		case here:
+			f.index, f.first, found = index, i, true
+			if keyword != "" && at > o.tokens[i+1].start {
+				f.keyword = keyword
+			}
+		case keyword != "":
+			f.given = append(f.given, keyword)
+		}
+		o.noteText(f, e, keyword, index, i, end)
+		if keyword == "" {
+			index++
+		}
+		i = end + 1
+	}
+	if !found {
+		f.index, f.first = index, i // behind the last comma
+	}
+	return f
+}
+
+// argumentEnd returns the index of the comma or bracket that ends an argument.
+func (o *outline) argumentEnd(i, open int) int {
+	for ; i < len(o.tokens) && i != o.match[open] && o.inside[i] >= open; i++ {
+		if o.inside[i] == open && o.is(i, ",") {
+			break
+		}
+	}
+	return i
+}
+
+func (o *outline) skipLines(i, end int) int {
+	for i < end && o.tokens[i].kind == tokenNewline {
+		i++
+	}
+	return i
+}
+
+// startOf is where the argument that begins with a token begins for whoever types: behind the comma or bracket before it.
+func (o *outline) startOf(open, i int) int {
+	for i--; i > open; i-- {
+		if o.tokens[i].kind != tokenNewline {
+			break
+		}
+	}
+	return o.tokens[max(i, open)].end
+}
+
+// endOf is where the argument that ends before a token ends.
+func (o *outline) endOf(end int) int {
+	if end >= len(o.tokens) {
+		return len(o.text)
+	}
+	return o.tokens[end].start
+}
+
+// noteText remembers an argument that is nothing but a string.
+func (o *outline) noteText(f frame, e *language.Entry, keyword string, index, from, to int) {
+	if e == nil {
+		return
+	}
+	if keyword != "" {
+		from += 2
+	}
+	from = o.skipLines(from, to)
+	for to > from && o.tokens[to-1].kind == tokenNewline {
+		to--
+	}
+	if to != from+1 || o.tokens[from].kind != tokenString {
+		return
+	}
+	if p, ok := parameter(e, keyword, index); ok {
+		f.texts[p.Name] = o.tokens[from]
+	}
+}
+
+// calleeOf returns the index of the last token of what a bracket calls, or -1.
+func (o *outline) calleeOf(open int) int {
+	i := open - 1
+	if !o.is(open, "(") || i < 0 || o.is(i-1, "def") {
+		return -1
+	}
+	switch {
+	case o.isKind(i, tokenName) && !keywords[o.word(i)], o.is(i, ")") && o.match[i] >= 0, o.is(i, "]") && o.match[i] >= 0:
+		return i
+	}
+	return -1
+}
+
+// keywords are the words of Starlark that cannot be names, and those that it keeps for itself.
+var keywords = map[string]bool{}
+
+func init() {
+	for _, w := range keywordList {
+		keywords[w] = true
+	}
+}
+
+var keywordList = []string{"and", "break", "continue", "def", "elif", "else", "for", "if", "in", "lambda", "load", "not", "or",
+	"pass", "return", "while"}
+
+// parameter returns the parameter that an argument goes to.
+func parameter(e *language.Entry, keyword string, index int) (language.Param, bool) {
+	if i := parameterIndex(e, keyword, index); i >= 0 {
+		return e.Params[i], true
+	}
+	return language.Param{}, false
+}
+
+// parameterIndex returns the place of the parameter that an argument goes to, or -1.
+func parameterIndex(e *language.Entry, keyword string, index int) int {
+	if keyword != "" {
+		p, ok := e.Param(keyword)
+		if !ok {
+			return -1
+		}
+		return slices.Index(e.Params, p)
+	}
+	for i, p := range e.Params {
+		switch {
+		case p.Stars == 1 && !p.Mark():
+			return i
+		case p.Mark(), p.KeywordOnly, p.Stars == 2:
+			return -1
+		case index == 0:
+			return i
+		}
+		index--
+	}
+	return -1
+}
+
+// value is what is known about an expression.
+type value struct {
+	// entry is the name of the language, or the function of the text, that the expression stands for.
+	entry *language.Entry
+	// typ is its type, as the language's documentation writes it; empty when unknown.
+	typ string
+	def *definition
+}
+
+// deepest bounds how far the meaning of a name is followed.
+const deepest = 8
+
+// entryOf returns the function that an expression stands for; nil when it is none that is known without other files.
+func (o *outline) entryOf(last int) *language.Entry { return o.valueOf(last, 0).entry }
+
+// valueOf returns what the expression means whose last token is given.
+func (o *outline) valueOf(last, depth int) value {
+	if last < 0 || last >= len(o.tokens) || depth > deepest {
+		return value{}
+	}
+	t := o.tokens[last]
+	switch {
+	case t.kind == tokenString:
+		return value{typ: "str"}
+	case t.kind == tokenNumber:
+		return value{typ: "int"}
+	case t.kind == tokenName && o.is(last-1, "."):
+		return o.valueOf(last-2, depth+1).member(o.word(last))
+	case t.kind == tokenName:
+		return o.nameValue(o.word(last), t.start, depth)
+	case o.match[last] < 0 || o.match[last] > last:
+		return value{}
+	case o.is(last, "}"):
+		return value{typ: "dict"}
+	case o.is(last, "]"):
+		if o.isOperand(o.match[last] - 1) {
+			return value{}
+		}
+		return value{typ: "list"}
+	}
+	callee := o.calleeOf(o.match[last])
+	if callee < 0 {
+		return value{}
+	}
+	if f := o.valueOf(callee, depth+1); f.entry != nil && f.typ == "" {
+		return value{typ: f.entry.Type}
+	}
+	return value{}
+}
+
+// isOperand reports whether a bracket behind a token takes an element of it.
+func (o *outline) isOperand(i int) bool {
+	return o.isKind(i, tokenName) && !keywords[o.word(i)] || o.is(i, ")") || o.is(i, "]") || o.isKind(i, tokenString)
+}
+
+func (o *outline) nameValue(name string, at, depth int) value {
+	d := o.lookup(name, at)
+	if d == nil {
+		e := language.Lookup(name)
+		v := value{entry: e}
+		if e != nil && e.Kind == language.Value {
+			v.typ = e.Type
+		}
+		return v
+	}
+	v := value{entry: d.entry, def: d}
+	if d.kind == definedVariable && d.valueEnd > d.value && o.simple(d.value, d.valueEnd) {
+		found := o.valueOf(d.valueEnd-1, depth+1)
+		v.typ = found.typ
+		if found.def != d {
+			v.entry = found.entry
+		}
+	}
+	return v
+}
+
+// simple reports whether tokens are one operand without operators, but for those of text.
+func (o *outline) simple(from, to int) bool {
+	for i := from; i < to; i++ {
+		if o.inside[i] != o.inside[from] || i == from {
+			continue
+		}
+		operator := o.isKind(i, tokenMark) && !o.is(i, ".") && partner[o.word(i)] == "" && o.word(i) != "(" && o.word(i) != "["
+		if operator || o.isKind(i, tokenName) && keywords[o.word(i)] {
+			return false
+		}
+	}
+	return true
+}
+
+// member is the field or method of a value.
+func (v value) member(name string) value {
+	for _, e := range v.members() {
+		if memberName(e) == name {
+			out := value{entry: e}
+			if e.Kind == language.Value {
+				out.typ = e.Type
+			}
+			return out
+		}
+	}
+	return value{}
+}
+
+// members are what can stand behind a value's dot.
+func (v value) members() []*language.Entry {
+	if v.entry != nil && v.entry.Kind == language.Module {
+		return language.Members(v.entry.Name)
+	}
+	return language.Methods(v.typ)
+}
+
+// memberName is the last part of an entry's name.
+func memberName(e *language.Entry) string {
+	for i := len(e.Name) - 1; i >= 0; i-- {
+		if e.Name[i] == '.' {
+			return e.Name[i+1:]
+		}
+	}
+	return e.Name
+}

@@ -1,0 +1,120 @@
+package lsp
+
+import (
+	"strings"
+	"unicode/utf16"
+
+	"github.com/hone-dev/hone/internal/language"
+)
+
+func (s *server) hover(p positionParams) (any, error) {
+	at, err := s.place(p)
+	if err != nil {
+		return nil, err
+	}
+	i, touching := at.o.tokenAt(at.at)
+	if !touching && i < len(at.o.tokens) && at.o.tokens[i].start == at.at {
+		touching = true
+	}
+	if !touching || at.o.tokens[i].kind != tokenName || at.o.inComment(at.at) {
+		return nil, nil
+	}
+	text := at.describe(i)
+	if text == "" {
+		return nil, nil
+	}
+	t := at.o.tokens[i]
+	return hover{Contents: *markdown(text), Range: at.span(t.start, t.end)}, nil
+}
+
+// describe says what a name means, in Markdown; nothing when it is not known.
+func (p place) describe(i int) string {
+	if param, ok := p.keywordAt(i); ok {
+		return "```python\n" + param.String() + "\n```\n\n" + param.Text + "\n"
+	}
+	v := p.o.valueOf(i, 0)
+	switch {
+	case v.def != nil:
+		return p.describeDefinition(v)
+	case v.entry != nil:
+		return v.entry.Markdown()
+	}
+	return ""
+}
+
+// keywordAt returns the parameter that a name stands for as the keyword of an argument.
+func (p place) keywordAt(i int) (language.Param, bool) {
+	open := p.o.inside[i]
+	if open < 0 || !p.o.is(i+1, "=") || p.o.is(i+2, "=") || p.o.is(i-1, ".") {
+		return language.Param{}, false
+	}
+	e := p.callee(p.o.frame(open, p.o.tokens[i].start))
+	if e == nil {
+		return language.Param{}, false
+	}
+	return e.Param(p.o.word(i))
+}
+
+// describeDefinition says what a name of the text is.
+func (p place) describeDefinition(v value) string {
+	d := v.def
+	text := d.name
+	switch {
+	case d.entry != nil:
+		text = "def " + strings.ReplaceAll(strings.TrimSuffix(d.entry.Signature().Text, " -> any"), ": any", "")
+	case d.kind == definedVariable:
+		line := p.o.text[d.start:lineEnd(p.o.text, d.start)]
+		text = strings.TrimSpace(line)
+	}
+	out := "```python\n" + text + "\n```\n"
+	if d.kind == definedLoad {
+		out += "\nLoaded from `" + d.file + "`.\n"
+	}
+	if d.kind == definedVariable && v.typ != "" {
+		out += "\nIts type is `" + v.typ + "`.\n"
+	}
+	if d.entry != nil && d.entry.Text != "" {
+		out += "\n" + d.entry.Text + "\n"
+	}
+	return out
+}
+
+func (s *server) signatureHelp(p positionParams) (any, error) {
+	at, err := s.place(p)
+	if err != nil || at.o.inComment(at.at) {
+		return nil, err
+	}
+	for _, f := range at.o.frames(at.at) {
+		if f.callee < 0 {
+			continue
+		}
+		e := at.callee(f)
+		if e == nil {
+			return nil, nil
+		}
+		return help(e, parameterIndex(e, f.keyword, f.index)), nil
+	}
+	return nil, nil
+}
+
+// help shows a signature with one of its parameters marked.
+func help(e *language.Entry, active int) signatureHelp {
+	sig := e.Signature()
+	if active < 0 {
+		active = len(e.Params) // beyond the last: none is marked
+	}
+	info := signatureInformation{Label: sig.Text, Parameters: []parameterInformation{}}
+	if e.Text != "" {
+		info.Documentation = markdown(e.Summary())
+	}
+	for i, r := range sig.Params {
+		param := parameterInformation{Label: [2]int{utf16Len(sig.Text[:r[0]]), utf16Len(sig.Text[:r[1]])}}
+		if text := e.Params[i].Text; text != "" {
+			param.Documentation = markdown(text)
+		}
+		info.Parameters = append(info.Parameters, param)
+	}
+	return signatureHelp{Signatures: []signatureInformation{info}, ActiveParameter: active}
+}
+
+func utf16Len(s string) int { return len(utf16.Encode([]rune(s))) }

@@ -1,0 +1,264 @@
+package lsp
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/language"
+)
+
+// outline is what can be said about a text without understanding all of it: tokens, brackets, and defined names.
+type outline struct {
+	text string
+	// tokens are without comments; comments are apart.
+	tokens, comments []token
+	// match holds for each bracket the index of its partner, -1 for anything else and for a bracket that lacks one.
+	match []int
+	// inside holds for each token, and for the end of the text, the index of the innermost bracket that is open there, or
+	// -1.
+	inside []int
+	// defs are in the order of the text, loads too.
+	defs  []*definition
+	loads []loadStatement
+}
+
+// definitionKind tells definitions apart.
+type definitionKind int
+
+const (
+	definedVariable definitionKind = iota
+	definedFunction
+	definedParameter
+	definedLoad
+)
+
+// definition is a name that the text defines.
+type definition struct {
+	kind definitionKind
+	name string
+	// start and end bound the name, from and to where it can be used.
+	start, end, from, to int
+	// global is set for names of the whole file, which other files can load.
+	global bool
+	// entry describes a function as those of the language are described.
+	entry *language.Entry
+	// value and valueEnd bound the tokens of what a variable is set to; equal where that is not known.
+	value, valueEnd int
+	// file and remote say what a loaded name is in which file.
+	file, remote string
+}
+
+// loadStatement is a load statement's file, with the token of its string.
+type loadStatement struct {
+	file  string
+	token token
+	// names are the definitions that the statement makes, with the tokens of their strings.
+	names []loadName
+}
+
+type loadName struct {
+	remote string
+	token  token
+}
+
+func newOutline(text string) *outline {
+	o := &outline{text: text}
+	for _, t := range scan(text) {
+		if t.kind == tokenComment {
+			o.comments = append(o.comments, t)
+		} else {
+			o.tokens = append(o.tokens, t)
+		}
+	}
+	if !o.brackets(false) {
+		o.brackets(true)
+	}
+	o.define()
+	return o
+}
+
+// word is the text of a token.
+func (o *outline) word(i int) string {
+	if i < 0 || i >= len(o.tokens) {
+		return ""
+	}
+	return o.text[o.tokens[i].start:o.tokens[i].end]
+}
+
+// is reports whether a token is a mark or a name; false beyond the tokens.
+func (o *outline) is(i int, mark string) bool {
+	return i >= 0 && i < len(o.tokens) && o.tokens[i].is(o.text, mark)
+}
+
+func (o *outline) isKind(i int, kind tokenKind) bool {
+	return i >= 0 && i < len(o.tokens) && o.tokens[i].kind == kind
+}
+
+// str is the text between the quotes of a string.
+func (o *outline) str(t token) string { return o.text[t.inner:t.innerEnd] }
+
+var partner = map[string]string{")": "(", "]": "[", "}": "{"}
+
+// brackets finds which brackets belong together, and reports whether all do. When they do not, somebody is typing: then a
+// line that looks like a new statement ends all that is open.
+func (o *outline) brackets(recover bool) bool {
+	o.match, o.inside = slices.Repeat([]int{-1}, len(o.tokens)), make([]int, 0, len(o.tokens)+1)
+	var open []int
+	balanced := true
+	for i, t := range o.tokens {
+		if recover && len(open) > 0 && o.startsStatement(i) {
+			open = nil
+		}
+		o.inside = append(o.inside, lastOr(open, -1))
+		if t.kind != tokenMark {
+			continue
+		}
+		switch w := o.word(i); w {
+		case "(", "[", "{":
+			open = append(open, i)
+		case ")", "]", "}":
+			k := len(open) - 1
+			for k >= 0 && o.word(open[k]) != partner[w] {
+				k--
+			}
+			balanced = balanced && k >= 0 && k == len(open)-1
+			if k >= 0 {
+				o.match[open[k]], o.match[i] = i, open[k]
+				open = open[:k]
+			}
+		}
+	}
+	o.inside = append(o.inside, lastOr(open, -1))
+	return balanced && len(open) == 0
+}
+
+func lastOr(list []int, otherwise int) int {
+	if len(list) == 0 {
+		return otherwise
+	}
+	return list[len(list)-1]
+}
+
+// startsStatement reports whether a token at the very beginning of a line looks like that of a statement.
+func (o *outline) startsStatement(i int) bool {
+	t := o.tokens[i]
+	if t.kind != tokenName || t.start > 0 && o.text[t.start-1] != '\n' {
+		return false
+	}
+	switch o.word(i) {
+	case "def", "load", "if", "for", "while", "return", "pass":
+		return true
+	}
+	return o.is(i+1, "(") || o.is(i+1, ".") || o.is(i+1, "=") && !o.is(i+2, "=")
+}
+
+// tokenAt returns the index of the token that a place is in or at the end of, where that is a name, a number or a string;
+// otherwise of the next token. touching says which of both.
+func (o *outline) tokenAt(at int) (i int, touching bool) {
+	i, _ = slices.BinarySearchFunc(o.tokens, at, func(t token, at int) int {
+		if t.start < at {
+			return -1
+		}
+		return 1
+	})
+	if i > 0 {
+		t := o.tokens[i-1]
+		solid := t.kind == tokenName || t.kind == tokenNumber || t.kind == tokenString
+		if solid && (at <= t.end && t.kind != tokenString || at < t.end || t.kind == tokenString && t.open && at == t.end) {
+			return i - 1, true
+		}
+	}
+	return i, false
+}
+
+// inComment reports whether a place is in a comment, or at its end.
+func (o *outline) inComment(at int) bool {
+	return slices.ContainsFunc(o.comments, func(c token) bool { return c.start < at && at <= c.end })
+}
+
+// lookup returns what a name means at a place: the definition of the innermost scope, and of those the nearest before the
+// place.
+func (o *outline) lookup(name string, at int) *definition {
+	var best *definition
+	for _, d := range o.defs {
+		if d.name != name || at < d.from || at > d.to {
+			continue
+		}
+		switch {
+		case best == nil, d.to-d.from < best.to-best.from:
+			best = d
+		case d.to-d.from == best.to-best.from && (d.start <= at || best.start > at && d.start < best.start):
+			best = d
+		}
+	}
+	return best
+}
+
+// visible returns the definitions that can be used at a place, one of each name, in the order of the text.
+func (o *outline) visible(at int) []*definition {
+	var out []*definition
+	seen := map[string]bool{}
+	for _, d := range o.defs {
+		if !seen[d.name] && at >= d.from && at <= d.to {
+			seen[d.name] = true
+			out = append(out, o.lookup(d.name, at))
+		}
+	}
+	return out
+}
+
+// exports returns the names that other files can load.
+func (o *outline) exports() []*definition {
+	var out []*definition
+	for _, d := range o.visible(len(o.text)) {
+		if d.global && d.kind != definedLoad && !strings.HasPrefix(d.name, "_") {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// resourceNames are the parameters that name resources when text is given for them.
+var resourceNames = map[string][]string{
+	"local_resource": {"name"}, "test": {"name"}, "k8s_custom_deploy": {"name"}, "dc_resource": {"new_name", "name"},
+	"k8s_resource": {"new_name", "workload"},
+}
+
+// resourceCall is a call that names a resource.
+type resourceCall struct {
+	builtin string
+	// start is where the call begins, name the string with the name.
+	start int
+	name  token
+}
+
+// resourceCalls finds the calls that name resources, in the order of the text.
+func (o *outline) resourceCalls() []resourceCall {
+	var out []resourceCall
+	for i := range o.tokens {
+		params := resourceNames[o.word(i)]
+		if o.tokens[i].kind != tokenName || params == nil || !o.is(i+1, "(") || o.is(i-1, ".") || o.is(i-1, "def") {
+			continue
+		}
+		f := o.frame(i+1, len(o.text)+1)
+		for _, p := range params {
+			if t, ok := f.texts[p]; ok {
+				out = append(out, resourceCall{o.word(i), o.tokens[i].start, t})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// resources are the names that the text gives to resources, sorted.
+func (o *outline) resources() []string {
+	var out []string
+	for _, c := range o.resourceCalls() {
+		if name := o.str(c.name); name != "" {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

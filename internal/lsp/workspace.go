@@ -1,0 +1,169 @@
+package lsp
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// biggestFile bounds what is read of a file that a document loads.
+const biggestFile = 1 << 20
+
+// extensionScheme is what the names of extensions begin with.
+const extensionScheme = "ext://"
+
+// workspace holds the open documents and the files that they load.
+type workspace struct {
+	// open are the documents that the editor has open, by their address.
+	open       map[string]*document
+	extensions Extensions
+	// read are the files that were read, by path.
+	read map[string]readFile
+}
+
+// readFile is a file as it was when it was read.
+type readFile struct {
+	doc     *document
+	modTime time.Time
+	size    int64
+}
+
+func newWorkspace(e Extensions) workspace {
+	return workspace{open: map[string]*document{}, extensions: e, read: map[string]readFile{}}
+}
+
+// loaded returns the file that a document loads by a name; nil when there is none.
+func (w *workspace) loaded(from *document, name string) *document {
+	if ext, ok := strings.CutPrefix(name, extensionScheme); ok {
+		if w.extensions == nil {
+			return nil
+		}
+		path, text, err := w.extensions.Source(ext)
+		if err != nil {
+			return nil
+		}
+		return newDocument("", path, text)
+	}
+	path := w.resolve(from, name)
+	if path == "" {
+		return nil
+	}
+	for _, d := range w.open {
+		if d.path == path {
+			return d
+		}
+	}
+	return w.file(path)
+}
+
+// resolve returns the absolute path that a document means by a name; empty when that cannot be known.
+func (w *workspace) resolve(from *document, name string) string {
+	switch {
+	case name == "" || strings.Contains(name, "://"):
+		return ""
+	case filepath.IsAbs(name):
+		return filepath.Clean(name)
+	case from.path == "":
+		return ""
+	}
+	return filepath.Join(filepath.Dir(from.path), name)
+}
+
+// file returns a file, which is read again when it has changed.
+func (w *workspace) file(path string) *document {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > biggestFile {
+		delete(w.read, path)
+		return nil
+	}
+	if f, ok := w.read[path]; ok && f.modTime.Equal(info.ModTime()) && f.size == info.Size() {
+		return f.doc
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	d := newDocument(uriOf(path), path, string(text))
+	w.read[path] = readFile{d, info.ModTime(), info.Size()}
+	return d
+}
+
+// link gives the names that a document loads the meaning that they have in their files.
+func (w *workspace) link(d *document) {
+	for _, def := range d.outline().defs {
+		if def.kind != definedLoad {
+			continue
+		}
+		def.entry = nil
+		if target, file := w.target(d, def); target != nil && file != nil {
+			def.entry = target.entry
+		}
+	}
+}
+
+// target returns the definition that a loaded name stands for, and its file.
+func (w *workspace) target(from *document, def *definition) (*definition, *document) {
+	file := w.loaded(from, def.file)
+	if file == nil {
+		return nil, nil
+	}
+	for _, e := range file.outline().exports() {
+		if e.name == def.remote {
+			return e, file
+		}
+	}
+	return nil, file
+}
+
+// mostPaths bounds how many files of a folder are offered.
+const mostPaths = 500
+
+// pathEntry is a file or folder to complete.
+type pathEntry struct {
+	name string
+	dir  bool
+}
+
+// paths lists the folder that the beginning of a path leads to. Hidden files are listed when the last part begins with a dot.
+func (w *workspace) paths(from *document, begun string) []pathEntry {
+	dir, base := "", begun
+	if i := strings.LastIndex(begun, "/"); i >= 0 {
+		dir, base = begun[:i+1], begun[i+1:]
+	}
+	if dir == "" {
+		dir = "."
+	}
+	full := w.resolve(from, dir)
+	if full == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(full)
+	if err != nil {
+		return nil
+	}
+	var out []pathEntry
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(base, ".") || len(out) == mostPaths {
+			continue
+		}
+		isDir := e.IsDir()
+		if e.Type()&os.ModeSymlink != 0 {
+			info, err := os.Stat(filepath.Join(full, e.Name()))
+			isDir = err == nil && info.IsDir()
+		}
+		out = append(out, pathEntry{e.Name(), isDir})
+	}
+	return out
+}
+
+// extensionNames are the extensions that there are, sorted.
+func (w *workspace) extensionNames() []string {
+	if w.extensions == nil {
+		return nil
+	}
+	names := slices.Clone(w.extensions.Names())
+	slices.Sort(names)
+	return names
+}
