@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/lsp"
+)
+
+func newLSP(g *global) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lsp",
+		Short: "Help an editor with Tiltfiles: completion, documentation, mistakes",
+		Long: `Speaks the language server protocol on standard input and output; an editor starts it. It knows every name of the
+Tiltfile language, and what the Tiltfile and the files that it loads define. Nothing is evaluated: no command of a Tiltfile
+runs because it is edited.`,
+		Example: `  Neovim: vim.lsp.start({ name = "hone", cmd = { "hone", "lsp" } })
+  Helix:  [language-server.hone]
+          command = "hone"
+          args = ["lsp"]`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, err := openInput(cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return serveEditor(cmd.Context(), g, in)
+		},
+	}
+}
+
+func serveEditor(ctx context.Context, g *global, in io.ReadCloser) error {
+	return lsp.Serve(ctx, in, g.stdout, lsp.Options{
+		Version: Version,
+		Fault:   func(text string) { fmt.Fprintln(g.stderr, text) },
+	})
+}

@@ -1,0 +1,96 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// framed is a message as an editor sends it.
+func framed(body string) string { return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body) }
+
+// withInput makes text the standard input.
+func withInput(t *testing.T, text string) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	before := os.Stdin
+	os.Stdin = r
+	t.Cleanup(func() {
+		os.Stdin = before
+		_ = r.Close()
+	})
+}
+
+func TestLSP(t *testing.T) {
+	for name, tc := range map[string]struct {
+		input          string
+		code           int
+		stdout, stderr string
+	}{
+		"in order": {
+			framed(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}`) +
+				framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`),
+			exitOK, `"completionProvider"`, "",
+		},
+		"without shutdown": {framed(`{"jsonrpc":"2.0","method":"exit"}`), exitFailure, "", "without a shutdown"},
+		"no editor":        {"hello\n", exitFailure, "", "not the language server protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withInput(t, tc.input)
+			var stdout, stderr bytes.Buffer
+			if code := Main([]string{"lsp"}, &stdout, &stderr); code != tc.code {
+				t.Errorf("exit code %d, want %d", code, tc.code)
+			}
+			if !strings.Contains(stdout.String(), tc.stdout) || !strings.Contains(stderr.String(), tc.stderr) {
+				t.Errorf("stdout %q\nstderr %q", &stdout, &stderr)
+			}
+		})
+	}
+}
+
+// TestInputCloses checks that a read that waits for an editor ends when the input is closed.
+func TestInputCloses(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	in, err := openInput(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString("x"); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 8)
+	if n, err := in.Read(buf); n != 1 || err != nil {
+		t.Fatalf("read %d, %v", n, err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := in.Read(buf)
+		failed <- err
+	}()
+	for range 2 {
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("got %v", err)
+	}
+}
