@@ -210,21 +210,16 @@ func calledEntry(fn syntax.Expr) *language.Entry {
 	}
 }
 
-// loadFaults checks that what is loaded is there. It may come into being while the Tiltfile runs, so that these are warnings.
+// loadFaults checks that what is loaded is there. A file may come into being while the Tiltfile runs, so that these are
+// warnings; an extension that is not on this machine may be anywhere, and is left alone.
 func (w *workspace) loadFaults(d *document) []fault {
 	var out []fault
 	for _, l := range d.outline().loads {
-		isExtension := strings.HasPrefix(l.file, extensionScheme)
-		if d.path == "" && !isExtension || isExtension && w.extensions == nil {
-			continue
-		}
 		file := w.loaded(d, l.file)
 		if file == nil {
-			what := "file"
-			if isExtension {
-				what = "extension"
+			if path := w.resolve(d, l.file); path != "" {
+				out = append(out, fault{l.token.start, l.token.end, severityWarning, fmt.Sprintf("%s cannot be loaded: there is no such file", path)})
 			}
-			out = append(out, fault{l.token.start, l.token.end, severityWarning, fmt.Sprintf("%q cannot be loaded: there is no such %s", l.file, what)})
 			continue
 		}
 		for _, n := range l.names {

@@ -28,10 +28,12 @@ func parametersOf(fn function, name string) (params []accepted, unpacks bool) {
 	c := &call{state: newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard}), name: name}
 	c.declared = func(pairs []any) {
 		unpacks = true
+		optional := false // what follows an optional parameter is optional, too
 		for i := 0; i < len(pairs); i += 2 {
 			p := pairs[i].(string)
 			bare := strings.TrimRight(p, "?")
-			params = append(params, accepted{bare, bare != p, pairs[i+1]})
+			optional = optional || bare != p
+			params = append(params, accepted{bare, optional, pairs[i+1]})
 		}
 	}
 	_, _ = fn(c)
