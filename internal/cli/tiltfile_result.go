@@ -11,7 +11,7 @@ import (
 )
 
 // describe is an evaluation's result as programs read it. Objects without a namespace go to the one given.
-func describe(r tiltfile.Result, namespace string, f tiltfileFlags) api.TiltfileResult {
+func describe(r tiltfile.Result, namespace string) api.TiltfileResult {
 	out := api.TiltfileResult{Resources: []api.TiltfileResource{}, Errors: []string{}, Warnings: notNull(r.Warnings)}
 	if r.Err != nil {
 		out.Errors = append(out.Errors, r.Err.Error())

@@ -44,6 +44,8 @@ type Entry struct {
 	// Text is Markdown. Its first sentence says what the name is for.
 	Text   string
 	Params []Param
+	// sig is the signature of an entry of the reference, which is made once.
+	sig *Signature
 }
 
 // Param is a parameter of a function.
@@ -122,6 +124,8 @@ func parseAll(from fs.FS) (reference, error) {
 	}
 	for _, c := range l.chapters {
 		for _, e := range c.Entries {
+			sig := e.Signature()
+			e.sig = &sig
 			if e.Kind == Method {
 				l.methods[e.Of] = append(l.methods[e.Of], e)
 				continue

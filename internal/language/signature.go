@@ -13,6 +13,9 @@ type Signature struct {
 // Signature returns how a function is called, "sync(local_path: path, remote_path: str) -> step". For anything else it is
 // "name: type", without parameters.
 func (e *Entry) Signature() Signature {
+	if e.sig != nil {
+		return *e.sig
+	}
 	var s Signature
 	name := e.Name
 	if e.Of != "" {

@@ -74,7 +74,7 @@ func samples(t testing.TB) []string {
 // TestEverywhere asks at every place of many Tiltfiles, and of those that are cut off there.
 func TestEverywhere(t *testing.T) {
 	for _, text := range samples(t) {
-		everywhere(t, text[:min(len(text), 150)], 1)
+		everywhere(t, text[:min(len(text), 300)], 7)
 	}
 	text, err := os.ReadFile("testdata/complete_unbalanced.txtar")
 	if err != nil {
