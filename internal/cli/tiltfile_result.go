@@ -46,6 +46,8 @@ func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
 			r.PortForwards = append(r.PortForwards, api.TiltfilePortForward{LocalPort: p.LocalPort, ContainerPort: p.ContainerPort,
 				Host: p.Host, Name: p.Name, LinkPath: p.LinkPath})
 		}
+	case m.Compose != nil:
+		r.Type = api.TypeCompose
 	case m.Local != nil:
 		links = append(links[:len(links):len(links)], m.Local.Links...)
 	}

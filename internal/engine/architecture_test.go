@@ -151,7 +151,6 @@ var rules = []rule{
 	{in: `.`, not: `^github\.com/docker/docker`, unless: `^internal/docker(/|$)`, because: "the Docker client stops at its wrapper"},
 	{in: `.`, not: `^github\.com/(rivo/tview|gdamore/tcell)`, unless: `^internal/hud(/screen)?$`, because: "the terminal library stops at the screen"},
 	{in: `.`, not: `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, unless: `^internal/compose$`, because: "the Compose library stops at its wrapper"},
-	{in: `.`, not: `^go\.starlark\.net`, unless: `^internal/tiltfile$`, because: "Starlark stops at the interpreter"},
 	{in: `.`, not: `^go\.starlark\.net`, unless: `^internal/(tiltfile|lsp)$`, because: "Starlark stops at the interpreter, and at what reads Tiltfiles for editors"},
 	{in: `^internal/(language|lsp)$`, not: `^internal/(?!language$)`, because: "what editors are told is known without the interpreter and without a session"},
 	{in: `^cmd/synclet`, not: `\.`, because: "the synclet is the standard library only"},
