@@ -102,8 +102,12 @@ func (t *apiType) names() []string {
 func (t *apiType) construct(c *call) (starlark.Value, error) {
 	v := &apiValue{t, map[string]any{}}
 	var pairs []any
-	for _, f := range t.fields {
-		pairs = append(pairs, f.name+"??", &apiSlot{c.state, f, v}) // finish tells of what is missing
+	for i, f := range t.fields {
+		name := f.name
+		if i > 0 || t.declare == nil {
+			name += "??" // finish tells of what is missing
+		}
+		pairs = append(pairs, name, &apiSlot{c.state, f, v})
 	}
 	if err := c.unpack(pairs...); err != nil {
 		return nil, err

@@ -129,7 +129,7 @@ func typesOf(target any) []string {
 }
 
 // notYet are documented names that the interpreter lacks; a name ending in a dot stands for a whole module.
-var notYet = []string{"k8s_kind", "k8s_image_json_path", "k8s_custom_deploy", "v1alpha1", "v1alpha1."}
+var notYet = []string{"k8s_kind", "k8s_image_json_path", "k8s_custom_deploy"}
 
 func lacking(name string) bool {
 	return slices.ContainsFunc(notYet, func(n string) bool { return n == name || strings.HasSuffix(n, ".") && strings.HasPrefix(name, n) })
