@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/jsonpath"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -173,7 +174,7 @@ func (in *injector) located(u *unstructured.Unstructured, declared model.ObjectI
 		if l.Object != declared {
 			continue
 		}
-		steps, err := parsePath(l.Path)
+		path, err := jsonpath.Parse(l.Path)
 		if err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (in *injector) located(u *unstructured.Unstructured, declared model.ObjectI
 		if l.RepoField != "" {
 			visit = func(v any, _ func(any)) error { return in.locatedMap(v, l.RepoField, l.TagField) }
 		}
-		if err := eachAt(u.Object, steps, func(any) {}, visit); err != nil {
+		if err := path.Each(u.Object, visit); err != nil {
 			return err
 		}
 	}

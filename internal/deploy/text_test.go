@@ -88,37 +88,6 @@ func TestRemoveAt(t *testing.T) {
 	}
 }
 
-func TestPaths(t *testing.T) {
-	const object = `{spec: {image: a, nodes: [{name: x, image: b}, {name: y, image: c}], "odd.key": d}}`
-	tests := []struct{ path, want string }{
-		{"{.spec.image}", "a"}, {"spec.image", "a"}, {"$.spec.image", "a"},
-		{"{.spec.nodes[*].image}", "b c"}, {".spec.nodes[1].image", "c"}, {".spec.nodes[-1].image", "c"},
-		{`.spec.nodes[?(@.name=="x")].image`, "b"}, {`.spec['odd.key']`, "d"}, {".spec.none[*].x", ""}, {".spec.*", "a d"},
-		{"", "error"}, {"..x", "error"}, {".a[", "error"}, {".a[?(x)]", "error"}, {".a]b", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.path, func(t *testing.T) {
-			steps, err := parsePath(tt.path)
-			if err != nil {
-				if tt.want != "error" {
-					t.Error(err)
-				}
-				return
-			}
-			var got []string
-			_ = eachAt(decode(t, object), steps, nil, func(v any, _ func(any)) error {
-				if s, ok := v.(string); ok {
-					got = append(got, s)
-				}
-				return nil
-			})
-			if strings.Join(got, " ") != tt.want {
-				t.Errorf("got %q", got)
-			}
-		})
-	}
-}
-
 func TestNearest(t *testing.T) {
 	candidates := []string{"gcr.io/shop/frontend:v1", "redis", "postgres:16"}
 	for want, got := range map[string]string{"frontent": "gcr.io/shop/frontend:v1", "docker.io/me/redis": "redis", "nothing-like-it": ""} {

@@ -149,3 +149,19 @@ func splitPairs(s string) func(yield func(string) bool) {
 		yield(s[start:])
 	}
 }
+
+// closingBracket returns the index of the bracket that closes the one at s[0], outside of quotes, or -1.
+func closingBracket(s string) int {
+	quoted := false
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quoted:
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ']' && !quoted:
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,217 @@
+package jsonpath
+
+import (
+	"maps"
+	"slices"
+)
+
+// Path is a parsed path.
+type Path struct {
+	text  string
+	steps []step
+}
+
+// String returns the path as it was written.
+func (p Path) String() string { return p.text }
+
+// step is one element of a path.
+type step struct {
+	kind stepKind
+	// names are the fields of stepNames.
+	names []string
+	// indexes are the items of stepIndexes; negative ones count from the end.
+	indexes []int
+	// slice is that of stepSlice.
+	slice bounds
+	// where is the condition of stepWhere.
+	where condition
+}
+
+type stepKind int
+
+const (
+	stepNames   stepKind = iota // fields, by name
+	stepIndexes                 // items, by number
+	stepSlice                   // items from one to another
+	stepAll                     // every field or item
+	stepWhere                   // items for which a condition holds
+	stepDeep                    // the value itself and everything below it
+)
+
+// bounds are those of a slice: from, to and step, each as written; nil where it was left out.
+type bounds struct{ from, to, by *int }
+
+// condition compares a field of an item with a value, or asks whether it is there.
+type condition struct {
+	path   []step
+	op     string // "", "==" or "!="
+	equals any
+}
+
+// Each calls visit, in a fixed order, for every value that the path leads to below root, with a function that puts
+// another value in its place. Where the path leads nowhere nothing is called. It stops at the first error of visit and
+// returns it. Replacing the root itself does nothing.
+func (p Path) Each(root any, visit func(v any, set func(any)) error) error {
+	return each(root, p.steps, func(any) {}, visit)
+}
+
+// Find returns the values that the path leads to below root.
+func (p Path) Find(root any) []any {
+	var out []any
+	_ = p.Each(root, func(v any, _ func(any)) error {
+		out = append(out, v)
+		return nil
+	})
+	return out
+}
+
+func each(v any, steps []step, set func(any), visit func(v any, set func(any)) error) error {
+	if len(steps) == 0 {
+		return visit(v, set)
+	}
+	s := steps[0]
+	if s.kind == stepDeep {
+		return deep(v, steps[1:], set, visit)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range s.fields(v) {
+			if err := each(v[k], steps[1:], func(n any) { v[k] = n }, visit); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, i := range s.items(v) {
+			if err := each(v[i], steps[1:], func(n any) { v[i] = n }, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deep applies the steps to v and to everything below it.
+func deep(v any, steps []step, set func(any), visit func(v any, set func(any)) error) error {
+	if err := each(v, steps, set, visit); err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if err := deep(v[k], steps, func(n any) { v[k] = n }, visit); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i := range v {
+			if err := deep(v[i], steps, func(n any) { v[i] = n }, visit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fields returns the fields of a map that the step means.
+func (s step) fields(m map[string]any) []string {
+	switch s.kind {
+	case stepAll:
+		return slices.Sorted(maps.Keys(m))
+	case stepNames:
+		var out []string
+		for _, n := range s.names {
+			if _, ok := m[n]; ok {
+				out = append(out, n)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// items returns the indexes of the items of a list that the step means.
+func (s step) items(list []any) []int {
+	var out []int
+	switch s.kind {
+	case stepIndexes:
+		for _, i := range s.indexes {
+			if i < 0 {
+				i += len(list)
+			}
+			if i >= 0 && i < len(list) {
+				out = append(out, i)
+			}
+		}
+	case stepSlice:
+		return s.slice.of(len(list))
+	case stepAll, stepWhere:
+		for i, item := range list {
+			if s.kind == stepAll || s.where.holds(item) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// of returns the indexes that the bounds mean in a list of n items.
+func (b bounds) of(n int) []int {
+	from, to, by := 0, n, 1
+	at := func(i int) int {
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, 0), n)
+	}
+	if b.from != nil {
+		from = at(*b.from)
+	}
+	if b.to != nil {
+		to = at(*b.to)
+	}
+	if b.by != nil {
+		by = *b.by
+	}
+	var out []int
+	for i := from; i < to; i += by {
+		out = append(out, i)
+	}
+	return out
+}
+
+func (c condition) holds(item any) bool {
+	found := Path{steps: c.path}.Find(item)
+	switch c.op {
+	case "==":
+		return slices.ContainsFunc(found, func(v any) bool { return same(v, c.equals) })
+	case "!=":
+		return len(found) > 0 && !slices.ContainsFunc(found, func(v any) bool { return same(v, c.equals) })
+	}
+	return len(found) > 0
+}
+
+// same compares decoded values; numbers by value, whichever Go type the decoder chose.
+func same(a, b any) bool {
+	x, isNumber := number(a)
+	y, both := number(b)
+	if isNumber && both {
+		return x == y
+	}
+	switch a.(type) {
+	case string, bool, nil:
+		return a == b
+	}
+	return false
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case int64:
+		return float64(v), true
+	case int:
+		return float64(v), true
+	}
+	return 0, false
+}
