@@ -14,7 +14,10 @@ import (
 type resource struct {
 	name string
 	// workload is the object that makes the pods; nil for a group of other objects.
-	workload      *object
+	workload *object
+	// custom is set for a resource that commands of the user deploy, images are those that the commands are told about.
+	custom        *customDeploy
+	images        []*image
 	objects       []*object
 	site          site
 	portForwards  []model.PortForward
@@ -36,10 +39,17 @@ type assembly struct {
 	rest []*object
 }
 
-// assemble makes resources of the objects: each workload becomes one, with the Services that target its pods; then
-// the calls of k8s_resource are applied in order. What remains is uncategorized.
+// assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
+// target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized.
 func (s *state) assemble() (*assembly, error) {
 	a := &assembly{state: s}
+	var err error
+	if a.resources, err = s.finishCustoms(); err != nil {
+		return nil, err
+	}
+	if err := s.applyKinds(); err != nil {
+		return nil, err
+	}
 	if err := a.workloads(); err != nil {
 		return nil, err
 	}
@@ -54,7 +64,7 @@ func (s *state) assemble() (*assembly, error) {
 func (a *assembly) workloads() error {
 	var workloads []*object
 	for _, o := range a.objects.list {
-		if o.hasPods {
+		if o.hasPods || o.workload {
 			workloads = append(workloads, o)
 		} else {
 			a.rest = append(a.rest, o)
@@ -68,6 +78,10 @@ func (a *assembly) workloads() error {
 		r := &resource{name: names[i], workload: w, objects: []*object{w}, site: w.site}
 		if err := checkName(r.name); err != nil {
 			return a.errorAt(w.site, "%s: %w", w.fullName(), err)
+		}
+		if other := a.byName(r.name); other != nil {
+			return a.errorAt(w.site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
+				w.fullName(), r.name, other.site)
 		}
 		a.rest = slices.DeleteFunc(a.rest, func(o *object) bool {
 			if !o.selects(w) {
@@ -195,6 +209,9 @@ func (a *assembly) byName(name string) *resource {
 
 // moveObjects moves what objects= selects out of the rest.
 func (a *assembly) moveObjects(o *resourceOptions, r *resource) error {
+	if r.custom != nil && len(o.objects.values) > 0 {
+		return a.errorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
+	}
 	for _, text := range o.objects.values {
 		sel, err := parseSelector(text)
 		if err != nil {
@@ -243,22 +260,42 @@ func (a *assembly) manifests() []model.Manifest {
 			K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
 	}
 	for _, r := range a.resources {
-		out = append(out, model.Manifest{
+		m := model.Manifest{
 			Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), ResourceDeps: manifestNames(r.deps),
 			TriggerMode: a.modeOf(r.triggerMode), AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
-			Images: a.imagesOf(r.objects),
+			Images: targetsOf(append(a.imagesOf(r.objects), r.images...)),
 			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
-				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly},
-		})
+				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly,
+				ImageLocators: locatorsOf(r.objects)},
+		}
+		if r.custom != nil {
+			m.K8s.CustomDeploy = &r.custom.CustomDeploy
+		}
+		out = append(out, m)
 	}
 	return out
 }
 
+// firstSite is where the first of what is deployed was declared.
+func (a *assembly) firstSite() site {
+	if len(a.state.objects.list) > 0 {
+		return a.state.objects.list[0].site
+	}
+	return a.resources[0].site
+}
+
 // podReadiness is what was asked for, else what fits the kind of the workload.
 func (r *resource) podReadiness() model.PodReadiness {
+	for _, o := range r.objects {
+		if r.readiness == "" {
+			r.readiness = o.readiness
+		}
+	}
 	switch {
 	case r.readiness != "":
 		return r.readiness
+	case r.custom != nil:
+		return model.PodWait
 	case r.workload == nil, r.workload.Kind == "CronJob":
 		return model.PodIgnore
 	case r.workload.Kind == "Job":
@@ -267,8 +304,8 @@ func (r *resource) podReadiness() model.PodReadiness {
 	return model.PodWait
 }
 
-// imagesOf returns the built images that objects run, with what they are built on.
-func (s *state) imagesOf(objs []*object) []model.ImageTarget {
+// imagesOf returns the built images that objects run.
+func (s *state) imagesOf(objs []*object) []*image {
 	var used []*image
 	for _, o := range objs {
 		for _, ref := range o.images {
@@ -282,10 +319,23 @@ func (s *state) imagesOf(objs []*object) []model.ImageTarget {
 			}
 		}
 	}
+	return used
+}
+
+// targetsOf returns images with what they are built on, and notes that they are used.
+func targetsOf(used []*image) []model.ImageTarget {
 	var out []model.ImageTarget
 	for _, im := range ordered(used) {
 		im.used = true
 		out = append(out, im.ImageTarget)
+	}
+	return out
+}
+
+func locatorsOf(objs []*object) []model.ImageLocator {
+	var out []model.ImageLocator
+	for _, o := range objs {
+		out = append(out, o.locators...)
 	}
 	return out
 }

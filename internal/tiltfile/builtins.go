@@ -35,6 +35,10 @@ var builtins = map[string]function{
 	// compose.go, compose_resource.go
 	"docker_compose": dockerComposeBuiltin,
 	"dc_resource":    dcResourceBuiltin,
+	// k8s_kind.go, k8s_custom_deploy.go
+	"k8s_kind":            k8sKindBuiltin,
+	"k8s_image_json_path": k8sImageJSONPathBuiltin,
+	"k8s_custom_deploy":   k8sCustomDeployBuiltin,
 	// helm.go, kustomize.go
 	"helm":      helmBuiltin,
 	"kustomize": kustomizeBuiltin,

@@ -33,7 +33,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	}
 	if len(manifests) > 0 {
 		if err := s.allowed("deploy"); err != nil {
-			return tf, s.placed(s.objects.list[0].site, err.Error(), err)
+			return tf, s.placed(a.firstSite(), err.Error(), err)
 		}
 	}
 	if err := s.checkRestarts(manifests); err != nil {
@@ -113,13 +113,8 @@ func imageCycle(im *image, path []*image) []string {
 // finishImages adds to the images what is known only at the end: the Tiltfiles, whose change re-evaluates them
 // anyway, and the environment that the Tiltfile set.
 func (s *state) finishImages() {
-	tiltfiles := s.tiltfilePaths()
 	for _, im := range s.images.list {
-		for _, path := range tiltfiles {
-			if anyParent(im.Watch.Paths, path) {
-				im.Watch.Ignores = append(im.Watch.Ignores, ignoreFile(path, "Tiltfile"))
-			}
-		}
+		s.ignoreTiltfiles(&im.Watch)
 		if im.Custom != nil {
 			im.Custom.Command = s.withEnv(im.Custom.Command)
 		}
@@ -128,6 +123,15 @@ func (s *state) finishImages() {
 
 // tiltfilePaths are the files that were executed, sorted.
 func (s *state) tiltfilePaths() []string { return sortedKeys(s.modules) }
+
+// ignoreTiltfiles leaves the files of the program out of what is watched.
+func (s *state) ignoreTiltfiles(w *model.WatchSpec) {
+	for _, path := range s.tiltfilePaths() {
+		if anyParent(w.Paths, path) {
+			w.Ignores = append(w.Ignores, ignoreFile(path, "Tiltfile"))
+		}
+	}
+}
 
 // withEnv gives a command the variables that the Tiltfile changed; its own win.
 func (s *state) withEnv(cmd model.Cmd) model.Cmd {

@@ -74,6 +74,15 @@ func (x *imageIndex) find(ref string) *image {
 	return match
 }
 
+// refs returns the references of all built images.
+func (x *imageIndex) refs() []string {
+	out := make([]string, len(x.list))
+	for i, im := range x.list {
+		out[i] = im.Ref
+	}
+	return out
+}
+
 func (x *imageIndex) several(im *image) bool {
 	return slices.ContainsFunc(x.list, func(o *image) bool { return o != im && o.ref.Name() == im.ref.Name() })
 }

@@ -168,20 +168,32 @@ func checkOrder(before []*step, p *step) error {
 func (s *state) checkSteps() error {
 	for _, p := range s.steps {
 		if !p.used {
-			return s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build or custom_build", p)
+			return s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p)
 		}
 	}
 	for _, im := range s.images.list {
-		watched := watchedPaths(im)
-		for _, p := range im.steps {
-			sources := p.paths
-			if p.order == stepSync {
-				sources = []string{p.sync.LocalPath}
-			}
-			for _, src := range sources {
-				if !anyParent(watched, src) {
-					return s.errorAt(p.site, "%s: %s lies outside of what image %q watches (%s)", p.kind, src, im.Ref, strings.Join(watched, ", "))
-				}
+		if err := s.checkSources(im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)); err != nil {
+			return err
+		}
+	}
+	for _, d := range s.customs {
+		if err := s.checkSources(d.steps, d.Watch.Paths, fmt.Sprintf("resource %q", d.name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSources finds steps whose local paths lie outside of what is watched for them.
+func (s *state) checkSources(steps []*step, watched []string, whose string) error {
+	for _, p := range steps {
+		sources := p.paths
+		if p.order == stepSync {
+			sources = []string{p.sync.LocalPath}
+		}
+		for _, src := range sources {
+			if !anyParent(watched, src) {
+				return s.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", "))
 			}
 		}
 	}

@@ -23,6 +23,11 @@ type object struct {
 	// podLabels are those of the pods that the object makes; hasPods tells "no labels" from "no pods".
 	podLabels map[string]string
 	hasPods   bool
+	// workload is set where a rule for its kind makes the object one, or finds images in it; readiness and locators are what
+	// such rules say.
+	workload  bool
+	readiness model.PodReadiness
+	locators  []model.ImageLocator
 	// images and envValues are the references and values in its pod specification, in order.
 	images    []string
 	envValues []string

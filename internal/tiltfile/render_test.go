@@ -149,6 +149,12 @@ func (p *printer) k8s(k *model.K8sTarget) {
 	for _, o := range k.Objects {
 		p.line(1, "object %s", o.ID())
 	}
+	for _, l := range k.ImageLocators {
+		p.line(1, "%s", strings.TrimSpace(fmt.Sprintf("image at %s in %s %s %s", l.Path, l.Object, l.RepoField, l.TagField)))
+	}
+	if k.CustomDeploy != nil {
+		p.custom(*k.CustomDeploy)
+	}
 	for _, f := range k.PortForwards {
 		p.line(1, "forward %s", strings.TrimSuffix(fmt.Sprintf("%s:%d:%d %s %s", f.Host, f.LocalPort, f.ContainerPort, f.Name, f.LinkPath), "  "))
 	}
@@ -161,6 +167,20 @@ func (p *printer) k8s(k *model.K8sTarget) {
 	if k.PodReadiness != model.PodWait {
 		p.line(1, "readiness: %s", k.PodReadiness)
 	}
+}
+
+func (p *printer) custom(d model.CustomDeploy) {
+	p.cmd(1, "apply", d.Apply)
+	p.cmd(1, "delete", d.Delete)
+	p.watch(1, d.Watch)
+	p.list(1, "told about", d.ImageDeps)
+	if d.ImageSelector != "" {
+		p.line(1, "containers that run %s", d.ImageSelector)
+	}
+	if d.ContainerSelector != "" {
+		p.line(1, "containers called %s", d.ContainerSelector)
+	}
+	p.liveUpdate(d.LiveUpdate)
 }
 
 func (p *printer) local(l *model.LocalTarget) {

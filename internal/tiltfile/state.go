@@ -36,6 +36,9 @@ type state struct {
 	steps   []*step
 	objects objectIndex
 	compose composeIndex
+	// kinds are the k8s_kind and k8s_image_json_path calls in order, customs those of k8s_custom_deploy.
+	kinds   []*kindRule
+	customs []*customDeploy
 	// options are the k8s_resource calls in order.
 	options       []*resourceOptions
 	locals        []*localResource

@@ -8,6 +8,8 @@ import (
 // K8sTarget is the part of a resource that is applied to a cluster.
 type K8sTarget struct {
 	Objects []K8sObject
+	// CustomDeploy, when not nil, deploys in the place of Objects, of which there are none then.
+	CustomDeploy *CustomDeploy
 	// PortForwards are opened for as long as the resource exists.
 	PortForwards []PortForward
 	PodReadiness PodReadiness
@@ -90,6 +92,8 @@ type AppliedObject struct {
 	UID        string
 	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
 	TemplateHash string
+	// Foreign objects were applied by a command of the user: neither they nor their pods carry hone's labels.
+	Foreign bool
 }
 
 // Pod is a pod as far as hone is concerned with it.

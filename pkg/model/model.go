@@ -141,8 +141,11 @@ func (m Manifest) Image(ref string) (ImageTarget, bool) {
 	return ImageTarget{}, false
 }
 
-// HasLiveUpdate reports whether any image of the manifest declares live update steps.
+// HasLiveUpdate reports whether any image of the manifest, or its custom deploy, declares live update steps.
 func (m Manifest) HasLiveUpdate() bool {
+	if _, _, ok := m.LiveUpdateOf(""); ok {
+		return true
+	}
 	return slices.ContainsFunc(m.Images, func(im ImageTarget) bool { return !im.LiveUpdate.Empty() })
 }
 
