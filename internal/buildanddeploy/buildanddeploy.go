@@ -61,8 +61,8 @@ type Container struct {
 	// ID is the runtime's id of the container, Runtime the runtime's name.
 	ID      string
 	Runtime string
-	// Image is the reference of the image target that it runs, Files what it lacks, and New is set when nothing has been
-	// copied into it yet.
+	// Image is the reference of the image target that it runs, empty where a custom deploy selects the container. Files is
+	// what it lacks, and New is set when nothing has been copied into it yet.
 	Image string
 	Files []string
 	New   bool

@@ -173,7 +173,7 @@ func TestInPlace(t *testing.T) {
 			failure: "container main runs in docker, not in the container engine that hone reaches"},
 		{name: "a change that does not fit touches nothing", containers: []Container{in("c1", "web", file), in("c2", "web", stop)},
 			failure: "go.mod matches fall_back_on", outcome: liveupdate.FallBack},
-		{name: "an image that is gone", containers: []Container{in("c1", "old", file)}, failure: "image old is no longer declared", outcome: liveupdate.FallBack},
+		{name: "an image that is gone", containers: []Container{in("c1", "old", file)}, failure: "the live update of image old is no longer declared", outcome: liveupdate.FallBack},
 		{name: "the command fails everywhere: the files are there", containers: both, fail: map[string]error{"c1": errUser, "c2": errUser},
 			synced: []string{"c1", "c2"}, failure: errUser.Error(), outcome: liveupdate.UserError},
 		{name: "the command fails in one of two pods", containers: both, fail: map[string]error{"c2": errUser},

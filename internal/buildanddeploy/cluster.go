@@ -26,13 +26,16 @@ type Cluster struct {
 	applier   *deploy.Applier
 	ledgerDir string
 	project   string
+	// env is added to the environment of the user's delete commands.
+	env []string
 
 	mu     sync.Mutex
 	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
 }
 
-// NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept.
-func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project, runID string) (*Cluster, error) {
+// NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept; env is added to
+// the environment of the user's delete commands.
+func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project, runID string, env []string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true                     // listing 300 Deployments takes half the time
 	config.WarningHandlerWithContext = deploy.Warnings{} // the server's warnings go to the log of the resource
@@ -41,7 +44,7 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project,
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID)),
-		ledgerDir: ledgerDir, project: project}, nil
+		ledgerDir: ledgerDir, project: project, env: env}, nil
 }
 
 // Ledger opens the project's ledger in this cluster.
@@ -128,6 +131,13 @@ func (c *Cluster) namespaced(u *unstructured.Unstructured) bool {
 // left over from before collected. The result counts also when there is an error.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	name := req.Manifest.Name
+	if req.Manifest.K8s.CustomDeploy != nil {
+		return c.customDeploy(ctx, req, images)
+	}
+	// What a command of an earlier declaration deployed goes first: it may have the same names.
+	if err := c.runDelete(ctx, name, req.Log); err != nil {
+		return nil, err
+	}
 	objects, err := deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
 		Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images}, c.mapper)
 	if err != nil {
@@ -170,8 +180,12 @@ func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.Obje
 	return c.applier.Delete(ctx, del)
 }
 
-// Remove deletes everything that the ledger has of a resource, and then the resource's records.
+// Remove deletes everything that the ledger has of a resource, and then the resource's records. What a command of the user
+// deployed the user's delete command deletes.
 func (c *Cluster) Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
+	if err := c.runDelete(ctx, name, log); err != nil {
+		return err
+	}
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
@@ -191,7 +205,7 @@ type DeleteOptions struct {
 	Wait        bool
 }
 
-// Delete deletes the given records, dependents first, and drops from the ledger what is gone.
+// Delete deletes the given records, dependents first, and drops from the ledger what is gone. Foreign objects it leaves alone.
 func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) error {
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
@@ -202,6 +216,9 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 	owner := map[model.ObjectID]model.ManifestName{}
 	for name, list := range records {
 		for _, r := range list {
+			if r.Foreign {
+				continue
+			}
 			req.Objects = append(req.Objects, deploy.ObjectRef{ObjectID: r.ObjectID, UID: r.UID})
 			owner[r.ObjectID] = name
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -212,6 +213,9 @@ func deployed(m model.Manifest, ref string) bool {
 	}
 	if !base {
 		return true
+	}
+	if d := m.K8s.CustomDeploy; d != nil {
+		return slices.Contains(d.ImageDeps, ref)
 	}
 	for _, o := range m.K8s.Objects {
 		for _, end := range []string{`"`, ":", "@"} {

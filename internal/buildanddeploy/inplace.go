@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/liveupdate"
@@ -88,13 +89,13 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 	plans := make([]liveupdate.Plan, len(req.Containers))
 	for i, c := range req.Containers {
-		im, ok := req.Manifest.Image(c.Image)
+		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Image)
 		if !ok {
-			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("image %s is no longer declared", c.Image)}
+			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c))}
 		}
-		in := liveupdate.Input{Spec: im.LiveUpdate, Changed: c.Files, NoRestart: b.name == "exec"}
-		if im.LiveUpdate.InitialSync && c.New {
-			p, err := initialPlan(in, im, req.Ignores)
+		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name == "exec"}
+		if spec.InitialSync && c.New {
+			p, err := initialPlan(in, slices.Concat(req.Ignores, ignores))
 			if err != nil {
 				return nil, err
 			}
@@ -110,8 +111,16 @@ func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 	return plans, nil
 }
 
-func initialPlan(in liveupdate.Input, im model.ImageTarget, ignores []model.Ignore) (liveupdate.Plan, error) {
-	m, err := watch.NewMatcher(append(append([]model.Ignore(nil), ignores...), im.Watch.Ignores...))
+// whose names what the live update of a container belongs to.
+func whose(c Container) string {
+	if c.Image == "" {
+		return "container " + c.Name
+	}
+	return "image " + c.Image
+}
+
+func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, error) {
+	m, err := watch.NewMatcher(ignores)
 	if err != nil {
 		return liveupdate.Plan{}, &liveupdate.FallBackError{Reason: err.Error()}
 	}

@@ -205,12 +205,19 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	return reason, files, inPlace
 }
 
-// updatable reports whether all pending changes are in images with live update steps that may be tried.
+// updatable reports whether all pending changes are in images with live update steps that may be tried, or are for the live
+// update of a custom deploy, which leaves other changes to its command at once.
 func updatable(r *resource, pending map[model.TargetID][]string) bool {
 	if !r.manifest.IsK8s() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
 		return false
 	}
-	for id := range pending {
+	for id, files := range pending {
+		if id.Type == model.TargetK8s {
+			if !customTakes(*r.manifest, files) {
+				return false
+			}
+			continue
+		}
 		im, ok := r.manifest.Image(id.Name)
 		if id.Type != model.TargetImage || !ok || im.LiveUpdate.Empty() {
 			return false

@@ -166,6 +166,73 @@ hold b: is-unparallelizable-local [a]`},
 	}
 }
 
+// custom is a resource that a command deploys from /chart and whose containers called main get what changes in /chart/src.
+func custom(name string, change func(d *model.CustomDeploy)) model.Manifest {
+	d := model.CustomDeploy{Apply: model.Cmd{Argv: []string{"apply"}}, ContainerSelector: "main",
+		Watch:      model.WatchSpec{Paths: []string{"/chart"}},
+		LiveUpdate: model.LiveUpdate{StopPaths: []string{"/chart/src/stop"}, Syncs: []model.Sync{{LocalPath: "/chart/src", RemotePath: "/app"}}}}
+	if change != nil {
+		change(&d)
+	}
+	return model.Manifest{Name: model.ManifestName(name), AutoInit: true, K8s: &model.K8sTarget{CustomDeploy: &d}}
+}
+
+func chartChange(name string, paths ...string) state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetK8s, Name: name}, Paths: paths}}}
+}
+
+func TestDecideCustomDeploy(t *testing.T) {
+	pod := statetest.Pod("a", "p", "c1", "gcr.io/team/web:v1")
+	image := func(ref string) func(*model.CustomDeploy) {
+		return func(d *model.CustomDeploy) { d.ContainerSelector, d.ImageSelector = "", ref }
+	}
+	deployed := func(change func(*model.CustomDeploy), actions ...store.Action) *statetest.State {
+		return up(same, custom("a", change)).Deployed("a").Then(actions...)
+	}
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  string
+	}{
+		{"first", up(same, custom("a", nil)), "start a: initial build"},
+		{"deployed", deployed(nil, pod), ""},
+		{"a file under a sync", deployed(nil, pod, chartChange("a", "/chart/src/x")), "start a: files changed /chart/src/x (in place)"},
+		{"waits for the container", deployed(nil, chartChange("a", "/chart/src/x")), "hold a: waiting-for-deploy []"},
+		{"a file of the chart", deployed(nil, pod, chartChange("a", "/chart/values.yaml")), "start a: files changed /chart/values.yaml"},
+		{"does not wait for a container", deployed(nil, chartChange("a", "/chart/values.yaml")), "start a: files changed /chart/values.yaml"},
+		{"a stop path", deployed(nil, pod, chartChange("a", "/chart/src/stop")), "start a: files changed /chart/src/stop"},
+		{"both", deployed(nil, pod, chartChange("a", "/chart/src/x", "/chart/values.yaml")), "start a: files changed /chart/src/x /chart/values.yaml"},
+		{"without a live update", deployed(func(d *model.CustomDeploy) { d.LiveUpdate = model.LiveUpdate{} }, pod, chartChange("a", "/chart/src/x")),
+			"start a: files changed /chart/src/x"},
+		{"the container restarted", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")), "start a: container started /chart/src/x (in place)"},
+		{"applied again: the container has it", deployed(nil, pod, chartChange("a", "/chart/src/x")).Deployed("a"), ""},
+		{"a failed apply is not patched in place", deployed(nil, pod, chartChange("a", "/chart/src/x", "/chart/values.yaml")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
+		{"by image", deployed(image("gcr.io/team/web"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), "start a: container started /chart/src/x (in place)"},
+		{"by image and tag", deployed(image("gcr.io/team/web:v1"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), "start a: container started /chart/src/x (in place)"},
+		{"by another tag", deployed(image("gcr.io/team/web:v2"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), ""},
+		{"by another image", deployed(image("web"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), ""},
+		{"new steps are no reason", deployed(nil, pod, statetest.Loaded(custom("a", image("x")))), ""},
+		{"a new command is", deployed(nil, pod, statetest.Loaded(custom("a", func(d *model.CustomDeploy) { d.Apply.Argv = []string{"other"} }))),
+			"start a: config changed"},
+		{"first contact", deployed(func(d *model.CustomDeploy) { d.LiveUpdate.InitialSync = true }, pod), "start a: container started (in place)"},
+		{"no second first contact", deployed(func(d *model.CustomDeploy) { d.LiveUpdate.InitialSync = true }, pod).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, text(Decide(tc.state.View(), nil))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestDecideCountsBuildsThatTheViewLacks(t *testing.T) {
 	s := up(same, statetest.K8s("a"))
 	if got := text(Decide(s.View(), map[model.ManifestName]bool{"a": true})); got != "hold a: building []" {

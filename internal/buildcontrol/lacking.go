@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/distribution/reference"
+
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -13,7 +15,7 @@ import (
 type LackingContainer struct {
 	Pod       state.Pod
 	Container model.Container
-	// Image is the reference of the image target that it runs.
+	// Image is the reference of the image target that it runs; empty for a container that a custom deploy selects.
 	Image string
 	// Files are the changes that it lacks, absolute, sorted.
 	Files []string
@@ -22,7 +24,8 @@ type LackingContainer struct {
 }
 
 // Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
-// based: a container that was restarted has lost what had been copied, so it lacks every change since the image.
+// based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
+// steps begin with an initial sync lacks that, too, until it has had it.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
 	if u.InPlaceBroken != "" || u.AppliedAt.IsZero() {
 		return nil
@@ -36,44 +39,90 @@ func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContai
 			if c.State != model.ContainerRunning {
 				continue
 			}
-			if im, ok := imageOf(m, u, c); ok {
-				if files := lacks(m, im, u, c.ID); len(files) > 0 {
-					out = append(out, LackingContainer{p, c, im.Ref, files, u.Synced[c.ID].IsZero()})
-				}
+			ref, ok := liveRef(m, u, c)
+			if !ok {
+				continue
+			}
+			files := lacks(m, ref, u, c.ID)
+			steps, _, _ := m.LiveUpdateOf(ref)
+			fresh := u.Synced[c.ID].IsZero()
+			if len(files) > 0 || steps.InitialSync && fresh {
+				out = append(out, LackingContainer{p, c, ref, files, fresh})
 			}
 		}
 	}
 	return out
 }
 
-// imageOf returns the image target with live update steps that a container runs.
-func imageOf(m model.Manifest, u state.Update, c model.Container) (model.ImageTarget, bool) {
+// liveRef finds the live update for a container, by the reference that model.Manifest.LiveUpdateOf takes.
+func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, ok bool) {
 	for _, im := range m.Images {
 		if !im.LiveUpdate.Empty() && u.Images[im.Ref].Cluster == c.Image && c.Image != "" {
-			return im, true
+			return im.Ref, true
 		}
 	}
-	return model.ImageTarget{}, false
+	if steps, _, ok := m.LiveUpdateOf(""); !ok || !allTaken(steps, u.Changes[m.DeployID()]) {
+		return "", false
+	}
+	return "", selects(*m.K8s.CustomDeploy, c)
 }
 
-// lacks returns what changed in the image or in the images below it since the container was updated last.
-func lacks(m model.Manifest, im model.ImageTarget, u state.Update, container string) []string {
+// selects reports whether a custom deploy updates the container in place.
+func selects(d model.CustomDeploy, c model.Container) bool {
+	if d.ContainerSelector != "" {
+		return d.ContainerSelector == c.Name
+	}
+	want, err := reference.ParseNormalizedNamed(d.ImageSelector)
+	if err != nil {
+		return false
+	}
+	got, err := reference.ParseNormalizedNamed(c.Image)
+	return err == nil && want.Name() == got.Name() && (reference.IsNameOnly(want) || want.String() == got.String())
+}
+
+// customTakes reports whether the live update of a manifest's custom deploy takes all of the files.
+func customTakes(m model.Manifest, files []string) bool {
+	steps, _, ok := m.LiveUpdateOf("")
+	return ok && !slices.ContainsFunc(files, func(f string) bool { return !steps.Takes(f) })
+}
+
+// allTaken reports whether a live update takes every change: one that it does not take is for the command to deploy, and
+// until it has, nothing is copied beside it.
+func allTaken(steps model.LiveUpdate, changes map[string]time.Time) bool {
+	for f := range changes {
+		if !steps.Takes(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// lacks returns what changed in the image or in the images below it, or in what a custom deploy depends on, since the
+// container was updated last.
+func lacks(m model.Manifest, ref string, u state.Update, container string) []string {
 	since := u.Synced[container]
 	files := map[string]bool{}
-	var visit func(ref string)
-	visit = func(ref string) {
-		for p, at := range u.Changes[model.ImageID(ref)] {
+	add := func(id model.TargetID) {
+		for p, at := range u.Changes[id] {
 			if at.After(since) {
 				files[p] = true
 			}
 		}
+	}
+	var visit func(ref string)
+	visit = func(ref string) {
+		add(model.ImageID(ref))
 		if t, ok := m.Image(ref); ok {
 			for _, dep := range t.DependsOn {
 				visit(dep)
 			}
 		}
 	}
-	visit(im.Ref)
+	if ref == "" {
+		add(m.DeployID())
+	} else {
+		visit(ref)
+	}
 	return slices.Sorted(maps.Keys(files))
 }
 

@@ -68,7 +68,11 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	if _, err := kube.Detect(ctx); err != nil {
 		return err
 	}
-	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "")
+	env, err := overlayEnv(kc)
+	if err != nil {
+		return err
+	}
+	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "", env)
 	if err != nil {
 		return err
 	}
@@ -80,7 +84,16 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 		logstore.Infof(log, "Nothing to delete.")
 		return nil
 	}
-	return cluster.Delete(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true}, records, log)
+	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true},
+		records, dependencies(tf), log)
+}
+
+func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName {
+	out := map[model.ManifestName][]model.ManifestName{}
+	for _, m := range tf.Manifests {
+		out[m.Name] = m.ResourceDeps
+	}
+	return out
 }
 
 // evaluateForDown returns what the Tiltfile declares; nothing when it cannot be evaluated, since the ledger knows more.
@@ -106,7 +119,7 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 	}
 	enabled := state.EnabledNames(tf)
 	for _, m := range tf.Manifests {
-		if m.K8s == nil || enabled != nil && !enabled[m.Name] {
+		if m.K8s == nil || m.K8s.CustomDeploy != nil || enabled != nil && !enabled[m.Name] {
 			continue
 		}
 		for _, o := range cluster.Objects(m, namespace) {
@@ -132,7 +145,7 @@ func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Til
 	}
 	out := map[model.ManifestName][]deploy.ObjectRecord{}
 	for n, list := range records {
-		if len(list) > 0 && chosen(n) {
+		if chosen(n) {
 			out[n] = list
 		}
 	}

@@ -123,14 +123,17 @@ type commandEnv []string
 
 func provideCommandEnv(o options, kc *k8s.Kubeconfig) (commandEnv, error) {
 	env := commandEnv{"TILT_HOST=" + o.host, "TILT_PORT=" + strconv.Itoa(o.port)}
+	overlay, err := overlayEnv(kc)
+	return append(env, overlay...), err
+}
+
+// overlayEnv makes commands use the cluster and namespace that were chosen, where those are not the user's current ones.
+func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	overlay, err := kc.Overlay(filepath.Join(stateDir(), "kubeconfig"))
-	if err != nil {
+	if err != nil || overlay == "" {
 		return nil, err
 	}
-	if overlay != "" {
-		env = append(env, "KUBECONFIG="+overlay)
-	}
-	return env, nil
+	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
 func provideServer(l net.Listener) *server.Subscriber { return server.New(l, Version) }
@@ -146,11 +149,11 @@ func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, s state.Session) (*buildanddeploy.Cluster, error) {
+func provideCluster(kube *k8s.Client, s state.Session, env commandEnv) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
 		return nil, nil
 	}
-	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID)
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID, env)
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster) buildanddeploy.BuildAndDeployer {

@@ -51,16 +51,6 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	subscriber := provideServer(listener)
 	session := provideSession(o, kubeconfig, listener)
 	storeStore := provideStore(logger)
-	cluster, err := provideCluster(client, session)
-	if err != nil {
-		cleanup5()
-		cleanup4()
-		cleanup3()
-		cleanup2()
-		cleanup()
-		return sessionParts{}, nil, err
-	}
-	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
 	cliCommandEnv, err := provideCommandEnv(o, kubeconfig)
 	if err != nil {
 		cleanup5()
@@ -70,6 +60,16 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
+	cluster, err := provideCluster(client, session, cliCommandEnv)
+	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
 	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, cliCommandEnv)
 	return cliSessionParts, func() {
 		cleanup5()

@@ -26,6 +26,8 @@ type CollectRequest struct {
 	Resource model.ManifestName
 	// Applied is everything that the resource consists of now: the result of an Apply without an error.
 	Applied []model.AppliedObject
+	// Command deletes the foreign objects among Applied; empty when there are none.
+	Command model.Cmd
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is for how long to wait for the leftovers to vanish; zero means 10 s. What is there after that stays in
@@ -52,7 +54,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		return err
 	}
 	if len(leftovers) == 0 {
-		return req.Ledger.Set(req.Resource, req.Applied)
+		return req.Ledger.set(req.Resource, recordsOf(req.Applied), req.Command)
 	}
 	refs := make([]ObjectRef, 0, len(leftovers))
 	stays := map[model.ObjectID]bool{}
@@ -75,7 +77,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 			records = append(records, r)
 		}
 	}
-	if setErr := req.Ledger.set(req.Resource, records); setErr != nil {
+	if setErr := req.Ledger.set(req.Resource, records, req.Command); setErr != nil {
 		return setErr
 	}
 	if err != nil {
@@ -90,7 +92,8 @@ func protected(id model.ObjectID) bool {
 	return ok && builtinGroup(id.Group)
 }
 
-// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's.
+// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's. Objects that a
+// command of the user applied are never left over: whoever applied them deletes them.
 func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all records) []ObjectRecord {
 	owned := map[model.ObjectID]bool{}
 	anywhere := map[model.ObjectID]bool{} // applied for the whole cluster, whatever namespace was recorded before
@@ -103,7 +106,7 @@ func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all
 	left := dropped(all[resource], func(r ObjectRecord) bool {
 		root := r.ObjectID
 		root.Namespace = ""
-		return owned[r.ObjectID] || anywhere[root]
+		return r.Foreign || owned[r.ObjectID] || anywhere[root]
 	})
 	if len(left) == 0 {
 		return nil

@@ -31,6 +31,8 @@ type ObjectRecord struct {
 	APIVersion string
 	// UID is empty from when the object is recorded until it has been applied.
 	UID string
+	// Foreign objects were applied by a command of the user, and are for the user's delete command to delete.
+	Foreign bool
 }
 
 // Ledger remembers, in one file, which objects each resource of a project applied, so that later sessions can collect
@@ -46,13 +48,28 @@ type Ledger struct {
 	waiting []*ledgerEdit // guarded by waitMu; edits that wait for mu
 
 	// known is what the file held when it was as info describes it. Guarded by mu, and never changed itself.
-	known records
+	known content
 	info  fs.FileInfo
 }
 
+// content is what a ledger holds.
+type content struct {
+	objects records
+	// commands delete what a command of the user deployed, by resource.
+	commands map[model.ManifestName]model.Cmd
+}
+
+func (c content) clone() content { return content{maps.Clone(c.objects), maps.Clone(c.commands)} }
+
+func (c content) equal(o content) bool {
+	return maps.EqualFunc(c.objects, o.objects, slices.Equal) && maps.EqualFunc(c.commands, o.commands, model.Cmd.Equal)
+}
+
+func emptyContent() content { return content{records{}, map[model.ManifestName]model.Cmd{}} }
+
 // ledgerEdit is a change of the ledger and the way to tell how it went.
 type ledgerEdit struct {
-	edit func(records)
+	edit func(content)
 	done chan error
 }
 
@@ -86,9 +103,9 @@ func (l *Ledger) Record(resource model.ManifestName, objects []ObjectRecord) err
 
 // RecordAll is Record for several resources at once, which writes only once.
 func (l *Ledger) RecordAll(objects map[model.ManifestName][]ObjectRecord) error {
-	return l.change(func(m records) {
+	return l.change(func(c content) {
 		for resource, list := range objects {
-			m[resource] = recorded(m[resource], list)
+			c.objects[resource] = recorded(c.objects[resource], list)
 		}
 	})
 }
@@ -110,19 +127,44 @@ func recorded(have, more []ObjectRecord) []ObjectRecord {
 // Set replaces a resource's records by what was applied. Other resources lose the records of these objects: an object
 // has one owner. Without objects the resource leaves the ledger.
 func (l *Ledger) Set(resource model.ManifestName, applied []model.AppliedObject) error {
-	return l.set(resource, recordsOf(applied))
+	return l.set(resource, recordsOf(applied), model.Cmd{})
+}
+
+// RecordCommand notes, before it is deployed, that a resource is deployed by a command of the user, and which command
+// deletes it.
+func (l *Ledger) RecordCommand(resource model.ManifestName, del model.Cmd) error {
+	return l.change(func(c content) { c.commands[resource] = del })
+}
+
+// ForgetCommand drops the delete command of a resource, and the records of the objects that it was for.
+func (l *Ledger) ForgetCommand(resource model.ManifestName) error {
+	return l.change(func(c content) {
+		delete(c.commands, resource)
+		c.objects[resource] = dropped(c.objects[resource], func(r ObjectRecord) bool { return r.Foreign })
+	})
+}
+
+// Commands returns the commands that delete what commands of the user deployed, by resource, as the file has them now. The
+// result is the caller's own.
+func (l *Ledger) Commands() (map[model.ManifestName]model.Cmd, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, err := l.current()
+	return maps.Clone(c.commands), err
 }
 
 func recordsOf(applied []model.AppliedObject) []ObjectRecord {
 	list := make([]ObjectRecord, len(applied))
 	for i, o := range applied {
-		list[i] = ObjectRecord{ObjectID: o.ObjectID, APIVersion: o.APIVersion, UID: o.UID}
+		list[i] = ObjectRecord{ObjectID: o.ObjectID, APIVersion: o.APIVersion, UID: o.UID, Foreign: o.Foreign}
 	}
 	return list
 }
 
-func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord) error {
-	return l.change(func(m records) {
+// set replaces what is known of a resource. The command, if there is one, deletes the foreign objects among the list.
+func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command model.Cmd) error {
+	return l.change(func(c content) {
+		m := c.objects
 		mine := map[model.ObjectID]bool{}
 		for _, r := range list {
 			mine[r.ObjectID] = true
@@ -133,6 +175,10 @@ func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord) error {
 			}
 		}
 		m[resource] = list
+		delete(c.commands, resource)
+		if !command.Empty() {
+			c.commands[resource] = command
+		}
 	})
 }
 
@@ -144,8 +190,8 @@ func dropped(list []ObjectRecord, gone func(ObjectRecord) bool) []ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), gone)
 }
 
-// Resources returns all records, by resource, as the file has them now: also those of other processes. The result is the
-// caller's own.
+// Resources returns all records, by resource, as the file has them now: also those of other processes. A resource that is
+// deployed by a command is there also while nothing is known of its objects. The result is the caller's own.
 func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +199,11 @@ func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make(records, len(m))
-	for name, list := range m {
+	out := make(records, len(m.objects))
+	for name := range m.commands {
+		out[name] = nil
+	}
+	for name, list := range m.objects {
 		out[name] = slices.Clone(list)
 	}
 	return out, nil
@@ -168,14 +217,16 @@ func (l *Ledger) leftovers(resource model.ManifestName, applied []model.AppliedO
 	if err != nil {
 		return nil, err
 	}
-	return leftoversOf(resource, applied, m), nil
+	return leftoversOf(resource, applied, m.objects), nil
 }
 
-// Remove drops records of a resource: the given objects, or all of them when none is given.
+// Remove drops records of a resource: the given objects, or, when none is given, all of them and the delete command.
 func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) error {
-	return l.change(func(m records) {
+	return l.change(func(c content) {
+		m := c.objects
 		if len(objects) == 0 {
 			delete(m, resource)
+			delete(c.commands, resource)
 			return
 		}
 		m[resource] = dropped(m[resource], func(r ObjectRecord) bool { return slices.Contains(objects, r.ObjectID) })
@@ -185,7 +236,7 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 // change edits the newest content of the file and writes it back if it differs. Edits that come while the file is being
 // written share the next write, since bringing a file to the disk takes longer than all the rest. Edit may replace the
 // lists of the map that it gets, but not change them.
-func (l *Ledger) change(edit func(records)) error {
+func (l *Ledger) change(edit func(content)) error {
 	mine := &ledgerEdit{edit: edit, done: make(chan error, 1)}
 	l.waitMu.Lock()
 	l.waiting = append(l.waiting, mine)
@@ -217,12 +268,12 @@ func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 	if err != nil {
 		return err
 	}
-	after := maps.Clone(before)
+	after := before.clone()
 	for _, e := range edits {
 		e.edit(after)
 	}
-	tidy(after)
-	if maps.EqualFunc(before, after, slices.Equal) {
+	tidy(after.objects)
+	if before.equal(after) {
 		return nil
 	}
 	if err := l.write(after); err != nil {
@@ -252,39 +303,39 @@ func tidy(m records) {
 
 // current returns what the file holds. It reads the file only when it is not the one that it read or wrote last: every
 // write makes a new file. l.mu is held. The result must not be changed.
-func (l *Ledger) current() (records, error) {
+func (l *Ledger) current() (content, error) {
 	info, err := os.Stat(l.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return records{}, nil
+		return emptyContent(), nil
 	case err != nil:
-		return nil, fmt.Errorf("read the ledger: %w", err)
+		return emptyContent(), fmt.Errorf("read the ledger: %w", err)
 	}
 	if l.info != nil && os.SameFile(info, l.info) && info.ModTime().Equal(l.info.ModTime()) && info.Size() == l.info.Size() {
 		return l.known, nil
 	}
 	known, info, err := l.read()
 	if err != nil {
-		return nil, err
+		return emptyContent(), err
 	}
 	l.known, l.info = known, info
 	return known, nil
 }
 
 // read reads the file, and returns what it read with a description of the file.
-func (l *Ledger) read() (records, fs.FileInfo, error) {
+func (l *Ledger) read() (content, fs.FileInfo, error) {
 	f, err := os.Open(l.path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the ledger: %w", err)
+		return content{}, nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the ledger: %w", err)
+		return content{}, nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	raw, err := io.ReadAll(f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the ledger: %w", err)
+		return content{}, nil, fmt.Errorf("read the ledger: %w", err)
 	}
 	m, err := l.parse(raw)
 	return m, info, err

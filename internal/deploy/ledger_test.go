@@ -70,6 +70,49 @@ func TestLedgerLife(t *testing.T) {
 	}
 }
 
+// A resource that a command deploys is known before its objects are, and keeps the command that deletes it.
+func TestLedgerCommands(t *testing.T) {
+	dir := t.TempDir()
+	l := openLedger(t, dir)
+	del := model.Cmd{Argv: []string{"helm", "uninstall", "x"}, Dir: "/src", Env: []string{"A=1"}, EchoOff: true}
+	foreign := appliedOf(record("a", "1"))
+	foreign.Foreign = true
+	has := func(what string, objects int, command bool) {
+		t.Helper()
+		again := openLedger(t, dir)
+		commands, err := again.Commands()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := contents(t, again)
+		got, known := all["chart"]
+		if len(got) != objects || known != (objects > 0 || command) || command != commands["chart"].Equal(del) {
+			t.Errorf("%s: objects %v, commands %v", what, all, commands)
+		}
+	}
+	for _, s := range []struct {
+		name    string
+		do      func() error
+		objects int
+		command bool
+	}{
+		{"before the first deploy", func() error { return l.RecordCommand("chart", del) }, 0, true},
+		{"deployed", func() error { return l.set("chart", recordsOf([]model.AppliedObject{foreign}), del) }, 1, true},
+		{"another resource takes the object", func() error { return l.Set("web", []model.AppliedObject{appliedOf(record("a", "2"))}) }, 0, true},
+		{"deployed again", func() error {
+			return l.set("chart", recordsOf([]model.AppliedObject{foreign, appliedOf(record("b", "1"))}), del)
+		}, 2, true},
+		{"deleted: what is hone's own stays", func() error { return l.ForgetCommand("chart") }, 1, false},
+		{"once more", func() error { return l.RecordCommand("chart", del) }, 1, true},
+		{"all forgotten", func() error { return l.Remove("chart") }, 0, false},
+	} {
+		if err := s.do(); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		has(s.name, s.objects, s.command)
+	}
+}
+
 func TestLedgerWritesOnlyChanges(t *testing.T) {
 	l := openLedger(t, t.TempDir())
 	if err := l.Set("web", []model.AppliedObject{appliedOf(record("a", "1"))}); err != nil {

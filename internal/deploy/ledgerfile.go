@@ -19,6 +19,15 @@ type ledgerFile struct {
 	Cluster   string                                `json:"cluster"`
 	Project   string                                `json:"project"`
 	Resources map[model.ManifestName][]recordOnDisk `json:"resources"`
+	// Commands delete what commands of the user deployed.
+	Commands map[model.ManifestName]commandOnDisk `json:"commands,omitempty"`
+}
+
+type commandOnDisk struct {
+	Argv    []string `json:"argv"`
+	Dir     string   `json:"dir,omitempty"`
+	Env     []string `json:"env,omitempty"`
+	EchoOff bool     `json:"echoOff,omitempty"`
 }
 
 type recordOnDisk struct {
@@ -28,37 +37,45 @@ type recordOnDisk struct {
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
 	UID        string `json:"uid,omitempty"`
+	Foreign    bool   `json:"foreign,omitempty"`
 }
 
 // parse reads the file's content.
-func (l *Ledger) parse(raw []byte) (records, error) {
+func (l *Ledger) parse(raw []byte) (content, error) {
 	var f ledgerFile
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, problem.Wrap(err, "the ledger "+l.path+" is damaged",
+		return content{}, problem.Wrap(err, "the ledger "+l.path+" is damaged",
 			"move it away; hone then no longer knows what earlier sessions applied, but the objects carry its labels")
 	}
 	if f.Format != ledgerFormat {
-		return nil, problem.New(fmt.Sprintf("the ledger %s has format %d, this hone knows %d", l.path, f.Format, ledgerFormat),
+		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, this hone knows %d", l.path, f.Format, ledgerFormat),
 			"use the version of hone that wrote it")
 	}
-	out := make(records, len(f.Resources))
+	out := emptyContent()
+	for name, c := range f.Commands {
+		out.commands[name] = model.Cmd{Argv: c.Argv, Dir: c.Dir, Env: c.Env, EchoOff: c.EchoOff}
+	}
 	for name, list := range f.Resources {
 		for _, r := range list {
 			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			out[name] = append(out[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID})
+			out.objects[name] = append(out.objects[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign})
 		}
 	}
 	return out, nil
 }
 
 // write replaces the file in one step: a crash leaves the old content or the new.
-func (l *Ledger) write(m records) error {
+func (l *Ledger) write(c content) error {
 	f := ledgerFile{Format: ledgerFormat, Cluster: l.key.Cluster, Project: l.key.Project,
-		Resources: make(map[model.ManifestName][]recordOnDisk, len(m))}
-	for name, list := range m {
+		Resources: make(map[model.ManifestName][]recordOnDisk, len(c.objects)),
+		Commands:  make(map[model.ManifestName]commandOnDisk, len(c.commands))}
+	for name, cmd := range c.commands {
+		f.Commands[name] = commandOnDisk{Argv: cmd.Argv, Dir: cmd.Dir, Env: cmd.Env, EchoOff: cmd.EchoOff}
+	}
+	for name, list := range c.objects {
 		for _, r := range list {
 			f.Resources[name] = append(f.Resources[name], recordOnDisk{APIVersion: r.APIVersion, Group: r.Group, Kind: r.Kind,
-				Namespace: r.Namespace, Name: r.Name, UID: r.UID})
+				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign})
 		}
 	}
 	raw, err := json.MarshalIndent(f, "", "  ")

@@ -436,6 +436,11 @@ func buildPart(m model.Manifest) model.Manifest {
 		k := *m.K8s
 		k.PortForwards, k.Links, k.PodReadiness = nil, nil, ""
 		k.ExtraPodSelectors, k.SelectorsOnly = nil, false
+		if k.CustomDeploy != nil {
+			d := *k.CustomDeploy
+			d.Watch, d.LiveUpdate, d.ImageSelector, d.ContainerSelector = model.WatchSpec{}, model.LiveUpdate{}, "", ""
+			k.CustomDeploy = &d
+		}
 		m.K8s = &k
 	}
 	if m.Local != nil {

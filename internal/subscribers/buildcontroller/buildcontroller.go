@@ -204,7 +204,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		defer b.cancel()
 		logstore.Infof(log, "%s", banner(c.Reason, files))
 		r, err := s.build(ctx, req)
-		rt.Dispatch(s.completed(ctx, c.Name, b, r, err, log))
+		rt.Dispatch(s.completed(ctx, req, b, r, err, log))
 	}()
 	return b
 }
@@ -245,11 +245,14 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	return req
 }
 
-func (s *Subscriber) completed(ctx context.Context, name model.ManifestName, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
-	done := state.BuildCompleted{Resource: name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
+func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
+	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
 		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // else another way of updating in place did it
+	}
+	if r.FellBack != "" && r.Deployed {
+		done.Synced = append(done.Synced, initialSyncs(req)...)
 	}
 	switch {
 	case err == nil:
@@ -262,6 +265,18 @@ func (s *Subscriber) completed(ctx context.Context, name model.ManifestName, b *
 	}
 	logstore.Flush(log.Logger)
 	return done
+}
+
+// initialSyncs returns the containers that were to get an initial sync. One that has survived the deploy which came in its
+// place has what it can have: it is not tried with it again and again.
+func initialSyncs(req buildanddeploy.Request) []string {
+	var ids []string
+	for _, c := range req.Containers {
+		if steps, _, _ := req.Manifest.LiveUpdateOf(c.Image); steps.InitialSync && c.New {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // banner is the line with which the log of a build begins.

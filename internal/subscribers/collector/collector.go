@@ -23,7 +23,7 @@ const (
 	retry = 5 * time.Second
 )
 
-// Cluster deletes what resources applied.
+// Cluster deletes what resources applied, by itself or through the user's delete commands.
 type Cluster interface {
 	Ledger(ctx context.Context) (*deploy.Ledger, error)
 	Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error
@@ -74,15 +74,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			failed = s.sweep(ctx, rt)
 			swept = failed == nil
 		}
-		for _, e := range state.Leaving(v, name) {
-			if len(e.Finalizers) > 1 {
-				continue // the others let go first
-			}
-			if err := s.collect(ctx, rt, e.Value.Manifest); err != nil {
-				failed = err
-				continue
-			}
-			rt.Release(state.Resources, e.ID)
+		if err := s.collectAll(ctx, rt, state.Leaving(v, name)); err != nil {
+			failed = err
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -94,6 +87,32 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			rt.Succeeded()
 		}
 	}
+}
+
+// collectAll deletes the objects of the resources that leave and that nobody else holds. A resource waits for those that
+// leave with it and depend on it: what a delete command takes away may be what they need to go.
+func (s *Subscriber) collectAll(ctx context.Context, rt *store.Runtime, leaving []store.Entry[state.Resource]) error {
+	deps := map[model.ManifestName][]model.ManifestName{}
+	byName := map[model.ManifestName]store.Entry[state.Resource]{}
+	for _, e := range leaving {
+		m := e.Value.Manifest
+		deps[m.Name], byName[m.Name] = m.ResourceDeps, e
+	}
+	var failed error
+	var stay []model.ManifestName
+	for _, n := range model.DependentsFirst(deps) {
+		e := byName[n]
+		if len(e.Finalizers) > 1 || slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) }) {
+			stay = append(stay, n) // the others let go first
+			continue
+		}
+		if err := s.collect(ctx, rt, e.Value.Manifest); err != nil {
+			stay, failed = append(stay, n), err
+			continue
+		}
+		rt.Release(state.Resources, e.ID)
+	}
+	return failed
 }
 
 // turned notes which resources have objects, and reports whether one of them has become a resource that has none.

@@ -70,7 +70,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		})
 	})
 	defer watches.Stop()
-	b := &book{client: s.client, seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]string{}}
+	b := &book{client: s.client, seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]k8s.OwnerRef{}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -108,10 +108,10 @@ type book struct {
 	hashes    map[string]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
 	wanted    map[scope]scope
-	// seen are the pods by UID, told what was dispatched about them, chains the UIDs of their owners by direct owner.
+	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner.
 	seen   map[string]*seen
 	told   map[string]state.Pod
-	chains map[string][]string
+	chains map[string][]k8s.OwnerRef
 }
 
 type seen struct {
@@ -155,13 +155,16 @@ func (b *book) scopes() map[scope]scope { return b.wanted }
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 
 // scopesFor returns what to watch because of an applied object: the labelled pods in its namespace, those of the
-// resource's own selectors, and every pod where an object of an unknown kind may create pods without hone's labels.
+// resource's own selectors, and every pod where an object of an unknown kind, or one that a command of the user applied, may
+// create pods without hone's labels.
 func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
 	if a.Namespace == "" {
 		return nil
 	}
 	var out []scope
 	switch {
+	case a.Foreign:
+		out = append(out, scope{a.Namespace, ""})
 	case a.TemplateHash != "" || a.Kind == "Pod" && a.Group == "":
 		out = append(out, scope{a.Namespace, managed})
 	case !builtin(a.Group):
@@ -263,9 +266,9 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 			}
 		}
 	}
-	for _, uid := range b.chain(ctx, e) {
-		if name, ok := b.owners[uid]; ok {
-			return name, e.Pod.TemplateHash == ""
+	for _, o := range b.chain(ctx, e) {
+		if name, ok := b.owners[o.UID]; ok {
+			return name, e.Pod.TemplateHash == "" && !b.superseded(ctx, e, o.UID)
 		}
 	}
 	return "", false
@@ -280,28 +283,50 @@ func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 			if _, applied := b.owners[o.UID]; applied {
 				return false
 			}
-			return !slices.ContainsFunc(b.chain(ctx, e), func(uid string) bool { return b.owners[uid] != "" }) // e.g. a CronJob's job
+			return !slices.ContainsFunc(b.chain(ctx, e), func(o k8s.OwnerRef) bool { return b.owners[o.UID] != "" }) // e.g. a CronJob's job
 		}
 	}
 	return false
 }
 
-// chain returns the UIDs of a pod's owners, nearest first. It asks the cluster once per direct owner.
-func (b *book) chain(ctx context.Context, e k8s.PodEvent) []string {
-	var out []string
+// superseded reports whether a pod without hone's labels belongs to a ReplicaSet that has a younger one beside it under the
+// given owner: the pods of an earlier rollout of a Deployment.
+func (b *book) superseded(ctx context.Context, e k8s.PodEvent, owner string) bool {
+	own, ok := replicaSet(b.chain(ctx, e))
+	if !ok {
+		return false
+	}
+	for _, s := range b.seen {
+		other := b.chain(ctx, s.event)
+		rs, ok := replicaSet(other)
+		if ok && rs.CreatedAt.After(own.CreatedAt) && slices.ContainsFunc(other, func(o k8s.OwnerRef) bool { return o.UID == owner }) {
+			return true
+		}
+	}
+	return false
+}
+
+func replicaSet(chain []k8s.OwnerRef) (k8s.OwnerRef, bool) {
+	i := slices.IndexFunc(chain, func(o k8s.OwnerRef) bool { return o.Kind == "ReplicaSet" })
+	if i < 0 {
+		return k8s.OwnerRef{}, false
+	}
+	return chain[i], true
+}
+
+// chain returns a pod's owners, nearest first. It asks the cluster once per direct owner.
+func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
+	var out []k8s.OwnerRef
 	for _, o := range e.Owners {
-		uids, known := b.chains[o.UID]
+		refs, known := b.chains[o.UID]
 		if !known {
-			refs, err := b.client.OwnerChain(ctx, e.Pod.Namespace, o)
-			if err != nil {
+			var err error
+			if refs, err = b.client.OwnerChain(ctx, e.Pod.Namespace, o); err != nil {
 				continue // the owner may just be gone; the next event of the pod asks again
 			}
-			for _, r := range refs {
-				uids = append(uids, r.UID)
-			}
-			b.chains[o.UID] = uids
+			b.chains[o.UID] = refs
 		}
-		out = append(out, uids...)
+		out = append(out, refs...)
 	}
 	return out
 }

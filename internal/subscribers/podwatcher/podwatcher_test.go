@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -151,6 +152,29 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
+// What a command of the user applied carries no labels of hone's: its pods are found by their owners, and those of an
+// earlier rollout are older.
+func TestForeignObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("chart"))
+		old, young := owner("ReplicaSet", "rs1"), owner("ReplicaSet", "rs2")
+		old.CreatedAt, young.CreatedAt = time.Unix(1, 0), time.Unix(2, 0)
+		f.cluster.SetOwner(old, "d")
+		f.cluster.SetOwner(young, "d")
+		f.cluster.SetOwner(owner("Deployment", "d"), "")
+		o := object("apps", "Deployment", "d", "")
+		o.Foreign = true
+		f.applied("chart", o)
+		f.cluster.SetPod(pod("p1", "", nil, old))
+		f.cluster.SetPod(pod("other", "", nil, owner("ReplicaSet", "rs9")))
+		f.want("deployed", "p1 of chart")
+		f.cluster.SetPod(pod("p2", "", nil, young))
+		f.want("rolling out", "p1 of chart (old)", "p2 of chart")
+		f.cluster.DeletePod("default", "p2")
+		f.want("rolled back", "p1 of chart")
+	})
+}
+
 // A pod may be seen by two watches. When one of them is no longer wanted, the other one's word counts alone.
 func TestAWatchThatEndsLeavesNoGhosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -192,11 +216,14 @@ func TestWithoutAClusterNothingHappens(t *testing.T) {
 
 func TestScopes(t *testing.T) {
 	plain := statetest.K8s("r")
+	foreign := object("apps", "Deployment", "d", "")
+	foreign.Foreign = true
 	for _, tc := range []struct {
 		object model.AppliedObject
 		want   string
 	}{
 		{object("apps", "Deployment", "d", "h"), managed},
+		{foreign, ""},
 		{object("", "Pod", "p", ""), managed},
 		{object("", "ConfigMap", "c", ""), "none"},
 		{object("networking.k8s.io", "Ingress", "i", ""), "none"},

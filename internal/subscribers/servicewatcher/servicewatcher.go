@@ -44,9 +44,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	events := make(chan k8s.ServiceEvent, 64)
-	same := func(a, b struct{}) bool { return true }
-	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
-		req := k8s.WatchRequest{Namespaces: []string{namespace}, Selector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone}
+	same := func(a, b string) bool { return a == b }
+	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace, selector string) {
+		req := k8s.WatchRequest{Namespaces: []string{namespace}, Selector: selector}
 		_ = s.client.WatchServices(ctx, req, func(e k8s.ServiceEvent) {
 			select {
 			case events <- e:
@@ -62,7 +62,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-			var namespaces map[string]struct{}
+			var namespaces map[string]string
 			owners, namespaces = applied(rt.View())
 			watches.Reconcile(namespaces)
 		case e := <-events:
@@ -79,14 +79,22 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// applied returns the Services that resources applied, by UID, and the namespaces that they are in.
-func applied(v store.View) (map[string]model.ManifestName, map[string]struct{}) {
-	owners, namespaces := map[string]model.ManifestName{}, map[string]struct{}{}
+// applied returns the Services that resources applied, by UID, and the namespaces that they are in with what to watch there:
+// those with hone's labels, or all where a command of the user applied one.
+func applied(v store.View) (map[string]model.ManifestName, map[string]string) {
+	owners, namespaces := map[string]model.ManifestName{}, map[string]string{}
 	for e := range state.Updates.In(v).Entries() {
 		for _, a := range e.Value.Applied {
 			if a.Kind == "Service" && a.Group == "" {
 				owners[a.UID] = model.ManifestName(e.ID)
-				namespaces[a.Namespace] = struct{}{}
+				selector, known := namespaces[a.Namespace]
+				switch {
+				case a.Foreign:
+					selector = ""
+				case !known:
+					selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+				}
+				namespaces[a.Namespace] = selector
 			}
 		}
 	}

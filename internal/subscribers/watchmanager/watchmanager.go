@@ -116,6 +116,9 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 		if m.Compose != nil {
 			add(m.DeployID(), m.Compose.Watch)
 		}
+		if m.K8s != nil && m.K8s.CustomDeploy != nil {
+			add(m.DeployID(), m.K8s.CustomDeploy.Watch)
+		}
 	}
 	for e := range state.FileWatches.In(v).Refs() {
 		if !state.Off(v, e.Value.Disable) {
