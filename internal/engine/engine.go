@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
@@ -31,6 +32,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/podwatcher"
 	"github.com/hone-dev/hone/internal/subscribers/portforwardcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/processcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/pruner"
 	"github.com/hone-dev/hone/internal/subscribers/servicewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/sessioncontroller"
 	"github.com/hone-dev/hone/internal/subscribers/tiltfileloader"
@@ -93,6 +95,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		enginemonitor.New(p.Docker),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares}),
 		collector.New(collects, p.Logs),
+		pruner.New(build.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		servicewatcher.New(services),
 		deploydiscovery.New(objects),

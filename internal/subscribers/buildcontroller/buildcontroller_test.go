@@ -460,3 +460,28 @@ func TestPreparesOnceBeforeTheFirstDeploy(t *testing.T) {
 		}
 	})
 }
+
+// An initial sync that cannot be made leads to a deploy. A container that survives it is not tried with it again.
+func TestAnInitialSyncIsTriedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		im := statetest.Image("a")
+		im.LiveUpdate.InitialSync = true
+		f := start(t, Options{}, statetest.K8s("a", im))
+		f.deploy("a")
+		f.running("")
+		f.Then(statetest.Pod("a", "p", "c1", "a:1"))
+		c := f.builder.call("a")
+		if c == nil || !c.req.InPlace || len(c.req.Containers) != 1 || !c.req.Containers[0].New {
+			t.Fatalf("the new container gets no initial sync: %+v", c)
+		}
+		o := deployed(c)
+		o.result.FellBack = "tar is missing"
+		o.result.Images = nil
+		f.finish("a", o)
+		f.running("")
+		f.Then(statetest.Pod("a", "p", "c2", "a:1"))
+		f.running("a")
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c2"}}})
+		f.running("")
+	})
+}

@@ -39,9 +39,11 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// scope is one kind in one namespace, or in the whole cluster for kinds without namespaces.
+// scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's
+// labels, or all of them where a command of the user applied one.
 type scope struct {
 	apiVersion, kind, namespace string
+	all                         bool
 }
 
 // Run implements store.Subscriber.
@@ -53,7 +55,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	events := make(chan k8s.ObjectEvent, 256)
 	same := func(a, b struct{}) bool { return true }
 	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
-		req := k8s.WatchRequest{Selector: deploy.LabelManagedBy + "=" + deploy.ManagedByHone}
+		req := k8s.WatchRequest{}
+		if !sc.all {
+			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+		}
 		if sc.namespace != "" {
 			req.Namespaces = []string{sc.namespace}
 		}
@@ -107,7 +112,7 @@ func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
 		for _, a := range e.Value.Applied {
 			if buildcontrol.HasStatus(a.ObjectID) {
 				owners[a.UID] = model.ManifestName(e.ID)
-				scopes[scope{a.APIVersion, a.Kind, a.Namespace}] = struct{}{}
+				scopes[scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}] = struct{}{}
 			}
 		}
 	}

@@ -62,6 +62,12 @@ func TestObjects(t *testing.T) {
 		web.UID = "u4"
 		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web))
 		check("applied", "u4 of web Current")
+		foreign := model.AppliedObject{ObjectID: id("apps", "Deployment", "chart"), APIVersion: "apps/v1", UID: "u5", Foreign: true}
+		e := deployment("chart", "u5", model.HealthCurrent)
+		e.Labels = nil
+		set(e)
+		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web, foreign))
+		check("applied by a command, without labels", "u4 of web Current", "u5 of web Current")
 		a.Then(statetest.Loaded())
 		check("no longer declared")
 	})

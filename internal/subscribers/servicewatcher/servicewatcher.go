@@ -44,9 +44,12 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	events := make(chan k8s.ServiceEvent, 64)
-	same := func(a, b string) bool { return a == b }
-	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace, selector string) {
-		req := k8s.WatchRequest{Namespaces: []string{namespace}, Selector: selector}
+	same := func(a, b struct{}) bool { return true }
+	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
+		req := k8s.WatchRequest{Namespaces: []string{sc.namespace}}
+		if !sc.all {
+			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
+		}
 		_ = s.client.WatchServices(ctx, req, func(e k8s.ServiceEvent) {
 			select {
 			case events <- e:
@@ -62,9 +65,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-			var namespaces map[string]string
-			owners, namespaces = applied(rt.View())
-			watches.Reconcile(namespaces)
+			var scopes map[scope]struct{}
+			owners, scopes = applied(rt.View())
+			watches.Reconcile(scopes)
 		case e := <-events:
 			switch {
 			case e.Synced:
@@ -79,26 +82,25 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// applied returns the Services that resources applied, by UID, and the namespaces that they are in with what to watch there:
-// those with hone's labels, or all where a command of the user applied one.
-func applied(v store.View) (map[string]model.ManifestName, map[string]string) {
-	owners, namespaces := map[string]model.ManifestName{}, map[string]string{}
+// scope is what is watched in a namespace: the Services that carry hone's labels, or all of them where a command of the user
+// applied one.
+type scope struct {
+	namespace string
+	all       bool
+}
+
+// applied returns the Services that resources applied, by UID, and what has to be watched for them.
+func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
+	owners, scopes := map[string]model.ManifestName{}, map[scope]struct{}{}
 	for e := range state.Updates.In(v).Entries() {
 		for _, a := range e.Value.Applied {
 			if a.Kind == "Service" && a.Group == "" {
 				owners[a.UID] = model.ManifestName(e.ID)
-				selector, known := namespaces[a.Namespace]
-				switch {
-				case a.Foreign:
-					selector = ""
-				case !known:
-					selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
-				}
-				namespaces[a.Namespace] = selector
+				scopes[scope{a.Namespace, a.Foreign}] = struct{}{}
 			}
 		}
 	}
-	return owners, namespaces
+	return owners, scopes
 }
 
 func difference(owners map[string]model.ManifestName, seen, told map[string]model.Service) []store.Action {

@@ -58,6 +58,13 @@ func TestServices(t *testing.T) {
 		check("another one applied", "u3 of web at http://y")
 		cluster.DeleteService("default", "late")
 		check("deleted")
+		e := service("chart", "u4", "http://z")
+		e.Labels = nil
+		cluster.SetService(e)
+		foreign := deployed("u4")
+		foreign.Applied[0].Foreign = true
+		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, foreign)
+		check("applied by a command, without labels", "u4 of web at http://z")
 	})
 }
 

@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// chart is a resource that scripts deploy: what they apply carries none of hone's labels, and they note what they do.
+const chart = `
+-- Tiltfile --
+k8s_custom_deploy('chart', apply_cmd='./apply.sh', delete_cmd=['./delete.sh'], deps=['chart'],
+    apply_env={'GREETING': 'hello'}, container_selector='web',
+    live_update=[fall_back_on('chart/site/conf'), sync('chart/site', '/www'), run('touch /www/ran')])
+k8s_resource('chart', port_forwards='$PORT0:80')
+k8s_yaml('base.yaml')
+-- apply.sh --
+#!/bin/sh
+set -e
+echo "$GREETING from the apply command" >&2
+echo apply >> log
+kubectl apply -o yaml -f chart/app.yaml
+-- delete.sh --
+#!/bin/sh
+echo delete >> log
+kubectl delete --ignore-not-found --wait -f chart/app.yaml
+-- chart/site/index.html --
+unused
+-- chart/app.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chart}
+spec:
+  selector: {matchLabels: {app: chart}}
+  template:
+    metadata: {labels: {app: chart}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: web
+        image: busybox
+        imagePullPolicy: IfNotPresent
+        command: [sh, -c, 'mkdir -p /www; echo v1 > /www/index.html; exec httpd -f -h /www']
+        ports: [{containerPort: 80}]
+        readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
+      - name: other
+        image: busybox
+        imagePullPolicy: IfNotPresent
+        command: [sleep, infinity]
+-- base.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: base}
+`
+
+// ran returns what the scripts noted: "apply apply delete".
+func (p *project) ran() string {
+	b, _ := os.ReadFile(filepath.Join(p.dir, "log"))
+	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+// TestCustomDeploy applies with a command, again when what it depends on changes, updates its container in place, and runs
+// the delete command when the call leaves the Tiltfile.
+func TestCustomDeploy(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, chart)
+	s := p.up()
+	s.ready("chart", "uncategorized")
+	s.says(`hello from the apply command`)
+	s.says(`→ chart:deployment`)
+	s.serves(p.ports[0], "/", "v1")
+	pod := current(t, s, "chart")
+	if labels := p.object("apps", "v1", "deployments", "chart").GetLabels(); len(labels) != 0 {
+		t.Errorf("hone has labelled what the command applied: %v", labels)
+	}
+
+	p.write("chart/site/index.html", "v2")
+	s.serves(p.ports[0], "/", "v2")
+	s.says(`Will copy 1 file\(s\) to container: \[web\]`)
+	if b := s.builds("chart", 2); b.Mode != "exec" || b.Error != "" || b.FellBack != "" {
+		t.Errorf("newest build: %+v", b)
+	}
+	if _, err := fetch(p.ports[0], "/ran"); err != nil {
+		t.Errorf("the run step: %v", err)
+	}
+	if now := current(t, s, "chart"); now.Name != pod.Name || p.ran() != "apply" {
+		t.Errorf("pod %s, then %s; the commands that ran: %s", pod.Name, now.Name, p.ran())
+	}
+
+	p.replace("chart/app.yaml", "echo v1", "echo v3")
+	s.serves(p.ports[0], "/", "v3")
+	s.becomes("chart", "in its new pod alone", func(r api.Resource) bool {
+		return ready(r) && len(r.Pods) == 1 && r.Pods[0].Name != pod.Name
+	})
+	p.write("chart/site/conf", "x=1")
+	if b := s.builds("chart", 4); b.Mode != "deploy" || p.ran() != "apply apply apply" {
+		t.Errorf("a file to fall back on: the newest build is %+v; the commands that ran: %s", b, p.ran())
+	}
+
+	p.write("Tiltfile", "k8s_yaml('base.yaml')\n")
+	p.gone("apps", "v1", "deployments", "chart")
+	s.await("the resource to leave", func() error {
+		if r, err := s.resource("chart"); err == nil {
+			return fmt.Errorf("it is still there: %+v", r)
+		}
+		return nil
+	})
+	if got := p.ran(); got != "apply apply apply delete" {
+		t.Errorf("the commands that ran: %s", got)
+	}
+	s.stop()
+	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || p.ran() != "apply apply apply delete" {
+		t.Errorf("down: code %d, ran %s\n%s", code, p.ran(), out)
+	}
+}
+
+// TestCustomDeployDown takes down with the recorded delete command what a Tiltfile that is broken by then deployed, and in the
+// namespace of the session that did.
+func TestCustomDeployDown(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, chart)
+	s := p.up()
+	s.ready("chart", "uncategorized")
+	s.stop()
+	p.write("Tiltfile", "this is no program")
+	out, code := p.run("down")
+	if code != 0 || p.ran() != "apply delete" {
+		t.Errorf("code %d, ran %s\n%s", code, p.ran(), out)
+	}
+	p.gone("apps", "v1", "deployments", "chart")
+	p.gone("", "v1", "configmaps", "base")
+	if out, code := p.run("down"); code != 0 || !strings.Contains(out, "Nothing to delete") {
+		t.Errorf("a second down: code %d\n%s", code, out)
+	}
+}
+
+// TestCustomDeployFails shows what an apply command did wrong, and tries again when what it depends on changes.
+func TestCustomDeployFails(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(chart, "kubectl apply -o yaml", "kubectl apply", 1))
+	p.replace("Tiltfile", "deps=['chart']", "deps=['chart', 'apply.sh']")
+	s := p.up()
+	s.says(`it printed something that is no Kubernetes object`)
+	s.says(`kubectl apply -o yaml`)
+	r := s.becomes("chart", "failed", func(r api.Resource) bool { return r.UpdateStatus == "error" })
+	if len(r.BuildHistory) == 0 || !strings.Contains(r.BuildHistory[0].Error, "standard error") {
+		t.Errorf("the build says nothing of a mend: %+v", r.BuildHistory)
+	}
+	p.replace("apply.sh", "kubectl apply", "kubectl apply -o yaml")
+	s.ready("chart")
+	s.stop()
+	k8stest.Eventually(t, "down", func() error {
+		if out, code := p.run("down", "--namespace", p.namespace); code != 0 {
+			return fmt.Errorf("code %d\n%s", code, out)
+		}
+		return nil
+	})
+	p.gone("apps", "v1", "deployments", "chart")
+}

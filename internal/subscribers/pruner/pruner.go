@@ -1,0 +1,166 @@
+// Package pruner removes the images that hone built and that nobody needs any more from the container engine, now and then.
+package pruner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	name = "Pruner"
+	// first is the pause between the first image that is built and the first pruning, which must not slow the start down.
+	first = time.Minute
+)
+
+// Engine removes old images.
+type Engine interface {
+	Prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) (build.Pruned, error)
+}
+
+// Subscriber is the Pruner. It works on its own goroutine.
+type Subscriber struct {
+	engine Engine
+	logs   *logstore.Store
+}
+
+// New returns the subscriber.
+func New(engine Engine, logs *logstore.Store) *Subscriber { return &Subscriber{engine, logs} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      name,
+		Doc:       "Removes old images of hone's from the container engine, as docker_prune_settings() asks.",
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Updates, state.Engines),
+		Externals: []string{"docker"},
+		Stage:     store.StageController,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	plan := schedule{built: map[string]time.Time{}}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		case <-timer.C:
+		}
+		v, now := rt.View(), time.Now()
+		plan.observe(v, now)
+		timer.Stop()
+		settings := state.TheTiltfile(v).Result.DockerPrune
+		at, wanted := plan.next(settings)
+		switch {
+		case !wanted || state.TheSession(v).Command != state.CommandUp:
+		case now.Before(at):
+			timer.Reset(at.Sub(now))
+		case quiet(v):
+			s.prune(ctx, settings, inUse(v))
+			plan.pruned(time.Now())
+			if at, wanted = plan.next(settings); wanted {
+				timer.Reset(time.Until(at))
+			}
+		} // else the end of a build, or the engine's answer, wakes the subscriber
+		rt.Succeeded()
+	}
+}
+
+func (s *Subscriber) prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) {
+	log := s.logs.Logger(model.TiltfileName, "prune", logstore.SourceBuild)
+	done, err := s.engine.Prune(ctx, settings, keep)
+	if len(done.Refs) > 0 {
+		logstore.Infof(log, "Removed %s", describe(done))
+	}
+	if err != nil && ctx.Err() == nil {
+		logstore.Warnf(log, "Old images could not be removed: %s", problem.Text(err))
+	}
+}
+
+// describe says what was removed: "3 old images of earlier builds (120 MB)".
+func describe(p build.Pruned) string {
+	if p.Images == 0 {
+		return fmt.Sprintf("%d old tags of earlier builds", len(p.Refs))
+	}
+	word := "images"
+	if p.Images == 1 {
+		word = "image"
+	}
+	return fmt.Sprintf("%d old %s of earlier builds (%d MB)", p.Images, word, p.Bytes/1_000_000)
+}
+
+// quiet reports whether the engine answers and no build runs that could need what is removed.
+func quiet(v store.View) bool {
+	for e := range state.Updates.In(v).Entries() {
+		if e.Value.Current != nil {
+			return false
+		}
+	}
+	return state.TheEngine(v).Connected
+}
+
+// inUse returns the references of the images that resources are deployed with.
+func inUse(v store.View) []string {
+	var out []string
+	for e := range state.Updates.In(v).Entries() {
+		for _, r := range e.Value.Images {
+			out = append(out, r.Local, r.Cluster)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// schedule decides when to prune.
+type schedule struct {
+	// built says, by reference, when the newest build of each image began, begin when the first of them was seen, and builds
+	// how many there were since the last pruning.
+	built  map[string]time.Time
+	begin  time.Time
+	builds int
+	last   time.Time
+}
+
+// observe counts the images that were built since the last look.
+func (s *schedule) observe(v store.View, now time.Time) {
+	for e := range state.Updates.In(v).Entries() {
+		for ref, r := range e.Value.Images {
+			if r.StartedAt.After(s.built[ref]) {
+				s.built[ref] = r.StartedAt
+				s.builds++
+			}
+		}
+	}
+	if s.begin.IsZero() && s.builds > 0 {
+		s.begin = now
+	}
+}
+
+// next returns when to prune, which may be past; not ok means that nobody knows yet.
+func (s *schedule) next(settings model.DockerPruneSettings) (at time.Time, ok bool) {
+	switch {
+	case settings.Disable || s.begin.IsZero():
+		return time.Time{}, false
+	case s.last.IsZero():
+		return s.begin.Add(first), true
+	case settings.NumBuilds > 0:
+		return s.last, s.builds >= settings.NumBuilds
+	}
+	return s.last.Add(settings.Interval), settings.Interval > 0
+}
+
+func (s *schedule) pruned(now time.Time) { s.last, s.builds = now, 0 }
