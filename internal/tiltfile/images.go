@@ -32,7 +32,9 @@ func (c *call) image(a imageArgs) (*image, error) {
 	im := &image{ref: ref, builtin: c.name, site: c.site()}
 	im.Ref = reference.FamiliarString(ref)
 	im.MatchInEnvVars = a.matchInEnvVars
-	im.Entrypoint = a.entrypoint.words
+	if len(a.entrypoint.words) > 0 {
+		im.Entrypoint = a.entrypoint.words
+	}
 	if a.containerArgs != nil {
 		var list textList
 		if _, isText := starlark.AsString(a.containerArgs); isText {
@@ -66,7 +68,7 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 	if cache != nil {
 		c.warn(c.site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
 	}
-	for _, t := range extraTag.values {
+	for _, t := range given(extraTag) {
 		if _, err := parseRef(t); err != nil {
 			return nil, fmt.Errorf("extra_tag: %w", err)
 		}
@@ -75,9 +77,9 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	build := &model.DockerBuild{Target: target, Secrets: secret.values, SSH: ssh.values, Network: network,
-		ExtraTags: extraTag.values, CacheFrom: cacheFrom.values, Pull: pull, Platform: platform,
-		ExtraHosts: extraHosts.values, BuildArgs: nilWhenEmpty(buildArgs.values)}
+	build := &model.DockerBuild{Target: target, Secrets: given(secret), SSH: given(ssh), Network: network,
+		ExtraTags: given(extraTag), CacheFrom: given(cacheFrom), Pull: pull, Platform: platform,
+		ExtraHosts: given(extraHosts), BuildArgs: nilWhenEmpty(buildArgs.values)}
 	if build.Platform == "" {
 		build.Platform = c.env.get("DOCKER_DEFAULT_PLATFORM")
 	}
@@ -86,10 +88,15 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	im.bases = baseImages(build.Contents, build.BuildArgs, c.env.get)
-	if err := c.watchContext(im, a.ignore.values, only.values, contents.isSet); err != nil {
+	if err := c.watchContext(im, given(a.ignore), given(only), contents.value != ""); err != nil {
 		return nil, err
 	}
 	return nil, c.images.add(im)
+}
+
+// given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=''.
+func given(l textList) []string {
+	return slices.DeleteFunc(slices.Clone(l.values), func(v string) bool { return v == "" })
 }
 
 // nilWhenEmpty passes on the build args; an empty value takes the one of the environment.
@@ -109,7 +116,7 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 
 // dockerfile finds context and Dockerfile.
 func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents text) error {
-	if contents.isSet && path != "" {
+	if contents.value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
 	}
 	base := c.dir()
@@ -125,7 +132,7 @@ func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents t
 	if path != "" {
 		b.Dockerfile = c.abs(path)
 	}
-	if contents.isSet {
+	if contents.value != "" {
 		b.Contents = contents.value
 		return nil
 	}
@@ -157,7 +164,7 @@ func (c *call) watchContext(im *image, ignore, only []string, inline bool) error
 	if len(ignore) > 0 {
 		rules = append(rules, model.Ignore{Base: b.Context, Patterns: ignore, Source: "ignore="})
 	}
-	if only != nil {
+	if len(only) > 0 {
 		r, err := c.onlyRule(b.Context, only)
 		if err != nil {
 			return err
@@ -191,6 +198,8 @@ func customBuildBuiltin(c *call) (starlark.Value, error) {
 		return nil, errors.New("the command is empty")
 	case tag != "" && outputs != "":
 		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
+	case len(bat.words) > 0 && len(batVal.words) > 0:
+		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
 	}
 	for _, d := range imageDeps.values {
 		if _, err := parseRef(d); err != nil {

@@ -35,7 +35,7 @@ func portForwardBuiltin(c *call) (starlark.Value, error) {
 	if p.LocalPort, err = port(local.String()); err != nil {
 		return nil, err
 	}
-	if container != nil {
+	if container != nil && container.String() != "0" { // 0 is what the container offers by itself
 		if p.ContainerPort, err = port(container.String()); err != nil {
 			return nil, err
 		}
