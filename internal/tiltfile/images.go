@@ -94,7 +94,7 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 	return nil, c.images.add(im)
 }
 
-// given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=''.
+// given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=”.
 func given(l textList) []string {
 	return slices.DeleteFunc(slices.Clone(l.values), func(v string) bool { return v == "" })
 }

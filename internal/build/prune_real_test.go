@@ -1,0 +1,71 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ownOnly is an engine that shows only the images of one name, so that a test leaves those of others alone.
+type ownOnly struct {
+	docker.Client
+	ref string
+}
+
+func (o ownOnly) Images(ctx context.Context, label string) ([]docker.Image, error) {
+	all, err := o.Client.Images(ctx, label)
+	return slices.DeleteFunc(all, func(im docker.Image) bool { return im.Labels[Label] != o.ref }), err
+}
+
+// TestRealPrune removes the older images of a name from the engine, and keeps the newest, the one in use, and the user's tag.
+func TestRealPrune(t *testing.T) {
+	t.Parallel()
+	engine := realEngine(t)
+	ref := "hone-test-prune-" + uuid.NewString()[:8]
+	b := New(ownOnly{engine, ref})
+	var refs []string
+	for i := range 4 {
+		target := model.ImageTarget{Ref: ref, Docker: &model.DockerBuild{Contents: fmt.Sprintf("FROM busybox\nLABEL n=%d-%s\n", i, ref)}}
+		if i == 0 {
+			target.Docker.ExtraTags = []string{ref + ":mine"}
+		}
+		r, err := b.Build(t.Context(), Request{Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, r.Local)
+	}
+	t.Cleanup(func() {
+		for _, r := range append(refs, ref+":mine") {
+			if err := engine.Remove(context.Background(), r); err != nil && !docker.IsNotFound(err) {
+				t.Error(err)
+			}
+		}
+	})
+	done, err := b.Prune(t.Context(), model.DockerPruneSettings{MaxAge: time.Hour, KeepRecent: 1}, nil)
+	if err != nil || len(done.Refs) > 0 {
+		t.Errorf("young images were removed: %v, %v", done.Refs, err)
+	}
+	done, err = b.Prune(t.Context(), model.DockerPruneSettings{KeepRecent: 1}, []string{refs[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(done.Refs)
+	gone := []string{refs[0], refs[2]}
+	slices.Sort(gone)
+	if !slices.Equal(done.Refs, gone) || done.Images != 1 || done.Bytes == 0 {
+		t.Errorf("removed %+v, want %v", done, gone)
+	}
+	for r, want := range map[string]bool{refs[0]: false, refs[1]: true, refs[2]: false, refs[3]: true, ref + ":mine": true} {
+		if _, found, err := engine.Inspect(t.Context(), r); err != nil || found != want {
+			t.Errorf("%s: found %v, %v; want %v", r, found, err, want)
+		}
+	}
+}
