@@ -203,3 +203,24 @@ func TestAResourceThatTurnedLocalHasNoObjects(t *testing.T) {
 		f.check("turned while it runs", "was a was", "a was") // the fake keeps its records, so "was" is removed again
 	})
 }
+
+// A resource goes after those that depend on it, also when they are held longer or cannot be deleted at first.
+func TestDependentsGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		operator, mid, db := statetest.K8s("a-operator"), statetest.K8s("b-mid"), statetest.K8s("c-db")
+		mid.ResourceDeps, db.ResourceDeps = []model.ManifestName{"a-operator"}, []model.ManifestName{"b-mid"}
+		f.Then(connected(), statetest.Loaded(operator, mid, db))
+		f.Then(statetest.Loaded())
+		f.Release("a-operator", "Other")
+		f.check("its dependents are held", "", "a-operator b-mid c-db")
+		f.cluster.fail(errors.New("timeout"))
+		f.Release("c-db", "Other")
+		f.check("the first cannot be deleted", "c-db", "a-operator b-mid c-db")
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("now it can, and the next is held", "c-db c-db", "a-operator b-mid")
+		f.Release("b-mid", "Other")
+		f.check("all of them", "c-db c-db b-mid a-operator", "")
+	})
+}
