@@ -139,7 +139,7 @@ var rules = []rule{
 	{in: `^internal/(store|state)$`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|hud|server|engine|cli|buildanddeploy|buildcontrol)`,
 		because: "the store knows no client and no capability"},
 	{in: `^internal/buildcontrol$`, not: `^internal/(?!state$|store$)`, because: "deciding is pure: it reads a snapshot, nothing else"},
-	{in: `^internal/(k8s|docker|watch|process|build|deploy|liveupdate|tiltfile|compose|portforward|podlogs|buildanddeploy)(/|$)`,
+	{in: `^internal/(k8s|docker|watch|process|build|deploy|liveupdate|tiltfile|compose|extension|portforward|podlogs|buildanddeploy)(/|$)`,
 		not: `^internal/(store|state|buildcontrol|subscribers|hud|server|engine|cli)(/|$)`, because: "clients and capabilities know nothing of the store"},
 	{in: `^internal/(k8s|docker|watch|process|compose)(/|$)`, not: `^internal/(build|deploy|liveupdate|tiltfile|portforward|podlogs|buildanddeploy)(/|$)`,
 		because: "clients stand below capabilities"},

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// apiState is what the program declared through v1alpha1 so far, in the order of the calls. Loading reads extensionRepos
-// and extensions while the program still runs: a declaration holds for what is loaded after it.
+// apiState is what the program declared through v1alpha1 so far, in the order of the calls. Extension repos
+// and extensions also go to state.ext while the program runs: a declaration holds for what is loaded after it.
 type apiState struct {
 	apiSites       map[apiID]site
 	buttons        []model.Button
@@ -131,12 +132,19 @@ func declareFileWatch(c *call, v *apiValue) error {
 }
 
 func declareExtensionRepo(c *call, v *apiValue) error {
+	if err := c.ext.AddRepo(extension.Repo{Name: v.text("name"), URL: v.text("url"), Ref: v.text("ref"),
+		LoadHost: v.text("load_host"), GitSubpath: v.text("git_subpath")}); err != nil {
+		return err
+	}
 	c.extensionRepos = append(c.extensionRepos, model.ExtensionRepo{Name: v.text("name"), Meta: v.meta(), URL: v.text("url"),
 		Ref: v.text("ref"), LoadHost: v.text("load_host"), GitSubpath: v.text("git_subpath")})
 	return nil
 }
 
 func declareExtension(c *call, v *apiValue) error {
+	if err := c.ext.AddExtension(extension.Extension{Name: v.text("name"), RepoName: v.text("repo_name"), RepoPath: v.text("repo_path")}); err != nil {
+		return err
+	}
 	c.extensions = append(c.extensions, model.Extension{Name: v.text("name"), Meta: v.meta(), Repo: v.text("repo_name"),
 		Path: v.text("repo_path"), Args: v.texts("args")})
 	return nil

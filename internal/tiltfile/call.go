@@ -51,12 +51,14 @@ func named(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// site is where the call stands in the Tiltfile.
+// site is where the call stands in the Tiltfile. Calls that an extension of hone makes stand where it was called.
 func (c *call) site() site {
-	for i := 1; i < c.thread.CallStackDepth(); i++ {
-		if pos := c.thread.CallFrame(i).Pos; pos.Line > 0 && pos.Filename() != "<builtin>" {
-			return siteOf(pos)
-		}
+	stack := make(starlark.CallStack, 0, c.thread.CallStackDepth())
+	for i := c.thread.CallStackDepth() - 1; i > 0; i-- {
+		stack = append(stack, c.thread.CallFrame(i))
+	}
+	if at := innermost(stack); at.file != "" {
+		return at
 	}
 	return site{file: c.file()}
 }

@@ -2,7 +2,7 @@
 // their images, objects, commands and settings.
 //
 // Load is the only way in. It reads the files and runs the commands that the Tiltfile asks for, and nothing else: no
-// network, no change of the process' own environment or folder. Each evaluation has a state of its own, so that any
+// network but for extensions that are not part of hone, no change of the process' own environment or folder. Each evaluation has a state of its own, so that any
 // number of them may run at once.
 //
 // # How it is put together

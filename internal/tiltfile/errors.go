@@ -15,7 +15,7 @@ import (
 // Error is a mistake in a Tiltfile, or in a file that it loads, at a place. It converts to a *problem.Problem through
 // errors.As, with the line and a marker below it as the detail.
 type Error struct {
-	// File is the absolute path of the file, Line and Col count from 1; Line is 0 where no line can be named.
+	// File is the absolute path of the file, or ext://NAME/Tiltfile for an extension that is part of hone; Line and Col count from 1; Line is 0 where no line can be named.
 	File      string
 	Line, Col int
 	// Text is the source line.
@@ -134,19 +134,31 @@ func (s *state) locate(err error) error {
 }
 
 func (s *state) locateEval(e *starlark.EvalError) *Error {
-	var at site
-	for i := range len(e.CallStack) {
-		pos := e.CallStack.At(i).Pos
-		if pos.Line > 0 && pos.Filename() != "<builtin>" {
-			at = siteOf(pos)
-			break
-		}
-	}
+	at := innermost(e.CallStack)
 	if at.file == "" {
 		at.file = s.main
 	}
 	found := s.placed(at, e.Msg, e.Unwrap())
 	found.Backtrace = e.Backtrace()
+	return found
+}
+
+// innermost returns the innermost place of a call stack that is in a file of the user, since nobody can mend the
+// extensions that are part of hone; where there is none, the innermost place of all.
+func innermost(stack starlark.CallStack) site {
+	var found site
+	for i := range len(stack) {
+		pos := stack.At(i).Pos
+		if pos.Line == 0 || pos.Filename() == "<builtin>" {
+			continue
+		}
+		if !isEmbedded(pos.Filename()) {
+			return siteOf(pos)
+		}
+		if found.file == "" {
+			found = siteOf(pos)
+		}
+	}
 	return found
 }
 

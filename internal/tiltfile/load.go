@@ -41,7 +41,7 @@ func (s *state) execFile(path string) (starlark.StringDict, error) {
 }
 
 func (s *state) execSource(path string) (starlark.StringDict, error) {
-	src, err := s.readFile(path)
+	src, err := s.moduleSource(path)
 	if err != nil {
 		return nil, s.missing(path, err)
 	}
@@ -54,6 +54,9 @@ func (s *state) execSource(path string) (starlark.StringDict, error) {
 	}
 	env["__file__"] = starlark.String(path)
 	env["__name__"] = starlark.String(filepath.Base(path))
+	if isEmbedded(path) {
+		env["native"] = s.native()
+	}
 	if path == s.main {
 		env["__name__"] = starlark.String("__main__")
 	}
@@ -92,10 +95,13 @@ func (s *state) loadModule(name string) (starlark.StringDict, error) {
 
 // modulePath finds the file that load, load_dynamic and include mean by a name.
 func (s *state) modulePath(name string) (string, error) {
-	if scheme, rest, ok := strings.Cut(name, "://"); ok {
+	if ext, ok := strings.CutPrefix(name, extScheme); ok {
+		return s.extensionPath(ext)
+	}
+	if scheme, _, ok := strings.Cut(name, "://"); ok {
 		return "", problem.New(
-			fmt.Sprintf("only files can be loaded, not %s://", scheme),
-			fmt.Sprintf("copy the extension's Tiltfile into the project and load('./%s/Tiltfile', …)", filepath.Base(rest)))
+			fmt.Sprintf("only files and extensions can be loaded, not %s://", scheme),
+			"copy the file into the project and load it from there, or put it into a repository of extensions")
 	}
 	return s.abs(name), nil
 }

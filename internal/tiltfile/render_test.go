@@ -19,7 +19,7 @@ type printer struct {
 func (p *printer) line(indent int, format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), p.root, "$ROOT")
 	text = strings.ReplaceAll(text, "$ROOT/", "")
-	p.WriteString(strings.Repeat("  ", indent) + text + "\n")
+	p.WriteString(strings.Repeat("  ", indent) + masked(text) + "\n")
 }
 
 func (p *printer) list(indent int, name string, values []string) {

@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "rewrite the want and log sections of te
 
 // TestScenarios runs every testdata/*.txtar: its files are written to a folder, the Tiltfile is evaluated, and the
 // result is compared with the "want" section, what was logged with the "log" section where there is one. The section
-// "options" holds lines "key: value" for Options. A line that ends in ### "regexp" is the one that must be at fault,
+// "options" holds lines "key: value" for Options; "git: NAME" makes a repository of the folder git/NAME, which git finds at
+// https://git.test/NAME, and nothing else can be fetched. A line that ends in ### "regexp" is the one that must be at fault,
 // with a message that fits; then the "want" section shows the problem as the user sees it.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -47,16 +48,21 @@ func runScenario(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Path: filepath.Join(root, "Tiltfile"), Subcommand: "up", Env: []string{"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH")}}
+	opts := Options{Path: filepath.Join(root, "Tiltfile"), Subcommand: "up", ExtensionDir: filepath.Join(root, ".data"), Env: []string{"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH")}}
 	var faults []fault
 	for _, f := range ar.Files {
 		switch f.Name {
 		case "want", "log":
 		case "options":
-			setOptions(t, &opts, string(f.Data))
 		default:
 			writeFile(t, filepath.Join(root, f.Name), f.Data)
 			faults = append(faults, findFaults(t, filepath.Join(root, f.Name), string(f.Data))...)
+		}
+	}
+	opts.Env = append(opts.Env, gitEnv(root)...)
+	for _, f := range ar.Files {
+		if f.Name == "options" {
+			setOptions(t, &opts, root, string(f.Data))
 		}
 	}
 	var log strings.Builder
@@ -68,7 +74,7 @@ func runScenario(t *testing.T, file string) {
 	})
 	res := Load(t.Context(), opts)
 	checkFault(t, faults, res.Err)
-	got := map[string]string{"want": render(res, root), "log": strings.ReplaceAll(log.String(), root, "$ROOT")}
+	got := map[string]string{"want": render(res, root), "log": masked(strings.ReplaceAll(log.String(), root, "$ROOT"))}
 	compareSections(t, file, ar, got)
 }
 
@@ -115,7 +121,7 @@ func compareSections(t *testing.T, file string, ar *txtar.Archive, got map[strin
 	}
 }
 
-func setOptions(t *testing.T, o *Options, text string) {
+func setOptions(t *testing.T, o *Options, root, text string) {
 	t.Helper()
 	var cluster model.Cluster
 	for line := range strings.Lines(text) {
@@ -135,6 +141,8 @@ func setOptions(t *testing.T, o *Options, text string) {
 			o.TiltHost = value
 		case "context":
 			cluster.Context = value
+		case "git":
+			makeRepo(t, filepath.Join(root, "git", value), o.Env)
 		case "product":
 			cluster.Product = model.Product(value)
 		default:

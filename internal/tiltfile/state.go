@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -26,6 +28,7 @@ type state struct {
 	running     []string
 	modules     map[string]*module
 	sources     map[string]string
+	ext         extensions
 	predeclared starlark.StringDict
 	config      fileSet
 	env         *environ
@@ -67,6 +70,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 		flags: configFlags{defs: map[string]*flagDef{}},
 	}
 	s.objects.byKey = map[objectKey]*object{}
+	s.ext.store = extension.Store{Dir: cmp.Or(o.ExtensionDir, extension.DefaultDir()), Env: s.env.list(), Log: o.Logger}
 	s.thread = &starlark.Thread{Name: path, Print: func(_ *starlark.Thread, msg string) { s.log.Write(logstore.LevelInfo, msg+"\n") }}
 	s.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) { return s.loadModule(name) }
 	s.predeclared = s.buildPredeclared()
@@ -105,7 +109,12 @@ func (s *state) file() string {
 }
 
 // dir is the folder of the file being executed.
-func (s *state) dir() string { return filepath.Dir(s.file()) }
+func (s *state) dir() string {
+	if dir, ok := s.ext.folders[s.file()]; ok {
+		return dir
+	}
+	return filepath.Dir(s.file())
+}
 
 // abs resolves a path of the Tiltfile.
 func (s *state) abs(path string) string {

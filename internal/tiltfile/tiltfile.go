@@ -31,6 +31,8 @@ type Options struct {
 	// TiltPort and TiltHost go into the environment of commands where they are not empty.
 	TiltPort string
 	TiltHost string
+	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
+	ExtensionDir string
 }
 
 // Result is what an evaluation yields.

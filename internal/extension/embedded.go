@@ -1,0 +1,135 @@
+package extension
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Entry is the name of the file that is run when an extension is loaded.
+const Entry = "Tiltfile"
+
+// The folders below embedded are the extensions that are part of hone.
+//
+//go:embed embedded
+var embedded embed.FS
+
+// compressed is how the names of programs end that are embedded in compressed form.
+const compressed = ".gz"
+
+// Embedded returns the names of the extensions that are part of hone, sorted.
+func Embedded() []string {
+	entries, err := embedded.ReadDir("embedded")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
+}
+
+// IsEmbedded reports whether an extension is part of hone.
+func IsEmbedded(name string) bool {
+	_, err := EmbeddedSource(name)
+	return err == nil
+}
+
+// EmbeddedSource returns the Tiltfile of an extension that is part of hone; the error is fs.ErrNotExist for others.
+func EmbeddedSource(name string) ([]byte, error) {
+	return embedded.ReadFile(path.Join("embedded", name, Entry))
+}
+
+// HasFiles reports whether an embedded extension consists of more than its Tiltfile, so that it needs a folder on disk.
+func HasFiles(name string) bool {
+	entries, err := embedded.ReadDir(path.Join("embedded", name))
+	return err == nil && len(entries) > 1
+}
+
+// EmbeddedDir returns the folder where the files of an embedded extension are. They are written there once for each
+// content that they have had, so that several versions of hone do not get into each other's way.
+func (s *Store) EmbeddedDir(name string) (string, error) {
+	root := path.Join("embedded", name)
+	sum, err := contentSum(root)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.Dir, "embedded", name+"-"+sum)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	err = s.place(dir, func(tmp string) error { return writeTree(root, tmp) })
+	if err != nil {
+		return "", problem.Wrap(err, fmt.Sprintf("cannot write the files of extension %q to %s", name, s.Dir),
+			"make the folder writable, or set XDG_DATA_HOME to one that is")
+	}
+	return dir, nil
+}
+
+// contentSum identifies what an embedded folder holds.
+func contentSum(root string) (string, error) {
+	h := sha256.New()
+	err := fs.WalkDir(embedded, root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := embedded.ReadFile(p)
+		fmt.Fprintf(h, "%s %d\n", p, len(data))
+		_, _ = h.Write(data)
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)[:6]), err
+}
+
+// writeTree writes an embedded folder to dir, programs without their compression.
+func writeTree(root, dir string) error {
+	return fs.WalkDir(embedded, root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(p, root)))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		return writeFile(p, strings.TrimSuffix(to, compressed))
+	})
+}
+
+// writeFile writes one embedded file; all but Tiltfiles may be run.
+func writeFile(from, to string) (err error) {
+	in, err := embedded.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var content io.Reader = in
+	if strings.HasSuffix(from, compressed) {
+		if content, err = gzip.NewReader(in); err != nil {
+			return fmt.Errorf("unpack %s: %w", from, err)
+		}
+	}
+	mode := os.FileMode(0o755)
+	if path.Base(from) == Entry {
+		mode = 0o644
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, content)
+	if closeErr := out.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}

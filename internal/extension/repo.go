@@ -1,0 +1,117 @@
+package extension
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// DefaultRepo is the name of the repository that serves every name for which nothing else is declared.
+const DefaultRepo = "default"
+
+// PublicURL is where the default repository is, unless the Tiltfile declares another.
+const PublicURL = "https://github.com/tilt-dev/tilt-extensions"
+
+// Public is the default repository of a Tiltfile that declares none.
+var Public = Repo{Name: DefaultRepo, URL: PublicURL}
+
+// Repo is a repository of extensions: each of its folders that holds a Tiltfile is one.
+type Repo struct {
+	// Name is by which extensions refer to it; DefaultRepo is special.
+	Name string
+	// URL is where it is: https://, http://, ssh:// or user@host:path for git, file:///path for a folder of this
+	// machine.
+	URL string
+	// Ref is the branch, tag or commit to use; empty means what the repository offers by itself. Folders have none.
+	Ref string
+	// LoadHost is the first part of names that this repository serves: with "shop", ext://shop/db is its folder db.
+	LoadHost string
+	// GitSubpath is the folder of the repository below which the extensions are; empty means its top.
+	GitSubpath string
+}
+
+// Extension gives a folder of a repository a name of its own.
+type Extension struct {
+	Name string
+	// RepoName is the name of a Repo; empty means DefaultRepo.
+	RepoName string
+	// RepoPath is the folder in the repository; empty means Name.
+	RepoPath string
+}
+
+// scpForm is the short form of ssh addresses, "git@host:path".
+var scpForm = regexp.MustCompile(`^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:].*$`)
+
+// check refuses a repository that cannot be used.
+func (r Repo) check() error {
+	if r.Name == "" {
+		return errors.New("the name of the repository is empty")
+	}
+	if strings.HasPrefix(r.Ref, "-") || strings.ContainsAny(r.Ref, " \t\n:") {
+		return fmt.Errorf("ref: %q is not a branch, a tag or a commit", r.Ref)
+	}
+	if r.GitSubpath != "" {
+		if err := checkPath(r.GitSubpath); err != nil {
+			return fmt.Errorf("git_subpath: %w", err)
+		}
+	}
+	if r.LoadHost != "" {
+		if err := checkPath(r.LoadHost); err != nil {
+			return fmt.Errorf("load_host: %w", err)
+		}
+	}
+	if dir, ok := r.folder(); ok {
+		if !filepath.IsAbs(dir) {
+			return problem.New(fmt.Sprintf("url: %s is not absolute", r.URL),
+				fmt.Sprintf("url='file://' + os.path.abspath('%s')", dir))
+		}
+		return nil
+	}
+	if scpForm.MatchString(r.URL) {
+		return nil
+	}
+	u, err := url.Parse(r.URL)
+	if err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "ssh") {
+		return nil
+	}
+	return fmt.Errorf("url: %q is not the address of a repository, such as %q or \"file:///home/me/extensions\"", Redact(r.URL), PublicURL)
+}
+
+// folder returns the folder that a file:// address names.
+func (r Repo) folder() (string, bool) {
+	dir, ok := strings.CutPrefix(r.URL, "file://")
+	return filepath.FromSlash(dir), ok
+}
+
+// String describes the repository for people, without the password that its address may hold.
+func (r Repo) String() string {
+	if r.Ref == "" {
+		return Redact(r.URL)
+	}
+	return fmt.Sprintf("%s at %s", Redact(r.URL), r.Ref)
+}
+
+// Redact returns an address without its password and without what other tools put into the user's place.
+func Redact(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil || u.Scheme == "ssh" {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// checkPath refuses names that would lead out of a repository.
+func checkPath(name string) error {
+	if name == "" || name == "." || name == ".." || path.IsAbs(name) || path.Clean(name) != name || strings.HasPrefix(name, "../") ||
+		strings.ContainsAny(name, "\\:\x00") {
+		return fmt.Errorf("%q is not a name such as \"restart_process\" or \"tests/golang\"", name)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package tiltfile
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// native is the module of that name, which only embedded extensions see: what they need beyond the language.
+func (s *state) native() *starlarkstruct.Module {
+	kinds := starlark.NewSet(len(clusterScoped))
+	for _, kind := range sortedKeys(clusterScoped) {
+		_ = kinds.Insert(starlark.String(kind)) // strings are hashable
+	}
+	kinds.Freeze()
+	return &starlarkstruct.Module{Name: "native", Members: starlark.StringDict{
+		"base64":         s.bind("base64", base64Builtin),
+		"cache_dir":      s.bind("cache_dir", cacheDirBuiltin),
+		"cluster_scoped": kinds,
+		"is_text":        s.bind("is_text", isTextBuiltin),
+		"key_files":      s.bind("key_files", keyFilesBuiltin),
+		"satisfies":      s.bind("satisfies", satisfiesBuiltin),
+	}}
+}
+
+func base64Builtin(c *call) (starlark.Value, error) {
+	var in text
+	if err := c.unpack("text", &in); err != nil {
+		return nil, err
+	}
+	return starlark.String(base64.StdEncoding.EncodeToString([]byte(in.value))), nil
+}
+
+// isTextBuiltin tells texts from what only bytes can hold.
+func isTextBuiltin(c *call) (starlark.Value, error) {
+	var in text
+	if err := c.unpack("text", &in); err != nil {
+		return nil, err
+	}
+	return starlark.Bool(utf8.ValidString(in.value) && !strings.ContainsRune(in.value, 0)), nil
+}
+
+// cacheDirBuiltin returns a folder for what an extension keeps between evaluations.
+func cacheDirBuiltin(c *call) (starlark.Value, error) {
+	var name string
+	if err := c.unpack("name", &name); err != nil {
+		return nil, err
+	}
+	return starlark.String(filepath.Join(c.ext.store.Dir, "cache", name)), nil
+}
+
+func satisfiesBuiltin(c *call) (starlark.Value, error) {
+	var have, constraint string
+	if err := c.unpack("version", &have, "constraint", &constraint); err != nil {
+		return nil, err
+	}
+	ok, err := satisfies(have, constraint)
+	return starlark.Bool(ok), err
+}
+
+// keyFiles collects keys with the contents of files, as kubectl does for ConfigMaps and Secrets.
+type keyFiles struct {
+	*call
+	who    string
+	watch  bool
+	values map[string]string
+}
+
+// keyFilesBuiltin takes what from_file= and from_env_file= take, and returns a dict from keys to contents.
+func keyFilesBuiltin(c *call) (starlark.Value, error) {
+	k := keyFiles{call: c, values: map[string]string{}}
+	var files textList
+	var envFile string
+	if err := c.unpack("who", &k.who, "from_file??", &files, "from_env_file??", &envFile, "watch??", &k.watch); err != nil {
+		return nil, err
+	}
+	err := k.collect(files.values, envFile)
+	if err != nil {
+		return nil, failure(fmt.Sprintf("%s: %v", k.who, err))
+	}
+	out := starlark.NewDict(len(k.values))
+	for _, key := range sortedKeys(k.values) {
+		if err := out.SetKey(starlark.String(key), starlark.String(k.values[key])); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (k keyFiles) collect(files []string, envFile string) error {
+	switch {
+	case len(files) == 0 && envFile == "":
+		return errors.New("give from_file= or from_env_file=")
+	case len(files) > 0 && envFile != "":
+		return errors.New("give either from_file= or from_env_file=, not both")
+	case envFile != "":
+		return k.envFile(envFile)
+	}
+	for _, f := range files {
+		key, path, named := strings.Cut(f, "=")
+		if !named {
+			path = f
+		}
+		if err := k.file(key, path, named); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file adds a file, or the files of a folder.
+func (k keyFiles) file(key, path string, named bool) error {
+	full := k.abs(path)
+	if !isDir(full) {
+		if !named {
+			key = filepath.Base(path)
+		}
+		return k.add(key, path)
+	}
+	if named {
+		return fmt.Errorf("from_file: %s is a folder; a folder takes no key", full)
+	}
+	if k.watch {
+		k.config.add(full)
+	}
+	entries, err := os.ReadDir(full)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if err := k.add(e.Name(), filepath.Join(full, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k keyFiles) add(key, path string) error {
+	content, err := k.content(path)
+	if err != nil {
+		return err
+	}
+	return k.set(key, content)
+}
+
+func (k keyFiles) set(key, content string) error {
+	if _, ok := k.values[key]; ok {
+		return fmt.Errorf("there are two values for key %q", key)
+	}
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !strings.ContainsRune(keyLetters, r) }) {
+		return fmt.Errorf("%q cannot be a key: it takes letters, digits, '-', '_' and '.'", key)
+	}
+	k.values[key] = content
+	return nil
+}
+
+const keyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+func (k keyFiles) content(path string) (string, error) {
+	full := k.abs(path)
+	read := os.ReadFile
+	if k.watch {
+		read = k.readFile
+	}
+	data, err := read(full)
+	if err != nil {
+		return "", k.unreadable(path, err)
+	}
+	return string(data), nil
+}
+
+// envFile adds the lines NAME=value of a file; a line that is only a name takes the value of the environment.
+func (k keyFiles) envFile(path string) error {
+	content, err := k.content(path)
+	if err != nil {
+		return err
+	}
+	for _, line := range slices.Collect(strings.Lines(strings.TrimPrefix(content, "\ufeff"))) {
+		line = strings.TrimRight(strings.TrimLeft(line, " \t"), "\r\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, given := strings.Cut(line, "=")
+		if !given {
+			var ok bool
+			if value, ok = k.env.lookup(key); !ok {
+				continue
+			}
+		}
+		if err := k.set(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
