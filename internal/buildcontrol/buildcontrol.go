@@ -205,8 +205,8 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	return reason, files, inPlace
 }
 
-// updatable reports whether all pending changes are in images with live update steps that may be tried, or are for the live
-// update of a custom deploy, which leaves other changes to its command at once.
+// updatable reports whether all pending changes are in images whose containers have live update steps that may be
+// tried, or are for the live update of a custom deploy, which leaves other changes to its command at once.
 func updatable(r *resource, pending map[model.TargetID][]string) bool {
 	if !r.manifest.IsK8s() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
 		return false
@@ -219,11 +219,39 @@ func updatable(r *resource, pending map[model.TargetID][]string) bool {
 			continue
 		}
 		im, ok := r.manifest.Image(id.Name)
-		if id.Type != model.TargetImage || !ok || im.LiveUpdate.Empty() {
+		if id.Type != model.TargetImage || !ok || !covered(r, im) {
 			return false
 		}
 	}
 	return len(pending) > 0
+}
+
+// covered reports whether every container that holds files of an image can be updated in place: the image has steps, or
+// no container runs it by itself and all images that are built on it are covered.
+func covered(r *resource, im model.ImageTarget) bool {
+	if !im.LiveUpdate.Empty() {
+		return true
+	}
+	if runs(r, r.update.Images[im.Ref].Cluster) {
+		return false
+	}
+	based := 0
+	for _, other := range r.manifest.Images {
+		if !slices.Contains(other.DependsOn, im.Ref) {
+			continue
+		}
+		if based++; !covered(r, other) {
+			return false
+		}
+	}
+	return based > 0
+}
+
+// runs reports whether a container of a current pod runs an image, given as the cluster calls it.
+func runs(r *resource, image string) bool {
+	return image != "" && slices.ContainsFunc(r.pods, func(p state.Pod) bool {
+		return p.Current && slices.ContainsFunc(p.Containers, func(c model.Container) bool { return c.Image == image })
+	})
 }
 
 // Full reports whether so many builds run that Decide would start none. It is quick, for those who want to know only that.

@@ -121,6 +121,17 @@ hold b: is-unparallelizable-local [a]`},
 		{"a change goes into a running container", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y")),
 			"start a: files changed /src/a/x /src/a/y (in place)"},
+		{"a change below an image with steps goes into its container", up(layered, k8s("a", image("base"), image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("base", "/src/base/x")),
+			"start a: files changed /src/base/x (in place)"},
+		{"unless another image on the same base has no steps", up(func(m map[string]*model.Manifest) {
+			layered(m)
+			m["a"].Images[2].LiveUpdate, m["a"].Images[2].DependsOn = model.LiveUpdate{}, []string{"base"}
+		}, k8s("a", image("base"), image("a"), image("b"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("base", "/src/base/x")), "start a: files changed /src/base/x"},
+		{"or a container runs the base itself", up(layered, k8s("a", image("base"), image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Pod("a", "q", "d1", "base:1"), statetest.Change("base", "/src/base/x")),
+			"start a: files changed /src/base/x"},
 		{"a container that restarted lacks what was copied", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
@@ -164,6 +175,12 @@ hold b: is-unparallelizable-local [a]`},
 			}
 		})
 	}
+}
+
+// layered puts the second image of a on the first, which has no steps of its own.
+func layered(m map[string]*model.Manifest) {
+	m["a"].Images[0].LiveUpdate = model.LiveUpdate{}
+	m["a"].Images[1].DependsOn = []string{"base"}
 }
 
 // custom is a resource that a command deploys from /chart and whose containers called main get what changes in /chart/src.
