@@ -5,14 +5,15 @@ package main
 import (
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 	"unsafe"
 )
 
-// grace is the time between SIGTERM and SIGKILL for a process that is to be started anew.
-const grace = 10 * time.Second
+// grace is the time between SIGTERM and SIGKILL for a process that is to be started anew; tests shorten it.
+var grace = 10 * time.Second
 
 // supervisor is the state of "run". It belongs to one goroutine.
 type supervisor struct {
@@ -29,6 +30,7 @@ type supervisor struct {
 
 // run starts the command and serves it until it ends by itself; the result is the exit code.
 func run(file string, argv []string) int {
+	runtime.LockOSThread() // the kernel takes the end of the thread that starts the command for ours
 	s := &supervisor{argv: argv, group: !isTerminal(0)}
 	var code int
 	if s.program, code = find(argv[0]); code != 0 {
@@ -72,7 +74,9 @@ func run(file string, argv []string) int {
 
 func (s *supervisor) start() int {
 	pid, err := syscall.ForkExec(s.program, s.argv, &syscall.ProcAttr{
-		Env: syscall.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: s.group},
+		Env: syscall.Environ(), Files: []uintptr{0, 1, 2},
+		// Where this is not the first process of a container, the command must not outlive it.
+		Sys: &syscall.SysProcAttr{Setpgid: s.group, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		say("cannot run " + s.program + ": " + err.Error())

@@ -1,0 +1,111 @@
+package extension
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEmbeddedDir has several goroutines ask for the same folder: each gets it whole.
+func TestEmbeddedDir(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			s := &Store{Dir: dir}
+			got, err := s.EmbeddedDir("restart_process")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, name := range []string{"Tiltfile", "restart-proc", "supervisor-linux-amd64", "supervisor-linux-arm64"} {
+				info, err := os.Stat(filepath.Join(got, name))
+				if err != nil {
+					t.Error(err)
+				} else if name != "Tiltfile" && info.Mode().Perm() != 0o755 {
+					t.Errorf("%s has mode %v", name, info.Mode())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	entries, err := os.ReadDir(filepath.Join(dir, "embedded"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("folders %v, %v, want one", entries, err)
+	}
+	program, err := os.ReadFile(filepath.Join(dir, "embedded", entries[0].Name(), "supervisor-linux-amd64"))
+	if err != nil || !strings.HasPrefix(string(program), "\x7fELF") {
+		t.Errorf("the supervisor is no program: %.4q, %v", program, err)
+	}
+}
+
+func TestEmbeddedNames(t *testing.T) {
+	names := Embedded()
+	if !slices.IsSorted(names) || len(names) < 20 {
+		t.Errorf("names %v", names)
+	}
+	for _, name := range names {
+		if !IsEmbedded(name) {
+			t.Errorf("%s has no Tiltfile", name)
+		}
+	}
+	for _, name := range []string{"", ".", "gone", "restart_process/Tiltfile"} {
+		if IsEmbedded(name) {
+			t.Errorf("%q is embedded", name)
+		}
+	}
+}
+
+// TestSupervisorIsCurrent fails when the embedded programs are not built from the present source.
+func TestSupervisorIsCurrent(t *testing.T) {
+	files, err := filepath.Glob("supervisor/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := sha256.New()
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = h.Write(text)
+	}
+	want, err := os.ReadFile("supervisor/built.sum")
+	if err != nil || strings.TrimSpace(string(want)) != hex.EncodeToString(h.Sum(nil)) {
+		t.Errorf("the embedded supervisor is stale (%v): make generate", err)
+	}
+}
+
+// TestReadmeListsEmbedded keeps the list in the project's README true.
+func TestReadmeListsEmbedded(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "### Extensions\n")
+	if !ok {
+		t.Fatal("there is no section Extensions")
+	}
+	section, _, _ := strings.Cut(rest, "\n### ")
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]+) \\|").FindAllStringSubmatch(section, -1) {
+		for _, name := range regexp.MustCompile("`([a-z0-9_]+)`").FindAllStringSubmatch(row[1], -1) {
+			listed = append(listed, name[1])
+		}
+	}
+	slices.Sort(listed)
+	if diff := cmp.Diff(Embedded(), listed); diff != "" {
+		t.Errorf("README.md lists others than are embedded (-embedded +listed):\n%s", diff)
+	}
+}
