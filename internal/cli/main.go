@@ -96,6 +96,6 @@ func newRoot(g *global) *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
-	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newVersion(g))
+	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newVersion(g))
 	return root
 }

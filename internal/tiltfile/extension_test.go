@@ -11,8 +11,15 @@ import (
 
 var embeddedSum = regexp.MustCompile(`(\.data/embedded/[a-z0-9_]+)-[0-9a-f]{12}`)
 
-// masked hides what differs between builds of hone: by which content the folder of an extension is named.
-func masked(text string) string { return embeddedSum.ReplaceAllString(text, "$1-SUM") }
+// masked hides what differs between builds of hone: by which content the folder of an extension is named, and where the
+// program is.
+func masked(text string) string {
+	exe, err := os.Executable()
+	if err == nil {
+		text = strings.ReplaceAll(text, exe, "$HONE")
+	}
+	return embeddedSum.ReplaceAllString(text, "$1-SUM")
+}
 
 // gitEnv is the environment in which git finds https://git.test/NAME in the folder git/NAME, and nothing else.
 func gitEnv(root string) []string {
