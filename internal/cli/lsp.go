@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/lsp"
 )
 
@@ -34,7 +35,7 @@ runs because it is edited.`,
 
 func serveEditor(ctx context.Context, g *global, in io.ReadCloser) error {
 	return lsp.Serve(ctx, in, g.stdout, lsp.Options{
-		Version: Version,
-		Fault:   func(text string) { fmt.Fprintln(g.stderr, text) },
+		Version: Version, Extensions: extension.Catalog{},
+		Fault: func(text string) { fmt.Fprintln(g.stderr, text) },
 	})
 }

@@ -45,6 +45,13 @@ func TestLSP(t *testing.T) {
 				framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`),
 			exitOK, `"completionProvider"`, "",
 		},
+		"an extension that is part of hone": {
+			framed(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}`) +
+				framed(`{"jsonrpc":"2.0","method":"initialized","params":{}}`) +
+				framed(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///src/Tiltfile","languageId":"tiltfile","version":1,"text":"load('ext://hello_world', 'hello')\n"}}}`) +
+				framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`),
+			exitOK, `does not define hello`, "",
+		},
 		"without shutdown": {framed(`{"jsonrpc":"2.0","method":"exit"}`), exitFailure, "", "without a shutdown"},
 		"no editor":        {"hello\n", exitFailure, "", "not the language server protocol"},
 	} {

@@ -133,3 +133,17 @@ func writeFile(from, to string) (err error) {
 	}
 	return err
 }
+
+// Catalog offers the extensions that are part of hone to those who only read Tiltfiles, such as editors. Its methods may
+// be called from any goroutine.
+type Catalog struct{}
+
+// Names returns the names of the extensions, sorted.
+func (Catalog) Names() []string { return Embedded() }
+
+// Source returns the text of an extension's Tiltfile. The path is always empty: there is no file to open. The error is
+// fs.ErrNotExist for extensions that are not part of hone.
+func (Catalog) Source(name string) (path, text string, err error) {
+	data, err := EmbeddedSource(name)
+	return "", string(data), err
+}
