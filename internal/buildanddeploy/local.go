@@ -44,6 +44,7 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,
 		Stdout: logstore.WriterAt(req.Log, logstore.LevelInfo), Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
 	})
+	logstore.Flush(req.Log) // a last line without an end stands before what is said about it
 	var exit *process.ExitError
 	switch {
 	case err == nil:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -94,7 +95,7 @@ func (d *decision) holdComponent(r *resource) (Hold, bool) {
 
 // holdDeps waits, before the first build only, until each dependency has been ready once.
 func (d *decision) holdDeps(r *resource) (Hold, bool) {
-	if r.update.Succeeded {
+	if !r.update.AttemptedAt.IsZero() {
 		return Hold{}, false
 	}
 	var on []model.ManifestName
@@ -107,7 +108,34 @@ func (d *decision) holdDeps(r *resource) (Hold, bool) {
 }
 
 func (d *decision) readyOnce(r *resource) bool {
-	return r.update.Succeeded && !r.running && Runtime(d.view, *r.manifest, *r.update, r.pods).Status.Settled()
+	return r.update.WasReady || !r.running && readyNow(d.view, *r.manifest, *r.update, r.pods)
+}
+
+// readyNow reports whether a resource is up to date as far as updates have come, and its runtime ready.
+func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) bool {
+	return u.Succeeded && u.Current == nil && Runtime(v, m, u, pods).Status.Settled()
+}
+
+// NewlyReady returns the resources that somebody waits for and that are ready for the first time, in the order of the
+// Tiltfile. That they have been ready counts, whatever becomes of them before those who wait can begin.
+func NewlyReady(v store.View) []model.ManifestName {
+	waited := map[model.ManifestName]bool{}
+	entries := state.OrderedUpdates(v)
+	for _, e := range entries {
+		if e.Update.AttemptedAt.IsZero() {
+			for _, dep := range e.Value.Manifest.ResourceDeps {
+				waited[dep] = true
+			}
+		}
+	}
+	var names []model.ManifestName
+	for _, e := range entries {
+		m := e.Value.Manifest
+		if waited[m.Name] && !e.Update.WasReady && e.Phase == store.Running && readyNow(v, m, *e.Update, state.PodsOf(v, m.Name)) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 func (d *decision) holdCluster(r *resource) (Hold, bool) {

@@ -72,18 +72,21 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 	if m.Local.Serve.Empty() {
 		return RuntimeState{Status: RuntimeNotApplicable}
 	}
-	p, ok := state.Processes.In(v).Get(string(m.Name))
+	e, ok := state.Processes.In(v).Get(string(m.Name))
+	p := e.Value
 	switch {
 	case !ok && !u.Succeeded:
 		return RuntimeState{Status: RuntimeNone}
-	case !ok || p.Value.State == state.ProcessStarting:
+	case !ok || p.State == state.ProcessStarting:
 		return RuntimeState{Status: RuntimePending, Text: "starting"}
-	case p.Value.State == state.ProcessFailed:
-		return RuntimeState{Status: RuntimeError, Text: "failed", Err: p.Value.Err, Final: true}
-	case p.Value.State == state.ProcessRunning && p.Value.Ready:
-		return RuntimeState{Status: RuntimeOK, Text: fmt.Sprintf("pid %d", p.Value.PID)}
+	case p.Build < u.SucceededSerial, p.State == state.ProcessStopping, p.State == state.ProcessStopped:
+		return RuntimeState{Status: RuntimePending, Text: "restarting"}
+	case p.State == state.ProcessFailed:
+		return RuntimeState{Status: RuntimeError, Text: "failed", Err: p.Err, Final: true}
+	case p.Ready:
+		return RuntimeState{Status: RuntimeOK, Text: fmt.Sprintf("pid %d", p.PID)}
 	}
-	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.Value.PID)}
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail}
 }
 
 // objectsOf returns the status of the objects that the resource applied last. An object without an entry is one whose

@@ -31,11 +31,35 @@ type Prober struct {
 	check func(ctx context.Context) (detail string, err error) // replaced by tests
 }
 
+// Answer is what a probe has found out.
+type Answer struct {
+	// Ready says whether the server counts as ready now.
+	Ready bool
+	// OK says whether it answered well this time, and Detail why not ("connection refused").
+	OK     bool
+	Detail string
+	// InARow is how many answers of this kind have come in a row, and Needed after how many of them Ready follows.
+	InARow, Needed int
+}
+
+// String returns the answer as the log shows it: "success", "success 1 of 3", "failure 2 of 3: connection refused". The
+// count is left out where it decides nothing.
+func (a Answer) String() string {
+	word := "failure"
+	if a.OK {
+		word = "success"
+	}
+	if a.OK != a.Ready {
+		word += fmt.Sprintf(" %d of %d", a.InARow, a.Needed)
+	}
+	return strings.TrimSuffix(word+": "+a.Detail, ": ")
+}
+
 // Run probes until ctx ends and returns nil, or an error at once if the probe has nothing to ask. The server counts as
 // not ready at first, becomes ready after SuccessThreshold successes in a row, and not ready again after
-// FailureThreshold failures in a row. report is called, from this goroutine, when that or the detail ("connection
-// refused") changes; its first call is about the first answer.
-func (p *Prober) Run(ctx context.Context, report func(ready bool, detail string)) error {
+// FailureThreshold failures in a row. report is called, from this goroutine, when that or the kind or detail of the
+// answer changes; its first call is about the first answer.
+func (p *Prober) Run(ctx context.Context, report func(Answer)) error {
 	check, err := p.checker()
 	if err != nil {
 		return err
@@ -55,7 +79,7 @@ func (p *Prober) Run(ctx context.Context, report func(ready bool, detail string)
 			return nil
 		}
 		if state.add(detail, err == nil) {
-			report(state.ready, state.detail)
+			report(state.answer())
 		}
 	}
 }
@@ -90,6 +114,15 @@ type verdict struct {
 	ready               bool
 	detail              string
 	told                bool
+}
+
+// answer is the newest answer.
+func (v *verdict) answer() Answer {
+	a := Answer{Ready: v.ready, OK: v.run > 0, Detail: v.detail, InARow: v.run, Needed: v.successes}
+	if !a.OK {
+		a.InARow, a.Needed = -v.run, v.failures
+	}
+	return a
 }
 
 // add counts an answer and reports whether there is news.
@@ -186,7 +219,15 @@ func probeURL(h model.HTTPProbe) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path
 	}
-	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(h.Port)) + path
+	return scheme + "://" + address(host, h.Port) + path
+}
+
+// address puts host and port together; an IPv6 address may stand in brackets already.
+func address(host string, port int) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
 // tcp succeeds when a connection can be opened.
@@ -196,7 +237,7 @@ func (p *Prober) tcp(ctx context.Context) (string, error) {
 		host = "localhost"
 	}
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(p.Probe.TCP.Port)))
+	conn, err := d.DialContext(ctx, "tcp", address(host, p.Probe.TCP.Port))
 	if err != nil {
 		return "", err
 	}

@@ -28,12 +28,12 @@ func TestProberTiming(t *testing.T) {
 		answers string
 		want    []string
 	}{
-		{"defaults", model.Probe{}, "xo", []string{"0s false no", "10s true "}},
-		{"initial delay and period", model.Probe{InitialDelay: 3 * time.Second, Period: 2 * time.Second}, "xxo", []string{"3s false no", "7s true "}},
-		{"success threshold", model.Probe{Period: time.Second, SuccessThreshold: 3}, "ooxooo", []string{"0s false ", "2s false no", "3s false ", "5s true "}},
-		{"failure threshold", model.Probe{Period: time.Second, FailureThreshold: 2}, "oxoxx", []string{"0s true ", "1s true no", "2s true ", "3s true no", "4s false no"}},
-		{"failures are counted in a row", model.Probe{Period: time.Second}, "oxxoxxx", []string{"0s true ", "1s true no", "3s true ", "4s true no", "6s false no"}},
-		{"timeout", model.Probe{Period: time.Second, Timeout: 300 * time.Millisecond}, "-", []string{"300ms false no answer within 300ms"}},
+		{"defaults", model.Probe{}, "xo", []string{"0s false failure: no", "10s true success"}},
+		{"initial delay and period", model.Probe{InitialDelay: 3 * time.Second, Period: 2 * time.Second}, "xxo", []string{"3s false failure: no", "7s true success"}},
+		{"success threshold", model.Probe{Period: time.Second, SuccessThreshold: 3}, "ooxooo", []string{"0s false success 1 of 3", "2s false failure: no", "3s false success 1 of 3", "5s true success"}},
+		{"failure threshold", model.Probe{Period: time.Second, FailureThreshold: 2}, "oxoxx", []string{"0s true success", "1s true failure 1 of 2: no", "2s true success", "3s true failure 1 of 2: no", "4s false failure: no"}},
+		{"failures are counted in a row", model.Probe{Period: time.Second}, "oxxoxxx", []string{"0s true success", "1s true failure 1 of 3: no", "3s true success", "4s true failure 1 of 3: no", "6s false failure: no"}},
+		{"timeout", model.Probe{Period: time.Second, Timeout: 300 * time.Millisecond}, "-", []string{"300ms false failure: no answer within 300ms"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestProberTiming(t *testing.T) {
 					return "", errors.New("no")
 				}}
 				var got []string
-				err := p.Run(ctx, func(ready bool, detail string) {
-					got = append(got, fmt.Sprintf("%s %v %s", time.Since(begin), ready, detail))
+				err := p.Run(ctx, func(a Answer) {
+					got = append(got, fmt.Sprintf("%s %v %s", time.Since(begin), a.Ready, a))
 				})
 				if err != nil {
 					t.Error(err)
@@ -77,7 +77,7 @@ func first(t *testing.T, probe model.Probe) (ready bool, detail string) {
 	defer cancel()
 	probe.Timeout = 5 * time.Second
 	p := Prober{Probe: probe}
-	if err := p.Run(ctx, func(r bool, d string) { ready, detail = r, d; cancel() }); err != nil {
+	if err := p.Run(ctx, func(a Answer) { ready, detail = a.Ready, a.Detail; cancel() }); err != nil {
 		t.Fatal(err)
 	}
 	return ready, detail

@@ -15,10 +15,13 @@ func View(v store.View, version string) api.View {
 	t, c, session := state.TheTiltfile(v), state.TheCluster(v), state.TheSession(v)
 	out := api.View{
 		Version: version, Tiltfile: session.Tiltfile, Context: c.Context, Namespace: c.Namespace, StartedAt: session.StartedAt,
-		TiltfileError: t.Err, ClusterError: c.Err, EngineError: state.TheEngine(v).Err,
+		TiltfileError: t.Err, EngineError: state.TheEngine(v).Err,
 		WatchError: state.Watches.In(v).Value(state.Only).Problem,
 		Buttons:    buttons(v), Commands: commands(v),
 		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // lists in JSON, also while they are empty
+	}
+	if state.NeedsCluster(v) {
+		out.ClusterError = c.Err
 	}
 	for e := range state.Subscribers.In(v).Entries() {
 		out.Subscribers = append(out.Subscribers, api.Subscriber{Name: e.ID, State: string(e.Value.State),
@@ -68,6 +71,9 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 			r.Waiting.On = append(r.Waiting.On, string(n))
 		}
 	}
+	if p, ok := state.Processes.In(v).Get(e.ID); ok {
+		r.Process = process(p.Value)
+	}
 	if u.Current != nil {
 		r.CurrentBuild = build(*u.Current)
 	}
@@ -79,6 +85,14 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 			Current: p.Current, Restarts: p.Restarts(), CreatedAt: p.CreatedAt})
 	}
 	return r
+}
+
+func process(p state.Process) *api.Process {
+	out := &api.Process{State: string(p.State), PID: p.PID, Ready: p.Ready, Detail: p.Detail, StartedAt: p.StartedAt}
+	if p.State == state.ProcessFailed {
+		out.ExitCode = &p.ExitCode
+	}
+	return out
 }
 
 func build(b state.Build) *api.Build {

@@ -11,9 +11,12 @@ import (
 type Process struct {
 	Resource model.ManifestName
 	PID      int
-	// State is starting, running, failed or stopped.
-	State     ProcessState
-	Ready     bool
+	// State is starting, running, stopping, failed or stopped.
+	State ProcessState
+	Ready bool
+	// Detail is why a running server is not ready, as far as its probe knows.
+	Detail string
+	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err says it in words.
 	ExitCode  int
 	Err       string
 	StartedAt time.Time
@@ -28,6 +31,7 @@ type ProcessState string
 const (
 	ProcessStarting ProcessState = "starting"
 	ProcessRunning  ProcessState = "running"
+	ProcessStopping ProcessState = "stopping" // asked to end, which may take a while
 	ProcessFailed   ProcessState = "failed"
 	ProcessStopped  ProcessState = "stopped"
 )

@@ -103,6 +103,28 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	return on
 }
 
+// NeedsCluster reports whether a resource is deployed to the cluster, so that it matters whether that answers.
+func NeedsCluster(v store.View) bool {
+	for e := range Resources.In(v).Refs() {
+		if e.Value.Manifest.IsK8s() {
+			return true
+		}
+	}
+	return false
+}
+
+// NeedsEngine reports whether an image is built with the container engine, so that it matters whether that answers.
+func NeedsEngine(v store.View) bool {
+	for e := range Resources.In(v).Refs() {
+		for _, im := range e.Value.Manifest.Images {
+			if im.Docker != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Leaving returns the resources that are being torn down and that the named subscriber still holds.
 func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
 	var out []store.Entry[Resource]

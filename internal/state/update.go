@@ -40,8 +40,11 @@ type Update struct {
 	Images    map[string]model.ImageResult
 	Applied   []model.AppliedObject
 	AppliedAt time.Time
-	// Succeeded is set after the first successful build.
-	Succeeded bool
+	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
+	Succeeded       bool
+	SucceededSerial int
+	// WasReady is set once the resource has been up to date with its runtime ready: whoever depends on it may begin.
+	WasReady bool
 	// Synced says, by container id, up to when changes have been copied into it.
 	Synced map[string]time.Time
 	// InPlaceBroken is why live updates are not tried before the next image is deployed; empty when they are.
@@ -158,7 +161,18 @@ type BuildCompleted struct {
 	InPlaceBroken string
 }
 
+// ResourcesReady says that resources are up to date and ready, each for the first time.
+type ResourcesReady struct{ Names []model.ManifestName }
+
 func init() {
+	store.On(Updates, func(d *store.Draft[Update], a ResourcesReady) {
+		for _, name := range a.Names {
+			d.Update(string(name), func(u Update) Update {
+				u.WasReady = true
+				return u
+			})
+		}
+	})
 	store.On(Updates, func(d *store.Draft[Update], a TiltfileLoaded) {
 		if a.Err == "" {
 			declareUpdates(d, a.Result)
@@ -309,7 +323,7 @@ func (u Update) completed(a BuildCompleted) Update {
 		}
 	}
 	if a.Err == "" {
-		u.Succeeded = true
+		u.Succeeded, u.SucceededSerial = true, b.Serial
 	}
 	return u
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // Subscriber makes something outside of the store match it, and reports what happens there as actions.
@@ -30,6 +31,8 @@ type Contract struct {
 	Externals []string
 	// Stage orders stopping: lower stages stop first, and wait for each other.
 	Stage Stage
+	// Grace is how long the subscriber may take to stop; zero means the usual 5 s.
+	Grace time.Duration
 	// Feedback says why it is right that the subscriber reads a table which its own actions change, directly or
 	// through others. Cycles without a reason are refused.
 	Feedback string

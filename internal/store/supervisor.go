@@ -16,7 +16,7 @@ import (
 const (
 	backoffMin = 100 * time.Millisecond
 	backoffMax = 30 * time.Second
-	// stageGrace is how long one stage may take to stop.
+	// stageGrace is how long a subscriber may take to stop that does not claim more.
 	stageGrace = 5 * time.Second
 )
 
@@ -99,24 +99,37 @@ func (s *Supervisor) stop() error {
 				t.cancel()
 			}
 		}
-		limit := time.NewTimer(s.grace)
+		asked := time.Now()
 		for _, t := range s.tasks {
-			if t.contract.Stage != stage {
-				continue
-			}
-			select {
-			case <-t.done:
-			case <-limit.C:
-				stuck = append(stuck, t.contract.Name)
-				limit.Reset(0)
+			if t.contract.Stage == stage && !t.endsBy(asked.Add(s.graceOf(t))) {
+				stuck = append(stuck, fmt.Sprintf("%s (%s)", t.contract.Name, s.graceOf(t)))
 			}
 		}
-		limit.Stop()
 	}
 	if len(stuck) > 0 {
-		return fmt.Errorf("stop: these did not end within %s: %s", s.grace, strings.Join(stuck, ", "))
+		return fmt.Errorf("stop: these did not end in their time: %s", strings.Join(stuck, ", "))
 	}
 	return nil
+}
+
+// graceOf returns how long a subscriber may take to stop.
+func (s *Supervisor) graceOf(t *task) time.Duration { return max(s.grace, t.contract.Grace) }
+
+// endsBy waits for the subscriber to end, until the given time.
+func (t *task) endsBy(limit time.Time) bool {
+	timer := time.NewTimer(time.Until(limit))
+	defer timer.Stop()
+	select {
+	case <-t.done:
+		return true
+	case <-timer.C:
+	}
+	select {
+	case <-t.done: // both were so
+		return true
+	default:
+		return false
+	}
 }
 
 // supervise runs one subscriber until it is done or ctx is, with pauses that double between failures.

@@ -56,6 +56,7 @@ type Resource struct {
 	Waiting       *Waiting  `json:"waiting,omitempty"`
 	CurrentBuild  *Build    `json:"currentBuild,omitempty"`
 	BuildHistory  []Build   `json:"buildHistory,omitempty"`
+	Process       *Process  `json:"process,omitempty"`
 	Pods          []Pod     `json:"pods,omitempty"`
 	PortForwards  []Forward `json:"portForwards,omitempty"`
 	ServiceURLs   []string  `json:"serviceUrls,omitempty"`
@@ -80,6 +81,17 @@ type Build struct {
 	Error      string    `json:"error,omitempty"`
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	FellBack   string    `json:"fellBack,omitempty"`
+}
+
+// Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a
+// running one is not ready. ExitCode is that of one that has failed, -1 if it could not be started.
+type Process struct {
+	State     string    `json:"state"`
+	PID       int       `json:"pid,omitempty"`
+	Ready     bool      `json:"ready"`
+	Detail    string    `json:"detail,omitempty"`
+	ExitCode  *int      `json:"exitCode,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
 }
 
 // Pod is a pod of a resource. Current pods are those of the newest deploy.

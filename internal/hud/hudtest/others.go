@@ -18,10 +18,11 @@ func (Others) Contract() store.Contract {
 	c := store.Contract{
 		Name: "Others", Doc: "Stands for the rest of the session.", Feedback: "it does nothing",
 		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{},
-			state.FilesChanged{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{},
+			state.FilesChanged{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.ResourcesReady{},
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ServiceChanged{},
 			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.ForwardChanged{}, state.ForwardClosed{},
-			state.ProcessChanged{}, state.ProcessGone{}, state.WatchReported{}), store.Shares(state.ResourcesTriggered{})...),
+			state.ProcessChanged{}, state.ProcessGone{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
+			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{})...),
 	}
 	for _, t := range store.NewGraph(state.Schema, nil).Tables {
 		c.Inputs = append(c.Inputs, store.Input{Table: t.Name})

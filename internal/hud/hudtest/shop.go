@@ -51,7 +51,7 @@ func Shop() *Scene {
 	job.Phase, job.Status = "Succeeded", "Completed"
 	s.At(sec(9), state.PodChanged{Pod: job})
 	s.Build("docs", 1, sec(3), sec(3.1), state.BuildCompleted{Mode: "local", Deployed: true})
-	s.At(sec(4), state.ProcessChanged{Process: state.Process{Resource: "docs", PID: 48112, State: state.ProcessRunning, Ready: true, StartedAt: Start.Add(sec(4))}})
+	s.At(sec(4), state.ProcessChanged{Process: state.Process{Resource: "docs", PID: 48112, Build: 1, State: state.ProcessRunning, Ready: true, StartedAt: Start.Add(sec(4))}})
 	for _, name := range []model.ManifestName{"api", "worker", "web"} {
 		s.Build(name, 1, sec(5), sec(14), Applied("image"))
 		s.At(sec(16), state.PodChanged{Pod: Pod(name, sec(14), true)})

@@ -79,10 +79,10 @@ func (b *builder) notices() []Span {
 	if e := b.session.Ended; e != nil && e.Failure != "" {
 		out = append(out, Span{e.Failure, Bad})
 	}
-	if c := state.TheCluster(b.v); c.Err != "" && !c.Connected {
+	if c := state.TheCluster(b.v); c.Err != "" && !c.Connected && state.NeedsCluster(b.v) {
 		out = append(out, Span{"cluster does not answer: " + c.Err, Bad})
 	}
-	if e := state.TheEngine(b.v); e.Err != "" && !e.Connected && b.needsEngine() {
+	if e := state.TheEngine(b.v); e.Err != "" && !e.Connected && state.NeedsEngine(b.v) {
 		out = append(out, Span{"container engine does not answer: " + e.Err, Bad})
 	}
 	for e := range state.Subscribers.In(b.v).Entries() {
@@ -94,17 +94,6 @@ func (b *builder) notices() []Span {
 		out = append(out, Span{w.Problem, Warn})
 	}
 	return out
-}
-
-func (b *builder) needsEngine() bool {
-	for e := range state.Resources.In(b.v).Entries() {
-		for _, im := range e.Value.Manifest.Images {
-			if im.Docker != nil {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func count(rows []Row) Counts {

@@ -114,8 +114,25 @@ func TestCells(t *testing.T) {
 		}, Well, "ok  image 1 m 0 s", "running 1/1  ↻3", "1/1"},
 		{"server failed", local, func(s *hudtest.Scene) {
 			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
-			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, ExitCode: 3, Err: "serve_cmd ended: exit 3"}})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, Build: 1, ExitCode: 3, Err: "serve_cmd ended: exit 3"}})
 		}, Failed, "ok  serve_cmd", "failed  exit 3", "failed"},
+		{"server ended without a fault", local, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, Build: 1, Err: "serve_cmd ended: exit 0"}})
+		}, Failed, "ok  serve_cmd", "failed  exit 0", "failed"},
+		{"server could not be started", local, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, Build: 1, ExitCode: -1, Err: "no such program"}})
+		}, Failed, "ok  serve_cmd", "failed", "failed"},
+		{"server not ready", local, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessRunning, Build: 1, PID: 7,
+				Detail: "connection refused", StartedAt: hudtest.Start.Add(2 * minute)}})
+		}, Waiting, "ok  serve_cmd", "pid 7, not ready, now  connection refused", "not ready"},
+		{"server stops for the next one", local, func(s *hudtest.Scene) {
+			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
+			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessStopping, Build: 1, PID: 7}})
+		}, Waiting, "ok  serve_cmd", "restarting", "restarting"},
 		{"being removed", nil, func(s *hudtest.Scene) {
 			running(s)
 			s.At(4*minute, state.TiltfileStarted{At: hudtest.Start.Add(4 * minute)}, state.TiltfileLoaded{At: hudtest.Start.Add(4 * minute)})
@@ -192,6 +209,18 @@ func TestNotices(t *testing.T) {
 	}
 	if !v.Header.Ending || v.Header.Loop != time.Millisecond || v.Header.Project != "shop" {
 		t.Errorf("header %+v", v.Header)
+	}
+}
+
+// TestNoticesOfWhatNobodyNeeds leaves out a cluster and an engine that do not answer where no resource is for them.
+func TestNoticesOfWhatNobodyNeeds(t *testing.T) {
+	s := one(func(m *model.Manifest) {
+		m.Images, m.K8s, m.Local = nil, nil, &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}}
+	}, func(s *hudtest.Scene) {
+		s.At(time.Minute, state.ClusterReported{Err: "no kubeconfig was found"}, state.EngineReported{Err: "no socket"})
+	})
+	if v := Build(s.View(t.Context()), hudtest.ShopTime, 0); len(v.Notices) != 0 {
+		t.Errorf("notices of a project without Kubernetes: %v", v.Notices)
 	}
 }
 

@@ -63,7 +63,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	long, word := words(cmp.Or(rs.Text, "failed"))
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
-	if p, ok := b.process(m); ok && p.ExitCode != 0 {
+	if p, ok := b.process(m); ok && p.State == state.ProcessFailed && p.ExitCode >= 0 {
 		return append(full, Span{fmt.Sprintf("  exit %d", p.ExitCode), Bad}), short
 	}
 	for _, p := range pods {
@@ -102,6 +102,8 @@ func words(s string) (long, short string) {
 		return s, "done"
 	case first == "running" && rest != "":
 		return s, rest
+	case first == "pid" && strings.HasSuffix(s, "not ready"):
+		return s, "not ready"
 	case first == "pid":
 		return s, "up"
 	case s == "rolling out":

@@ -25,6 +25,9 @@ import (
 // without a pause still gets results.
 const maxReplaced = 3
 
+// stopGrace leaves a local command the time to end by itself, or to be killed.
+const stopGrace = 15 * time.Second
+
 const name = "BuildController"
 
 // Options are what every build is told.
@@ -66,9 +69,10 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      name,
 		Doc:       "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs:    inputs,
-		Outputs:   store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}),
+		Outputs:   store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.ResourcesReady{}),
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
+		Grace:     stopGrace,
 		Feedback:  "a completed build takes in the changes that asked for it",
 	}
 }
@@ -109,6 +113,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		names := make(map[model.ManifestName]bool, len(running))
 		for resource := range running {
 			names[resource] = true
+		}
+		if ready := buildcontrol.NewlyReady(v); len(ready) > 0 {
+			rt.Dispatch(state.ResourcesReady{Names: ready})
 		}
 		var plan buildcontrol.Plan
 		if !buildcontrol.Full(v, len(names)) {
@@ -263,7 +270,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		done.Err = problem.Text(err)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
 	}
-	logstore.Flush(log.Logger)
+	logstore.Flush(log)
 	return done
 }
 
@@ -307,3 +314,6 @@ func (c *counting) Write(level logstore.Level, text string) {
 	}
 	c.Logger.Write(level, text)
 }
+
+// Flush completes open lines.
+func (c *counting) Flush() { logstore.Flush(c.Logger) }

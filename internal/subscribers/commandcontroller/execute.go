@@ -71,26 +71,15 @@ func (p *prober) start(ctx context.Context, pid int) {
 	}
 	asks := process.Prober{Probe: *spec, ExtraEnv: p.subscriber.env}
 	p.all.Go(func() {
-		err := asks.Run(ctx, func(ready bool, detail string) {
-			p.say(ready, detail)
-			report.Ready = ready
+		err := asks.Run(ctx, func(a process.Answer) {
+			logstore.Infof(p.log, "[readiness probe: %s]", a)
+			report.Ready = a.Ready
 			p.rt.Dispatch(report)
 		})
 		if err != nil && ctx.Err() == nil {
 			logstore.Errorf(p.log, "Readiness probe: %s", problem.Text(err))
 		}
 	})
-}
-
-func (p *prober) say(ready bool, detail string) {
-	word := "success"
-	if !ready {
-		word = "failure"
-	}
-	if detail != "" {
-		word += ": " + detail
-	}
-	logstore.Infof(p.log, "[readiness probe: %s]", word)
 }
 
 // stop ends the asking and waits. It may be called again, and without start.

@@ -3,14 +3,12 @@ package enginemonitor
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -46,7 +44,7 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	for !needed(rt.View()) {
+	for !state.NeedsEngine(rt.View()) {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -80,13 +78,4 @@ func (s *Subscriber) ask(ctx context.Context) state.EngineReported {
 		return state.EngineReported{Err: problem.Text(err)}
 	}
 	return state.EngineReported{Connected: true, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
-}
-
-func needed(v store.View) bool {
-	for e := range state.Resources.In(v).Entries() {
-		if slices.ContainsFunc(e.Value.Manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil }) {
-			return true
-		}
-	}
-	return false
 }

@@ -28,9 +28,14 @@ type fixture struct {
 	logs *logstore.Store
 }
 
-func start(t *testing.T) *fixture {
+func start(t *testing.T) *fixture { return startWith(t, 10*time.Second) }
+
+// startWith lets servers take as long as grace to stop.
+func startWith(t *testing.T, grace time.Duration) *fixture {
 	f := &fixture{t: t, logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.logs, []string{"GREETING=hello"}), "Other")
+	sub := New(f.logs, []string{"GREETING=hello"})
+	sub.grace = grace
+	f.Alone = statetest.Start(t, sub, "Other")
 	f.Dispatch(statetest.Session)
 	return f
 }
@@ -119,9 +124,110 @@ func TestChangedCommandRestarts(t *testing.T) {
 	f.built(1, "")
 	first := f.runs(1)
 	f.Dispatch(statetest.Loaded(serving("exec sleep 1001", nil)))
-	second := f.is("another process", func(p state.Process) bool { return p.State == state.ProcessRunning && p.PID != first.PID })
-	if alive(first.PID) || second.Build != 1 {
-		t.Errorf("%+v after %+v", second, first)
+	f.built(2, "exit code 1")
+	f.Until("the update has failed", func(v store.View) bool { return len(state.Updates.In(v).Value("srv").Builds) == 2 })
+	if p := f.runs(1); p.PID != first.PID {
+		t.Errorf("restarted before an update has succeeded: %+v after %+v", p, first)
+	}
+	f.built(3, "")
+	if second := f.runs(3); alive(first.PID) {
+		t.Errorf("%+v still runs beside %+v", first, second)
+	}
+	f.says("Running serve cmd: exec sleep 1001")
+}
+
+// TestOnlyTheServer changes everything that a server has no part in: it goes on.
+func TestOnlyTheServer(t *testing.T) {
+	f := start(t)
+	m := serving("exec sleep 1000", nil)
+	f.Dispatch(statetest.Loaded(m))
+	f.built(1, "")
+	first := f.runs(1)
+	m = serving("exec sleep 1000", func(l *model.LocalTarget) {
+		l.AllowParallel, l.Links, l.Watch.Paths = true, []model.Link{{URL: "http://localhost:1"}}, []string{"/src"}
+		l.Readiness = &model.Probe{Exec: &model.Cmd{Argv: []string{"false"}}}
+	})
+	m.Labels, m.Links, m.TriggerMode = []string{"a"}, []model.Link{{URL: "http://x"}}, model.TriggerManual
+	f.Dispatch(statetest.Loaded(m))
+	p := f.is("asked by the new probe", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready && p.Detail != "" })
+	if p.PID != first.PID || p.Detail != "exit code 1" {
+		t.Errorf("%+v after %+v", p, first)
+	}
+	m.Local.Readiness = nil
+	f.Dispatch(statetest.Loaded(m))
+	if p := f.runs(1); p.PID != first.PID || p.Detail != "" {
+		t.Errorf("without a probe: %+v after %+v", p, first)
+	}
+}
+
+// TestManyFailedUpdates lets more updates fail than the table remembers.
+func TestManyFailedUpdates(t *testing.T) {
+	f := start(t)
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", nil)))
+	f.built(1, "")
+	first := f.runs(1)
+	for n := 2; n < 40; n++ {
+		f.built(n, "exit code 1")
+	}
+	f.Until("all have failed", func(v store.View) bool { return state.Updates.In(v).Value("srv").Builds[0].Serial == 39 })
+	f.built(40, "")
+	f.is("one of the next update", func(p state.Process) bool {
+		if p.State == state.ProcessStopped && p.Build == 1 {
+			return false
+		}
+		return p.State == state.ProcessRunning && p.Build == 40
+	})
+	if texts := strings.Join(statetest.Texts(f.logs, "srv"), "\n"); strings.Count(texts, "Running serve cmd") != 2 || alive(first.PID) {
+		t.Errorf("log: %s", texts)
+	}
+}
+
+// TestOneThatDoesNotStop is asked to stop by a new update: it is killed in the end, and nobody else waits for it.
+func TestOneThatDoesNotStop(t *testing.T) {
+	f := startWith(t, 4*time.Second)
+	stubborn := serving("trap '' TERM; echo stubborn $((40+2)); while :; do sleep 1; done", nil)
+	other := serving("exec sleep 1000", nil)
+	other.Name = "other"
+	f.Dispatch(statetest.Loaded(stubborn, other))
+	f.built(1, "")
+	first := f.runs(1)
+	f.says("stubborn 42")
+	f.built(2, "")
+	f.is("asked to stop", func(p state.Process) bool { return p.State == state.ProcessStopping && !p.Ready && p.PID == first.PID })
+	f.Dispatch(state.BuildStarted{Resource: "other", Serial: 1}, state.BuildCompleted{Resource: "other", Serial: 1, Deployed: true})
+	f.Until("the other one runs", func(v store.View) bool { return state.Processes.In(v).Value("other").Ready })
+	if !alive(first.PID) {
+		t.Error("the stubborn one was gone already, which proves nothing")
+	}
+	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", nil), other))
+	f.built(3, "")
+	f.runs(3)
+	f.says("Waiting for")
+	if alive(first.PID) {
+		t.Error("it outlives SIGKILL")
+	}
+	if texts := strings.Join(statetest.Texts(f.logs, "srv"), "\n"); strings.Count(texts, "Running serve cmd") != 2 {
+		t.Errorf("the update that was overtaken got a server: %s", texts)
+	}
+}
+
+// TestLinesStayWhole has hone speak while a line of the server is not finished, and the server end without a line break.
+func TestLinesStayWhole(t *testing.T) {
+	f := start(t)
+	file := filepath.Join(t.TempDir(), "ready")
+	f.Dispatch(statetest.Loaded(serving("printf 'half a '; until [ -e "+file+" ]; do sleep 0.02; done; printf 'line, no end'", func(l *model.LocalTarget) {
+		l.Readiness = &model.Probe{Period: 20 * time.Millisecond, Exec: &model.Cmd{Argv: []string{"false"}}}
+	})))
+	f.built(1, "")
+	f.says("[readiness probe: failure: exit code 1]")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.says("Server exited: ")
+	texts := statetest.Texts(f.logs, "srv")
+	line, exited := slices.Index(texts, "half a line, no end"), slices.IndexFunc(texts, func(s string) bool { return strings.HasPrefix(s, "Server exited: ") })
+	if line < 0 || exited < line {
+		t.Errorf("log: %q", texts)
 	}
 }
 
@@ -130,7 +236,7 @@ func TestExit(t *testing.T) {
 	f.Dispatch(statetest.Loaded(serving("exit 3", func(l *model.LocalTarget) { l.Serve.EchoOff = true })))
 	f.built(1, "")
 	p := f.is("failed", func(p state.Process) bool { return p.State == state.ProcessFailed })
-	if p.Ready || p.PID != 0 || !strings.Contains(p.Err, "serve_cmd ended: ") || !strings.Contains(p.Err, "3") {
+	if p.Ready || p.PID != 0 || p.ExitCode != 3 || p.Err != "serve_cmd ended: exit code 3" {
 		t.Errorf("%+v", p)
 	}
 	if text := strings.Join(statetest.Texts(f.logs, "srv"), "\n"); strings.Contains(text, "Running serve cmd") || !strings.Contains(text, "Server exited") {
@@ -138,6 +244,18 @@ func TestExit(t *testing.T) {
 	}
 	f.built(2, "")
 	f.is("started again by the next build", func(p state.Process) bool { return p.State == state.ProcessFailed && p.Build == 2 })
+	f.Dispatch(statetest.Loaded(serving("exit 0", nil)))
+	f.built(3, "")
+	p = f.is("failed though its exit code is 0", func(p state.Process) bool { return p.State == state.ProcessFailed && p.Build == 3 })
+	if p.ExitCode != 0 || p.Err != "serve_cmd ended: exit code 0, but a server should keep running" {
+		t.Errorf("%+v", p)
+	}
+	f.Dispatch(statetest.Loaded(serving("kill -9 $$", nil)))
+	f.built(4, "")
+	p = f.is("killed", func(p state.Process) bool { return p.State == state.ProcessFailed && p.Build == 4 })
+	if p.ExitCode != 137 || p.Err != "serve_cmd was ended by SIGKILL" {
+		t.Errorf("%+v", p)
+	}
 }
 
 func TestMissingCommand(t *testing.T) {
@@ -145,7 +263,7 @@ func TestMissingCommand(t *testing.T) {
 	f.Dispatch(statetest.Loaded(serving("", func(l *model.LocalTarget) { l.Serve.Argv = []string{"/does/not/exist"} })))
 	f.built(1, "")
 	p := f.is("failed", func(p state.Process) bool { return p.State == state.ProcessFailed })
-	if !strings.Contains(p.Err, "/does/not/exist") {
+	if !strings.Contains(p.Err, "/does/not/exist") || p.ExitCode != -1 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -155,7 +273,8 @@ func TestProbe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ready")
 	f.Dispatch(statetest.Loaded(serving("exec sleep 1000", func(l *model.LocalTarget) {
 		l.Readiness = &model.Probe{Period: 20 * time.Millisecond, Timeout: time.Second, SuccessThreshold: 1, FailureThreshold: 1,
-			Exec: &model.Cmd{Argv: []string{"test", "-e", file}}}
+			Exec: &model.Cmd{Argv: []string{"sh", "-c", `test $GREETING = hello && test -e "$FILE"`}}}
+		l.Serve.Env = []string{"FILE=" + file}
 	})))
 	f.built(1, "")
 	f.is("running, not ready", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready })
@@ -166,7 +285,7 @@ func TestProbe(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	f.is("not ready any more", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready })
+	f.is("not ready any more", func(p state.Process) bool { return p.State == state.ProcessRunning && !p.Ready && p.Detail != "" })
 	f.says("[readiness probe: success")
 	f.says("[readiness probe: failure")
 }
@@ -192,7 +311,7 @@ func TestDesired(t *testing.T) {
 	check := func(when string, want int) {
 		t.Helper()
 		got := desired(s.View())
-		if sv, ok := got["srv"]; len(got) > 1 || ok != (want > 0) || sv.build != want {
+		if w, ok := got["srv"]; len(got) > 1 || ok != (want > 0) || w.build != want {
 			t.Errorf("%s: %v, want the server of build %d", when, got, want)
 		}
 	}

@@ -91,9 +91,9 @@ func cannotBegin(v store.View) string {
 		return t.Err
 	case !t.Good || built(v):
 		return ""
-	case needsCluster(v) && !cluster.Ever && cluster.Err != "":
+	case state.NeedsCluster(v) && !cluster.Ever && cluster.Err != "":
 		return cluster.Err
-	case needsEngine(v) && !engine.Ever && engine.Err != "":
+	case state.NeedsEngine(v) && !engine.Ever && engine.Err != "":
 		return engine.Err
 	}
 	return ""
@@ -103,26 +103,6 @@ func built(v store.View) bool {
 	for e := range state.Updates.In(v).Entries() {
 		if e.Value.Serial > 0 {
 			return true
-		}
-	}
-	return false
-}
-
-func needsCluster(v store.View) bool {
-	for e := range state.Resources.In(v).Entries() {
-		if e.Value.Manifest.IsK8s() {
-			return true
-		}
-	}
-	return false
-}
-
-func needsEngine(v store.View) bool {
-	for e := range state.Resources.In(v).Entries() {
-		for _, im := range e.Value.Manifest.Images {
-			if im.Docker != nil {
-				return true
-			}
 		}
 	}
 	return false

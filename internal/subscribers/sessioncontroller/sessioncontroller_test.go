@@ -170,14 +170,16 @@ func TestCI(t *testing.T) {
 		{"a server that has exited", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, server))
 			f.built("srv", "")
-			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessFailed, Err: "serve_cmd ended: exit code 2"}})
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessFailed, Build: 1, Err: "serve_cmd ended: exit code 2"}})
 			f.ends("exited", "srv: serve_cmd ended: exit code 2")
 		}},
 		{"a server that is ready", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(server))
 			f.built("srv", "")
 			f.goes("not started")
-			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Ready: true}})
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Build: 1, Detail: "connection refused"}})
+			f.goes("not ready")
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Ready: true, Build: 1}})
 			f.ends("started", "")
 		}},
 		{"readiness takes too long", ci, func(f *fixture) {
