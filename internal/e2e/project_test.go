@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -35,8 +36,9 @@ const patience = k8stest.Patience
 var binary string
 
 func TestMain(m *testing.M) {
-	if os.Getenv("HONE_TEST_CLUSTER") == "" {
-		os.Exit(m.Run())
+	flag.Parse()
+	if os.Getenv("HONE_TEST_CLUSTER") == "" && testing.Short() {
+		os.Exit(m.Run()) // nothing to run
 	}
 	dir, err := os.MkdirTemp("", "hone-e2e")
 	if err != nil {
@@ -80,7 +82,24 @@ func newDockerProject(t *testing.T, archive string) *project {
 func newProjectOn(t *testing.T, real *k8stest.Real, archive string) *project {
 	t.Helper()
 	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic()}
-	p.ports = freePorts(t, 4)
+	return p.unpack(archive)
+}
+
+// newLocalProject is newProject for a Tiltfile without Kubernetes, which needs neither engine nor cluster: hone finds no
+// kubeconfig.
+func newLocalProject(t *testing.T, archive string) *project {
+	t.Helper()
+	if binary == "" {
+		t.Skip("builds hone and runs it, which is not short")
+	}
+	p := &project{t: t, dir: t.TempDir(), state: t.TempDir()}
+	p.env = []string{"KUBECONFIG=" + filepath.Join(p.state, "no-kubeconfig")}
+	return p.unpack(archive)
+}
+
+func (p *project) unpack(archive string) *project {
+	p.t.Helper()
+	p.ports = freePorts(p.t, 4)
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		p.write(f.Name, string(f.Data))
 	}
@@ -213,7 +232,11 @@ func (p *project) up(args ...string) *session {
 
 func (p *project) start(verb string, args ...string) *session {
 	p.t.Helper()
-	return p.startAs(p.command(append([]string{verb, "--namespace", p.namespace, "--port", fmt.Sprint(p.ports[3])}, args...)...))
+	args = append([]string{verb, "--port", fmt.Sprint(p.ports[3])}, args...)
+	if p.namespace != "" {
+		args = append(args, "--namespace", p.namespace)
+	}
+	return p.startAs(p.command(args...))
 }
 
 // startAs starts a prepared command that is hone with --port p.ports[3].
@@ -241,14 +264,16 @@ func (p *project) startAs(c *exec.Cmd) *session {
 }
 
 // stop interrupts hone and returns its exit code.
-func (s *session) stop() int {
+func (s *session) stop() int { return s.stopWithin(30 * time.Second) }
+
+func (s *session) stopWithin(limit time.Duration) int {
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	select {
 	case <-s.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(limit):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
 		<-s.done
-		s.p.t.Error("hone did not stop within 30 s")
+		s.p.t.Errorf("hone did not stop within %s", limit)
 	}
 	return s.cmd.ProcessState.ExitCode()
 }
