@@ -45,6 +45,9 @@ type Request struct {
 	Env []string
 	// Ignores leave files out of live updates.
 	Ignores []model.Ignore
+	// Settled, where there is one, waits until the changes that were made to files so far are known, but not longer than
+	// its context lasts.
+	Settled func(context.Context)
 	Log     logstore.Logger
 	// Commit is called right before the update changes something that another update would have to change back: from then
 	// on it should run to its end. It does not block.

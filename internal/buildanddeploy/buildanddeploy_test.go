@@ -405,6 +405,9 @@ func TestLocal(t *testing.T) {
 		!strings.Contains(text, "info: hi") || !strings.Contains(text, "info: oops") {
 		t.Errorf("%v %v\n%s", r, err, text)
 	}
+	if text, _, err := run(t.Context(), sh("printf 'no end'")); err != nil || !strings.Contains(text, "info: no end") {
+		t.Errorf("a last line without an end: %v\n%s", err, text)
+	}
 	quiet := sh("true")
 	quiet.EchoOff = true
 	if text, _, err := run(t.Context(), quiet); err != nil || strings.Contains(text, "Running cmd") {
@@ -427,5 +430,30 @@ func TestLocal(t *testing.T) {
 	var declined *Declined
 	if _, err := (Local{}).BuildAndDeploy(t.Context(), Request{}); !errors.As(err, &declined) {
 		t.Errorf("not local: %v", err)
+	}
+}
+
+// TestLocalOutputIsKnown waits for the changes that a command has made before it counts as done, but not for ever, and not
+// when it has failed.
+func TestLocalOutputIsKnown(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out")
+	build := func(script string, settled func(context.Context)) (Result, error) {
+		req := (&diary{}).request(model.Manifest{Name: "gen", Local: &model.LocalTarget{Update: model.Cmd{Argv: []string{"sh", "-c", script}}}})
+		req.Settled = settled
+		return Local{}.BuildAndDeploy(t.Context(), req)
+	}
+	known := false
+	r, err := build("echo x > "+file, func(context.Context) {
+		_, err := os.Stat(file)
+		known = err == nil
+	})
+	if err != nil || !r.Deployed || !known {
+		t.Errorf("%v %v, known %v", r, err, known)
+	}
+	if r, err := build("true", func(ctx context.Context) { <-ctx.Done() }); err != nil || !r.Deployed {
+		t.Errorf("files that never come to rest: %v %v", r, err)
+	}
+	if _, err := build("exit 1", func(context.Context) { t.Error("waits for the output of a command that has failed") }); err == nil {
+		t.Error("no error")
 	}
 }

@@ -13,9 +13,9 @@ import (
 const (
 	// localGrace is how long a local command may take to end after it was asked to.
 	localGrace = 5 * time.Second
-	// outputSettle is how long a command that has succeeded is waited for longer, so that the changes of the files that it
-	// wrote are known before those who depend on it begin: a file rests for 30 ms before its change is reported.
-	outputSettle = 75 * time.Millisecond
+	// outputSettle bounds how long a command that has succeeded counts as running still, until the changes of the files
+	// that it wrote are known, before those who depend on it begin.
+	outputSettle = 250 * time.Millisecond
 )
 
 // Local runs the command of a local resource.
@@ -48,7 +48,9 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	var exit *process.ExitError
 	switch {
 	case err == nil:
-		settle(ctx)
+		if req.Settled != nil {
+			settle(ctx, req.Settled)
+		}
 		return Result{Deployed: true}, nil
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
@@ -58,11 +60,8 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	return Result{}, err
 }
 
-func settle(ctx context.Context) {
-	timer := time.NewTimer(outputSettle)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+func settle(ctx context.Context, settled func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, outputSettle)
+	defer cancel()
+	settled(ctx)
 }

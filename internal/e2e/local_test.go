@@ -307,6 +307,32 @@ exit 4
 	}
 }
 
+// TestLocalOutputFiles writes files that others depend on: those begin when the files are known, so that each runs once.
+func TestLocalOutputFiles(t *testing.T) {
+	t.Parallel()
+	p := newLocalProject(t, `
+-- Tiltfile --
+local_resource('gen', 'mkdir -p made/deep; cp proto made/one; for i in $(seq 50); do cp proto made/deep/$i; done', deps=['proto'])
+local_resource('user', 'cat made/one', deps=['made'], resource_deps=['gen'])
+-- proto --
+first
+`)
+	s := p.up()
+	s.ready("gen", "user")
+	s.says(`user │ first$`)
+	p.write("proto", "second")
+	s.builds("gen", 2)
+	s.builds("user", 2)
+	s.ready("gen", "user")
+	s.says(`user │ second$`)
+	p.write("proto", "third")
+	s.builds("user", 3)
+	s.says(`user │ third$`)
+	if r, _ := s.resource("user"); len(r.BuildHistory) != 3 || r.BuildHistory[2].Reason != "initial build" || len(r.PendingFiles) > 0 {
+		t.Errorf("user was updated without need: %+v", r.BuildHistory)
+	}
+}
+
 // TestLocalColours runs hone in a terminal: programs are told that they may use colours, and theirs are kept.
 func TestLocalColours(t *testing.T) {
 	t.Parallel()
@@ -343,6 +369,35 @@ local_resource('dies', serve_cmd='exit 0', labels=['tools'])
 			t.Errorf("the screen speaks of %q:\n%s", not, screen)
 		}
 	}
-	term.keys("q")
+	term.keys("C-c")
 	term.shows(`^prompt>`)
+}
+
+// TestLocalAndKubernetesDependencies chains a server on this machine, a Deployment that needs it, and a command that
+// needs the Deployment.
+func TestLocalAndKubernetesDependencies(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
+	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sleep, '100000'], readinessProbe: {exec: {command: [test, -e, /tmp/up]}, periodSeconds: 1}")
+	p.write("Tiltfile", `
+local_resource('db', serve_cmd='exec sleep 100000', readiness_probe=probe(period_secs=1, exec=exec_action(['test', '-e', 'db-up'])))
+k8s_yaml('app.yaml')
+k8s_resource('app', resource_deps=['db'])
+local_resource('seed', 'echo seeded', resource_deps=['app'])
+`)
+	s := p.up()
+	if on := s.waits("app", "waiting-for-dep"); on != "db" {
+		t.Errorf("app waits for %q", on)
+	}
+	if on := s.waits("seed", "waiting-for-dep"); on != "app" {
+		t.Errorf("seed waits for %q", on)
+	}
+	p.write("db-up", "")
+	s.becomes("app", "deployed, not ready", func(r api.Resource) bool { return len(r.Pods) == 1 && r.RuntimeStatus == "pending" })
+	if n := s.updates("seed"); n != 0 {
+		t.Errorf("seed ran before app was ready: %d", n)
+	}
+	p.replace("app.yaml", "test, -e, /tmp/up", "'true'")
+	s.ready("app", "seed")
+	s.says(`seed │ seeded$`)
 }

@@ -87,13 +87,14 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Cluster != nil {
 		collects, prepares = p.Cluster, p.Cluster
 	}
+	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
 	return []store.Subscriber{
 		sessioncontroller.New(p.Session),
 		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
-		watchmanager.New(watch.Options{Logger: p.Log}, p.Watch),
+		watches,
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares}),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares, Settled: watches.Settled}),
 		collector.New(collects, p.Logs),
 		pruner.New(build.New(p.Docker), p.Logs),
 		podwatcher.New(pods),

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -21,6 +22,9 @@ type backend interface {
 	Run(ctx context.Context, put func([]notice)) error
 	// SeesClose reports whether the back end tells when a file that was written is closed.
 	SeesClose() bool
+	// Mark has Run hand over a notice with the mark after those of everything that has happened so far. It fails where the
+	// system has no order in which that could be said.
+	Mark(m *mark) error
 }
 
 var (
@@ -48,13 +52,16 @@ const (
 	opSelf
 	// opOverflow: events were lost.
 	opOverflow
+	// opMark: what came before it happened before the mark was set.
+	opMark
 )
 
-// notice is one event. path is that of the name, of the folder for opSelf, and empty for opOverflow.
+// notice is one event. path is that of the name, of the folder for opSelf, and empty for opOverflow and opMark.
 type notice struct {
 	path string
 	op   op
-	dir  bool // the name is known to be a folder
+	dir  bool  // the name is known to be a folder
+	mark *mark // for opMark
 }
 
 // inbox takes notices without ever making the back end wait, since some systems cannot go on, not even to add a watch,
@@ -73,7 +80,8 @@ func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
 func (b *inbox) put(ns []notice) {
 	b.mu.Lock()
 	if len(b.notices)+len(ns) > maxInbox {
-		b.notices, ns = nil, []notice{{op: opOverflow}}
+		marks := marksOf(slices.Concat(b.notices, ns))
+		b.notices, ns = nil, append([]notice{{op: opOverflow}}, marks...)
 	}
 	b.notices = append(b.notices, ns...)
 	b.mu.Unlock()

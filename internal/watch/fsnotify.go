@@ -37,6 +37,9 @@ func newPortable() *portable {
 
 func (p *portable) SeesClose() bool { return false }
 
+// Mark fails: some of the systems behind it hold events back as they please.
+func (p *portable) Mark(*mark) error { return errors.ErrUnsupported }
+
 // open gets a watcher from the system if there is none yet. p.mu is held.
 func (p *portable) open() error {
 	if p.watcher != nil {

@@ -92,6 +92,7 @@ var errTorn = errors.New("changed while it was read")
 type hasher struct {
 	mu         sync.Mutex
 	urgent     []hashJob // guarded by mu
+	reading    bool      // guarded by mu; one of what was urgent is being read or handed over
 	ahead      []string  // guarded by mu
 	aheadCount int       // guarded by mu
 	aheadBytes int64     // guarded by mu
@@ -136,6 +137,13 @@ func (h *hasher) hashNow(job hashJob) {
 	poke(h.wake)
 }
 
+// busy reports whether the result of an urgent job is still to come.
+func (h *hasher) busy() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reading || len(h.urgent) > 0
+}
+
 // hashAhead queues a small file, as long as the bounds allow.
 func (h *hasher) hashAhead(path string, size int64) {
 	h.mu.Lock()
@@ -171,6 +179,7 @@ func (h *hasher) step(ctx context.Context, buf []byte) bool {
 		job = h.urgent[0]
 		h.urgent = h.urgent[1:]
 	}
+	h.reading = urgent
 	ahead := h.ahead
 	h.mu.Unlock()
 	switch {

@@ -33,11 +33,13 @@ type inotify struct {
 	byDir  map[string]int32
 	full   map[string]bool // which of byDir are watched for more than themselves
 	opened chan struct{}   // closed when file is set
+	marks  map[int32]*mark // guarded by mu; by the watch whose end stands for the mark
 }
 
 func newInotify() *inotify {
 	n := &inotify{
 		byWD: map[int32][]string{}, byDir: map[string]int32{}, full: map[string]bool{}, opened: make(chan struct{}),
+		marks: map[int32]*mark{},
 	}
 	return n
 }
@@ -201,7 +203,16 @@ func (n *inotify) parse(buf []byte) []notice {
 // translate appends the notices of one event. n.mu is held.
 func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []notice {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
-		return append(out, notice{op: opOverflow})
+		out = append(out, notice{op: opOverflow})
+		for wd, m := range n.marks { // their events may be among the lost; the comparison of all files serves them as well
+			out = append(out, notice{op: opMark, mark: m})
+			delete(n.marks, wd)
+		}
+		return out
+	}
+	if m := n.marks[wd]; m != nil && mask&unix.IN_IGNORED != 0 {
+		delete(n.marks, wd)
+		return append(out, notice{op: opMark, mark: m})
 	}
 	dirs := n.byWD[wd] // none if the watch was removed
 	switch {

@@ -13,6 +13,8 @@ func (w *Watcher) handle(ns []notice) {
 		case opOverflow:
 			w.log.Info("the system dropped file events; comparing all watched files")
 			w.rescan()
+		case opMark:
+			w.marks = append(w.marks, n.mark)
 		case opSelf:
 			if w.folders[n.path] == nil {
 				w.backend.Remove(n.path) // it was watched for this only, and under a name that it may have lost

@@ -39,6 +39,7 @@ type Settler struct {
 	mu      sync.Mutex
 	targets map[model.TargetID]*settling // guarded by mu
 	order   int                          // guarded by mu; of the next target that starts to settle
+	handing bool                         // guarded by mu; Run has taken a batch out and hands it over
 }
 
 // settling is the state of one target. It is kept between bursts, for what was learned.
@@ -172,6 +173,7 @@ func (s *Settler) Run(ctx context.Context, out func(Batch)) error {
 		b, wait := s.release()
 		if len(b.Changes) > 0 {
 			out(b)
+			s.handed()
 		}
 		timer.Reset(wait)
 	}
@@ -211,6 +213,7 @@ func (s *Settler) release() (Batch, time.Duration) {
 			t.release(&b)
 		}
 	}
+	s.handing = len(b.Changes) > 0
 	wait := time.Hour
 	for _, t := range s.targets {
 		if t.paths != nil {

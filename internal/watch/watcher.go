@@ -55,8 +55,9 @@ type Watcher struct {
 	polling  poller
 	troubles troubles
 	buf      []byte
-	ran      bool // Run was called
-	closed   bool // Run has returned
+	marks    []*mark // that Run has come to, of callers of Sync that wait for the rest
+	ran      bool    // Run was called
+	closed   bool    // Run has returned
 
 	tellMu sync.Mutex // held while OnProblems is called
 }
@@ -224,6 +225,9 @@ func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
 			sink(b)
 		}
 		w.tellProblems()
+		if w.waited() {
+			next = min(next, syncPause)
+		}
 		timer.Reset(next)
 	}
 }

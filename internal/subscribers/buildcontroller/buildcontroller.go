@@ -37,6 +37,8 @@ type Options struct {
 	Env []string
 	// Cluster, where there is one, is prepared before the first deploys.
 	Cluster Preparer
+	// Settled, where there is one, waits for changes of files on their way to the store; see buildanddeploy.Request.
+	Settled func(context.Context)
 }
 
 // Preparer reads what a cluster holds of many resources at once, so that deploying each that is unchanged costs nothing.
@@ -236,7 +238,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		Results: u.Images, Dirty: map[string]bool{},
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
-		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores, Log: log,
+		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
+		Settled: s.options.Settled, Log: log,
 		Commit: func() { b.committed.Store(true) },
 		Progress: func(mode, stage string) {
 			rt.Dispatch(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage})

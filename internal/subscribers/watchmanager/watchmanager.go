@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,6 +23,13 @@ import (
 type Subscriber struct {
 	options watch.Options
 	on      bool
+	working atomic.Pointer[parts] // nil unless Run runs
+}
+
+// parts are what Run works with.
+type parts struct {
+	watcher *watch.Watcher
+	settler *watch.Settler
 }
 
 // New returns the subscriber. One that is not on leaves files alone, for sessions that end when all is deployed.
@@ -61,6 +69,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return fmt.Errorf("start watching files: %w", err)
 	}
 	settler := watch.NewSettler(watch.SettlerOptions{})
+	s.working.Store(&parts{w, settler})
+	defer s.working.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return ignoreCancel(ctx, w.Run(ctx, settler.Add)) })
 	g.Go(func() error {
@@ -68,6 +78,20 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	})
 	g.Go(func() error { return s.follow(ctx, rt, w) })
 	return g.Wait()
+}
+
+// Settled waits until the changes that were made to files before the call are known to the store, but not longer than ctx
+// lasts. Where that cannot be told, it waits for all of ctx. It may be called by any goroutine.
+func (s *Subscriber) Settled(ctx context.Context) {
+	p := s.working.Load()
+	if p == nil {
+		return // nothing is watched, nothing comes
+	}
+	if p.watcher.Sync(ctx) != nil {
+		<-ctx.Done()
+		return
+	}
+	_ = p.settler.Sync(ctx) // else its time is up
 }
 
 // follow keeps the watcher's set in step with what is declared.

@@ -1,9 +1,12 @@
 package watchmanager
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,5 +155,47 @@ func TestDesired(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"configs:(Tiltfile)", "image:a", "compose:service", "local:gen", "filewatch:on"}, got); diff != "" || len(ignores) != 1 || len(specs[0].Paths) != 2 {
 		t.Errorf("%v %v (-want +got):\n%s", specs, ignores, diff)
+	}
+}
+
+// TestSettled knows of a change right after Settled has returned, where the system can tell.
+func TestSettled(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "web", "main.go"), "")
+	sub := New(watch.Options{}, true)
+	sub.Settled(t.Context()) // nothing runs, nothing comes
+	a := statetest.Start(t, sub)
+	a.Dispatch(session(dir), statetest.Loaded(statetest.K8s("web", image(dir, "web"))))
+	// A first change that is seen shows that the watch has begun.
+	wake, stop := a.Store.Watch(state.Updates.Name())
+	defer stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	seen := func() map[string]time.Time {
+		return state.Updates.In(a.View()).Value("web").Changes[model.ImageID("web")]
+	}
+	for n := 0; len(seen()) == 0; n++ {
+		select {
+		case <-wake:
+		case <-tick.C:
+			if n == 100 {
+				t.Fatal("no change is seen")
+			}
+			write(t, filepath.Join(dir, "web", "begin"), strconv.Itoa(n))
+		}
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not tell in which order things happen")
+	}
+	for n := range 5 {
+		path := filepath.Join(dir, "web", "out", strconv.Itoa(n))
+		write(t, path, "x")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		sub.Settled(ctx)
+		if ctx.Err() != nil {
+			t.Error("it took all the time there was")
+		}
+		cancel()
+		a.Until("the change of "+path, func(store.View) bool { return !seen()[path].IsZero() })
 	}
 }

@@ -1,0 +1,92 @@
+package watch
+
+import (
+	"context"
+	"time"
+)
+
+// syncPause is the time between two looks at whether what Sync waits for is so.
+const syncPause = 2 * time.Millisecond
+
+// mark is the place of a call of Sync in the order of events.
+type mark struct{ passed chan struct{} }
+
+// marksOf returns the marks among notices.
+func marksOf(ns []notice) []notice {
+	var out []notice
+	for _, n := range ns {
+		if n.op == opMark {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Sync waits until every change that was made before the call, to files that are watched by events, has been handed to
+// the sink. While files go on changing that may take long. It fails when ctx ends, and at once where the system does not
+// tell in which order things happen. It may be called by any goroutine.
+func (w *Watcher) Sync(ctx context.Context) error {
+	m := &mark{passed: make(chan struct{})}
+	if err := w.backend.Mark(m); err != nil {
+		return err
+	}
+	select {
+	case <-m.passed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// waited tells callers of Sync, once nothing is left to be looked at, that their marks are passed, and reports whether
+// some have to wait longer. It is called by Run after the sink.
+func (w *Watcher) waited() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.marks) == 0 {
+		return false
+	}
+	if len(w.pending.heap) > 0 || len(w.rehash.heap) > 0 || len(w.changed) > 0 || w.hasher.busy() {
+		return true
+	}
+	for _, m := range w.marks {
+		close(m.passed)
+	}
+	w.marks = nil
+	return false
+}
+
+// Sync waits until everything that was added before the call has been handed over by Run. It fails when ctx ends. It may
+// be called by any goroutine.
+func (s *Settler) Sync(ctx context.Context) error {
+	asked := time.Now()
+	look := time.NewTicker(syncPause)
+	defer look.Stop()
+	for s.holds(asked) {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// holds reports whether something that was added by the given time has not been handed over.
+func (s *Settler) holds(asked time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.targets {
+		if t.paths != nil && !t.first.After(asked) {
+			return true
+		}
+	}
+	return s.handing
+}
+
+// handed notes that the batch which was taken out is with its receiver.
+func (s *Settler) handed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handing = false
+}
