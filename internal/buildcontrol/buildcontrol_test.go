@@ -52,6 +52,113 @@ func up(change func(m map[string]*model.Manifest), ms ...model.Manifest) *statet
 	return s.Then(statetest.Connected()...)
 }
 
+// serves is the server of a local resource after the given build.
+func serves(name string, build int, ready bool) state.ProcessChanged {
+	p := state.Process{Resource: model.ManifestName(name), State: state.ProcessRunning, PID: 7, Build: build, Ready: ready}
+	if !ready {
+		p.Detail = "connection refused"
+	}
+	return state.ProcessChanged{Process: p}
+}
+
+// TestTriggerModes goes through the four ways in which trigger_mode and auto_init combine, for a local resource.
+func TestTriggerModes(t *testing.T) {
+	change := state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/dep"}}}}
+	trigger := state.ResourcesTriggered{Names: []model.ManifestName{"a"}}
+	for _, tc := range []struct {
+		mode     model.TriggerMode
+		autoInit bool
+		// what is decided at the start, after a change before the first build, after the trigger, built, and after
+		// another change.
+		want []string
+	}{
+		{model.TriggerAuto, true, []string{"start a: initial build", "start a: initial build, files changed /src/dep",
+			"start a: initial build, files changed, triggered /src/dep", "", "start a: files changed /src/dep"}},
+		{model.TriggerAuto, false, []string{"", "", "start a: files changed, triggered /src/dep", "", "start a: files changed /src/dep"}},
+		{model.TriggerManual, true, []string{"start a: initial build", "start a: initial build, files changed /src/dep",
+			"start a: initial build, files changed, triggered /src/dep", "", "hold a: manual []"}},
+		{model.TriggerManual, false, []string{"", "", "start a: files changed, triggered /src/dep", "", "hold a: manual []"}},
+	} {
+		t.Run(fmt.Sprintf("%s, auto_init=%v", tc.mode, tc.autoInit), func(t *testing.T) {
+			s := up(func(m map[string]*model.Manifest) { m["a"].TriggerMode, m["a"].AutoInit = tc.mode, tc.autoInit }, statetest.Local("a"))
+			got := []string{text(Decide(s.View(), nil))}
+			note := func() { got = append(got, text(Decide(s.View(), nil))) }
+			s.Then(change)
+			note()
+			s.Then(trigger)
+			note()
+			s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Deployed = true })
+			note()
+			s.Then(change)
+			note()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNewlyReady names what somebody waits for, once, and nothing else.
+func TestNewlyReady(t *testing.T) {
+	s := up(func(m map[string]*model.Manifest) {
+		m["srv"].Local.Serve = model.Cmd{Argv: []string{"serve"}}
+		m["user"].ResourceDeps = []model.ManifestName{"srv"}
+	}, statetest.Local("srv"), statetest.Local("user"), statetest.Local("other"))
+	check := func(when string, want ...model.ManifestName) {
+		t.Helper()
+		if diff := cmp.Diff(want, NewlyReady(s.View())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	s.Begin("srv").Finish("srv", nil).Begin("other").Finish("other", nil)
+	check("built")
+	s.Then(serves("srv", 1, false))
+	check("not ready")
+	s.Then(serves("srv", 1, true))
+	check("ready", "srv")
+	s.Then(state.ResourcesReady{Names: []model.ManifestName{"srv"}})
+	check("known")
+}
+
+// TestServerRuntime judges the server of a local resource in its states.
+func TestServerRuntime(t *testing.T) {
+	process := func(change func(*state.Process)) state.ProcessChanged {
+		a := serves("a", 1, true)
+		change(&a.Process)
+		return a
+	}
+	for _, tc := range []struct {
+		name    string
+		actions []store.Action
+		builds  int
+		want    RuntimeState
+	}{
+		{"not built", nil, 0, RuntimeState{Status: RuntimeNone}},
+		{"not seen yet", nil, 1, RuntimeState{Status: RuntimePending, Text: "starting"}},
+		{"starting", []store.Action{process(func(p *state.Process) { p.State, p.Ready = state.ProcessStarting, false })}, 1,
+			RuntimeState{Status: RuntimePending, Text: "starting"}},
+		{"ready", []store.Action{serves("a", 1, true)}, 1, RuntimeState{Status: RuntimeOK, Text: "pid 7"}},
+		{"not ready", []store.Action{serves("a", 1, false)}, 1, RuntimeState{Status: RuntimePending, Text: "pid 7, not ready", Err: "connection refused"}},
+		{"of the update before", []store.Action{serves("a", 1, true)}, 2, RuntimeState{Status: RuntimePending, Text: "restarting"}},
+		{"stopping", []store.Action{process(func(p *state.Process) { p.State, p.Ready = state.ProcessStopping, false })}, 1,
+			RuntimeState{Status: RuntimePending, Text: "restarting"}},
+		{"exited", []store.Action{process(func(p *state.Process) {
+			p.State, p.Ready, p.Err = state.ProcessFailed, false, "serve_cmd ended: exit code 0"
+		})}, 1,
+			RuntimeState{Status: RuntimeError, Text: "failed", Err: "serve_cmd ended: exit code 0", Final: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := up(func(m map[string]*model.Manifest) { m["a"].Local.Serve = model.Cmd{Argv: []string{"serve"}} }, statetest.Local("a"))
+			for range tc.builds {
+				s.Begin("a").Finish("a", nil)
+			}
+			if diff := cmp.Diff(tc.want, RuntimeOf(s.Then(tc.actions...).View(), "a")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestDecide(t *testing.T) {
 	k8s, local, image := statetest.K8s, statetest.Local, statetest.Image
 	for _, tc := range []struct {
@@ -90,6 +197,26 @@ hold b: is-unparallelizable-local [a]`},
 			Deployed("a"), "hold b: waiting-for-dep [a]"},
 		{"a ready dependency", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
 			Deployed("a").Then(statetest.Healthy("a")), "start b: initial build"},
+		{"a server that is not ready yet", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).Then(serves("a", 1, false)), "hold b: waiting-for-dep [a]"},
+		{"a ready server", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).Then(serves("a", 1, true)), "start b: initial build"},
+		{"a server that was ready once", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).
+			Then(serves("a", 1, true), state.ResourcesReady{Names: []model.ManifestName{"a"}}, serves("a", 1, false)), "start b: initial build"},
+		{"a dependency that was ready once and is updated", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a").Then(state.ResourcesReady{Names: []model.ManifestName{"a"}}).Begin("a"), "start b: initial build"},
+		{"dependencies count for the first build only, also if that has failed", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, local("a"), k8s("b", image("b"))).
+			Begin("a").Finish("a", nil).Begin("b").Finish("b", func(b *state.BuildCompleted) { b.Err = "no" }).
+			Begin("a").Then(statetest.Change("b", "/src/b/x")), "start b: files changed /src/b/x"},
+		{"a server needs no turn among commands", up(func(m map[string]*model.Manifest) {
+			m["srv"].Local = &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}, AllowParallel: true}
+		}, local("a"), local("srv")), "start a: initial build\nstart srv: initial build"},
+		{"an exclusive local holds all others", up(func(m map[string]*model.Manifest) { m["b"].Local.AllowParallel = true }, local("a"), local("b"), k8s("c")).
+			Begin("a"), "start c: initial build\nhold a: building []\nhold b: waiting-for-local [a]"},
 		{"dependencies count for the first build only", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b", image("b"))).
 			Deployed("a").Then(statetest.Healthy("a")).Deployed("b").Then(statetest.Healthy("b"), statetest.Change("b", "/src/b/x")).Begin("a"),
 			"hold b: waiting-for-deploy []"},

@@ -149,3 +149,11 @@ func TestProberNothingToAsk(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+func TestProbeAddress(t *testing.T) {
+	for host, want := range map[string]string{"localhost": "localhost:80", "::1": "[::1]:80", "[::1]": "[::1]:80", "10.0.0.1": "10.0.0.1:80"} {
+		if got := address(host, 80); got != want {
+			t.Errorf("%s: got %s, want %s", host, got, want)
+		}
+	}
+}

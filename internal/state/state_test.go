@@ -297,6 +297,8 @@ func TestNeedsBuild(t *testing.T) {
 		{"another image", k8s, func(m *model.Manifest) { m.Images = append(m.Images, statetest.Image("b")) }, true},
 		{"a command", local, func(m *model.Manifest) { m.Local.Update.Argv = []string{"false"} }, true},
 		{"a server", local, func(m *model.Manifest) { m.Local.Serve.Argv = []string{"serve"} }, true},
+		{"a server's environment", local, func(m *model.Manifest) { m.Local.Serve.Env = []string{"A=1"} }, true},
+		{"a server's folder", local, func(m *model.Manifest) { m.Local.Serve.Dir = "/x" }, true},
 		{"a probe", local, func(m *model.Manifest) { m.Local.Readiness = &model.Probe{} }, false},
 		{"allow_parallel", local, func(m *model.Manifest) { m.Local.AllowParallel = true }, false},
 		{"a service", compose, func(m *model.Manifest) { m.Compose.Hash = "2" }, true},
@@ -434,6 +436,44 @@ func TestPodFailure(t *testing.T) {
 		got, failing := state.PodFailure(tc.pod)
 		if got != tc.want || failing != (tc.want != "") {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestReadyOnce keeps what has been ready, and which update was the last that succeeded, through whatever follows.
+func TestReadyOnce(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+	s.Begin("a").Finish("a", nil).Then(state.ResourcesReady{Names: []model.ManifestName{"a", "gone"}})
+	for range 30 {
+		s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Err = "no" })
+	}
+	s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true })
+	if a, b := state.Updates.In(s.View()).Value("a"), state.Updates.In(s.View()).Value("b"); !a.WasReady || a.SucceededSerial != 1 || b.WasReady {
+		t.Errorf("a: ready %v, succeeded with %d; b: ready %v", a.WasReady, a.SucceededSerial, b.WasReady)
+	}
+	s.Begin("a").Finish("a", nil)
+	if a := state.Updates.In(s.View()).Value("a"); a.SucceededSerial != a.Serial {
+		t.Errorf("update %d succeeded, noted is %d", a.Serial, a.SucceededSerial)
+	}
+}
+
+// TestNeeds tells a project without Kubernetes, and one without images that the engine builds.
+func TestNeeds(t *testing.T) {
+	custom := statetest.Image("a")
+	custom.Docker = nil
+	for _, tc := range []struct {
+		manifests       []model.Manifest
+		cluster, engine bool
+	}{
+		{nil, false, false},
+		{[]model.Manifest{statetest.Local("a")}, false, false},
+		{[]model.Manifest{statetest.Local("a"), statetest.K8s("b")}, true, false},
+		{[]model.Manifest{statetest.K8s("b", custom)}, true, false},
+		{[]model.Manifest{statetest.K8s("b", statetest.Image("b"))}, true, true},
+	} {
+		v := statetest.New(statetest.Session, statetest.Loaded(tc.manifests...)).View()
+		if state.NeedsCluster(v) != tc.cluster || state.NeedsEngine(v) != tc.engine {
+			t.Errorf("%d resources: cluster %v, engine %v", len(tc.manifests), state.NeedsCluster(v), state.NeedsEngine(v))
 		}
 	}
 }

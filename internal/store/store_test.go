@@ -334,6 +334,31 @@ func TestStopIsOrderedAndBounded(t *testing.T) {
 	})
 }
 
+// TestStopLeavesTheTimeThatIsClaimed waits longer for a subscriber whose contract says so, and not for ever.
+func TestStopLeavesTheTimeThatIsClaimed(t *testing.T) {
+	for took, claimed := range map[time.Duration]bool{20 * time.Second: true, 40 * time.Second: false} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture()
+			slow := sub{Contract{Name: "slow", Doc: "Takes its time.", Stage: StageController, Grace: 30 * time.Second, Inputs: Reads(f.jobs)}, func(ctx context.Context, _ *Runtime) error {
+				<-ctx.Done()
+				time.Sleep(took)
+				return nil
+			}}
+			stop := start(t, New(f.schema), append(f.all(), slow)...)
+			synctest.Wait()
+			begin := time.Now()
+			err := stop()
+			if spent := min(took, 30*time.Second); time.Since(begin) != spent || (err == nil) != claimed {
+				t.Errorf("took %s: stopped after %s, want %s; error %v", took, time.Since(begin), spent, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "slow (30s)") {
+				t.Errorf("the error does not name who takes how long: %v", err)
+			}
+			time.Sleep(took) // until it is gone
+		})
+	}
+}
+
 func TestVerify(t *testing.T) {
 	f := newFixture()
 	reads, holds := Reads(f.counters, f.jobs), Holds(f.jobs)

@@ -341,6 +341,48 @@ func leaving(f *fixture, name string) string {
 	return fmt.Sprintf("%s %v", e.Phase, e.Finalizers)
 }
 
+// TestReadyOnceIsEnough has a server that is ready for a moment, while no slot is free for who waits for it.
+func TestReadyOnceIsEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv, user := statetest.Local("srv"), statetest.Local("user")
+		srv.Local.Serve = model.Cmd{Argv: []string{"serve"}}
+		user.ResourceDeps = []model.ManifestName{"srv"}
+		f := start(t, Options{}, srv, user, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"))
+		f.running("a b srv")
+		f.deploy("srv")
+		f.running("a b c")
+		p := state.Process{Resource: "srv", State: state.ProcessRunning, Build: 1, Ready: true}
+		f.Then(state.ProcessChanged{Process: p})
+		p.Ready = false
+		f.Then(state.ProcessChanged{Process: p})
+		f.deploy("a")
+		f.running("b c user")
+		f.deploy("b", "c", "user")
+	})
+}
+
+// TestLocalCommandIsNotCancelled leaves a command to run to its end though a file has changed: nobody knows what it does.
+// It runs once more afterwards.
+func TestLocalCommandIsNotCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gen := statetest.Local("gen")
+		f := start(t, Options{}, gen)
+		c := f.builder.call("gen")
+		c.req.Commit()
+		f.Then(state.FilesChanged{Changes: []state.FileChange{{Target: gen.DeployID(), Paths: []string{"/src/in"}}}})
+		f.running("gen")
+		if c.ctx.Err() != nil {
+			t.Error("the command was cancelled")
+		}
+		f.deploy("gen")
+		f.running("gen")
+		f.deploy("gen")
+		if got := f.last("gen"); got != `2 files changed err="" cancelled=false` {
+			t.Errorf("last: %s", got)
+		}
+	})
+}
+
 func TestRemoval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"))
