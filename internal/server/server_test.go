@@ -158,6 +158,33 @@ func TestEmptyView(t *testing.T) {
 	}
 }
 
+// TestViewOfServers shows the server of a local resource, and no word about a cluster that nobody needs.
+func TestViewOfServers(t *testing.T) {
+	srv := statetest.Local("srv")
+	srv.Local.Serve = model.Cmd{Argv: []string{"serve"}}
+	s := statetest.New(statetest.Session, statetest.Loaded(srv), state.ClusterReported{Err: "no kubeconfig was found"}).Begin("srv").Finish("srv", nil)
+	check := func(p state.Process, want api.Process, status, runtimeErr string) {
+		t.Helper()
+		p.Resource, p.Build = "srv", 1
+		v := View(s.Then(state.ProcessChanged{Process: p}).View(), "1")
+		if v.ClusterError != "" {
+			t.Errorf("cluster: %q", v.ClusterError)
+		}
+		if diff := cmp.Diff(&want, v.Resources[0].Process); diff != "" {
+			t.Errorf("process (-want +got):\n%s", diff)
+		}
+		if r := v.Resources[0]; r.RuntimeStatus != status || r.RuntimeError != runtimeErr {
+			t.Errorf("runtime %s %q, want %s %q", r.RuntimeStatus, r.RuntimeError, status, runtimeErr)
+		}
+	}
+	check(state.Process{State: state.ProcessRunning, PID: 7, Detail: "connection refused"},
+		api.Process{State: "running", PID: 7, Detail: "connection refused"}, "pending", "connection refused")
+	check(state.Process{State: state.ProcessRunning, PID: 7, Ready: true}, api.Process{State: "running", PID: 7, Ready: true}, "ok", "")
+	zero := 0
+	check(state.Process{State: state.ProcessFailed, Err: "serve_cmd ended: exit code 0"}, api.Process{State: "failed", ExitCode: &zero},
+		"error", "serve_cmd ended: exit code 0")
+}
+
 func TestView(t *testing.T) {
 	web := statetest.K8s("web", statetest.Image("web"))
 	web.Labels = []string{"shop"}
