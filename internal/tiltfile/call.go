@@ -30,7 +30,10 @@ type function func(c *call) (starlark.Value, error)
 // bind makes a Starlark builtin of a function.
 func (s *state) bind(name string, fn function) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		v, err := fn(&call{state: s, name: name, args: args, kwargs: kwargs})
+		c := &call{state: s, name: name, args: args, kwargs: kwargs}
+		s.profile.enter()
+		v, err := fn(c)
+		s.profile.leave(name, c.site)
 		if err == nil && v == nil {
 			v = starlark.None
 		}
@@ -52,15 +55,18 @@ func named(name string, err error) error {
 }
 
 // site is where the call stands in the Tiltfile. Calls that an extension of hone makes stand where it was called.
-func (c *call) site() site {
-	stack := make(starlark.CallStack, 0, c.thread.CallStackDepth())
-	for i := c.thread.CallStackDepth() - 1; i > 0; i-- {
-		stack = append(stack, c.thread.CallFrame(i))
+func (c *call) site() site { return c.callSite() }
+
+// callSite is the innermost place of the user's program that has been reached.
+func (s *state) callSite() site {
+	stack := make(starlark.CallStack, 0, s.thread.CallStackDepth())
+	for i := s.thread.CallStackDepth() - 1; i >= 0; i-- {
+		stack = append(stack, s.thread.CallFrame(i))
 	}
 	if at := innermost(stack); at.file != "" {
 		return at
 	}
-	return site{file: c.file()}
+	return site{file: s.file()}
 }
 
 // unpack assigns the arguments to variables, as starlark.UnpackArgs does. A misspelled keyword is answered with the one

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"time"
 
 	"go.starlark.net/starlark"
 
@@ -59,6 +60,7 @@ type state struct {
 	enabled       []string
 	enabledSite   site
 	apiState
+	profile       *profiler
 }
 
 func newState(ctx context.Context, path string, o Options) *state {
@@ -67,12 +69,17 @@ func newState(ctx context.Context, path string, o Options) *state {
 		modules: map[string]*module{}, sources: map[string]string{}, config: fileSet{},
 		env:    newEnviron(o.Env),
 		update: model.DefaultUpdateSettings, ci: model.DefaultCISettings, prune: model.DefaultDockerPruneSettings,
-		flags: configFlags{defs: map[string]*flagDef{}},
+		flags:   configFlags{defs: map[string]*flagDef{}},
+		profile: newProfiler(o.Profile),
 	}
 	s.objects.byKey = map[objectKey]*object{}
 	s.ext.store = extension.Store{Dir: cmp.Or(o.ExtensionDir, extension.DefaultDir()), Env: s.env.list(), Log: o.Logger}
 	s.thread = &starlark.Thread{Name: path, Print: func(_ *starlark.Thread, msg string) { s.log.Write(logstore.LevelInfo, msg+"\n") }}
-	s.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) { return s.loadModule(name) }
+	s.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+		s.profile.enter()
+		defer s.profile.leave("load", s.callSite)
+		return s.loadModule(name)
+	}
 	s.predeclared = s.buildPredeclared()
 	return s
 }
@@ -88,7 +95,9 @@ func (s *state) load() (model.Tiltfile, error) {
 	}
 	var tf model.Tiltfile
 	if err == nil {
+		done := s.profile.measure(func(p *profiler) *time.Duration { return &p.assembly })
 		tf, err = s.finish()
+		done()
 	}
 	if s.ctx.Err() != nil {
 		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.main), context.Cause(s.ctx))

@@ -33,6 +33,8 @@ type Options struct {
 	TiltHost string
 	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
 	ExtensionDir string
+	// Profile asks for Result.Profile.
+	Profile bool
 }
 
 // Result is what an evaluation yields.
@@ -41,6 +43,8 @@ type Result struct {
 	// Err says why the evaluation failed. It is an *Error wherever a place in a Tiltfile can be named. ConfigFiles and
 	// Ignores are filled in either case, so that the mended file is seen.
 	Err error
+	// Profile says where the time went; nil unless Options.Profile asked for it.
+	Profile *Profile
 }
 
 // Load evaluates a Tiltfile. When ctx is cancelled it stops soon, and the result's error wraps ctx's.
@@ -63,5 +67,5 @@ func Load(ctx context.Context, o Options) Result {
 	if err != nil {
 		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}
 	}
-	return Result{Tiltfile: tf, Err: err}
+	return Result{Tiltfile: tf, Err: err, Profile: s.profile.result()}
 }
