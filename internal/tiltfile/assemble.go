@@ -35,6 +35,8 @@ type resource struct {
 type assembly struct {
 	*state
 	resources []*resource
+	// named finds a resource by its name.
+	named map[string]*resource
 	// rest are the objects that belong to no resource yet.
 	rest []*object
 }
@@ -42,10 +44,13 @@ type assembly struct {
 // assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
 // target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized.
 func (s *state) assemble() (*assembly, error) {
-	a := &assembly{state: s}
-	var err error
-	if a.resources, err = s.finishCustoms(); err != nil {
+	a := &assembly{state: s, named: map[string]*resource{}}
+	customs, err := s.finishCustoms()
+	if err != nil {
 		return nil, err
+	}
+	for _, r := range customs {
+		a.add(r)
 	}
 	if err := s.applyKinds(); err != nil {
 		return nil, err
@@ -74,6 +79,7 @@ func (a *assembly) workloads() error {
 	if err != nil {
 		return err
 	}
+	selectors, taken := newSelectorIndex(a.rest), map[*object]bool{}
 	for i, w := range workloads {
 		r := &resource{name: names[i], workload: w, objects: []*object{w}, site: w.site}
 		if err := checkName(r.name); err != nil {
@@ -83,15 +89,13 @@ func (a *assembly) workloads() error {
 			return a.errorAt(w.site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
 				w.fullName(), r.name, other.site)
 		}
-		a.rest = slices.DeleteFunc(a.rest, func(o *object) bool {
-			if !o.selects(w) {
-				return false
-			}
+		for _, o := range selectors.take(w) {
 			r.objects = append(r.objects, o)
-			return true
-		})
-		a.resources = append(a.resources, r)
+			taken[o] = true
+		}
+		a.add(r)
 	}
+	a.rest = slices.DeleteFunc(a.rest, func(o *object) bool { return taken[o] })
 	return nil
 }
 
@@ -148,7 +152,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 		if other := a.byName(o.newName); other != nil {
 			return a.errorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
 		}
-		r.name = o.newName
+		a.rename(r, o.newName)
 	}
 	r.site = o.site
 	return a.moveObjects(o, r)
@@ -161,7 +165,7 @@ func (a *assembly) target(o *resourceOptions) (*resource, error) {
 			return nil, a.errorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
 		}
 		r := &resource{name: o.newName, site: o.site}
-		a.resources = append(a.resources, r)
+		a.add(r)
 		return r, nil
 	}
 	if r := a.byName(o.workload); r != nil {
@@ -175,10 +179,7 @@ func (a *assembly) target(o *resourceOptions) (*resource, error) {
 			}
 		}
 	}
-	names := make([]string, len(a.resources))
-	for i, r := range a.resources {
-		names[i] = r.name
-	}
+	names := resourceNames(a.resources)
 	switch {
 	case len(found) == 1:
 		return found[0], nil
@@ -198,13 +199,22 @@ func resourceNames(list []*resource) []string {
 	return out
 }
 
-func (a *assembly) byName(name string) *resource {
-	for _, r := range a.resources {
-		if r.name == name {
-			return r
-		}
+// byName returns the resource of a name, or nil.
+func (a *assembly) byName(name string) *resource { return a.named[name] }
+
+func (a *assembly) add(r *resource) {
+	a.resources = append(a.resources, r)
+	if a.named[r.name] == nil {
+		a.named[r.name] = r
 	}
-	return nil
+}
+
+func (a *assembly) rename(r *resource, name string) {
+	if a.named[r.name] == r {
+		delete(a.named, r.name)
+	}
+	r.name = name
+	a.named[name] = r
 }
 
 // moveObjects moves what objects= selects out of the rest.

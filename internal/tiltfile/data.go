@@ -23,11 +23,11 @@ func readJSONBuiltin(c *call) (starlark.Value, error) {
 	})
 }
 
-func readYAMLBuiltin(c *call) (starlark.Value, error) { return c.readData(decodeYAML) }
+func readYAMLBuiltin(c *call) (starlark.Value, error) { return c.readData(c.decodeYAML) }
 
 func readYAMLStreamBuiltin(c *call) (starlark.Value, error) {
 	return c.readData(func(content, path string) (starlark.Value, error) {
-		docs, err := decodeYAMLStream(content, path)
+		docs, err := c.decodeYAMLStream(content, path)
 		return starlark.NewList(docs), err
 	})
 }
@@ -60,7 +60,7 @@ func decodeYAMLBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("yaml", &in); err != nil {
 		return nil, err
 	}
-	return decodeYAML(in.value, in.source)
+	return c.decodeYAML(in.value, in.source)
 }
 
 func decodeYAMLStreamBuiltin(c *call) (starlark.Value, error) {
@@ -68,7 +68,7 @@ func decodeYAMLStreamBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("yaml", &in); err != nil {
 		return nil, err
 	}
-	docs, err := decodeYAMLStream(in.value, in.source)
+	docs, err := c.decodeYAMLStream(in.value, in.source)
 	return starlark.NewList(docs), err
 }
 
@@ -123,8 +123,8 @@ func encodeYAML(v starlark.Value) (string, error) {
 }
 
 // decodeYAML takes a single document; no document at all is None.
-func decodeYAML(content, source string) (starlark.Value, error) {
-	docs, err := decodeYAMLStream(content, source)
+func (c *call) decodeYAML(content, source string) (starlark.Value, error) {
+	docs, err := c.decodeYAMLStream(content, source)
 	switch {
 	case err != nil:
 		return nil, err
@@ -136,10 +136,10 @@ func decodeYAML(content, source string) (starlark.Value, error) {
 	return docs[0], nil
 }
 
-func decodeYAMLStream(content, source string) ([]starlark.Value, error) {
+func (c *call) decodeYAMLStream(content, source string) ([]starlark.Value, error) {
 	var out []starlark.Value
 	for _, doc := range splitYAML(content) {
-		data, err := doc.json(source)
+		data, err := remembered(c.state, memoKey{kind: memoJSON, content: strings.Clone(doc.text)}, func() ([]byte, error) { return doc.json(source) })
 		if err != nil {
 			return nil, err
 		}

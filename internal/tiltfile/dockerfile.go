@@ -28,6 +28,22 @@ func baseImages(contents string, buildArgs map[string]*string, lookup func(strin
 	if err != nil {
 		return nil
 	}
+	return imagesIn(ast, buildArgs, lookup)
+}
+
+// baseImages is the same with what the memo knows of the Dockerfile, for the evaluation's environment.
+func (s *state) baseImages(contents string, buildArgs map[string]*string) []string {
+	ast, err := remembered(s, memoKey{kind: memoDockerfile, content: contents}, func() (*parser.Result, error) {
+		return parser.Parse(strings.NewReader(contents))
+	})
+	if err != nil {
+		return nil
+	}
+	return imagesIn(ast, buildArgs, s.env.get)
+}
+
+// imagesIn collects the references of a parsed Dockerfile, which it only reads.
+func imagesIn(ast *parser.Result, buildArgs map[string]*string, lookup func(string) string) []string {
 	s := &dockerfileScan{lex: shell.NewLex(ast.EscapeToken), args: map[string]string{}, given: buildArgs, lookup: lookup}
 	for _, node := range ast.AST.Children {
 		s.instruction(node)

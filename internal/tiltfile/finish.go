@@ -201,7 +201,7 @@ func (s *state) warnUnusedImages() {
 			continue
 		}
 		s.warn(im.site, "image %q is built, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
-			im.Ref, didYouMean(im.Ref, s.images.seen), im.Ref)
+			im.Ref, didYouMean(im.Ref, s.images.seen()), im.Ref)
 	}
 }
 

@@ -55,7 +55,7 @@ func helmBuiltin(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rendered(out, namespace, "helm: "+chart)
+	return c.rendered(out, namespace, "helm: "+chart)
 }
 
 var (
@@ -64,13 +64,13 @@ var (
 )
 
 // rendered drops the chart's tests, and puts the namespace into objects that leave it open.
-func rendered(out, namespace, source string) (starlark.Value, error) {
+func (c *call) rendered(out, namespace, source string) (starlark.Value, error) {
 	var kept []*object
 	for _, doc := range splitYAML(out) {
 		if m := helmSource.FindStringSubmatch(doc.text); m != nil && testSource.MatchString(m[1]) {
 			continue
 		}
-		objs, err := parseObjects(doc.text, source)
+		objs, err := c.parseObjects(doc.text, source)
 		if err != nil {
 			return nil, err
 		}

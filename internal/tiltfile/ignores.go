@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/moby/patternmatcher/ignorefile"
@@ -19,12 +20,14 @@ func (s *state) readIgnoreFile(path, base string) (model.Ignore, bool) {
 	if err != nil {
 		return model.Ignore{}, false
 	}
-	patterns, err := ignorefile.ReadAll(bytes.NewReader(data))
+	patterns, err := remembered(s, memoKey{kind: memoIgnores, content: string(data)}, func() ([]string, error) {
+		return ignorefile.ReadAll(bytes.NewReader(data))
+	})
 	if err != nil {
 		s.warn(site{}, "%s cannot be read: %v", path, err)
 		return model.Ignore{}, false
 	}
-	return model.Ignore{Base: base, Patterns: patterns, Source: path}, len(patterns) > 0
+	return model.Ignore{Base: base, Patterns: slices.Clip(patterns), Source: path}, len(patterns) > 0
 }
 
 // dockerignore reads the rules of a build context: the file named after the Dockerfile wins over the context's own.

@@ -25,8 +25,10 @@ type image struct {
 // imageIndex finds built images by reference.
 type imageIndex struct {
 	list []*image
-	// seen are references in objects and Dockerfiles, for suggestions.
-	seen []string
+	// named holds the images by the name without the tag.
+	named map[string][]*image
+	// parsed are references in objects and Dockerfiles as they are written; nil where they are none.
+	parsed map[string]reference.Named
 }
 
 // parseRef normalises a reference: "api" is "docker.io/library/api".
@@ -40,38 +42,45 @@ func parseRef(s string) (reference.Named, error) {
 
 // add registers an image. The same reference must not be built twice.
 func (x *imageIndex) add(im *image) error {
-	for _, other := range x.list {
+	name := im.ref.Name()
+	for _, other := range x.named[name] {
 		if other.ref.String() == im.ref.String() {
 			return fmt.Errorf("image %q is already built by %s at %s", im.Ref, other.builtin, other.site)
 		}
 	}
+	if x.named == nil {
+		x.named = map[string][]*image{}
+	}
+	x.named[name] = append(x.named[name], im)
 	x.list = append(x.list, im)
 	return nil
+}
+
+// parse reads a reference once for all objects that hold it.
+func (x *imageIndex) parse(ref string) reference.Named {
+	named, ok := x.parsed[ref]
+	if ok {
+		return named
+	}
+	if x.parsed == nil {
+		x.parsed = map[string]reference.Named{}
+	}
+	named, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		named = nil
+	}
+	x.parsed[ref] = named
+	return named
 }
 
 // find returns the image that a reference in an object or a Dockerfile means, or nil. An image is found by its name;
 // where several tags of one name are built, the tag counts too.
 func (x *imageIndex) find(ref string) *image {
-	named, err := reference.ParseNormalizedNamed(ref)
-	if err != nil {
+	named := x.parse(ref)
+	if named == nil {
 		return nil
 	}
-	if f := reference.FamiliarString(named); !slices.Contains(x.seen, f) {
-		x.seen = append(x.seen, f)
-	}
-	var match *image
-	for _, im := range x.list {
-		if im.ref.Name() != named.Name() {
-			continue
-		}
-		if im.ref.String() == named.String() {
-			return im
-		}
-		if match == nil && !x.several(im) {
-			match = im
-		}
-	}
-	return match
+	return x.match(named, func(*image) bool { return true })
 }
 
 // refs returns the references of all built images.
@@ -83,23 +92,39 @@ func (x *imageIndex) refs() []string {
 	return out
 }
 
-func (x *imageIndex) several(im *image) bool {
-	return slices.ContainsFunc(x.list, func(o *image) bool { return o != im && o.ref.Name() == im.ref.Name() })
+// seen returns the references that were looked for in their short form, for suggestions.
+func (x *imageIndex) seen() []string {
+	var out []string
+	for _, ref := range sortedKeys(x.parsed) {
+		if named := x.parsed[ref]; named != nil {
+			out = append(out, reference.FamiliarString(named))
+		}
+	}
+	return out
 }
 
 // findInEnv returns the image that the value of an environment variable means, if it asked to be looked for there.
 func (x *imageIndex) findInEnv(value string) *image {
+	if !slices.ContainsFunc(x.list, func(im *image) bool { return im.MatchInEnvVars }) {
+		return nil
+	}
 	named, err := reference.ParseNormalizedNamed(value)
 	if err != nil {
 		return nil
 	}
-	for _, im := range x.list {
-		if !im.MatchInEnvVars || im.ref.Name() != named.Name() {
-			continue
-		}
-		if im.ref.String() == named.String() || !x.several(im) {
+	return x.match(named, func(im *image) bool { return im.MatchInEnvVars })
+}
+
+// match returns the fitting image with the reference's tag, else the only one of its name.
+func (x *imageIndex) match(named reference.Named, fits func(*image) bool) *image {
+	same := x.named[named.Name()]
+	for _, im := range same {
+		if fits(im) && im.ref.String() == named.String() {
 			return im
 		}
+	}
+	if len(same) == 1 && fits(same[0]) {
+		return same[0]
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 	if err := c.dockerfile(build, context, dockerfile, contents); err != nil {
 		return nil, err
 	}
-	im.bases = baseImages(build.Contents, build.BuildArgs, c.env.get)
+	im.bases = c.baseImages(build.Contents, build.BuildArgs)
 	if err := c.watchContext(im, given(a.ignore), given(only), contents.value != ""); err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (c *call) readObjects(v starlark.Value) ([]*object, error) {
 			}
 			t.value = content
 		}
-		objs, err := parseObjects(t.value, source)
+		objs, err := c.parseObjects(t.value, source)
 		if err != nil {
 			return nil, err
 		}

@@ -60,9 +60,7 @@ func (s *state) execSource(path string) (starlark.StringDict, error) {
 	if path == s.main {
 		env["__name__"] = starlark.String("__main__")
 	}
-	globals, err := starlark.ExecFileOptions(dialect, s.thread, path, src, env)
-	globals.Freeze()
-	return globals, err
+	return s.run(path, s.sources[path], env)
 }
 
 // missing explains why a file could not be read. The root Tiltfile has no line that asks for it.

@@ -61,25 +61,69 @@ func (o *object) text() (string, error) {
 
 // parseObjects reads the objects in a YAML stream; lists count as what they hold. Documents are read side by side, as
 // long streams are what takes most of the time of an evaluation.
-func parseObjects(stream, source string) ([]*object, error) {
+//
+// A document is read once as long as the memo remembers it: its objects are copied for each that asks, so that assembly
+// may write into them. The maps that they share are never written to.
+func (m *Memo) parseObjects(stream, source string) (objs []*object, known bool, err error) {
 	docs := splitYAML(stream)
 	parsed, errs := make([][]*object, len(docs)), make([]error, len(docs))
-	var next atomic.Int64
+	var next, made atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), (len(docs)+7)/8) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(docs); i = int(next.Add(1)) - 1 {
-				parsed[i], errs[i] = docs[i].objects(source)
+				var known bool
+				if parsed[i], known, errs[i] = m.documentObjects(docs[i], source); !known {
+					made.Add(1)
+				}
 			}
 		})
 	}
 	workers.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
-	return slices.Concat(parsed...), nil
+	return slices.Concat(parsed...), made.Load() == 0, nil
+}
+
+// documentObjects returns copies of what a document holds.
+func (m *Memo) documentObjects(d document, source string) (objs []*object, known bool, err error) {
+	key := memoKey{kind: memoDocument, content: d.text}
+	if v, ok := m.get(key); ok {
+		return copies(v.([]*object)), true, nil
+	}
+	key.content = strings.Clone(d.text)
+	d.text = key.content
+	if objs, err = d.objects(source); err != nil {
+		return nil, false, err
+	}
+	m.put(key, objs, 0)
+	return copies(objs), false, nil
+}
+
+// copies returns objects that may be changed without changing the given ones.
+func copies(objs []*object) []*object {
+	values, out := make([]object, len(objs)), make([]*object, len(objs))
+	for i, o := range objs {
+		values[i], out[i] = *o, &values[i]
+		values[i].images, values[i].envValues = slices.Clip(o.images), slices.Clip(o.envValues)
+	}
+	return out
+}
+
+// parseObjects is Memo.parseObjects without a memo.
+func parseObjects(stream, source string) ([]*object, error) {
+	objs, _, err := (*Memo)(nil).parseObjects(stream, source)
+	return objs, err
+}
+
+// parseObjects reads the objects in a YAML stream with what the evaluation's memo knows of them.
+func (s *state) parseObjects(stream, source string) ([]*object, error) {
+	objs, known, err := s.memo.parseObjects(stream, source)
+	s.profile.answered(known)
+	return objs, err
 }
 
 // objects reads what one document holds.

@@ -60,7 +60,8 @@ type state struct {
 	enabled       []string
 	enabledSite   site
 	apiState
-	profile       *profiler
+	profile *profiler
+	memo    *Memo
 }
 
 func newState(ctx context.Context, path string, o Options) *state {
@@ -70,7 +71,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 		env:    newEnviron(o.Env),
 		update: model.DefaultUpdateSettings, ci: model.DefaultCISettings, prune: model.DefaultDockerPruneSettings,
 		flags:   configFlags{defs: map[string]*flagDef{}},
-		profile: newProfiler(o.Profile),
+		profile: newProfiler(o.Profile), memo: o.Memo,
 	}
 	s.objects.byKey = map[objectKey]*object{}
 	s.ext.store = extension.Store{Dir: cmp.Or(o.ExtensionDir, extension.DefaultDir()), Env: s.env.list(), Log: o.Logger}

@@ -33,6 +33,8 @@ type Options struct {
 	TiltHost string
 	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
 	ExtensionDir string
+	// Memo remembers what evaluations with it have worked out; nil means that this one starts from nothing.
+	Memo *Memo
 	// Profile asks for Result.Profile.
 	Profile bool
 }
@@ -58,6 +60,9 @@ func Load(ctx context.Context, o Options) Result {
 	}
 	if o.Logger == nil {
 		o.Logger = logstore.Discard
+	}
+	if o.Memo == nil {
+		o.Memo = NewMemo() // what one evaluation asks for twice is worked out once
 	}
 	s := newState(ctx, path, o)
 	tf, err := s.load()

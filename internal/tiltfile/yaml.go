@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // document is one document of a YAML stream.
@@ -71,12 +69,11 @@ var yamlLine = regexp.MustCompile(`line (\d+): `)
 
 // json converts the document to JSON with sorted keys. The error names source, document and line.
 func (d document) json(source string) ([]byte, error) {
-	data, err := yaml.YAMLToJSON([]byte(d.text))
+	data, err := yamlToJSON(d.text)
 	if err == nil {
 		return data, nil
 	}
-	line, msg := d.line, strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	msg = strings.TrimPrefix(msg, "yaml: ")
+	line, msg := d.line, strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatchIndex(msg); m != nil {
 		n, _ := strconv.Atoi(msg[m[2]:m[3]])
 		line, msg = d.line+n-1, msg[m[1]:]

@@ -28,8 +28,9 @@ type Subscriber struct {
 	now     func() time.Time
 }
 
-// New returns the subscriber.
+// New returns the subscriber. What one evaluation works out is remembered for the next ones.
 func New(load Loader, options tiltfile.Options, logs *logstore.Store) *Subscriber {
+	options.Memo = tiltfile.NewMemo()
 	return &Subscriber{load: load, options: options, logs: logs, now: time.Now}
 }
 

@@ -1,0 +1,122 @@
+package tiltfile
+
+import (
+	"container/list"
+	"sync"
+)
+
+// memoLimit bounds what a memo holds, in bytes as Memo.put estimates them. It takes the YAML of some thousand resources.
+const memoLimit = 48 << 20
+
+// Memo remembers the work of evaluations, so that the next one of the same session does only what an edit has changed.
+//
+// Everything in it is keyed by content: by the text itself for what is worked out here (YAML documents, Dockerfiles,
+// ignore files, compiled Starlark), and by a hash of all inputs for what a program worked out (helm, kustomize). No
+// time stamp and no size stands for a content anywhere, so a file that was replaced by one of the same age and length
+// is noticed. Files are read at every evaluation.
+//
+// A command is remembered only where it is known what decides its output; see inputs. What local() runs is not known,
+// so it runs at every evaluation, in order, and never ahead of its turn.
+//
+// An answer is shared by all evaluations that ask for it and never changed. Errors are not remembered. When the memo is
+// full, the answers that were not asked for the longest are dropped. The zero value is not usable; a nil *Memo remembers
+// nothing. Any number of evaluations may use one memo at once.
+type Memo struct {
+	limit int
+
+	mu      sync.Mutex // guards all below
+	size    int
+	answers map[memoKey]*list.Element
+	// recent holds *answer, the one asked for last in front.
+	recent list.List
+	// commands are the remembered commands of the last evaluation of each Tiltfile.
+	commands map[string][]execution
+}
+
+// memoKind tells questions apart that may have the same text.
+type memoKind int
+
+const (
+	memoProgram memoKind = iota
+	memoDocument
+	memoJSON
+	memoDockerfile
+	memoIgnores
+	memoOutput
+	memoImpure
+)
+
+// memoKey is a question: what is made, of what.
+type memoKey struct {
+	kind memoKind
+	// name is the path where the answer depends on it.
+	name, content string
+}
+
+type answer struct {
+	key   memoKey
+	value any
+	size  int
+}
+
+// NewMemo returns an empty memo.
+func NewMemo() *Memo { return newMemo(memoLimit) }
+
+func newMemo(limit int) *Memo {
+	return &Memo{limit: limit, answers: map[memoKey]*list.Element{}, commands: map[string][]execution{}}
+}
+
+// get returns a remembered answer.
+func (m *Memo) get(key memoKey) (any, bool) {
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.answers[key]
+	if !ok {
+		return nil, false
+	}
+	m.recent.MoveToFront(e)
+	return e.Value.(*answer).value, true
+}
+
+// put remembers an answer. Its size is estimated from what it is made of: an answer holds its source several times over.
+// What would take a good part of the memo is not kept.
+func (m *Memo) put(key memoKey, value any, extra int) {
+	size := 512 + 4*len(key.content) + extra
+	if m == nil || size > m.limit/4 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.answers[key]; ok {
+		return // somebody else was as fast
+	}
+	m.answers[key] = m.recent.PushFront(&answer{key, value, size})
+	m.size += size
+	for m.size > m.limit {
+		last := m.recent.Remove(m.recent.Back()).(*answer)
+		delete(m.answers, last.key)
+		m.size -= last.size
+	}
+}
+
+// recall returns what make makes for a question, from the memo where it was made before. known reports the latter.
+// The content of the key is kept, so it should not be a small part of a large string; cloned keys are.
+func recall[V any](m *Memo, key memoKey, make func() (V, error)) (value V, known bool, err error) {
+	if v, ok := m.get(key); ok {
+		return v.(V), true, nil
+	}
+	if value, err = make(); err == nil {
+		m.put(key, value, 0)
+	}
+	return value, false, err
+}
+
+// remembered is recall for the goroutine of an evaluation, whose profile learns of it.
+func remembered[V any](s *state, key memoKey, make func() (V, error)) (V, error) {
+	v, known, err := recall(s.memo, key, make)
+	s.profile.answered(known)
+	return v, err
+}
