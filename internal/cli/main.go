@@ -94,7 +94,7 @@ func newRoot(g *global) *cobra.Command {
 		Version:       Version,
 	}
 	root.SetVersionTemplate(versionText() + "\n")
-	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file")
+	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file, and show the calls that led to an error in a Tiltfile")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
 	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newVersion(g))
 	return root

@@ -191,7 +191,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 		Session: session, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
-			Namespace: namespace, Env: append(os.Environ(), env...),
+			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.debug,
 		},
 		Watch: o.command == state.CommandUp, Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
 		Server: srv, Log: log,

@@ -42,7 +42,8 @@ type assembly struct {
 }
 
 // assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
-// target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized.
+// target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized. With faults in
+// those calls there is an assembly nonetheless.
 func (s *state) assemble() (*assembly, error) {
 	a := &assembly{state: s, named: map[string]*resource{}}
 	customs, err := s.finishCustoms()
@@ -58,12 +59,19 @@ func (s *state) assemble() (*assembly, error) {
 	if err := a.workloads(); err != nil {
 		return nil, err
 	}
+	var all faults
+	// pending are the names that resources would have but for a fault; that they are not known is no fault of its own.
+	pending := map[string]bool{}
 	for _, o := range s.options {
+		if a.byName(o.workload) == nil && pending[o.workload] {
+			continue
+		}
 		if err := a.apply(o); err != nil {
-			return nil, err
+			all.add(err)
+			pending[o.newName] = o.newName != ""
 		}
 	}
-	return a, nil
+	return a, all.err()
 }
 
 func (a *assembly) workloads() error {
@@ -222,27 +230,32 @@ func (a *assembly) moveObjects(o *resourceOptions, r *resource) error {
 	if r.custom != nil && len(o.objects.values) > 0 {
 		return a.errorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
 	}
+	var all faults
 	for _, text := range o.objects.values {
 		sel, err := parseSelector(text)
 		if err != nil {
-			return a.errorAt(o.site, "k8s_resource: objects: %w", err)
+			all.add(a.errorAt(o.site, "k8s_resource: objects: %w", err))
+			continue
 		}
 		found := sel.pick(a.state.objects.list)
 		switch {
 		case len(found) == 0:
-			return a.errorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
-				didYouMean(sel[0], objectNames(a.state.objects.list)), quotedNames(a.state.objects.list))
+			all.add(a.errorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
+				didYouMean(sel[0], objectNames(a.state.objects.list)), quotedNames(a.state.objects.list)))
+			continue
 		case len(found) > 1:
-			return a.errorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found))
+			all.add(a.errorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found)))
+			continue
 		}
 		i := slices.Index(a.rest, found[0])
 		if i < 0 {
-			return a.errorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0]))
+			all.add(a.errorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0])))
+			continue
 		}
 		a.rest = slices.Delete(a.rest, i, i+1)
 		r.objects = append(r.objects, found[0])
 	}
-	return nil
+	return all.err()
 }
 
 func objectNames(objs []*object) []string {

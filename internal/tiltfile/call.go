@@ -3,11 +3,10 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
-
-	"github.com/hone-dev/hone/internal/language"
 )
 
 // call is one call of a builtin.
@@ -19,6 +18,8 @@ type call struct {
 	// declared, when not nil, is told what the builtin takes, in place of its arguments being unpacked. Tests compare it
 	// with the documentation.
 	declared func(pairs []any)
+	// params are the names of the parameters, once unpack has been told.
+	params []string
 }
 
 // errDeclared ends a call that was only made to be told what the builtin takes.
@@ -37,21 +38,27 @@ func (s *state) bind(name string, fn function) *starlark.Builtin {
 		if err == nil && v == nil {
 			v = starlark.None
 		}
-		return v, named(name, err)
+		return v, c.blame(err)
 	})
 }
 
-// named puts a builtin's name before an error that does not say yet where it comes from.
-func named(name string, err error) error {
+// blame puts the builtin's name before an error that does not say yet where it comes from. An error that begins with the
+// name of a parameter is put down to that argument.
+func (c *call) blame(err error) error {
 	var placed *Error
 	var eval *starlark.EvalError
 	switch {
 	case err == nil, errors.Is(err, errExit), errors.As(err, &placed), errors.As(err, &eval), errors.As(err, new(failure)):
 		return err
-	case strings.HasPrefix(err.Error(), name+":"):
+	case strings.HasPrefix(err.Error(), c.name+":"):
 		return err
 	}
-	return fmt.Errorf("%s: %w", name, err)
+	if param, _, ok := strings.Cut(err.Error(), ":"); ok {
+		if i := slices.Index(c.params, param); i >= 0 {
+			return &argsError{c.name, []argFault{{c.place(i), err}}}
+		}
+	}
+	return fmt.Errorf("%s: %w", c.name, err)
 }
 
 // site is where the call stands in the Tiltfile. Calls that an extension of hone makes stand where it was called.
@@ -67,37 +74,4 @@ func (s *state) callSite() site {
 		return at
 	}
 	return site{file: s.file()}
-}
-
-// unpack assigns the arguments to variables, as starlark.UnpackArgs does. A misspelled keyword is answered with the one
-// that was probably meant.
-func (c *call) unpack(pairs ...any) error {
-	if c.declared != nil {
-		c.declared(pairs)
-		return errDeclared
-	}
-	names := make([]string, 0, len(pairs)/2)
-	known := make(map[string]bool, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		n := strings.TrimRight(pairs[i].(string), "?")
-		names, known[n] = append(names, n), true
-	}
-	kwargs := make([]starlark.Tuple, len(c.kwargs))
-	for i, kw := range c.kwargs {
-		n := string(kw[0].(starlark.String))
-		kwargs[i] = kw
-		if known[n] {
-			continue
-		}
-		if other := language.OtherNames[n]; known[other] {
-			kwargs[i] = starlark.Tuple{starlark.String(other), kw[1]}
-			continue
-		}
-		hint := didYouMean(n, names)
-		if hint == "" {
-			hint = fmt.Sprintf(" (it takes %s)", strings.Join(names, ", "))
-		}
-		return fmt.Errorf("unexpected argument %q%s", n, hint)
-	}
-	return starlark.UnpackArgs(c.name, c.args, kwargs, pairs...)
 }

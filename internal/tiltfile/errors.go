@@ -1,12 +1,12 @@
 package tiltfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	"go.starlark.net/resolve"
-	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"github.com/hone-dev/hone/internal/problem"
@@ -15,16 +15,31 @@ import (
 // Error is a mistake in a Tiltfile, or in a file that it loads, at a place. It converts to a *problem.Problem through
 // errors.As, with the line and a marker below it as the detail.
 type Error struct {
-	// File is the absolute path of the file, or ext://NAME/Tiltfile for an extension that is part of hone; Line and Col count from 1; Line is 0 where no line can be named.
+	// File is the absolute path of the file, or ext://NAME/Tiltfile for an extension that is part of hone; Line and Col
+	// (in characters) count from 1; Line is 0 where no line can be named.
 	File      string
 	Line, Col int
 	// Text is the source line.
 	Text string
 	// Msg says what is wrong, without the place.
 	Msg string
-	// Backtrace lists the calls that led here, outermost first; empty for errors found before the program ran.
+	// Marks are the faults one by one, where there are several in one call; they lie in File.
+	Marks []Mark
+	// Mend is what to write instead, where that is known.
+	Mend string
+	// CalledFrom is the line of the root Tiltfile that led here, where the error lies in a loaded file; else empty.
+	CalledFrom string
+	// Backtrace lists the calls that led here, outermost first; empty for errors found before the program ran. Users see
+	// it when they ask for it (Options.Debug).
 	Backtrace string
+	debug     bool
 	cause     error
+}
+
+// Mark is one of several faults of a call.
+type Mark struct {
+	Line, Col int
+	Text, Msg string
 }
 
 var _ error = (*Error)(nil)
@@ -52,24 +67,46 @@ func (e *Error) As(target any) bool {
 // Problem returns the error as the user should see it: the message, the source line with a marker, and the mend of its
 // cause where there is one.
 func (e *Error) Problem() *problem.Problem {
-	p := &problem.Problem{Summary: e.Error(), Detail: e.excerpt()}
-	if cause, ok := problem.Of(e.cause); ok {
-		p.Mend, p.Link = cause.Mend, cause.Link
-		if cause.Detail != "" {
-			p.Detail = strings.TrimPrefix(p.Detail+"\n\n"+cause.Detail, "\n\n")
-		}
+	p := &problem.Problem{Summary: e.Error(), Mend: e.Mend}
+	parts := []string{e.excerpt()}
+	if e.CalledFrom != "" {
+		parts = append(parts, "called from "+e.CalledFrom)
 	}
+	if cause, ok := problem.Of(e.cause); ok {
+		p.Mend, p.Link = cmp.Or(cause.Mend, e.Mend), cause.Link
+		parts = append(parts, cause.Detail)
+	}
+	if e.debug {
+		parts = append(parts, strings.TrimSpace(e.Backtrace))
+	}
+	p.Detail = strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 	return p
 }
 
-// excerpt shows the source line and marks the column.
+// excerpt shows the source line and marks the column; of several faults each is marked, with its reason.
 func (e *Error) excerpt() string {
-	if strings.TrimSpace(e.Text) == "" {
+	if len(e.Marks) == 0 {
+		return excerpt(Mark{Line: e.Line, Col: e.Col, Text: e.Text}, true)
+	}
+	var out []string
+	for i, m := range e.Marks {
+		out = append(out, excerpt(m, i == 0 || m.Line != e.Marks[i-1].Line))
+	}
+	return strings.Join(out, "\n")
+}
+
+// excerpt shows a line and a marker below its column, with the reason behind it.
+func excerpt(m Mark, withText bool) string {
+	if strings.TrimSpace(m.Text) == "" {
 		return ""
 	}
-	number := fmt.Sprintf("%4d | ", e.Line)
-	out := number + e.Text
-	if e.Col < 1 || e.Col > len(e.Text)+1 {
+	number := fmt.Sprintf("%4d | ", m.Line)
+	var out string
+	if withText {
+		out = number + m.Text
+	}
+	line := []rune(m.Text)
+	if m.Col < 1 || m.Col > len(line)+1 {
 		return out
 	}
 	// Tabs stay tabs, so that the marker stands below its column whatever their width.
@@ -78,8 +115,9 @@ func (e *Error) excerpt() string {
 			return r
 		}
 		return ' '
-	}, e.Text[:e.Col-1])
-	return out + "\n" + strings.Repeat(" ", len(number)-2) + "| " + lead + "^"
+	}, string(line[:m.Col-1]))
+	marker := strings.Repeat(" ", len(number)-2) + "| " + lead + strings.TrimRight("^ "+m.Msg, " ")
+	return strings.TrimPrefix(out+"\n"+marker, "\n")
 }
 
 // site is a place in a Tiltfile.
@@ -100,7 +138,7 @@ func (s *state) errorAt(at site, format string, args ...any) *Error {
 
 // placed puts an error at a place.
 func (s *state) placed(at site, msg string, cause error) *Error {
-	return &Error{File: at.file, Line: at.line, Col: at.col, Text: s.sourceLine(at), Msg: msg, cause: cause}
+	return &Error{File: at.file, Line: at.line, Col: at.col, Text: s.sourceLine(at), Msg: msg, cause: cause, debug: s.opts.Debug}
 }
 
 // sourceLine returns the text of a line of a file that was executed.
@@ -110,65 +148,4 @@ func (s *state) sourceLine(at site) string {
 		return ""
 	}
 	return strings.TrimRight(lines[at.line-1], "\r")
-}
-
-// locate turns what the interpreter reports into an Error, at the innermost place that the chain of causes knows.
-func (s *state) locate(err error) error {
-	if err == nil {
-		return nil
-	}
-	found := &Error{File: s.main, Msg: err.Error(), cause: err}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		switch e := e.(type) {
-		case *Error:
-			return e
-		case *starlark.EvalError:
-			found = s.locateEval(e)
-		case syntax.Error:
-			found = s.placed(siteOf(e.Pos), e.Msg, nil)
-		case resolve.ErrorList:
-			found = s.locateResolve(e)
-		}
-	}
-	return found
-}
-
-func (s *state) locateEval(e *starlark.EvalError) *Error {
-	at := innermost(e.CallStack)
-	if at.file == "" {
-		at.file = s.main
-	}
-	found := s.placed(at, e.Msg, e.Unwrap())
-	found.Backtrace = e.Backtrace()
-	return found
-}
-
-// innermost returns the innermost place of a call stack that is in a file of the user, since nobody can mend the
-// extensions that are part of hone; where there is none, the innermost place of all.
-func innermost(stack starlark.CallStack) site {
-	var found site
-	for i := range len(stack) {
-		pos := stack.At(i).Pos
-		if pos.Line == 0 || pos.Filename() == "<builtin>" {
-			continue
-		}
-		if !isEmbedded(pos.Filename()) {
-			return siteOf(pos)
-		}
-		if found.file == "" {
-			found = siteOf(pos)
-		}
-	}
-	return found
-}
-
-func (s *state) locateResolve(list resolve.ErrorList) *Error {
-	msg := list[0].Msg
-	if name, ok := strings.CutPrefix(msg, "undefined: "); ok && !strings.Contains(name, " ") {
-		msg += didYouMean(name, s.predeclared.Keys())
-	}
-	if n := len(list) - 1; n > 0 {
-		msg += fmt.Sprintf(" (and %d more like it)", n)
-	}
-	return s.placed(siteOf(list[0].Pos), msg, nil)
 }

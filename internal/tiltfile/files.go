@@ -34,7 +34,7 @@ func (c *call) unreadable(path string, err error) error {
 }
 
 // sibling suggests the file in the same folder that was probably meant.
-func (c *call) sibling(full string) string {
+func (s *state) sibling(full string) string {
 	entries, err := os.ReadDir(filepath.Dir(full))
 	if err != nil {
 		return ""

@@ -15,25 +15,23 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if s.registry != nil {
 		tf.DefaultRegistry = *s.registry
 	}
-	if err := s.connectImages(); err != nil {
-		return tf, err
-	}
+	var all faults
+	all.add(s.connectImages())
 	s.finishImages()
 	a, err := s.assemble()
-	if err != nil {
-		return tf, err
+	all.add(err)
+	all.add(s.checkSteps())
+	if a == nil {
+		return tf, all.err()
 	}
 	manifests := a.manifests()
 	sites := map[model.ManifestName]site{}
 	for _, r := range a.resources {
 		sites[model.ManifestName(r.name)] = r.site
 	}
-	if err := s.checkSteps(); err != nil {
-		return tf, err
-	}
 	if len(manifests) > 0 {
 		if err := s.allowed("deploy"); err != nil {
-			return tf, s.placed(a.firstSite(), err.Error(), err)
+			all.add(s.placed(a.firstSite(), err.Error(), err))
 		}
 	}
 	if err := s.checkRestarts(manifests); err != nil {
@@ -47,10 +45,14 @@ func (s *state) finish() (model.Tiltfile, error) {
 	for _, l := range s.locals {
 		name := model.ManifestName(l.name)
 		if at, taken := sites[name]; taken {
-			return tf, s.errorAt(l.site, "%s: there is already a resource called %q, declared at %s", l.builtin, l.name, at)
+			all.add(s.errorAt(l.site, "%s: there is already a resource called %q, declared at %s", l.builtin, l.name, at))
+			continue
 		}
 		sites[name] = l.site
 		manifests = append(manifests, s.localManifest(l))
+	}
+	if all.any() {
+		return tf, all.err() // what resources depend on may be among them
 	}
 	if err := s.checkDeps(manifests, sites); err != nil {
 		return tf, err
@@ -67,12 +69,13 @@ func (s *state) finish() (model.Tiltfile, error) {
 
 // connectImages finds which images are built on which, and refuses circles.
 func (s *state) connectImages() error {
+	var all faults
 	for _, im := range s.images.list {
 		for _, ref := range im.bases {
 			base := s.images.find(ref)
 			switch {
 			case base == im:
-				return s.errorAt(im.site, "%s: image %q is built on itself", im.builtin, im.Ref)
+				all.add(s.errorAt(im.site, "%s: image %q is built on itself", im.builtin, im.Ref))
 			case base != nil && !slices.Contains(im.deps, base):
 				im.deps = append(im.deps, base)
 				im.DependsOn = append(im.DependsOn, base.Ref)
@@ -84,10 +87,11 @@ func (s *state) connectImages() error {
 	}
 	for _, im := range s.images.list {
 		if path := imageCycle(im, nil); path != nil {
-			return s.errorAt(im.site, "%s: images are built on each other in a circle: %s", im.builtin, describeCycle(path))
+			all.add(s.errorAt(im.site, "%s: images are built on each other in a circle: %s", im.builtin, describeCycle(path)))
+			im.deps = nil // the circle has been reported
 		}
 	}
-	return nil
+	return all.err()
 }
 
 // imageCycle returns the references on a circle that starts and ends in an image, or nil.
@@ -154,6 +158,7 @@ func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestNa
 		byName[manifests[i].Name] = &manifests[i]
 		names = append(names, string(manifests[i].Name))
 	}
+	var all faults
 	for i := range manifests {
 		m := &manifests[i]
 		m.ResourceDeps = slices.DeleteFunc(m.ResourceDeps, func(d model.ManifestName) bool {
@@ -163,16 +168,18 @@ func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestNa
 			return byName[d] == nil
 		})
 		if slices.Contains(m.ResourceDeps, m.Name) {
-			return s.errorAt(sites[m.Name], "resource_deps: resource %q depends on itself", m.Name)
+			all.add(s.errorAt(sites[m.Name], "resource_deps: resource %q depends on itself", m.Name))
+			m.ResourceDeps = slices.DeleteFunc(m.ResourceDeps, func(d model.ManifestName) bool { return d == m.Name })
 		}
 	}
 	done := map[model.ManifestName]bool{}
 	for _, m := range manifests {
 		if path := depCycle(byName, m.Name, nil, done); path != nil {
-			return s.errorAt(sites[model.ManifestName(path[0])], "resource_deps: resources depend on each other in a circle: %s", describeCycle(path))
+			all.add(s.errorAt(sites[model.ManifestName(path[0])], "resource_deps: resources depend on each other in a circle: %s", describeCycle(path)))
+			byName[model.ManifestName(path[0])].ResourceDeps = nil // the circle has been reported
 		}
 	}
-	return nil
+	return all.err()
 }
 
 // depCycle returns the names on a circle that can be reached from a resource, or nil.
@@ -234,15 +241,20 @@ func (s *state) enabledNames(manifests []model.Manifest) ([]model.ManifestName, 
 			enable(d)
 		}
 	}
+	var all faults
 	for _, r := range requested {
 		if _, ok := byName[model.ManifestName(r)]; !ok && r != string(model.UncategorizedName) {
 			err := s.unknownResource(r, names)
 			if !s.enabledByCall {
 				err = &ArgsError{err}
 			}
-			return nil, err
+			all.add(err)
+			continue
 		}
 		enable(model.ManifestName(r))
+	}
+	if all.any() {
+		return nil, all.err()
 	}
 	out := []model.ManifestName{}
 	for _, m := range manifests {

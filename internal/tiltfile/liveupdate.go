@@ -166,26 +166,24 @@ func checkOrder(before []*step, p *step) error {
 
 // checkSteps finds steps that belong to no image, and sync sources that no image watches.
 func (s *state) checkSteps() error {
+	var all faults
 	for _, p := range s.steps {
 		if !p.used {
-			return s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p)
+			all.add(s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p))
 		}
 	}
 	for _, im := range s.images.list {
-		if err := s.checkSources(im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)); err != nil {
-			return err
-		}
+		all.add(s.checkSources(im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)))
 	}
 	for _, d := range s.customs {
-		if err := s.checkSources(d.steps, d.Watch.Paths, fmt.Sprintf("resource %q", d.name)); err != nil {
-			return err
-		}
+		all.add(s.checkSources(d.steps, d.Watch.Paths, fmt.Sprintf("resource %q", d.name)))
 	}
-	return nil
+	return all.err()
 }
 
 // checkSources finds steps whose local paths lie outside of what is watched for them.
 func (s *state) checkSources(steps []*step, watched []string, whose string) error {
+	var all faults
 	for _, p := range steps {
 		sources := p.paths
 		if p.order == stepSync {
@@ -193,11 +191,11 @@ func (s *state) checkSources(steps []*step, watched []string, whose string) erro
 		}
 		for _, src := range sources {
 			if !anyParent(watched, src) {
-				return s.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", "))
+				all.add(s.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", ")))
 			}
 		}
 	}
-	return nil
+	return all.err()
 }
 
 // watchedPaths are the paths of an image and of those that it is built on.

@@ -70,7 +70,7 @@ func (s *state) missing(path string, err error) error {
 		p := problem.New("there is no Tiltfile here", "write one, or name another file with --file")
 		return &Error{File: path, Msg: p.Summary, cause: p}
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist", path)
+		return fmt.Errorf("%s does not exist%s", path, s.sibling(path))
 	case isDir(path):
 		return fmt.Errorf("%s is a folder; name the file in it, e.g. %q", path, filepath.Join(path, "Tiltfile"))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -80,12 +81,28 @@ func (m *Memo) parseObjects(stream, source string) (objs []*object, known bool, 
 		})
 	}
 	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, false, err
-		}
+	if err := joinDocumentErrors(errs); err != nil {
+		return nil, false, err
 	}
 	return slices.Concat(parsed...), made.Load() == 0, nil
+}
+
+// joinDocumentErrors returns the first error, with the others as its detail.
+func joinDocumentErrors(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Error()
+	}
+	p := problem.New(fmt.Sprintf("%s (the first of %d faults)", lines[0], len(errs)), "")
+	p.Detail = tail(strings.Join(lines[1:], "\n"), shownErrors)
+	return p
 }
 
 // documentObjects returns copies of what a document holds.

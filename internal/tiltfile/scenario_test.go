@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the want and log sections of te
 // result is compared with the "want" section, what was logged with the "log" section where there is one. The section
 // "options" holds lines "key: value" for Options; "git: NAME" makes a repository of the folder git/NAME, which git finds at
 // https://git.test/NAME, and nothing else can be fetched. A line that ends in ### "regexp" is the one that must be at fault,
-// with a message that fits; then the "want" section shows the problem as the user sees it.
+// with a message that fits, and there may be several; then the "want" section shows the problem as the user sees it.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -139,6 +140,8 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 			o.TiltPort = value
 		case "host":
 			o.TiltHost = value
+		case "debug":
+			o.Debug = value == "true"
 		case "context":
 			cluster.Context = value
 		case "git":
@@ -176,24 +179,39 @@ func findFaults(t *testing.T, path, text string) []fault {
 	return out
 }
 
+// checkFault finds each fault among the errors: as an error of its own, or as a mark of one.
 func checkFault(t *testing.T, faults []fault, err error) {
 	t.Helper()
 	if len(faults) == 0 {
 		return
 	}
-	var e *Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got error %v, want one at %s:%d", err, faults[0].file, faults[0].line)
+	type place struct {
+		file string
+		line int
 	}
-	f := faults[0]
-	if e.File != f.file || e.Line != f.line {
-		t.Errorf("the error is at %s:%d, want %s:%d", e.File, e.Line, f.file, f.line)
+	said := map[place][]string{}
+	var walk func(error)
+	walk = func(err error) {
+		var e *Error
+		if several := (Errors)(nil); errors.As(err, &several) {
+			for _, one := range several {
+				walk(one)
+			}
+		} else if errors.As(err, &e) {
+			said[place{e.File, e.Line}] = append(said[place{e.File, e.Line}], e.Msg)
+			for _, m := range e.Marks {
+				said[place{e.File, m.Line}] = append(said[place{e.File, m.Line}], m.Msg)
+			}
+			if e.Text == "" {
+				t.Error("the error has no source line")
+			}
+		}
 	}
-	if !f.re.MatchString(e.Msg) {
-		t.Errorf("message %q does not fit %q", e.Msg, f.re)
-	}
-	if e.Text == "" {
-		t.Error("the error has no source line")
+	walk(err)
+	for _, f := range faults {
+		if !slices.ContainsFunc(said[place{f.file, f.line}], f.re.MatchString) {
+			t.Errorf("%s:%d: no error fits %q; got %v", f.file, f.line, f.re, err)
+		}
 	}
 	if _, ok := problem.Of(err); !ok {
 		t.Error("the error is no problem")

@@ -35,6 +35,8 @@ type Options struct {
 	ExtensionDir string
 	// Memo remembers what evaluations with it have worked out; nil means that this one starts from nothing.
 	Memo *Memo
+	// Debug shows the calls that led to an error below it.
+	Debug bool
 	// Profile asks for Result.Profile.
 	Profile bool
 }
@@ -42,8 +44,9 @@ type Options struct {
 // Result is what an evaluation yields.
 type Result struct {
 	model.Tiltfile
-	// Err says why the evaluation failed. It is an *Error wherever a place in a Tiltfile can be named. ConfigFiles and
-	// Ignores are filled in either case, so that the mended file is seen.
+	// Err says why the evaluation failed. It is an *Error wherever a place in a Tiltfile can be named, and Errors where
+	// there are several that have nothing to do with each other. ConfigFiles and Ignores are filled in either case, so
+	// that the mended file is seen.
 	Err error
 	// Profile says where the time went; nil unless Options.Profile asked for it.
 	Profile *Profile

@@ -1,0 +1,232 @@
+package tiltfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/language"
+)
+
+// argPlace says which argument of a call is meant: a keyword, or the position of one without a keyword, from 0.
+type argPlace struct {
+	keyword  string
+	position int
+}
+
+// noArg is the place of an argument that is not there.
+var noArg = argPlace{position: -1}
+
+// argFault is what is wrong with one argument.
+type argFault struct {
+	at  argPlace
+	err error
+}
+
+// argsError is everything that is wrong with the arguments of a call.
+type argsError struct {
+	builtin string
+	faults  []argFault
+}
+
+var _ error = (*argsError)(nil)
+
+// Error names the builtin and all faults in one line.
+func (e *argsError) Error() string {
+	texts := make([]string, len(e.faults))
+	for i, f := range e.faults {
+		texts[i] = f.err.Error()
+	}
+	return e.builtin + ": " + strings.Join(texts, "; ")
+}
+
+// Unwrap returns the causes.
+func (e *argsError) Unwrap() []error {
+	out := make([]error, len(e.faults))
+	for i, f := range e.faults {
+		out[i] = f.err
+	}
+	return out
+}
+
+// param is a parameter of a builtin: its name, whether it may be left out, and whether None counts as left out.
+type param struct {
+	name               string
+	optional, skipNone bool
+	target             any
+}
+
+// parseParams reads the pairs of names and variables that unpack takes. What follows an optional parameter is optional.
+func parseParams(pairs []any) []param {
+	out := make([]param, len(pairs)/2)
+	for i := range out {
+		name := pairs[2*i].(string)
+		p := param{name: strings.TrimRight(name, "?"), target: pairs[2*i+1]}
+		p.optional = p.name != name || i > 0 && out[i-1].optional
+		p.skipNone = strings.HasSuffix(name, "??")
+		out[i] = p
+	}
+	return out
+}
+
+// unpack assigns the arguments to variables by the rules of starlark.UnpackArgs: "name", &v is a parameter that must be
+// given, "name?" one that may be left out, and "name??" one for which None is the same as that. All faults of the call
+// come in one error, each with its reason. A misspelled keyword is answered with the one that was probably meant.
+func (c *call) unpack(pairs ...any) error {
+	if c.declared != nil {
+		c.declared(pairs)
+		return errDeclared
+	}
+	u := unpacker{call: c, params: parseParams(pairs)}
+	u.given = make([]bool, len(u.params))
+	c.params = make([]string, len(u.params))
+	for i, p := range u.params {
+		c.params[i] = p.name
+	}
+	u.positional()
+	for _, kw := range c.kwargs {
+		u.keyword(string(kw[0].(starlark.String)), kw[1])
+	}
+	u.missing()
+	if len(u.faults) > 0 {
+		return &argsError{c.name, u.faults}
+	}
+	return nil
+}
+
+// unpacker is the unpacking of one call.
+type unpacker struct {
+	call   *call
+	params []param
+	given  []bool
+	faults []argFault
+	// misspelled are parameters that a misspelled keyword was probably meant for.
+	misspelled []string
+}
+
+func (u *unpacker) fault(at argPlace, format string, args ...any) {
+	u.faults = append(u.faults, argFault{at, fmt.Errorf(format, args...)})
+}
+
+func (u *unpacker) positional() {
+	for i, v := range u.call.args {
+		at := argPlace{position: i}
+		if i == len(u.params) {
+			u.fault(at, "got %d arguments without a keyword, want at most %d%s", len(u.call.args), len(u.params), u.takes())
+			return
+		}
+		u.assign(i, at, v)
+	}
+}
+
+func (u *unpacker) keyword(name string, v starlark.Value) {
+	i := u.index(name)
+	if i < 0 {
+		i = u.index(language.OtherNames[name])
+	}
+	at := argPlace{keyword: name}
+	switch {
+	case i < 0:
+		if n := u.meant(name); n != "" {
+			u.misspelled = append(u.misspelled, n)
+			u.fault(at, "unexpected argument %q (did you mean %s?)", name, n)
+			return
+		}
+		u.fault(at, "unexpected argument %q%s", name, u.takes())
+	case u.given[i]:
+		u.fault(at, "%s: this argument is given twice", u.params[i].name)
+	default:
+		u.assign(i, at, v)
+	}
+}
+
+// meant returns the parameter that a misspelled keyword is probably meant for, also under its other name, or "".
+func (u *unpacker) meant(name string) string {
+	if n := language.Nearest(name, u.call.params); n != "" {
+		return n
+	}
+	var others []string
+	for _, other := range sortedKeys(language.OtherNames) {
+		if u.index(language.OtherNames[other]) >= 0 {
+			others = append(others, other)
+		}
+	}
+	return language.OtherNames[language.Nearest(name, others)]
+}
+
+// takes lists the parameters, for those who must choose.
+func (u *unpacker) takes() string {
+	if len(u.call.params) == 0 {
+		return " (it takes none)"
+	}
+	return fmt.Sprintf(" (it takes %s)", strings.Join(u.call.params, ", "))
+}
+
+func (u *unpacker) index(name string) int {
+	for i, p := range u.params {
+		if p.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (u *unpacker) assign(i int, at argPlace, v starlark.Value) {
+	u.given[i] = true
+	p := u.params[i]
+	if _, none := v.(starlark.NoneType); none && p.skipNone {
+		return
+	}
+	if err := starlark.UnpackArg(v, p.target); err != nil {
+		u.faults = append(u.faults, argFault{at, fmt.Errorf("%s: %w", p.name, plainWant(err, v, p.target))})
+	}
+}
+
+// plainWant puts what the interpreter says of a value of the wrong type into words that Tiltfiles use.
+func plainWant(err error, v starlark.Value, target any) error {
+	switch target.(type) {
+	case *int, *int32, *int64, *uint, *uint16:
+		if _, ok := v.(starlark.Int); !ok {
+			return fmt.Errorf("got %s, want int", v.Type())
+		}
+	case *starlark.Callable:
+		return fmt.Errorf("got %s, want a function", v.Type())
+	case *starlark.Iterable:
+		return fmt.Errorf("got %s, want a list", v.Type())
+	}
+	return err
+}
+
+// missing finds the parameters that had to be given. One whose keyword is misspelled has been spoken of.
+func (u *unpacker) missing() {
+next:
+	for i, p := range u.params {
+		if p.optional {
+			return
+		}
+		if u.given[i] {
+			continue
+		}
+		for _, n := range u.misspelled {
+			if n == p.name {
+				continue next
+			}
+		}
+		u.faults = append(u.faults, argFault{noArg, errors.New("missing argument for " + p.name)})
+	}
+}
+
+// place says where the argument of a parameter stands in the call.
+func (c *call) place(param int) argPlace {
+	if param < len(c.args) {
+		return argPlace{position: param}
+	}
+	for _, kw := range c.kwargs {
+		if name := string(kw[0].(starlark.String)); name == c.params[param] || language.OtherNames[name] == c.params[param] {
+			return argPlace{keyword: name}
+		}
+	}
+	return noArg
+}
