@@ -26,41 +26,80 @@ type execution struct {
 	stdin string
 	// quiet keeps the output out of the log.
 	quiet bool
+	// inputs are what decides the output; nil where that is not known. Only quiet commands have them, since the output of
+	// a command that does not run cannot be logged.
+	inputs *inputs
+}
+
+// prepared is an execution with everything that it takes from the evaluation.
+type prepared struct {
+	execution
+	path string
+	env  []string
 }
 
 // exec runs a command to its end and returns what it wrote to standard output. It is killed with its process group
-// when the evaluation is cancelled.
+// when the evaluation is cancelled. A command with known inputs does not run when the memo has its answer.
 func (s *state) exec(x execution) (string, error) {
-	env := s.commandEnv(x.Env)
 	path, err := lookPath(x.Argv[0], x.Dir, s.env.get("PATH"))
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	p := prepared{x, path, s.commandEnv(x.Env)}
+	if x.inputs != nil {
+		if key, err := p.fingerprint(); err == nil {
+			return s.execKnown(p, key)
+		}
+	}
+	s.profile.answered(false)
+	return p.run(s.ctx, s.log)
+}
+
+// execKnown returns the answer of a command whose inputs are known.
+func (s *state) execKnown(p prepared, key string) (string, error) {
+	s.known = append(s.known, p)
+	if out, ok := s.memo.get(memoKey{kind: memoOutput, content: key}); ok {
+		s.profile.answered(true)
+		return out.(string), nil
+	}
+	s.profile.answered(false)
+	f := s.ahead.run(s.memo, p, key)
+	switch {
+	case s.ctx.Err() != nil:
+		return "", context.Cause(s.ctx)
+	case f.valid:
+		return f.out, f.err
+	}
+	return p.run(s.ctx, s.log)
+}
+
+// run runs the command. Its output is logged line by line unless it is quiet.
+func (p prepared) run(parent context.Context, log logstore.Logger) (string, error) {
+	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, x.Argv[1:]...)
-	cmd.Args[0] = x.Argv[0]
-	cmd.Dir, cmd.Env, cmd.Stdin = x.Dir, env, strings.NewReader(x.stdin)
+	cmd := exec.CommandContext(ctx, p.path, p.Argv[1:]...)
+	cmd.Args[0] = p.Argv[0]
+	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.env, strings.NewReader(p.stdin)
 	asGroup(cmd)
 	cmd.WaitDelay = outputWait
 	var stdout, stderr bytes.Buffer
-	outLog, errLog := &lineLogger{log: s.log}, &lineLogger{log: s.log}
+	outLog, errLog := &lineLogger{log: log}, &lineLogger{log: log}
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, outLog), io.MultiWriter(&stderr, errLog)
-	if x.quiet {
+	if p.quiet {
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	}
-	err = cmd.Run()
+	err := cmd.Run()
 	outLog.flush()
 	errLog.flush()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return stdout.String(), nil
 	}
-	if s.ctx.Err() != nil {
-		return "", context.Cause(s.ctx)
+	if parent.Err() != nil {
+		return "", context.Cause(parent)
 	}
-	p := problem.New(fmt.Sprintf("command %q failed: %v", x.String(), err), "")
-	p.Detail = tail(stdout.String()+stderr.String(), 40)
-	return "", p
+	fault := problem.New(fmt.Sprintf("command %q failed: %v", p.String(), err), "")
+	fault.Detail = tail(stdout.String()+stderr.String(), 40)
+	return "", fault
 }
 
 // commandEnv is the environment of commands: that of the evaluation, what tells where the session is, and the

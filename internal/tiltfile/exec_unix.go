@@ -3,6 +3,8 @@
 package tiltfile
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -11,4 +13,12 @@ import (
 func asGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
+// fileIdentity tells a file from another one that took its place.
+func fileIdentity(info os.FileInfo) string {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprint(st.Dev, st.Ino)
+	}
+	return ""
 }

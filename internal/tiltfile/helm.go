@@ -51,7 +51,7 @@ func helmBuiltin(c *call) (starlark.Value, error) {
 	if kubeVersion != "" {
 		argv = append(argv, "--kube-version", kubeVersion)
 	}
-	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true})
+	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: c.helmInputs(argv)})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func kustomizeBuiltin(c *call) (starlark.Value, error) {
 		argv = []string{"kubectl", "kustomize"}
 	}
 	argv = append(append(argv, flags.values...), dir)
-	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true})
+	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: c.kustomizeInputs(argv)})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type Memo struct {
 	// recent holds *answer, the one asked for last in front.
 	recent list.List
 	// commands are the remembered commands of the last evaluation of each Tiltfile.
-	commands map[string][]execution
+	commands map[string][]prepared
 }
 
 // memoKind tells questions apart that may have the same text.
@@ -43,7 +43,6 @@ const (
 	memoDockerfile
 	memoIgnores
 	memoOutput
-	memoImpure
 )
 
 // memoKey is a question: what is made, of what.
@@ -63,7 +62,7 @@ type answer struct {
 func NewMemo() *Memo { return newMemo(memoLimit) }
 
 func newMemo(limit int) *Memo {
-	return &Memo{limit: limit, answers: map[memoKey]*list.Element{}, commands: map[string][]execution{}}
+	return &Memo{limit: limit, answers: map[memoKey]*list.Element{}, commands: map[string][]prepared{}}
 }
 
 // get returns a remembered answer.

@@ -62,6 +62,9 @@ type state struct {
 	apiState
 	profile *profiler
 	memo    *Memo
+	ahead   *ahead
+	// known are the commands with known inputs that were asked for.
+	known []prepared
 }
 
 func newState(ctx context.Context, path string, o Options) *state {
@@ -89,6 +92,8 @@ func newState(ctx context.Context, path string, o Options) *state {
 func (s *state) load() (model.Tiltfile, error) {
 	stop := context.AfterFunc(s.ctx, func() { s.thread.Cancel(context.Cause(s.ctx).Error()) })
 	defer stop()
+	s.ahead = startAhead(s.ctx, s.memo, s.memo.lastCommands(s.main))
+	defer s.ahead.stop()
 	s.readTiltIgnore()
 	_, err := s.execFile(s.main)
 	if errors.Is(err, errExit) {
@@ -100,6 +105,7 @@ func (s *state) load() (model.Tiltfile, error) {
 		tf, err = s.finish()
 		done()
 	}
+	s.memo.keepCommands(s.main, s.known, err != nil)
 	if s.ctx.Err() != nil {
 		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.main), context.Cause(s.ctx))
 	}
