@@ -26,9 +26,10 @@ type execution struct {
 	stdin string
 	// quiet keeps the output out of the log.
 	quiet bool
-	// inputs are what decides the output; nil where that is not known. Only quiet commands have them, since the output of
-	// a command that does not run cannot be logged.
-	inputs *inputs
+	// inputs returns what decides the output as the files are now, or nil where that is not known; a nil function says that
+	// it never is. It is called from several goroutines. Only quiet commands have one, since the output of a command that
+	// does not run cannot be logged.
+	inputs func() *inputs
 }
 
 // prepared is an execution with everything that it takes from the evaluation.
@@ -46,10 +47,8 @@ func (s *state) exec(x execution) (string, error) {
 		return "", err
 	}
 	p := prepared{x, path, s.commandEnv(x.Env)}
-	if x.inputs != nil {
-		if key, err := p.fingerprint(); err == nil {
-			return s.execKnown(p, key)
-		}
+	if key, err := p.fingerprint(); err == nil {
+		return s.execKnown(p, key)
 	}
 	s.profile.answered(false)
 	return p.run(s.ctx, s.log)

@@ -37,6 +37,13 @@ const (
 
 // fingerprint is the hash of everything that decides what a command prints, or errUnknown.
 func (p prepared) fingerprint() (string, error) {
+	if p.inputs == nil {
+		return "", errUnknown
+	}
+	in := p.inputs()
+	if in == nil {
+		return "", errUnknown
+	}
 	h := inputHash{Hash: sha256.New(), seen: map[string]bool{}}
 	if err := h.program(p.path, filepath.Base(p.Argv[0])); err != nil {
 		return "", err
@@ -44,11 +51,11 @@ func (p prepared) fingerprint() (string, error) {
 	h.texts(p.Argv)
 	h.texts(p.env)
 	h.texts([]string{p.Dir, p.stdin})
-	h.templates = p.inputs.templates
+	h.templates = in.templates
 	if h.templates && slices.ContainsFunc(p.Argv, func(s string) bool { return impure([]byte(s)) }) {
 		return "", errUnknown
 	}
-	for _, path := range p.inputs.paths {
+	for _, path := range in.paths {
 		h.texts([]string{path})
 		if err := h.path(path); err != nil {
 			return "", err

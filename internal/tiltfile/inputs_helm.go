@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -17,7 +18,7 @@ var helmFlags = map[string]bool{
 // helmInputs are what decides the output of "helm template NAME CHART FLAG…": the chart, the values files, and the
 // kubeconfig, whose namespace is the release's unless one is given. It is nil where there is a flag that is not known
 // here, or a chart or values that are no files.
-func (c *call) helmInputs(argv []string) *inputs {
+func (c *call) helmInputs(argv []string) func() *inputs {
 	if len(argv) < 4 || argv[1] != "template" || !filepath.IsAbs(argv[3]) {
 		return nil
 	}
@@ -36,7 +37,7 @@ func (c *call) helmInputs(argv []string) *inputs {
 			i++
 		}
 	}
-	return in
+	return func() *inputs { return in }
 }
 
 // kubeconfigs are the files from which clients of Kubernetes take their defaults.
@@ -68,17 +69,20 @@ var kustomizeFlags = map[string]bool{
 // kustomizeInputs are what decides the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG… FOLDER": the
 // kustomization with all files that it names. It is nil where a kustomization says something that is not known here, or
 // takes something from the network, a chart or a plugin.
-func (c *call) kustomizeInputs(argv []string) *inputs {
+func (c *call) kustomizeInputs(argv []string) func() *inputs {
 	for _, flag := range argv[2 : len(argv)-1] {
 		if !kustomizeFlags[flag] {
 			return nil
 		}
 	}
-	in := &inputs{paths: c.kubeconfigs()}
-	if !in.addKustomization(argv[len(argv)-1], map[string]bool{}) {
-		return nil
+	configs, dir := c.kubeconfigs(), argv[len(argv)-1]
+	return func() *inputs {
+		in := &inputs{paths: slices.Clone(configs)}
+		if !in.addKustomization(dir, map[string]bool{}) {
+			return nil
+		}
+		return in
 	}
-	return in
 }
 
 // kustomizationPlain is what a kustomization may hold so that its files are known: what names them, and what needs none.

@@ -23,8 +23,8 @@ func newToolProject(t *testing.T, files map[string]string) *toolProject {
 		t.Fatal(err)
 	}
 	p := &toolProject{t: t, root: root}
-	linkTool(t, filepath.Join(root, "bin", "helm"))
-	linkTool(t, filepath.Join(root, "bin", "kustomize"))
+	writeTool(t, filepath.Join(root, "bin", "helm"))
+	writeTool(t, filepath.Join(root, "bin", "kustomize"))
 	for name, text := range files {
 		p.write(name, text)
 	}
@@ -103,7 +103,7 @@ func TestHelmRunsWhenItsInputsChange(t *testing.T) {
 		}, 0},
 		{"another program", func(p *toolProject) {
 			os.Remove(filepath.Join(p.root, "bin/helm"))
-			linkTool(p.t, filepath.Join(p.root, "bin2/helm"))
+			writeTool(p.t, filepath.Join(p.root, "bin2/helm"))
 			p.o.Env[0] = "PATH=" + filepath.Join(p.root, "bin2") + ":" + os.Getenv("PATH")
 		}, 1},
 	} {
@@ -132,7 +132,7 @@ func TestHelmAlwaysRunsWhenItsInputsAreUnknown(t *testing.T) {
 			p.write("bin/helm", script)
 		},
 		"a launcher of another name": func(p *toolProject) {
-			linkTool(p.t, filepath.Join(p.root, "tools/mise"))
+			writeTool(p.t, filepath.Join(p.root, "tools/mise"))
 			os.Remove(filepath.Join(p.root, "bin/helm"))
 			if err := os.Symlink(filepath.Join(p.root, "bin/kustomize"), filepath.Join(p.root, "bin/helm")); err != nil {
 				p.t.Fatal(err)
@@ -170,7 +170,7 @@ func TestKustomizeRunsWhenItsInputsChange(t *testing.T) {
 		"over/unrelated":             "x",
 		"plugin/kustomization.yaml":  "generators: [g.yaml]\n",
 		"plugin/g.yaml":              "x",
-		"strange/kustomization.yaml": "resources: []\nnewField: x\n",
+		"strange/kustomization.yaml": "namePrefix: x\nnewField: x\n",
 		"remote/kustomization.yaml":  "resources: ['https://example.com/a.yaml']\n",
 		"chart/kustomization.yaml":   "helmCharts: [{name: x}]\n",
 	}
