@@ -142,10 +142,4 @@ func (s *state) placed(at site, msg string, cause error) *Error {
 }
 
 // sourceLine returns the text of a line of a file that was executed.
-func (s *state) sourceLine(at site) string {
-	lines := strings.Split(s.sources[at.file], "\n")
-	if at.line < 1 || at.line > len(lines) {
-		return ""
-	}
-	return strings.TrimRight(lines[at.line-1], "\r")
-}
+func (s *state) sourceLine(at site) string { return lineOf(unixLines(s.sources[at.file]), at.line) }

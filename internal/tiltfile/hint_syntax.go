@@ -76,6 +76,7 @@ var foreignSigns = []struct {
 // explainSyntax says in plain words what is wrong, and where: the parser names the place at which it noticed, which is
 // often behind the fault. What it knows no better is said in the parser's words.
 func explainSyntax(src string, e syntax.Error) explained {
+	src = unixLines(src)
 	x := locateToken(src, e)
 	line := lineOf(src, x.line)
 	got, want, isGot := strings.Cut(strings.TrimPrefix(e.Msg, "got "), ", want ")
@@ -101,12 +102,21 @@ func explainSyntax(src string, e syntax.Error) explained {
 	return x
 }
 
+// unixLines ends all lines with a line feed: to the parser a carriage return alone ends one, too.
+func unixLines(src string) string {
+	if !strings.Contains(src, "\r") {
+		return src
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n")
+}
+
+// lineOf returns the text of a line, or nothing where there is none.
 func lineOf(src string, n int) string {
 	lines := strings.Split(src, "\n")
 	if n < 1 || n > len(lines) {
 		return ""
 	}
-	return strings.TrimRight(lines[n-1], "\r")
+	return lines[n-1]
 }
 
 // plainToken names a token as people call it.

@@ -1,0 +1,143 @@
+package tiltfile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+var syntaxSeeds = []string{
+	"if x\n  y()\n", "else:\n", "x = f'a'\n", "import os\n", "f(a\n", "x = [1,\ny = 2\n", "x = '''a\n", "if True:\n\ta\n  b\n", "x = “a”\n", "é = (ü ö)\n",
+	"services:\n  web:\n", "f(\n a,\n b=1\n c=2)\n", "x = 'a\\q'\n", "print 'é' 'x'\n", "{1, 2}\n", "x++\n", "<<<<<<< A\n", "", "\n", "\x00", "x = (", "#", "'",
+}
+
+// FuzzSyntaxError explains what the parser refuses: the place must lie in the text, and something must be said.
+func FuzzSyntaxError(f *testing.F) {
+	for _, s := range syntaxSeeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		_, err := dialect.Parse("Tiltfile", src, 0)
+		var e syntax.Error
+		if !errors.As(err, &e) {
+			return
+		}
+		x := explainSyntax(src, e)
+		if lines := strings.Split(unixLines(src), "\n"); x.line < 1 || x.line > len(lines)+1 || x.col < 1 || x.msg == "" {
+			t.Fatalf("%q: %+v", src, x)
+		}
+		s := newState(context.Background(), "Tiltfile", Options{Logger: logstore.Discard})
+		s.sources["Tiltfile"] = src
+		if text := problem.Text(s.locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
+			t.Fatalf("%q: %s", src, text)
+		}
+	})
+}
+
+// inert are builtins that neither run commands nor read files nor change anything outside of the evaluation.
+var inert = []string{
+	"docker_build", "custom_build", "default_registry", "sync", "run", "fall_back_on", "restart_container", "initial_sync",
+	"k8s_yaml", "filter_yaml", "workload_to_resource_function", "k8s_resource", "port_forward", "link", "trigger_mode",
+	"local_resource", "test", "probe", "exec_action", "http_get_action", "tcp_socket_action", "blob", "decode_json",
+	"decode_yaml", "decode_yaml_stream", "encode_json", "encode_yaml", "encode_yaml_stream", "fail", "warn", "exit",
+	"update_settings", "ci_settings", "version_settings", "config.define_string", "config.define_bool",
+}
+
+// FuzzProgram runs programs with the builtins that touch nothing. Every fault must have a place, and none may panic.
+func FuzzProgram(f *testing.F) {
+	for _, s := range syntaxSeeds {
+		f.Add(s)
+	}
+	f.Add("k8s_yaml(blob('apiVersion: v1\\nkind: Pod\\nmetadata: {name: a}\\nspec: {containers: [{image: b}]}'))\nk8s_resource('a', port_forwards=['80:90'], links=[link('x', 'y')])\n")
+	f.Add("local_resource('a', cmd=['x', 1], deps={}, zzz=1, readiness_probe=probe(exec=exec_action(['true'])))\n")
+	f.Add("docker_build('a', '/nowhere', dockerfile_contents='FROM b', live_update=[sync('x', '/y'), run('z', trigger='q')])\n")
+	f.Add("def f(o):\n  return o.name\nworkload_to_resource_function(f)\nk8s_yaml(encode_yaml({'kind': 'Job', 'apiVersion': 'batch/v1', 'metadata': {'name': 'x'}}))\n")
+	f.Add("a, b = filter_yaml(blob('x'), name='(')\nf(*a, **b)\nconfig.define_string('x')\n")
+	f.Fuzz(func(t *testing.T, src string) {
+		if strings.ContainsAny(src, "*%") || strings.Contains(src, "<<") {
+			return // these make values of any size
+		}
+		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: NewMemo()})
+		s.sources[s.main] = src
+		s.predeclared = starlark.StringDict{}
+		for _, name := range inert {
+			place(s.predeclared, "", name, s.bind(name, builtins[name]))
+		}
+		s.thread.SetMaxExecutionSteps(20_000)
+		_, err := s.run(s.main, src, s.predeclared)
+		if err == nil {
+			_, err = s.finish()
+		}
+		checkPlaced(t, src, s.locate(err))
+	})
+}
+
+func checkPlaced(t *testing.T, src string, err error) {
+	t.Helper()
+	var list Errors
+	var one *Error
+	switch {
+	case err == nil:
+		return
+	case errors.As(err, &list):
+	case errors.As(err, &one):
+		list = Errors{one}
+	default:
+		t.Fatalf("%q: %T %v has no place", src, err, err)
+	}
+	for _, e := range list {
+		if e.File != "/nowhere/Tiltfile" || e.Msg == "" || slices.ContainsFunc(e.Marks, func(m Mark) bool { return m.Line < 1 }) {
+			t.Fatalf("%q: %+v", src, e)
+		}
+	}
+	if problem.Text(err) == "" {
+		t.Fatalf("%q: nothing to show for %v", src, err)
+	}
+}
+
+// FuzzUnpack compares what a builtin is given with starlark.UnpackArgs: both must refuse the same calls and understand
+// the others alike.
+func FuzzUnpack(f *testing.F) {
+	for _, s := range []string{"1, 'x'", "a=1", "'x', b=None", "1, 2, 3, 4, 5", "c=True, c=False", "b='x', a=1, d=[1]", "d={}", "e=len", "None, None, None", "a='x', b=1, z=3"} {
+		f.Add(s)
+	}
+	type values struct {
+		A int
+		B string
+		C bool
+		D *starlark.List
+		E starlark.Callable
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		if strings.ContainsAny(args, "*%<\n:") {
+			return
+		}
+		var ours, theirs values
+		var ourErr, theirErr error
+		probe := starlark.NewBuiltin("f", func(_ *starlark.Thread, _ *starlark.Builtin, pos starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
+			c := &call{name: "f", args: pos, kwargs: kw}
+			ourErr = c.unpack("a", &ours.A, "b?", &ours.B, "c??", &ours.C, "d", &ours.D, "e??", &ours.E)
+			theirErr = starlark.UnpackArgs("f", pos, kw, "a", &theirs.A, "b?", &theirs.B, "c??", &theirs.C, "d?", &theirs.D, "e??", &theirs.E)
+			return starlark.None, nil
+		})
+		thread := &starlark.Thread{}
+		thread.SetMaxExecutionSteps(1000)
+		if _, err := starlark.ExecFileOptions(dialect, thread, "x", "f("+args+")", starlark.StringDict{"f": probe}); err != nil {
+			return
+		}
+		if (ourErr == nil) != (theirErr == nil) {
+			t.Fatalf("f(%s): got %v, want %v", args, ourErr, theirErr)
+		}
+		if ourErr == nil && (ours.A != theirs.A || ours.B != theirs.B || ours.C != theirs.C || ours.D != theirs.D) {
+			t.Fatalf("f(%s): got %+v, want %+v", args, ours, theirs)
+		}
+	})
+}
