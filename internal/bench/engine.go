@@ -38,10 +38,6 @@ var benchmarks = []benchmark{
 	}, "promised: 100,000 lines/s"},
 	{"buildcontrol", "Decide", map[string]string{"Decide300": "buildcontrol.Decide, 300 resources"}, ""},
 	{"hud/view", "Build", map[string]string{"Build300": "hud/view.Build, 300 resources"}, ""},
-	{"tiltfile", "Load", map[string]string{
-		"Load/10": "Tiltfile with 10 resources", "Load/100": "Tiltfile with 100 resources",
-		"Load/300": "Tiltfile with 300 resources", "Load/1000": "Tiltfile with 1000 resources",
-	}, ""},
 }
 
 // measureEngine runs the Go benchmarks of what neither a cluster nor a disk decides.

@@ -25,7 +25,7 @@ type part struct {
 	measure func(ctx context.Context, b *bench) error
 }
 
-var parts = []part{{"saves", measureSaves}, {"ci", measureScale}, {"engine", measureEngine}}
+var parts = []part{{"saves", measureSaves}, {"ci", measureScale}, {"tiltfile", measureTiltfile}, {"engine", measureEngine}}
 
 // bench is what all parts share.
 type bench struct {
@@ -50,8 +50,8 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ExitOnError)
 	hone := flags.String("hone", ".bin/hone", "the hone to measure")
-	only := flags.String("only", "", "measure only these parts, separated by commas: saves, ci, engine")
 	onDocker := flags.String("docker-kubeconfig", "", "the kubeconfig of a cluster whose pods run in the engine, for the update mode container")
+	only := flags.String("only", "", "measure only these parts, separated by commas: saves, ci, tiltfile, engine")
 	_ = flags.Parse(args)
 	chosen, err := choose(*only)
 	if err != nil {

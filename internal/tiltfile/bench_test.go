@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // benchYAML is the YAML of one resource of ordinary size: a Deployment, a Service and a ConfigMap.
@@ -59,22 +61,83 @@ data:
 ---
 `
 
-// BenchmarkLoad evaluates Tiltfiles that declare so many resources in plain YAML.
+// benchProject writes a Tiltfile that declares so many resources in plain YAML, a file each, and returns its path.
+func benchProject(b *testing.B, n int) string {
+	b.Helper()
+	dir := b.TempDir()
+	for i := range n {
+		benchEdit(b, dir, i, 1)
+	}
+	text := fmt.Sprintf("for i in range(%d):\n  k8s_yaml('svc%%d.yaml' %% i)\n  k8s_resource('svc%%d' %% i, port_forwards=8000+i)\n", n)
+	writeFile(b, filepath.Join(dir, "Tiltfile"), []byte(text))
+	return filepath.Join(dir, "Tiltfile")
+}
+
+// benchEdit writes the YAML of a resource with so many replicas.
+func benchEdit(b *testing.B, dir string, i, replicas int) {
+	text := strings.Replace(fmt.Sprintf(benchYAML, i), "replicas: 1", fmt.Sprint("replicas: ", replicas), 1)
+	writeFile(b, filepath.Join(dir, fmt.Sprintf("svc%d.yaml", i)), []byte(text))
+}
+
+func benchLoad(b *testing.B, n int, o Options) {
+	b.Helper()
+	if res := Load(b.Context(), o); res.Err != nil || len(res.Manifests) != n+1 {
+		b.Fatal(len(res.Manifests), res.Err)
+	}
+}
+
+var benchSizes = []int{10, 100, 300, 1000}
+
+// BenchmarkLoad evaluates a Tiltfile for the first time whose YAML stands in one file.
 func BenchmarkLoad(b *testing.B) {
-	for _, n := range []int{10, 100, 300, 1000} {
+	for _, n := range benchSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			dir := b.TempDir()
-			var yaml strings.Builder
+			var all strings.Builder
 			for i := range n {
-				fmt.Fprintf(&yaml, benchYAML, i)
+				fmt.Fprintf(&all, benchYAML, i)
 			}
-			writeFile(b, filepath.Join(dir, "all.yaml"), []byte(yaml.String()))
+			writeFile(b, filepath.Join(dir, "all.yaml"), []byte(all.String()))
 			text := fmt.Sprintf("k8s_yaml('all.yaml')\nfor i in range(%d):\n  k8s_resource('svc%%d' %% i, port_forwards=8000+i)\n", n)
 			writeFile(b, filepath.Join(dir, "Tiltfile"), []byte(text))
 			for b.Loop() {
-				res := Load(b.Context(), Options{Path: filepath.Join(dir, "Tiltfile")})
-				if res.Err != nil || len(res.Manifests) != n+1 {
-					b.Fatal(len(res.Manifests), res.Err)
+				benchLoad(b, n, Options{Path: filepath.Join(dir, "Tiltfile")})
+			}
+		})
+	}
+}
+
+// BenchmarkReload evaluates a Tiltfile with a file per resource again after an edit of one of them.
+func BenchmarkReload(b *testing.B) {
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			path, memo := benchProject(b, n), NewMemo()
+			benchLoad(b, n, Options{Path: path, Memo: memo})
+			replicas := 1
+			for b.Loop() {
+				replicas++
+				benchEdit(b, filepath.Dir(path), n/2, replicas)
+				benchLoad(b, n, Options{Path: path, Memo: memo})
+			}
+		})
+	}
+}
+
+// BenchmarkReadYAML only reads the same YAML, as the Kubernetes clients do: what an evaluation cannot do without.
+func BenchmarkReadYAML(b *testing.B) {
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var docs [][]byte
+			for i := range n {
+				for _, d := range splitYAML(fmt.Sprintf(benchYAML, i)) {
+					docs = append(docs, []byte(d.text))
+				}
+			}
+			for b.Loop() {
+				for _, d := range docs {
+					if _, err := yaml.YAMLToJSON(d); err != nil {
+						b.Fatal(err)
+					}
 				}
 			}
 		})
