@@ -29,18 +29,14 @@ func (s *state) finish() (model.Tiltfile, error) {
 	for _, r := range a.resources {
 		sites[model.ManifestName(r.name)] = r.site
 	}
-	if len(manifests) > 0 {
+	if len(manifests) > 0 && len(s.objects.list) > 0 {
 		if err := s.allowed("deploy"); err != nil {
 			all.add(s.placed(a.firstSite(), err.Error(), err))
 		}
 	}
-	if err := s.checkRestarts(manifests); err != nil {
-		return tf, err
-	}
+	all.add(s.checkRestarts(manifests))
 	composed, err := s.composeManifests(sites)
-	if err != nil {
-		return tf, err
-	}
+	all.add(err)
 	manifests = append(manifests, composed...)
 	for _, l := range s.locals {
 		name := model.ManifestName(l.name)
