@@ -3,18 +3,15 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/api"
@@ -103,7 +100,7 @@ func evaluate(ctx context.Context, g *global, f tiltfileFlags, args []string) er
 		return fmt.Errorf("print the result: %w", err)
 	}
 	if r.Err != nil {
-		return coded{explained(g, r.Err), exitTiltfile}
+		return coded{r.Err, exitTiltfile}
 	}
 	return nil
 }
@@ -135,7 +132,7 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
 		Cluster: func() (model.Cluster, error) { return known, nil },
-		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}),
+		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}), Debug: g.debug,
 	}, nil
 }
 
@@ -162,13 +159,4 @@ func resultWriter(f tiltfileFlags) (func(io.Writer, api.TiltfileResult) error, e
 		return writeTable, nil
 	}
 	return nil, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose table, json or yaml: hone tiltfile -o json")
-}
-
-// explained adds the calls that led to an error, when --debug asks for them.
-func explained(g *global, err error) error {
-	var at *tiltfile.Error
-	if g.debug && errors.As(err, &at) && at.Backtrace != "" {
-		logstore.Errorf(printer(g), "%s\n", strings.TrimRight(at.Backtrace, "\n"))
-	}
-	return err
 }
