@@ -29,7 +29,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	for _, r := range a.resources {
 		sites[model.ManifestName(r.name)] = r.site
 	}
-	if len(manifests) > 0 && len(s.objects.list) > 0 {
+	if len(manifests) > 0 {
 		if err := s.allowed("deploy"); err != nil {
 			all.add(s.placed(a.firstSite(), err.Error(), err))
 		}
