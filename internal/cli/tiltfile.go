@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -31,8 +32,10 @@ const tiltfileSubcommand = "alpha tiltfile-result"
 
 // tiltfileFlags are those of tiltfile and of alpha tiltfile-result.
 type tiltfileFlags struct {
-	project projectFlags
-	output  string
+	project   projectFlags
+	output    string
+	profile   bool
+	threshold time.Duration
 }
 
 func newTiltfile(g *global) *cobra.Command {
@@ -48,7 +51,7 @@ is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_s
 Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error.
 
 Exits with 0 when the Tiltfile is fine, with 5 when it has a fault, and with 1 when it could not even be evaluated.`,
-		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
+		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reference {
 				return printBuiltins(g.stdout)
@@ -57,6 +60,7 @@ Exits with 0 when the Tiltfile is fine, with 5 when it has a fault, and with 1 w
 		},
 	}
 	f.add(c, outputTable)
+	c.Flags().BoolVar(&f.profile, "profile", false, "print where the time of the evaluation went, instead of a table of the resources")
 	c.Flags().BoolVar(&reference, "builtins", false, "print the reference of the Tiltfile language, in Markdown, and evaluate nothing")
 	return c
 }
@@ -69,16 +73,21 @@ func newTiltfileResult(g *global) *cobra.Command {
 		Short: "Evaluate the Tiltfile and print what it declares as JSON",
 		Long:  `The same as "hone tiltfile -o json".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.profile && !cmd.Flags().Changed("output") {
+				f.output = outputTable
+			}
 			return evaluate(cmd.Context(), g, f, args)
 		},
 	}
 	f.add(c, outputJSON)
+	c.Flags().BoolVarP(&f.profile, "builtin-timings", "b", false, "print where the time of the evaluation went, instead of the result")
 	return c
 }
 
 func (f *tiltfileFlags) add(c *cobra.Command, output string) {
 	f.project.add(c)
 	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, yaml")
+	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "of the times, print only those that are at least this long, such as 10ms")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -96,7 +105,7 @@ func evaluate(ctx context.Context, g *global, f tiltfileFlags, args []string) er
 	if ctx.Err() != nil {
 		return r.Err
 	}
-	if err := write(g.stdout, describe(r, o.Namespace)); err != nil {
+	if err := write(g.stdout, describe(r, o.Namespace, f.threshold)); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	if r.Err != nil {
@@ -132,7 +141,8 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
 		Cluster: func() (model.Cluster, error) { return known, nil },
-		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}), Debug: g.debug,
+		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}),
+		Debug:   g.debug, Profile: f.profile,
 	}, nil
 }
 

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
@@ -10,17 +12,33 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// describe is an evaluation's result as programs read it. Objects without a namespace go to the one given.
-func describe(r tiltfile.Result, namespace string) api.TiltfileResult {
-	out := api.TiltfileResult{Resources: []api.TiltfileResource{}, Errors: []string{}, Warnings: notNull(r.Warnings)}
-	if r.Err != nil {
-		out.Errors = append(out.Errors, r.Err.Error())
+// describe is an evaluation's result as programs read it. Objects without a namespace go to the one given; times below the
+// threshold are left out.
+func describe(r tiltfile.Result, namespace string, threshold time.Duration) api.TiltfileResult {
+	out := api.TiltfileResult{Resources: []api.TiltfileResource{}, Errors: faults(r.Err), Warnings: notNull(r.Warnings)}
+	if r.Profile != nil {
+		out.Profile = describeProfile(r.Profile, threshold)
 	}
 	enabled := state.EnabledNames(r.Tiltfile)
 	for _, m := range r.Manifests {
 		d := describeManifest(m, cmp.Or(namespace, "default"))
 		d.Enabled = enabled == nil || enabled[m.Name]
 		out.Resources = append(out.Resources, d)
+	}
+	return out
+}
+
+// faults are the messages of an evaluation's error, one for each fault that it holds.
+func faults(err error) []string {
+	out := []string{}
+	var several tiltfile.Errors
+	switch {
+	case errors.As(err, &several):
+		for _, e := range several {
+			out = append(out, e.Error())
+		}
+	case err != nil:
+		out = append(out, err.Error())
 	}
 	return out
 }

@@ -15,7 +15,10 @@ const mostObjects = 4
 
 // writeTable prints a result for people. Errors and warnings are not part of it: they are on standard error anyway.
 func writeTable(out io.Writer, r api.TiltfileResult) error {
-	if len(r.Errors) > 0 {
+	switch {
+	case r.Profile != nil:
+		return writeProfile(out, *r.Profile)
+	case len(r.Errors) > 0:
 		return nil
 	}
 	if len(r.Resources) == 0 {

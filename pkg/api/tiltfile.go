@@ -9,6 +9,8 @@ type TiltfileResult struct {
 	Errors []string `json:"errors"`
 	// Warnings say what is probably a mistake, in the order in which it was found.
 	Warnings []string `json:"warnings"`
+	// Profile says where the time of the evaluation went; absent unless it was asked for.
+	Profile *TiltfileProfile `json:"profile,omitempty"`
 }
 
 // The values of TiltfileResource.Type.
@@ -110,4 +112,45 @@ type TiltfilePortForward struct {
 type TiltfileLink struct {
 	URL  string `json:"url"`
 	Name string `json:"name"`
+}
+
+// TiltfileProfile says where the time of an evaluation went. Times are milliseconds.
+type TiltfileProfile struct {
+	// TotalMillis is the whole evaluation. Of it, CompileMillis went into reading Starlark source, AssemblyMillis into what
+	// comes after the program's end, ProgramMillis into its own statements; the rest are the builtins' own times.
+	TotalMillis    float64 `json:"totalMillis"`
+	CompileMillis  float64 `json:"compileMillis"`
+	ProgramMillis  float64 `json:"programMillis"`
+	AssemblyMillis float64 `json:"assemblyMillis"`
+	// Builtins are those that were called, the one with the longest own time first.
+	Builtins []TiltfileTiming `json:"builtins"`
+}
+
+// TiltfileTiming is what the calls of one builtin took.
+type TiltfileTiming struct {
+	// Name is the builtin's; "load" stands for the statement.
+	Name string `json:"name"`
+	TiltfileCalls
+	// Sites are where it was called from, the one with the longest own time first; long lists are cut.
+	Sites []TiltfileSite `json:"sites"`
+}
+
+// TiltfileSite is what the calls at one line took.
+type TiltfileSite struct {
+	// File is an absolute path, Line counts from 1.
+	File string `json:"file"`
+	Line int    `json:"line"`
+	TiltfileCalls
+}
+
+// TiltfileCalls sums up calls.
+type TiltfileCalls struct {
+	// Calls counts them; Remembered those among them whose work had been done before.
+	Calls      int `json:"calls"`
+	Remembered int `json:"remembered"`
+	// TotalMillis is the time in them, OwnMillis without that in other builtins that they led to, SlowestMillis the own time
+	// of the slowest.
+	TotalMillis   float64 `json:"totalMillis"`
+	OwnMillis     float64 `json:"ownMillis"`
+	SlowestMillis float64 `json:"slowestMillis"`
 }
