@@ -1,0 +1,11 @@
+// Synclet is the program that hone starts inside containers: it writes changed files, runs commands, and starts the
+// container's process anew.
+package main
+
+import (
+	"os"
+
+	"github.com/hone-dev/hone/internal/synclet/agent"
+)
+
+func main() { os.Exit(agent.Main(os.Args)) }

@@ -1,0 +1,55 @@
+package agent
+
+import (
+	"os"
+
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+)
+
+// Program identifies the build. The linker sets it.
+var Program = "unknown"
+
+const usage = `usage: synclet serve                  speak to hone on stdin and stdout
+       synclet run -- COMMAND …       run a command, and start it anew when hone asks
+       synclet install PATH           copy this program
+       synclet version
+`
+
+// Main carries out what the arguments ask for and returns the exit code.
+func Main(args []string) int {
+	if len(args) < 2 {
+		return fail(usage, 2)
+	}
+	switch rest := args[2:]; args[1] {
+	case "serve":
+		if err := Serve(os.Stdin, os.Stdout, os.Environ()); err != nil {
+			return fail("synclet: "+err.Error()+"\n", 1)
+		}
+		return 0
+	case "run":
+		if len(rest) > 0 && rest[0] == "--" {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return fail(usage, 2)
+		}
+		return Supervise(rest)
+	case "install":
+		if len(rest) != 1 {
+			return fail(usage, 2)
+		}
+		if err := Install(rest[0]); err != nil {
+			return fail("synclet: "+err.Error()+"\n", 1)
+		}
+		return 0
+	case "version":
+		_, _ = os.Stdout.WriteString(Program + " protocol " + string('0'+rune(protocol.Version)) + "\n")
+		return 0
+	}
+	return fail(usage, 2)
+}
+
+func fail(text string, code int) int {
+	_, _ = os.Stderr.WriteString(text)
+	return code
+}

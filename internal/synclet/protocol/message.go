@@ -1,0 +1,206 @@
+package protocol
+
+// Message is one of the types below.
+type Message interface {
+	kind() kind
+	encode(*encoder)
+}
+
+// kind is the number of a message's type on the wire. Numbers are never used again for something else.
+type kind uint8
+
+const (
+	kindHello kind = iota + 1
+	kindFailed
+	kindBegin
+	kindPut
+	kindData
+	kindDelete
+	kindCommit
+	kindAbort
+	kindApplied
+	kindList
+	kindEntry
+	kindListed
+	kindRun
+	kindOutput
+	kindExited
+	kindKill
+	kindRestart
+	kindRestarted
+	kindProcess
+	kindPing
+	kindPong
+)
+
+// Place is a part of the file system that may be written: a folder with everything below it or, with Name, one entry of
+// that folder.
+type Place struct {
+	// Dir is a clean absolute path. It need not exist.
+	Dir  string
+	Name string
+}
+
+// Hello opens the conversation, from both sides. The client fills in Places alone.
+type Hello struct {
+	// Program identifies the build of the synclet.
+	Program string
+	// Places are all that may be listed and written.
+	Places []Place
+	// UID is the user that the synclet runs as.
+	UID uint64
+	// Supervised says that the container's process runs under a supervisor, so that Restart works.
+	Supervised bool
+}
+
+// Failed says why the synclet ends the conversation.
+type Failed struct{ Text string }
+
+// Begin starts an update. Files and Bytes tell how much is coming, so that the best way to write it can be chosen.
+type Begin struct {
+	ID    uint64
+	Files uint64
+	Bytes uint64
+}
+
+// FileKind tells what an entry of the file system is.
+type FileKind uint8
+
+// The kinds of entries.
+const (
+	KindFile FileKind = iota
+	KindDir
+	KindLink
+)
+
+// Put announces a file, folder or symbolic link, with the first part of its content.
+type Put struct {
+	// Path is clean and absolute.
+	Path string
+	Kind FileKind
+	// Mode holds the permission bits.
+	Mode uint32
+	// ModTime is in nanoseconds since 1970; zero leaves it to the clock.
+	ModTime int64
+	// Owner, unless nil, becomes the owner. Otherwise an entry that is replaced keeps its owner.
+	Owner *Owner
+	// Size and Sum are those of the whole content. A link's content is its target.
+	Size uint64
+	Sum  Sum
+	Data []byte
+}
+
+// Owner is a user and a group.
+type Owner struct{ UID, GID uint64 }
+
+// Data is the next part of the content of the last Put.
+type Data struct{ Data []byte }
+
+// Delete removes an entry with everything below it. One that is not there counts as removed.
+type Delete struct{ Path string }
+
+// Commit carries out what was staged since Begin.
+type Commit struct{ ID uint64 }
+
+// Abort forgets what was staged since Begin.
+type Abort struct{ ID uint64 }
+
+// Applied answers Commit. Without faults everything is in place. With faults of the stage StageStaging nothing has been
+// changed; otherwise only the paths in them have failed.
+type Applied struct {
+	ID      uint64
+	Changed uint64
+	// Nanos is how long carrying it out took, from Commit on.
+	Nanos  uint64
+	Faults []Fault
+}
+
+// Fault is something that could not be done to a path.
+type Fault struct {
+	Path string
+	// Staged says that it happened before anything was changed.
+	Staged bool
+	// Errno is the system's number for the reason, zero when there is none.
+	Errno uint64
+	Text  string
+}
+
+// List asks for the entries of places.
+type List struct {
+	ID     uint64
+	Places []Place
+}
+
+// Entry is an entry in answer to List. Folders come before what is in them.
+type Entry struct {
+	ID   uint64
+	Path string
+	Kind FileKind
+	Mode uint32
+	Size uint64
+	Sum  Sum
+}
+
+// Listed ends the answer to List. Faults name what could not be read.
+type Listed struct {
+	ID     uint64
+	Faults []Fault
+}
+
+// Run starts a command. Its input is empty.
+type Run struct {
+	ID   uint64
+	Argv []string
+	// Dir is the working folder; empty for that of the container.
+	Dir string
+	// Env is added to the container's environment.
+	Env []string
+}
+
+// Output is what a command wrote. Stream is 1 or 2.
+type Output struct {
+	ID     uint64
+	Stream uint64
+	Data   []byte
+}
+
+// Exited ends the answer to Run. Code is 126 or 127 with Text where the command could not be started, and 128 plus the
+// signal's number where one ended it.
+type Exited struct {
+	ID   uint64
+	Code uint64
+	Text string
+}
+
+// Kill ends a command and everything that it has started.
+type Kill struct{ ID uint64 }
+
+// Restart asks for a new process of the container.
+type Restart struct {
+	ID uint64
+	// GraceNanos is how long the old one has between SIGTERM and SIGKILL.
+	GraceNanos uint64
+}
+
+// Restarted answers Restart. Text says why it did not work, empty when it did.
+type Restarted struct {
+	ID   uint64
+	PID  uint64
+	Text string
+}
+
+// Process tells of the container's process, unasked, at the beginning and whenever it ends or starts.
+type Process struct {
+	Running bool
+	PID     uint64
+	// Code is the exit code of the last one, as in Exited.
+	Code uint64
+	// Starts counts how often it was started.
+	Starts uint64
+}
+
+// Ping asks for a Pong.
+type Ping struct{ ID uint64 }
+
+// Pong answers Ping.
+type Pong struct{ ID uint64 }

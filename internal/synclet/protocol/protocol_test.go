@@ -1,0 +1,157 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// samples holds every type of message, with every field set.
+var samples = []Message{
+	&Hello{Program: "abc", Places: []Place{{Dir: "/app"}, {Dir: "/etc", Name: "conf"}}, UID: 1000, Supervised: true},
+	&Hello{},
+	&Failed{Text: "another version"},
+	&Begin{ID: 1, Files: 2, Bytes: 1 << 40},
+	&Put{Path: "/app/a", Kind: KindFile, Mode: 0o755, ModTime: 1_700_000_000_123_456_789, Owner: &Owner{1, 2}, Size: 3, Sum: Sum{1, 2, 15: 16}, Data: []byte("abc")},
+	&Put{Path: "/app/d", Kind: KindDir, ModTime: -1, Data: []byte{}},
+	&Data{Data: []byte("more")},
+	&Delete{Path: "/app/b"},
+	&Commit{ID: 300},
+	&Abort{ID: 4},
+	&Applied{ID: 1, Changed: 2, Nanos: 3, Faults: []Fault{{Path: "/x", Staged: true, Errno: 30, Text: "read-only"}}},
+	&List{ID: 1, Places: []Place{{Dir: "/"}}},
+	&Entry{ID: 1, Path: "/app/l", Kind: KindLink, Mode: 0o777, Size: 4, Sum: Sum{9}},
+	&Listed{ID: 1, Faults: []Fault{{Path: "/y"}}},
+	&Run{ID: 9, Argv: []string{"sh", "-c", "x y"}, Dir: "/d", Env: []string{"A=b"}},
+	&Output{ID: 9, Stream: 2, Data: []byte{0, 255}},
+	&Exited{ID: 9, Code: 127, Text: "not found"},
+	&Kill{ID: 9},
+	&Restart{ID: 5, GraceNanos: 1e10},
+	&Restarted{ID: 5, PID: 7, Text: "no supervisor"},
+	&Process{Running: true, PID: 7, Code: 1, Starts: 2},
+	&Ping{ID: 1},
+	&Pong{ID: 1},
+}
+
+func TestRoundTrip(t *testing.T) {
+	var stream bytes.Buffer
+	w := NewWriter(&stream)
+	for _, m := range samples {
+		w.Append(m)
+	}
+	if err := w.Flush(); err != nil || w.Buffered() != 0 {
+		t.Fatal(err, w.Buffered())
+	}
+	r := NewReader(&stream)
+	seen := map[kind]bool{}
+	for _, want := range samples {
+		got, err := r.Next()
+		if err != nil {
+			t.Fatalf("%T: %v", want, err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+		seen[got.kind()] = true
+	}
+	if _, err := r.Next(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	for k := kindHello; k <= kindPong; k++ {
+		if !seen[k] {
+			t.Errorf("no sample of type %d", k)
+		}
+	}
+}
+
+// TestDamage changes every byte of a stream and cuts it everywhere: a damaged frame is never taken for a message.
+func TestDamage(t *testing.T) {
+	for _, m := range samples {
+		var stream bytes.Buffer
+		w := NewWriter(&stream)
+		w.Append(m)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		whole := stream.Bytes()
+		for i := range whole {
+			damaged := bytes.Clone(whole)
+			damaged[i] ^= 0x41
+			if got, err := NewReader(bytes.NewReader(damaged)).Next(); err == nil {
+				t.Errorf("%T with byte %d changed is read as %+v", m, i, got)
+			}
+			if _, err := NewReader(bytes.NewReader(whole[:i])).Next(); i > 0 && !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%T cut after %d bytes: %v", m, i, err)
+			}
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	var stream bytes.Buffer
+	w := NewWriter(&stream)
+	w.Append(&Put{Path: "/a", Data: make([]byte, MaxData)})
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewReader(&stream).Next(); err != nil {
+		t.Errorf("a full Put: %v", err)
+	}
+	w.Append(&Data{Data: make([]byte, MaxPayload)})
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewReader(&stream).Next(); err != ErrTooLong {
+		t.Errorf("a frame that is too long: %v", err)
+	}
+}
+
+// FuzzReader reads arbitrary bytes: no panic, and what is read can be written and read again.
+func FuzzReader(f *testing.F) {
+	var stream bytes.Buffer
+	w := NewWriter(&stream)
+	for _, m := range samples {
+		w.Append(m)
+	}
+	_ = w.Flush()
+	f.Add(stream.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := NewReader(bytes.NewReader(data))
+		for {
+			m, err := r.Next()
+			if err != nil {
+				return
+			}
+			again(t, m)
+		}
+	})
+}
+
+// FuzzPayload reads arbitrary payloads of every type, which a checksum would keep from the decoder.
+func FuzzPayload(f *testing.F) {
+	for _, m := range samples {
+		e := encoder{}
+		m.encode(&e)
+		f.Add(uint8(m.kind()), e.b)
+	}
+	f.Fuzz(func(t *testing.T, k uint8, payload []byte) {
+		if m, err := decode(kind(k), payload); err == nil {
+			again(t, m)
+		}
+	})
+}
+
+func again(t *testing.T, m Message) {
+	e := encoder{}
+	m.encode(&e)
+	got, err := decode(m.kind(), e.b)
+	if err != nil {
+		t.Fatalf("%+v: %v", m, err)
+	}
+	if d := cmp.Diff(m, got); d != "" {
+		t.Fatalf("-want +got\n%s", d)
+	}
+}

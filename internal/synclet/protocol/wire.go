@@ -1,0 +1,237 @@
+package protocol
+
+func (*Hello) kind() kind     { return kindHello }
+func (*Failed) kind() kind    { return kindFailed }
+func (*Begin) kind() kind     { return kindBegin }
+func (*Put) kind() kind       { return kindPut }
+func (*Data) kind() kind      { return kindData }
+func (*Delete) kind() kind    { return kindDelete }
+func (*Commit) kind() kind    { return kindCommit }
+func (*Abort) kind() kind     { return kindAbort }
+func (*Applied) kind() kind   { return kindApplied }
+func (*List) kind() kind      { return kindList }
+func (*Entry) kind() kind     { return kindEntry }
+func (*Listed) kind() kind    { return kindListed }
+func (*Run) kind() kind       { return kindRun }
+func (*Output) kind() kind    { return kindOutput }
+func (*Exited) kind() kind    { return kindExited }
+func (*Kill) kind() kind      { return kindKill }
+func (*Restart) kind() kind   { return kindRestart }
+func (*Restarted) kind() kind { return kindRestarted }
+func (*Process) kind() kind   { return kindProcess }
+func (*Ping) kind() kind      { return kindPing }
+func (*Pong) kind() kind      { return kindPong }
+
+func (m *Hello) encode(e *encoder) {
+	e.text(m.Program)
+	e.places(m.Places)
+	e.number(m.UID)
+	e.flag(m.Supervised)
+}
+
+func (m *Failed) encode(e *encoder) { e.text(m.Text) }
+func (m *Begin) encode(e *encoder)  { e.numbers(m.ID, m.Files, m.Bytes) }
+
+func (m *Put) encode(e *encoder) {
+	e.text(m.Path)
+	e.numbers(uint64(m.Kind), uint64(m.Mode), uint64(m.ModTime))
+	e.flag(m.Owner != nil)
+	if m.Owner != nil {
+		e.numbers(m.Owner.UID, m.Owner.GID)
+	}
+	e.number(m.Size)
+	e.sum(m.Sum)
+	e.bytes(m.Data)
+}
+
+func (m *Data) encode(e *encoder)   { e.bytes(m.Data) }
+func (m *Delete) encode(e *encoder) { e.text(m.Path) }
+func (m *Commit) encode(e *encoder) { e.number(m.ID) }
+func (m *Abort) encode(e *encoder)  { e.number(m.ID) }
+
+func (m *Applied) encode(e *encoder) {
+	e.numbers(m.ID, m.Changed, m.Nanos)
+	e.faults(m.Faults)
+}
+
+func (m *List) encode(e *encoder) {
+	e.number(m.ID)
+	e.places(m.Places)
+}
+
+func (m *Entry) encode(e *encoder) {
+	e.number(m.ID)
+	e.text(m.Path)
+	e.numbers(uint64(m.Kind), uint64(m.Mode), m.Size)
+	e.sum(m.Sum)
+}
+
+func (m *Listed) encode(e *encoder) {
+	e.number(m.ID)
+	e.faults(m.Faults)
+}
+
+func (m *Run) encode(e *encoder) {
+	e.number(m.ID)
+	e.texts(m.Argv)
+	e.text(m.Dir)
+	e.texts(m.Env)
+}
+
+func (m *Output) encode(e *encoder) {
+	e.numbers(m.ID, m.Stream)
+	e.bytes(m.Data)
+}
+
+func (m *Exited) encode(e *encoder) {
+	e.numbers(m.ID, m.Code)
+	e.text(m.Text)
+}
+
+func (m *Kill) encode(e *encoder)    { e.number(m.ID) }
+func (m *Restart) encode(e *encoder) { e.numbers(m.ID, m.GraceNanos) }
+
+func (m *Restarted) encode(e *encoder) {
+	e.numbers(m.ID, m.PID)
+	e.text(m.Text)
+}
+
+func (m *Process) encode(e *encoder) {
+	e.flag(m.Running)
+	e.numbers(m.PID, m.Code, m.Starts)
+}
+
+func (m *Ping) encode(e *encoder) { e.number(m.ID) }
+func (m *Pong) encode(e *encoder) { e.number(m.ID) }
+
+// decode reads a payload. Bytes after the last field belong to a later version's fields and are skipped.
+func decode(k kind, payload []byte) (Message, error) {
+	d := &decoder{b: payload}
+	m := d.message(k)
+	if m == nil || d.bad {
+		return nil, ErrMalformed
+	}
+	return m, nil
+}
+
+func (d *decoder) message(k kind) Message {
+	switch k {
+	case kindHello:
+		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag()}
+	case kindFailed:
+		return &Failed{d.text()}
+	case kindBegin:
+		return &Begin{d.number(), d.number(), d.number()}
+	case kindPut:
+		return d.put()
+	case kindData:
+		return &Data{d.bytes()}
+	case kindDelete:
+		return &Delete{d.text()}
+	case kindCommit:
+		return &Commit{d.number()}
+	case kindAbort:
+		return &Abort{d.number()}
+	case kindApplied:
+		return &Applied{d.number(), d.number(), d.number(), d.faults()}
+	case kindList:
+		return &List{d.number(), d.places()}
+	case kindEntry:
+		return &Entry{d.number(), d.text(), FileKind(d.number()), uint32(d.number()), d.number(), d.sum()}
+	case kindListed:
+		return &Listed{d.number(), d.faults()}
+	}
+	return d.process(k)
+}
+
+// process decodes the messages about processes.
+func (d *decoder) process(k kind) Message {
+	switch k {
+	case kindRun:
+		return &Run{d.number(), d.texts(), d.text(), d.texts()}
+	case kindOutput:
+		return &Output{d.number(), d.number(), d.bytes()}
+	case kindExited:
+		return &Exited{d.number(), d.number(), d.text()}
+	case kindKill:
+		return &Kill{d.number()}
+	case kindRestart:
+		return &Restart{d.number(), d.number()}
+	case kindRestarted:
+		return &Restarted{d.number(), d.number(), d.text()}
+	case kindProcess:
+		return &Process{d.flag(), d.number(), d.number(), d.number()}
+	case kindPing:
+		return &Ping{d.number()}
+	case kindPong:
+		return &Pong{d.number()}
+	}
+	return nil
+}
+
+func (d *decoder) put() Message {
+	m := &Put{Path: d.text(), Kind: FileKind(d.number()), Mode: uint32(d.number()), ModTime: int64(d.number())}
+	if d.flag() {
+		m.Owner = &Owner{d.number(), d.number()}
+	}
+	m.Size, m.Sum, m.Data = d.number(), d.sum(), d.bytes()
+	return m
+}
+
+func (e *encoder) numbers(list ...uint64) {
+	for _, n := range list {
+		e.number(n)
+	}
+}
+
+func (e *encoder) flag(on bool) {
+	if on {
+		e.number(1)
+	} else {
+		e.number(0)
+	}
+}
+
+func (d *decoder) flag() bool { return d.number() != 0 }
+
+func (e *encoder) places(list []Place) {
+	e.number(uint64(len(list)))
+	for _, p := range list {
+		e.text(p.Dir)
+		e.text(p.Name)
+	}
+}
+
+func (d *decoder) places() (list []Place) {
+	for range d.count() {
+		list = append(list, Place{d.text(), d.text()})
+	}
+	return list
+}
+
+func (e *encoder) faults(list []Fault) {
+	e.number(uint64(len(list)))
+	for _, f := range list {
+		e.text(f.Path)
+		e.flag(f.Staged)
+		e.number(f.Errno)
+		e.text(f.Text)
+	}
+}
+
+func (d *decoder) faults() (list []Fault) {
+	for range d.count() {
+		list = append(list, Fault{d.text(), d.flag(), d.number(), d.text()})
+	}
+	return list
+}
+
+// count reads how many elements follow; each takes at least one byte, so more than there are bytes cannot be.
+func (d *decoder) count() uint64 {
+	n := d.number()
+	if n > uint64(len(d.b)) {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	return n
+}
