@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -33,13 +35,17 @@ func (u *update) commit() *protocol.Applied {
 	for _, name := range u.deletes {
 		a.did(name, a.remove(name))
 	}
-	var files []*staged
+	var dirs, files []*staged
 	for _, s := range u.puts {
 		if s.Kind == protocol.KindDir {
-			a.did(s.Path, a.dir(s))
+			dirs = append(dirs, s)
 		} else {
 			files = append(files, s)
 		}
+	}
+	slices.SortFunc(dirs, func(a, b *staged) int { return strings.Compare(a.Path, b.Path) })
+	for _, s := range dirs {
+		a.did(s.Path, a.dir(s))
 	}
 	if u.bulk {
 		a.bulk(files)
@@ -86,10 +92,13 @@ func (a *applier) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if rel != "." {
-		return root.RemoveAll(rel)
+	if rel == "." {
+		return empty(p)
 	}
-	return empty(p)
+	if err := root.RemoveAll(rel); !errors.Is(err, syscall.ENOTDIR) { // then a file stands where the folder was
+		return err
+	}
+	return nil
 }
 
 // empty removes all that is in a place, and its folder where that can be: not when something is mounted there.
@@ -130,7 +139,7 @@ func (a *applier) dir(s *staged) error {
 		}
 	}
 	mode := fs.FileMode(s.Mode) & fs.ModePerm
-	if err := root.MkdirAll(path.Dir(s.rel), 0o755); err != nil {
+	if err := folders(root, path.Dir(s.rel)); err != nil {
 		return err
 	}
 	if err := root.Mkdir(s.rel, mode); err != nil {
@@ -164,10 +173,8 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dir := path.Dir(s.rel); dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return nil, err
-		}
+	if err := folders(root, path.Dir(s.rel)); err != nil {
+		return nil, err
 	}
 	if info, err := root.Lstat(s.rel); err == nil && info.IsDir() {
 		if err := root.RemoveAll(s.rel); err != nil {
@@ -175,6 +182,28 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 		}
 	}
 	return root, nil
+}
+
+// folders makes a folder and those above it. Whatever else stands in their places was a folder's name once on the other
+// side, too, and goes.
+func folders(root *os.Root, dir string) error {
+	if dir == "." {
+		return nil
+	}
+	err := root.MkdirAll(dir, 0o755)
+	if err == nil || !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	if err := folders(root, path.Dir(dir)); err != nil {
+		return err
+	}
+	if info, err := root.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return root.Mkdir(dir, 0o755)
 }
 
 // link replaces whatever is there by a symbolic link, without a moment in which there is nothing.
@@ -237,6 +266,14 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 
 // bulk writes many files that are held in memory, several at a time.
 func (a *applier) bulk(files []*staged) {
+	made := map[string]bool{}
+	for _, s := range files {
+		// Before several do it at a time. An error comes again then.
+		if root, err := s.place.open(); err == nil && !made[path.Dir(s.Path)] {
+			made[path.Dir(s.Path)] = true
+			_ = folders(root, path.Dir(s.rel))
+		}
+	}
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(writers, len(files)) {
