@@ -1,3 +1,5 @@
+//go:build linux
+
 // Synclet is the program that hone starts inside containers: it writes changed files, runs commands, and starts the
 // container's process anew.
 package main

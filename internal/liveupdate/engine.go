@@ -28,14 +28,14 @@ var _ Updater = ContainerUpdater{}
 
 // Update implements Updater.
 func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error {
-	announce(log, c, plan)
+	Announce(log, c, plan)
 	if err := u.remove(ctx, c, plan.Deletes); err != nil {
 		return err
 	}
 	if err := u.copy(ctx, c, plan.Copies); err != nil {
 		return err
 	}
-	err := runAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+	err := RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return retry(ctx, undelivered, func() error {
 			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 		})

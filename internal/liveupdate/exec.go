@@ -27,11 +27,11 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 	if plan.Restart {
 		return &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
-	announce(log, c, plan)
+	Announce(log, c, plan)
 	if err := u.files(ctx, c, plan); err != nil {
 		return err
 	}
-	return runAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+	return RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return retry(ctx, undelivered, func() error {
 			return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, cmd.Argv, nil,
 				logstore.WriterAt(log, logstore.LevelInfo), logstore.WriterAt(log, logstore.LevelInfo))

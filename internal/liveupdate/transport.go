@@ -19,6 +19,10 @@ const (
 	codeKilled        = 137 // 128 + SIGKILL: the container went away
 )
 
+// ExitCode returns the exit code of a command in a container that err stands for. It is not ok for errors of the way
+// there.
+func ExitCode(err error) (code int, ok bool) { return exitCode(err) }
+
 // exitCode returns the exit code that err stands for. Runtimes report a program that cannot be started either as exit
 // code 126 or 127 or as an error of their own, whose text is all there is to tell by.
 func exitCode(err error) (code int, exited bool) {

@@ -16,6 +16,13 @@ type Container struct {
 	Name      string
 	// ID is the container engine's id, without a scheme.
 	ID string
+	// Image identifies by content what the container runs, Arch is the architecture of its node; empty where unknown.
+	Image string
+	Arch  string
+	// Syncs are the syncs that the plan was made from.
+	Syncs []model.Sync
+	// Fresh says that nothing has been copied into this run of the container yet.
+	Fresh bool
 }
 
 // Updater applies a plan to one container.
@@ -29,7 +36,8 @@ type Updater interface {
 // shown bounds how many paths of an update the log lists.
 const shown = 50
 
-func announce(log logstore.Logger, c Container, plan Plan) {
+// Announce says in the log what a plan will do to a container's files.
+func Announce(log logstore.Logger, c Container, plan Plan) {
 	if n := len(plan.Copies); n > 0 {
 		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
 		for _, cp := range plan.Copies[:min(n, shown)] {
@@ -52,8 +60,8 @@ func more(log logstore.Logger, n int) {
 	}
 }
 
-// runAll runs the commands one after the other. Each gets the container's own working folder.
-func runAll(
+// RunAll runs the commands one after the other. Each gets the container's own working folder.
+func RunAll(
 	ctx context.Context, c Container, runs []model.Run, log logstore.Logger,
 	exec func(context.Context, model.Cmd) error,
 ) error {

@@ -285,7 +285,7 @@ func TestUpdateLog(t *testing.T) {
 	}
 	b.Reset()
 	long := Plan{Deletes: make([]string, shown+7)}
-	announce(log, web, long)
+	Announce(log, web, long)
 	if lines := strings.Split(strings.TrimSpace(b.String()), "\n"); len(lines) != shown+2 || !strings.Contains(lines[shown+1], "and 7 more") {
 		t.Errorf("log of many files:\n%s", b.String())
 	}

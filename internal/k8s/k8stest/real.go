@@ -28,7 +28,7 @@ type Real struct {
 const DockerKubeconfig = "HONE_TEST_DOCKER_KUBECONFIG"
 
 // NewReal makes a namespace that ends with the test, ready for pods. It skips the test where HONE_TEST_CLUSTER is not set.
-func NewReal(t *testing.T) *Real {
+func NewReal(t testing.TB) *Real {
 	t.Helper()
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
 		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
@@ -81,7 +81,7 @@ func newReal(t *testing.T, config k8s.Config) *Real {
 }
 
 // Eventually asks until there is no error, and fails the test with the last one when that takes too long.
-func Eventually(t *testing.T, what string, ask func() error) {
+func Eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

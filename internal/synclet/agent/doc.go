@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package agent is the synclet: what the small program does that hone starts inside containers.
 //
 // It uses nothing but the standard library, and leaves out its big parts, because the program travels over the stream

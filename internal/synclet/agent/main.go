@@ -1,3 +1,5 @@
+//go:build linux
+
 package agent
 
 import (
@@ -9,7 +11,7 @@ import (
 // Program identifies the build. The linker sets it.
 var Program = "unknown"
 
-const usage = `usage: synclet serve                  speak to hone on stdin and stdout
+const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and stdout; --unlink removes the program first
        synclet run -- COMMAND …       run a command, and start it anew when hone asks
        synclet install PATH           copy this program
        synclet version
@@ -22,6 +24,11 @@ func Main(args []string) int {
 	}
 	switch rest := args[2:]; args[1] {
 	case "serve":
+		if len(rest) > 0 && rest[0] == "--unlink" {
+			if self, err := os.Readlink("/proc/self/exe"); err == nil {
+				_ = os.Remove(self)
+			}
+		}
 		if err := Serve(os.Stdin, os.Stdout, os.Environ()); err != nil {
 			return fail("synclet: "+err.Error()+"\n", 1)
 		}

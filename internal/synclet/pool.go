@@ -1,0 +1,318 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/liveupdate"
+	"github.com/hone-dev/hone/internal/synclet/program"
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+)
+
+// Status is how it stands with the synclet of one container.
+type Status struct {
+	Target Target
+	State  State
+	// Way is how the program got in; empty while that is being found out.
+	Way Way
+	// Err is why it did not, or why the conversation broke off.
+	Err error
+	// Process is the container's process where the synclet supervises it.
+	Process protocol.Process
+}
+
+// State of a synclet.
+type State string
+
+// The states. A failed one is not tried again: the image does not let the program in.
+const (
+	Starting State = "starting"
+	Ready    State = "ready"
+	Broken   State = "broken"
+	Failed   State = "failed"
+)
+
+// Pool keeps a conversation open with every container that it is told to keep ready. Make it with NewPool and end it with
+// Close. Its methods may be called from any goroutine.
+type Pool struct {
+	pods liveupdate.PodExecer
+	told func(Status)
+
+	mu       sync.Mutex
+	closed   bool
+	entries  map[string]*entry  // by container id
+	verdicts map[string]verdict // by image
+}
+
+// verdict is what is known of an image: the way that works, or that none does.
+type verdict struct {
+	way Way
+	err error
+}
+
+// NewPool returns a pool that reaches containers through pods.
+func NewPool(pods liveupdate.PodExecer) *Pool {
+	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, verdicts: map[string]verdict{}}
+}
+
+// OnStatus sets a function that is told of every change; it is called from the pool's goroutines and must not block. It is
+// to be set before the first Keep.
+func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
+
+// entry is one container.
+type entry struct {
+	target Target
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	session *Session      // nil while there is none
+	err     error         // why there is none, or will be none; nil while one is being opened
+	changed chan struct{} // closed at the next change
+}
+
+// Keep makes the given containers, and no others, ready for updates. It does not wait.
+func (p *Pool) Keep(ctx context.Context, targets []Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	wanted := map[string]Target{}
+	for _, t := range targets {
+		wanted[t.ID] = t
+	}
+	for id, e := range p.entries {
+		if t, ok := wanted[id]; !ok || !reflect.DeepEqual(t, e.target) {
+			e.cancel()
+			<-e.done
+			delete(p.entries, id)
+		}
+	}
+	for id, t := range wanted {
+		if p.entries[id] == nil {
+			p.entries[id] = p.start(ctx, t)
+		}
+	}
+}
+
+func (p *Pool) start(ctx context.Context, t Target) *entry {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
+	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		p.keep(ctx, e)
+	}()
+	return e
+}
+
+// Close ends all conversations and waits for their goroutines.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	entries := p.entries
+	p.entries = nil
+	p.mu.Unlock()
+	for _, e := range entries {
+		e.cancel()
+		<-e.done
+	}
+}
+
+// The waits between attempts, doubling.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
+func (p *Pool) keep(ctx context.Context, e *entry) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		e.set(nil, nil)
+		p.told(Status{Target: e.target, State: Starting})
+		began := time.Now()
+		s, way, err := p.open(ctx, e.target)
+		switch {
+		case ctx.Err() != nil:
+			if s != nil {
+				_ = s.Close()
+			}
+			return
+		case errors.As(err, new(*impossible)) || k8s.IsForbidden(err):
+			e.set(nil, err)
+			p.told(Status{Target: e.target, State: Failed, Err: err})
+			<-ctx.Done()
+			return
+		case err != nil:
+			e.set(nil, err)
+			p.told(Status{Target: e.target, State: Broken, Err: err})
+		default:
+			e.set(s, nil)
+			p.told(Status{Target: e.target, State: Ready, Way: way})
+			s.OnProcess(func(st protocol.Process) { p.told(Status{Target: e.target, State: Ready, Way: way, Process: st}) })
+			select {
+			case <-s.Done():
+			case <-ctx.Done():
+			}
+			e.set(nil, nil)
+			_ = s.Close()
+			if ctx.Err() != nil {
+				return
+			}
+			p.told(Status{Target: e.target, State: Broken, Way: way, Err: s.Err()})
+			if time.Since(began) > lastPause {
+				pause = firstPause
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+func (e *entry) set(s *Session, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.session, e.err = s, err
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Session returns the conversation with a container, and waits for it while it is being opened. It does not wait for what
+// has failed to be tried again. A container that was not kept ready gets ready now.
+func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
+
+// after is Session, but for a conversation that has ended.
+func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, ErrClosed
+	}
+	e := p.entries[t.ID]
+	if e == nil {
+		e = p.start(ctx, t)
+		p.entries[t.ID] = e
+	}
+	p.mu.Unlock()
+	for {
+		e.mu.Lock()
+		s, err, changed := e.session, e.err, e.changed
+		e.mu.Unlock()
+		if s != nil && s != ended || err != nil {
+			return s, err
+		}
+		select {
+		case <-changed:
+		case <-e.done:
+			return nil, ErrClosed
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// impossible says that no way leads into containers of an image.
+type impossible struct{ reasons []error }
+
+// Error lists what went wrong in each way.
+func (e *impossible) Error() string {
+	texts := make([]string, len(e.reasons))
+	for i, r := range e.reasons {
+		texts[i] = r.Error()
+	}
+	return "the synclet cannot get into the container: " + strings.Join(texts, "; ")
+}
+
+// Unwrap returns the reasons.
+func (e *impossible) Unwrap() []error { return e.reasons }
+
+var ways = []Way{WayShell, WayTar}
+
+// openTimeout bounds one attempt to get the program in and to hear from it.
+const openTimeout = 15 * time.Second
+
+// open gets the program into a container in the way that is known to work for its image, else in the first that does.
+func (p *Pool) open(ctx context.Context, t Target) (*Session, Way, error) {
+	p.mu.Lock()
+	known, ok := p.verdicts[t.Image]
+	p.mu.Unlock()
+	if ok && known.err != nil {
+		return nil, "", known.err
+	}
+	try := ways
+	if ok {
+		try = []Way{known.way}
+	}
+	var reasons []error
+	for _, way := range try {
+		s, err := p.attempt(ctx, t, way)
+		if err == nil {
+			p.remember(t.Image, verdict{way: way})
+			return s, way, nil
+		}
+		if !unfit(err) {
+			return nil, "", err
+		}
+		reasons = append(reasons, fmt.Errorf("%s: %w", way, err))
+	}
+	err := &impossible{reasons}
+	p.remember(t.Image, verdict{err: err})
+	return nil, "", err
+}
+
+func (p *Pool) remember(image string, v verdict) {
+	if image == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.verdicts[image] = v
+}
+
+func (p *Pool) attempt(ctx context.Context, t Target, way Way) (*Session, error) {
+	arch := t.Arch
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	prog, err := program.For(arch)
+	if err != nil {
+		return nil, &impossible{[]error{err}}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
+	defer cancel()
+	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
+		return p.pods.Exec(ctx, t.Namespace, t.Pod, t.Name, argv, in, out, errs)
+	}
+	stream, err := begin(ctx, exec, way, prog)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, stream, Places(t.Syncs))
+	if err != nil {
+		return nil, stream.failure(err)
+	}
+	return s, nil
+}
+
+// unfit reports whether an error says that the container does not have what a way needs, which the next try would not
+// change. What may pass, and being forbidden, are no such errors.
+func unfit(err error) bool {
+	code, ok := liveupdate.ExitCode(err)
+	return ok && slices.Contains([]int{1, 2, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
+}

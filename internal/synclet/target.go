@@ -1,0 +1,48 @@
+package synclet
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Target is a container that updates go into.
+type Target struct {
+	Namespace string
+	Pod       string
+	// Name is the container's, ID the runtime's id of its current run.
+	Name string
+	ID   string
+	// Image identifies what the container runs, by content: what works in one container of an image works in the others.
+	Image string
+	// Arch is the architecture of the node; empty means that of this machine.
+	Arch string
+	// Syncs say which places may be written.
+	Syncs []model.Sync
+}
+
+// Places returns what may be written: the destination of each sync, with what is below it where a folder is synced.
+func Places(syncs []model.Sync) []protocol.Place {
+	var out []protocol.Place
+	for _, s := range syncs {
+		remote := path.Clean(s.RemotePath)
+		info, err := os.Stat(filepath.Clean(s.LocalPath))
+		folder := err == nil && info.IsDir()
+		if remote == "/" || folder {
+			out = append(out, protocol.Place{Dir: remote})
+			continue
+		}
+		if n := len(s.RemotePath); s.RemotePath[n-1] == '/' { // a file goes into the folder under its own name
+			out = append(out, protocol.Place{Dir: remote, Name: filepath.Base(s.LocalPath)})
+			continue
+		}
+		out = append(out, protocol.Place{Dir: path.Dir(remote), Name: path.Base(remote)})
+		if err != nil {
+			out = append(out, protocol.Place{Dir: remote}) // nobody knows yet what it will be
+		}
+	}
+	return out
+}

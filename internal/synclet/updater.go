@@ -1,0 +1,148 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/liveupdate"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// restartGrace is how long a process has to end before it is killed.
+const restartGrace = 10 * time.Second
+
+// tries is how often an update is made before it counts as failed, since a stream may break at any time.
+const tries = 3
+
+var _ liveupdate.Updater = (*Pool)(nil)
+
+// Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
+// the restart. A conversation that breaks off is taken up again; the update goes on with what differs then.
+func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) error {
+	liveupdate.Announce(log, c, plan)
+	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Arch: c.Arch, Syncs: c.Syncs}
+	fresh := c.Fresh
+	err := p.persist(ctx, t, func(s *Session) error {
+		if fresh || len(plan.Copies) > 0 && s.blank() {
+			if err := s.Learn(ctx, remotes(plan)); err != nil {
+				return err
+			}
+		}
+		r, err := s.Apply(ctx, batch(plan))
+		if err == nil {
+			say(log, r)
+		}
+		return err
+	})
+	if err != nil {
+		return p.failed(ctx, "copy files to "+c.Name, err)
+	}
+	err = liveupdate.RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+		s, err := p.Session(ctx, t)
+		if err != nil {
+			return err
+		}
+		return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
+	})
+	if err != nil || !plan.Restart {
+		return err
+	}
+	return p.restart(ctx, t, log)
+}
+
+// persist does something with the conversation, and again with the next one when it breaks off.
+func (p *Pool) persist(ctx context.Context, t Target, do func(*Session) error) error {
+	var s *Session
+	var err error
+	for range tries {
+		if s, err = p.after(ctx, t, s); err != nil {
+			return err
+		}
+		if err = do(s); !errors.Is(err, ErrClosed) || ctx.Err() != nil {
+			return err
+		}
+		<-s.Done()
+	}
+	return err
+}
+
+// failed sorts an error for the chain, and adds what the user can do about it.
+func (p *Pool) failed(ctx context.Context, step string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
+	}
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		err = problem.Wrap(err, "the container's files cannot be changed", "Remove readOnlyRootFilesystem from the container's "+
+			"securityContext while you develop, or mount an emptyDir volume where the files go.")
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		err = problem.Wrap(err, "the container's user may not change its files", "Give the files to that user in the Dockerfile "+
+			"(COPY --chown=…), or run the container as another one while you develop.")
+	case errors.Is(err, syscall.ENOSPC):
+		err = problem.Wrap(err, "the container's disk is full", "Free some space on the node, or raise the ephemeral-storage limit.")
+	case k8s.IsForbidden(err):
+		err = problem.Wrap(err, "not allowed to run commands in the pod",
+			`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
+	}
+	return &liveupdate.InfraError{Step: step, Err: err}
+}
+
+func (p *Pool) restart(ctx context.Context, t Target, log logstore.Logger) error {
+	began := time.Now()
+	s, err := p.Session(ctx, t)
+	if err == nil {
+		err = s.Restart(ctx, restartGrace)
+	}
+	switch {
+	case errors.Is(err, ErrNoSupervisor):
+		return &liveupdate.FallBackError{Reason: "the process of " + t.Name + " cannot be restarted in place: it does not run under the synclet"}
+	case err != nil:
+		return p.failed(ctx, "restart the process in "+t.Name, err)
+	}
+	logstore.Infof(log, "Restarted the process in %s in %s", t.Name, round(time.Since(began)))
+	return nil
+}
+
+// blank reports whether nothing is known of the container's files.
+func (s *Session) blank() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known) == 0
+}
+
+func batch(plan liveupdate.Plan) Batch {
+	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
+	for i, c := range plan.Copies {
+		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir}
+	}
+	return b
+}
+
+func remotes(plan liveupdate.Plan) []string {
+	out := append([]string(nil), plan.Deletes...)
+	for _, c := range plan.Copies {
+		out = append(out, c.Remote)
+	}
+	return out
+}
+
+func say(log logstore.Logger, r Report) {
+	if r.Files+r.Deletes == 0 {
+		logstore.Infof(log, "Nothing to send: the container has all %d already", r.Same)
+		return
+	}
+	logstore.Infof(log, "Sent %d bytes, applied in %s", r.Bytes, round(r.Took))
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}
