@@ -1,6 +1,6 @@
 //go:build linux
 
-// Synclet is the program that hone starts inside containers: it writes changed files, runs commands, and starts the
+// Command synclet is the program that hone starts inside containers: it writes changed files, runs commands, and starts the
 // container's process anew.
 package main
 

@@ -12,7 +12,7 @@ import (
 
 // BuildAndDeployer updates a resource in one way.
 type BuildAndDeployer interface {
-	// Name is the mode that it stands for: "container", "exec", "image", "local", "compose".
+	// Name is the mode that it stands for: "synclet", "container", "exec", "image", "local", "compose".
 	Name() string
 	// BuildAndDeploy does the update. The result counts also when there is an error: it holds what was done until then.
 	// A *Declined error says that the request is not for this way; for other errors see ShouldFallBack.
@@ -69,6 +69,8 @@ type Container struct {
 	Image string
 	Files []string
 	New   bool
+	// Running is the reference of the image in the pod's specification.
+	Running string
 }
 
 // Result is what an update has done.

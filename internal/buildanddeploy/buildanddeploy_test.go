@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,8 @@ var (
 
 func TestOrder(t *testing.T) {
 	for mode, want := range map[model.UpdateMode]string{
-		"": "local compose container exec image", model.UpdateAuto: "local compose container exec image", model.UpdateImage: "local compose image",
+		"": "local compose synclet container exec image", model.UpdateAuto: "local compose synclet container exec image",
+		model.UpdateSynclet: "local compose synclet image", model.UpdateImage: "local compose image",
 		model.UpdateNaive: "local compose image", model.UpdateContainer: "local compose container image", model.UpdateExec: "local compose exec image",
 	} {
 		if got := strings.Join(Order(mode), " "); got != want {
@@ -164,9 +166,9 @@ func TestInPlace(t *testing.T) {
 		failure    string
 		outcome    liveupdate.Outcome
 	}{
-		{name: "all containers, one after the other", containers: both, synced: []string{"c1", "c2"},
-			want: "commit\nprogress container: updating pod-c1 in place\nupdate c1: 1 copied\ninfo: → Container c1 updated!\n" +
-				"progress container: updating pod-c2 in place\nupdate c2: 1 copied\ninfo: → Container c2 updated!"},
+		{name: "all containers at once", containers: both, synced: []string{"c1", "c2"},
+			want: "commit\ninfo: → Container c1 updated!\ninfo: → Container c2 updated!\n" +
+				"progress container: updating pod-c1 in place\nprogress container: updating pod-c2 in place\nupdate c1: 1 copied\nupdate c2: 1 copied"},
 		{name: "not asked for", containers: both, notInPlace: true, failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "no containers", failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "containers of another engine", containers: both, elsewhere: true, outcome: liveupdate.Infra,
@@ -193,6 +195,7 @@ func TestInPlace(t *testing.T) {
 			if diff := cmp.Diff(tc.synced, r.Synced); diff != "" {
 				t.Errorf("synced (-want +got):\n%s", diff)
 			}
+			slices.Sort(d.lines) // they come in any order
 			if tc.want != "" && d.text() != tc.want {
 				t.Errorf("diary:\n%s\nwant:\n%s", d.text(), tc.want)
 			}

@@ -35,12 +35,14 @@ func Order(mode model.UpdateMode) []string {
 	switch mode {
 	case model.UpdateImage, model.UpdateNaive:
 		return []string{"local", "compose", "image"}
+	case model.UpdateSynclet:
+		return []string{"local", "compose", "synclet", "image"}
 	case model.UpdateContainer:
 		return []string{"local", "compose", "container", "image"}
 	case model.UpdateExec:
 		return []string{"local", "compose", "exec", "image"}
 	}
-	return []string{"local", "compose", "container", "exec", "image"}
+	return []string{"local", "compose", "synclet", "container", "exec", "image"}
 }
 
 // BuildAndDeploy implements BuildAndDeployer.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -18,6 +19,11 @@ type InPlace struct {
 	name    string
 	updater liveupdate.Updater
 	accepts func(ctx context.Context, c Container) string
+}
+
+// NewSynclet returns the builder that updates containers through hone's program inside them.
+func NewSynclet(synclets liveupdate.Updater) *InPlace {
+	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, Container) string { return "" }}
 }
 
 // NewExec returns the builder that updates containers through Kubernetes exec.
@@ -43,9 +49,9 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 // Name implements BuildAndDeployer.
 func (b *InPlace) Name() string { return b.name }
 
-// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, one after the
-// other. A failing command of the user is reported after the other containers have been updated; if it failed in some of
-// the containers of an image only, they need a new image.
+// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. A
+// failing command of the user is reported after the other containers have been updated; if it failed in some of the
+// containers of an image only, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	if !req.InPlace || len(req.Containers) == 0 {
 		return Result{}, &Declined{}
@@ -60,26 +66,40 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, err
 	}
 	req.Commit()
-	var result Result
-	var failed error
-	var failedImage string
-	updated := map[string]int{} // by image: containers of different images need not agree
+	errs := make([]error, len(req.Containers))
+	var all sync.WaitGroup
 	for i, c := range req.Containers {
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod))
-		err := b.update(ctx, c, plans[i], req.Log)
+		all.Go(func() { errs[i] = b.update(ctx, req, c, plans[i]) })
+	}
+	all.Wait()
+	return outcome(req.Containers, errs)
+}
+
+// outcome sums up what became of the containers. An error that is not the user's goes first.
+func outcome(containers []Container, errs []error) (Result, error) {
+	var result Result
+	var failed, broken error
+	var failedImage string
+	updated := map[string]int{} // by image: containers of different images need not agree
+	for i, c := range containers {
 		var run *liveupdate.RunStepError
-		switch {
+		switch err := errs[i]; {
 		case errors.As(err, &run):
 			failed, failedImage = err, c.Image
 		case err != nil:
-			return result, err
+			broken = err
+			continue
 		default:
 			updated[c.Image]++
 		}
 		result.Synced = append(result.Synced, c.ID)
 	}
 	if n := updated[failedImage]; failed != nil && n > 0 {
-		return result, &liveupdate.FallBackError{Reason: fmt.Sprintf("the pods are inconsistent now: it worked in %d, and in another: %v", n, failed)}
+		failed = &liveupdate.FallBackError{Reason: fmt.Sprintf("the pods are inconsistent now: it worked in %d, and in another: %v", n, failed)}
+	}
+	if broken != nil {
+		return result, broken
 	}
 	return result, failed
 }
@@ -93,7 +113,7 @@ func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 		if !ok {
 			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c))}
 		}
-		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name == "exec"}
+		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
 		if spec.InitialSync && c.New {
 			p, err := initialPlan(in, slices.Concat(req.Ignores, ignores))
 			if err != nil {
@@ -128,15 +148,17 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 	return liveupdate.InitialPlan(in)
 }
 
-func (b *InPlace) update(ctx context.Context, c Container, plan liveupdate.Plan, log logstore.Logger) error {
+func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liveupdate.Plan) error {
 	if plan.Empty() {
 		return nil
 	}
-	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID}
-	if err := b.updater.Update(ctx, target, plan, log); err != nil {
+	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
+	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
+		Image: c.Running, Arch: req.Cluster.Arch, Syncs: spec.Syncs, Fresh: c.New}
+	if err := b.updater.Update(ctx, target, plan, req.Log); err != nil {
 		return err
 	}
-	logstore.Infof(log, "→ Container %s updated!", shortID(c))
+	logstore.Infof(req.Log, "→ Container %s updated!", shortID(c))
 	return nil
 }
 

@@ -127,13 +127,15 @@ func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 		switch {
 		case held:
 			plan.Holds[r.name] = hold
-		case slots <= 0:
+		case slots <= 0 && !r.inPlace: // copying files holds up nobody, and is not held up
 			if busy == nil {
 				busy = d.runningNames()
 			}
 			plan.Holds[r.name] = Hold{HoldSlot, busy}
 		default:
-			slots--
+			if !r.inPlace {
+				slots--
+			}
 			plan.Start = append(plan.Start, Candidate{r.name, r.reason, r.files, r.inPlace})
 			d.start(r)
 		}
@@ -186,6 +188,11 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	}
 	if !u.Declared.IsZero() && attempted {
 		reason |= state.ReasonConfig
+	}
+	if reason == 0 && attempted && r.manifest.TriggerMode == model.TriggerAuto {
+		if files := quick(r); len(files) > 0 {
+			return state.ReasonFiles, files, true
+		}
 	}
 	pending := u.Pending()
 	if len(pending) > 0 && (attempted || reason != 0) {
@@ -256,6 +263,16 @@ func runs(r *resource, image string) bool {
 
 // Full reports whether so many builds run that Decide would start none. It is quick, for those who want to know only that.
 func Full(v store.View, running int) bool { return running >= limit(state.TheTiltfile(v)) }
+
+// Urgent reports whether files were noticed that may go into containers at once, however many builds run.
+func Urgent(v store.View) bool {
+	for e := range state.Updates.In(v).Entries() {
+		if len(e.Value.Noticed) > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // limit is how many builds may run at a time.
 func limit(t state.Tiltfile) int {

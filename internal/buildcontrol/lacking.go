@@ -27,7 +27,25 @@ type LackingContainer struct {
 // based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
 // steps begin with an initial sync lacks that, too, until it has had it.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
-	if u.InPlaceBroken != "" || u.AppliedAt.IsZero() {
+	if u.InPlaceBroken != "" {
+		return nil
+	}
+	var out []LackingContainer
+	for _, l := range Live(m, u, pods) {
+		l.Files = lacks(m, l.Image, u, l.Container.ID)
+		steps, _, _ := m.LiveUpdateOf(l.Image)
+		l.New = u.Synced[l.Container.ID].IsZero()
+		if len(l.Files) > 0 || steps.InitialSync && l.New {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Live returns the running containers of current pods that can be updated in place, whether they lack anything or not:
+// Files and New are not set.
+func Live(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+	if u.AppliedAt.IsZero() || !m.HasLiveUpdate() {
 		return nil
 	}
 	var out []LackingContainer
@@ -39,15 +57,8 @@ func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContai
 			if c.State != model.ContainerRunning {
 				continue
 			}
-			ref, ok := liveRef(m, u, c)
-			if !ok {
-				continue
-			}
-			files := lacks(m, ref, u, c.ID)
-			steps, _, _ := m.LiveUpdateOf(ref)
-			fresh := u.Synced[c.ID].IsZero()
-			if len(files) > 0 || steps.InitialSync && fresh {
-				out = append(out, LackingContainer{p, c, ref, files, fresh})
+			if ref, ok := liveRef(m, u, c); ok {
+				out = append(out, LackingContainer{Pod: p, Container: c, Image: ref})
 			}
 		}
 	}
@@ -103,9 +114,11 @@ func lacks(m model.Manifest, ref string, u state.Update, container string) []str
 	since := u.Synced[container]
 	files := map[string]bool{}
 	add := func(id model.TargetID) {
-		for p, at := range u.Changes[id] {
-			if at.After(since) {
-				files[p] = true
+		for _, changes := range []map[string]time.Time{u.Changes[id], u.Noticed[id]} {
+			for p, at := range changes {
+				if at.After(since) {
+					files[p] = true
+				}
 			}
 		}
 	}

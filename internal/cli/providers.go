@@ -28,6 +28,7 @@ import (
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/synclet"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -156,7 +157,16 @@ func provideCluster(kube *k8s.Client, s state.Session, env commandEnv) (*buildan
 	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID, env)
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster) buildanddeploy.BuildAndDeployer {
+// provideSynclets returns nil in a session without a cluster.
+func provideSynclets(kube *k8s.Client) (*synclet.Pool, func(), error) {
+	if kube == nil {
+		return nil, func() {}, nil
+	}
+	p := synclet.NewPool(podExecer{kube})
+	return p, p.Close, nil
+}
+
+func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool) buildanddeploy.BuildAndDeployer {
 	chain := []buildanddeploy.BuildAndDeployer{buildanddeploy.Local{}, buildanddeploy.Compose{}}
 	if kube != nil {
 		has := func(ctx context.Context, id string) bool {
@@ -164,6 +174,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 			return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
 		}
 		chain = append(chain,
+			buildanddeploy.NewSynclet(synclets),
 			buildanddeploy.NewContainer(containers, has),
 			buildanddeploy.NewExec(podExecer{kube}),
 			buildanddeploy.NewImage(containers, build.New(containers), build.NewDeliverer(containers), cluster))
@@ -184,11 +195,11 @@ func (p podExecer) Exec(ctx context.Context, namespace, pod, container string, a
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, session state.Session, st *store.Store, cluster *buildanddeploy.Cluster,
-	builder buildanddeploy.BuildAndDeployer, env commandEnv) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
-		Session: session, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster,
+		Session: session, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Synclets: synclets,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.debug,

@@ -69,9 +69,19 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	buildAndDeployer := provideBuilder(client, dockerClient, cluster)
-	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, cliCommandEnv)
+	pool, cleanup6, err := provideSynclets(client)
+	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool)
+	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
 	return cliSessionParts, func() {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()

@@ -35,8 +35,10 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/pruner"
 	"github.com/hone-dev/hone/internal/subscribers/servicewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/sessioncontroller"
+	"github.com/hone-dev/hone/internal/subscribers/syncletmanager"
 	"github.com/hone-dev/hone/internal/subscribers/tiltfileloader"
 	"github.com/hone-dev/hone/internal/subscribers/watchmanager"
+	"github.com/hone-dev/hone/internal/synclet"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/watch"
 	"github.com/hone-dev/hone/pkg/model"
@@ -51,6 +53,7 @@ type Parts struct {
 	Docker   docker.Client
 	Builder  buildanddeploy.BuildAndDeployer
 	Cluster  *buildanddeploy.Cluster
+	Synclets *synclet.Pool
 	Tiltfile tiltfile.Options
 	// Watch is false for a session that leaves files alone once it has read them (ci).
 	Watch bool
@@ -88,6 +91,10 @@ func Subscribers(p Parts) []store.Subscriber {
 		collects, prepares = p.Cluster, p.Cluster
 	}
 	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
+	var synclets syncletmanager.Pool
+	if p.Synclets != nil {
+		synclets = p.Synclets
+	}
 	return []store.Subscriber{
 		sessioncontroller.New(p.Session),
 		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
@@ -95,6 +102,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares, Settled: watches.Settled}),
+		syncletmanager.New(synclets, p.Logs),
 		collector.New(collects, p.Logs),
 		pruner.New(build.New(p.Docker), p.Logs),
 		podwatcher.New(pods),

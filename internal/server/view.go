@@ -40,11 +40,18 @@ func View(v store.View, version string) api.View {
 		forwards[f.Resource] = append(forwards[f.Resource], api.Forward{LocalPort: f.Spec.LocalPort, URL: f.URL, Pod: f.Pod,
 			State: string(f.State), Error: f.Err})
 	}
+	synclets := map[model.ManifestName][]api.Synclet{}
+	for e := range state.Synclets.In(v).Entries() {
+		s := e.Value
+		synclets[s.Resource] = append(synclets[s.Resource], api.Synclet{Pod: s.Pod, Container: s.Container, State: s.State,
+			Way: s.Way, Error: s.Err})
+	}
 	pods := state.PodsByResource(v)
 	for _, e := range state.InOrder(v) {
 		u := state.Updates.In(v).Value(e.ID)
 		r := resource(v, e, u, holds, pods[model.ManifestName(e.ID)], forwards)
 		r.ServiceURLs = services[model.ManifestName(e.ID)]
+		r.Synclets = synclets[model.ManifestName(e.ID)]
 		out.Resources = append(out.Resources, r)
 	}
 	return out

@@ -32,6 +32,8 @@ var (
 		"Applied objects that have a status, with their health.")
 	Forwards = store.Define[Forward](Schema, "forwards",
 		"Port forwards and whether they have a pod to go to.")
+	Synclets = store.Define[Synclet](Schema, "synclets",
+		"The programs in containers that live updates go through: how they got in, and whether they answer.")
 	Processes = store.Define[Process](Schema, "processes",
 		"Servers of local resources.")
 	Watches = store.Define[Watch](Schema, "watches",

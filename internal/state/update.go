@@ -25,6 +25,9 @@ type Update struct {
 	Targets []model.TargetID
 	// Changes are, per target, the files that changed since the result that is in use was begun.
 	Changes map[model.TargetID]map[string]time.Time
+	// Noticed are changes that have not settled yet, by target and path. They do not ask for a build, since more may come;
+	// files that need nothing but to be copied into a container go at once.
+	Noticed map[model.TargetID]map[string]time.Time
 	// AttemptedAt is when the newest build began: changes up to then no longer ask for a build of their own.
 	AttemptedAt time.Time
 	// Declared is when the manifest changed in a way that asks for a build; zero when it did not since the last one.
@@ -120,6 +123,13 @@ type FilesChanged struct {
 	At      time.Time
 }
 
+// FilesNoticed says that files have changed just now; FilesChanged follows for those whose change is still there when all
+// has settled.
+type FilesNoticed struct {
+	Changes []FileChange
+	At      time.Time
+}
+
 // BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
 // decided on.
 type BuildStarted struct {
@@ -181,6 +191,13 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
 		for e := range d.All() {
 			if u, changed := e.Value.changed(a, d.Now()); changed {
+				d.Put(e.ID, u)
+			}
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a FilesNoticed) {
+		for e := range d.All() {
+			if u, changed := e.Value.noticed(a, d.Now()); changed {
 				d.Put(e.ID, u)
 			}
 		}
@@ -275,11 +292,63 @@ func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
 	hit := false
 	for _, c := range a.Changes {
 		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) {
-			u.Changes = with(u.Changes, c.Target, pathsAdded(u.Changes[c.Target], c.Paths, now))
+			u.Changes = with(u.Changes, c.Target, u.settled(c, now))
 			hit = true
 		}
 	}
 	return u, hit
+}
+
+// settled adds paths to the changes of a target. One that was noticed counts from then, so that what took it in meanwhile
+// need not do so again.
+func (u *Update) settled(c FileChange, now time.Time) map[string]time.Time {
+	out := pathsAdded(u.Changes[c.Target], c.Paths, now)
+	noticed := u.Noticed[c.Target]
+	if len(noticed) == 0 {
+		return out
+	}
+	left := maps.Clone(noticed)
+	for _, p := range c.Paths {
+		if at, ok := left[p]; ok {
+			out[p] = at
+			delete(left, p)
+		}
+	}
+	u.keepNoticed(c.Target, left)
+	return out
+}
+
+func (u *Update) keepNoticed(id model.TargetID, paths map[string]time.Time) {
+	if len(paths) == 0 {
+		u.Noticed = without(u.Noticed, id)
+	} else {
+		u.Noticed = with(u.Noticed, id, paths)
+	}
+}
+
+// noticed takes in changes of targets whose files can go into a container at once.
+func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
+	hit := false
+	for _, c := range a.Changes {
+		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) && u.quick(c.Target) {
+			u.Noticed = with(u.Noticed, c.Target, pathsAdded(u.Noticed[c.Target], c.Paths, now))
+			hit = true
+		}
+	}
+	return u, hit
+}
+
+// quick reports whether changes of a target may be wanted before they settle.
+func (u Update) quick(id model.TargetID) bool {
+	ref := id.Name
+	if id.Type != model.TargetImage {
+		ref = ""
+	}
+	if id.Type != model.TargetImage && id.Type != model.TargetK8s {
+		return false
+	}
+	steps, _, ok := u.manifest.LiveUpdateOf(ref)
+	return ok && len(steps.Syncs) > 0 && !steps.RestartContainer
 }
 
 func (u Update) completed(a BuildCompleted) Update {
@@ -334,6 +403,9 @@ func (u *Update) settle(id model.TargetID, until time.Time) {
 		u.Changes = with(u.Changes, id, left)
 	} else if u.Changes[id] != nil {
 		u.Changes = without(u.Changes, id)
+	}
+	if noticed := u.Noticed[id]; noticed != nil {
+		u.keepNoticed(id, olderRemoved(noticed, until))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 // Target is a container that updates go into.
 type Target struct {
+	// Resource is what the container belongs to.
+	Resource  model.ManifestName
 	Namespace string
 	Pod       string
 	// Name is the container's, ID the runtime's id of its current run.

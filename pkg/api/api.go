@@ -60,6 +60,7 @@ type Resource struct {
 	Pods          []Pod     `json:"pods,omitempty"`
 	PortForwards  []Forward `json:"portForwards,omitempty"`
 	ServiceURLs   []string  `json:"serviceUrls,omitempty"`
+	Synclets      []Synclet `json:"synclets,omitempty"`
 }
 
 // Waiting says why a resource is not updated now, and for which resources it waits.
@@ -103,6 +104,16 @@ type Pod struct {
 	Current   bool      `json:"current"`
 	Restarts  int       `json:"restarts"`
 	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Synclet is hone's program in a container, through which files get there. State is starting, ready, broken or failed; Way
+// is how it got in.
+type Synclet struct {
+	Pod       string `json:"pod"`
+	Container string `json:"container"`
+	State     string `json:"state"`
+	Way       string `json:"way,omitempty"`
+	Error     string `json:"error,omitempty"`
 }
 
 // Forward is a port forward. State is waiting, ready or failed.

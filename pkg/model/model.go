@@ -76,12 +76,13 @@ const (
 	UpdateAuto      UpdateMode = "auto"      // whatever is fastest and possible
 	UpdateImage     UpdateMode = "image"     // always a new image
 	UpdateNaive     UpdateMode = "naive"     // a new image, built without any cache
+	UpdateSynclet   UpdateMode = "synclet"   // in place through hone's program in the container, else a new image
 	UpdateContainer UpdateMode = "container" // in place through the container engine, else a new image
 	UpdateExec      UpdateMode = "exec"      // in place through Kubernetes exec with tar, else a new image
 )
 
 // UpdateModes lists every mode in the order in which help shows them.
-var UpdateModes = []UpdateMode{UpdateAuto, UpdateImage, UpdateNaive, UpdateContainer, UpdateExec}
+var UpdateModes = []UpdateMode{UpdateAuto, UpdateImage, UpdateNaive, UpdateSynclet, UpdateContainer, UpdateExec}
 
 // ParseUpdateMode returns the mode called s; the empty string means auto.
 func ParseUpdateMode(s string) (UpdateMode, error) {

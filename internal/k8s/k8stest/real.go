@@ -37,7 +37,7 @@ func NewReal(t testing.TB) *Real {
 }
 
 // NewRealOnDocker is NewReal on the cluster of DockerKubeconfig. It skips the test also where that is not set.
-func NewRealOnDocker(t *testing.T) *Real {
+func NewRealOnDocker(t testing.TB) *Real {
 	t.Helper()
 	kubeconfig := os.Getenv(DockerKubeconfig)
 	if os.Getenv("HONE_TEST_CLUSTER") == "" || kubeconfig == "" {
@@ -46,7 +46,7 @@ func NewRealOnDocker(t *testing.T) *Real {
 	return newReal(t, k8s.Config{Kubeconfig: kubeconfig})
 }
 
-func newReal(t *testing.T, config k8s.Config) *Real {
+func newReal(t testing.TB, config k8s.Config) *Real {
 	t.Helper()
 	kc, err := k8s.Load(config)
 	if err != nil {

@@ -120,7 +120,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			rt.Dispatch(state.ResourcesReady{Names: ready})
 		}
 		var plan buildcontrol.Plan
-		if !buildcontrol.Full(v, len(names)) {
+		if !buildcontrol.Full(v, len(names)) || buildcontrol.Urgent(v) {
 			plan = buildcontrol.Decide(v, names)
 		}
 		if !prepared {
@@ -250,7 +250,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	}
 	for _, l := range buildcontrol.Lacking(m, u, state.PodsOf(v, c.Name)) {
 		req.Containers = append(req.Containers, buildanddeploy.Container{Namespace: l.Pod.Namespace, Pod: l.Pod.Name,
-			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Files: l.Files, New: l.New})
+			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Running: l.Container.Image, Files: l.Files, New: l.New})
 	}
 	return req
 }

@@ -241,7 +241,7 @@ func TestRequest(t *testing.T) {
 			t.Errorf("in place: %+v", req)
 		}
 		if diff := cmp.Diff([]buildanddeploy.Container{{Namespace: "default", Pod: "p", Name: "main", ID: "c1", Runtime: "containerd",
-			Image: "a", Files: []string{"/src/a/x"}, New: true}}, req.Containers); diff != "" {
+			Image: "a", Running: "a:1", Files: []string{"/src/a/x"}, New: true}}, req.Containers); diff != "" {
 			t.Errorf("containers (-want +got):\n%s", diff)
 		}
 		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c1"}}})

@@ -43,7 +43,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "WatchManager",
 		Doc:       "Watches the files that targets, declared file watches and the Tiltfile depend on and reports settled changes.",
 		Inputs:    store.Reads(state.Tiltfiles, state.Resources, state.FileWatches, state.ConfigMaps),
-		Outputs:   store.Emits(state.FilesChanged{}, state.WatchReported{}),
+		Outputs:   store.Emits(state.FilesNoticed{}, state.FilesChanged{}, state.WatchReported{}),
 		Externals: []string{"filesystem"},
 		Stage:     store.StageWatch,
 		Feedback:  "a change of a file alters no specification of what is watched until the Tiltfile was evaluated again",
@@ -72,7 +72,12 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	s.working.Store(&parts{w, settler})
 	defer s.working.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return ignoreCancel(ctx, w.Run(ctx, settler.Add)) })
+	g.Go(func() error {
+		return ignoreCancel(ctx, w.Run(ctx, func(b watch.Batch) {
+			rt.Dispatch(state.FilesNoticed(changed(b)))
+			settler.Add(b)
+		}))
+	})
 	g.Go(func() error {
 		return ignoreCancel(ctx, settler.Run(ctx, func(b watch.Batch) { rt.Dispatch(changed(b)) }))
 	})

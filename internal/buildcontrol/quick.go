@@ -1,0 +1,72 @@
+package buildcontrol
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// quick returns the files that go into running containers without waiting for the source tree to settle: all that was
+// noticed since the newest update began, when copying is all that it asks for. Copying too early does no harm, since what
+// comes later is copied too; a command or a new image made too early would have to be made again.
+func quick(r *resource) []string {
+	u := r.update
+	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || !r.manifest.IsK8s() {
+		return nil
+	}
+	files := map[string]bool{}
+	for id, noticed := range u.Noticed {
+		steps := stepsOf(r.manifest, id)
+		for p, at := range noticed {
+			if !at.After(u.AttemptedAt) {
+				continue
+			}
+			if !copies(steps, p) {
+				return nil
+			}
+			files[p] = true
+		}
+	}
+	if len(files) == 0 || !settledFits(r) {
+		return nil
+	}
+	if len(Live(*r.manifest, *u, r.pods)) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(files))
+}
+
+// settledFits reports whether the changes that have settled, if any, can go along.
+func settledFits(r *resource) bool {
+	for id, paths := range r.update.Pending() {
+		steps := stepsOf(r.manifest, id)
+		if slices.ContainsFunc(paths, func(p string) bool { return !copies(steps, p) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// stepsOf returns the live update that changes of a target are for.
+func stepsOf(m *model.Manifest, id model.TargetID) model.LiveUpdate {
+	ref := id.Name
+	if id.Type != model.TargetImage {
+		ref = ""
+	}
+	steps, _, _ := m.LiveUpdateOf(ref)
+	return steps
+}
+
+// copies reports whether a live update does nothing about a change but copy it.
+func copies(steps model.LiveUpdate, path string) bool {
+	if steps.RestartContainer || slices.ContainsFunc(steps.StopPaths, func(s string) bool { return model.IsChild(s, path) }) {
+		return false
+	}
+	for _, run := range steps.Runs {
+		if len(run.Triggers) == 0 || slices.ContainsFunc(run.Triggers, func(t string) bool { return model.IsChild(t, path) }) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(steps.Syncs, func(s model.Sync) bool { return model.IsChild(s.LocalPath, path) })
+}

@@ -1,0 +1,124 @@
+// Package syncletmanager has a synclet ready in every running container that can be updated in place, before the first
+// change comes, and tells how they do.
+//
+// # Concurrency
+//
+// Run owns no goroutine of its own. Those of the conversations belong to the pool; they report through actions.
+package syncletmanager
+
+import (
+	"context"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/synclet"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Pool is what keeps the conversations.
+type Pool interface {
+	Keep(ctx context.Context, targets []synclet.Target)
+	OnStatus(fn func(synclet.Status))
+}
+
+// Subscriber is the SyncletManager.
+type Subscriber struct {
+	pool Pool
+	logs *logstore.Store
+}
+
+// New returns the subscriber; a nil pool keeps nothing ready.
+func New(pool Pool, logs *logstore.Store) *Subscriber { return &Subscriber{pool, logs} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "SyncletManager",
+		Doc:       "Keeps a synclet ready in every running container that can be updated in place.",
+		Inputs:    store.Reads(state.Sessions, state.Resources, state.Updates, state.Pods, state.Clusters),
+		Outputs:   store.Emits(state.SyncletChanged{}, state.SyncletGone{}),
+		Externals: []string{"kubernetes"},
+		Stage:     store.StageController,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.pool == nil {
+		<-ctx.Done()
+		return nil
+	}
+	s.pool.OnStatus(func(st synclet.Status) { s.report(rt, st) })
+	kept := map[string]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			s.pool.Keep(ctx, nil)
+			return nil
+		case <-rt.Wake():
+		}
+		targets := desired(rt.View())
+		s.pool.Keep(ctx, targets)
+		now := map[string]bool{}
+		for _, t := range targets {
+			now[t.ID] = true
+		}
+		for id := range kept {
+			if !now[id] {
+				rt.Dispatch(state.SyncletGone{ID: id})
+			}
+		}
+		kept = now
+		rt.Succeeded()
+	}
+}
+
+// desired returns the containers that can be updated in place, where the update mode lets the synclet do it.
+func desired(v store.View) []synclet.Target {
+	if mode := state.TheSession(v).UpdateMode; mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
+		return nil
+	}
+	arch := state.TheCluster(v).Cluster.Arch
+	pods := state.PodsByResource(v)
+	updates := state.Updates.In(v)
+	var out []synclet.Target
+	for e := range state.Resources.In(v).Entries() {
+		m := e.Value.Manifest
+		if e.Phase == store.TearingDown || !m.HasLiveUpdate() {
+			continue
+		}
+		for _, l := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
+			steps, _, _ := m.LiveUpdateOf(l.Image)
+			out = append(out, synclet.Target{Resource: m.Name, Namespace: l.Pod.Namespace, Pod: l.Pod.Name, Name: l.Container.Name,
+				ID: l.Container.ID, Image: l.Container.Image, Arch: arch, Syncs: steps.Syncs})
+		}
+	}
+	return out
+}
+
+// report passes on how a synclet does, and says in the log of its resource what a person should know.
+func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
+	t := st.Target
+	row := state.Synclet{Resource: t.Resource, Namespace: t.Namespace, Pod: t.Pod, Container: t.Name, State: string(st.State),
+		Way: string(st.Way), Supervised: st.Process.Starts > 0, Running: st.Process.Running,
+		ExitCode: int(st.Process.Code), Starts: int(st.Process.Starts)}
+	if st.Err != nil {
+		row.Err = st.Err.Error()
+	}
+	rt.Dispatch(state.SyncletChanged{ID: t.ID, Synclet: row})
+	log := s.logs.Logger(t.Resource, "synclet:"+t.ID, logstore.SourceBuild)
+	switch {
+	case st.State == synclet.Failed:
+		logstore.Infof(log, "Updating %s in place takes longer: %s", t.Name, problem.Text(st.Err))
+	case st.State == synclet.Ready && !row.Supervised:
+		logstore.Infof(log, "Ready to update %s in place (by %s)", t.Name, st.Way)
+	case row.Supervised && !st.Process.Running:
+		logstore.Errorf(log, "The process in %s ended with exit code %d; the next change starts it anew", t.Name, st.Process.Code)
+	}
+	logstore.Flush(log)
+}
