@@ -82,7 +82,7 @@ func TestCustomDeploy(t *testing.T) {
 	p.write("chart/site/index.html", "v2")
 	s.serves(p.ports[0], "/", "v2")
 	s.says(`Will copy 1 file\(s\) to container: \[web\]`)
-	if b := s.builds("chart", 2); b.Mode != "exec" || b.Error != "" || b.FellBack != "" {
+	if b := s.builds("chart", 2); b.Mode != "synclet" || b.Error != "" || b.FellBack != "" {
 		t.Errorf("newest build: %+v", b)
 	}
 	if _, err := fetch(p.ports[0], "/ran"); err != nil {

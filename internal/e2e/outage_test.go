@@ -133,7 +133,7 @@ func TestClusterOutage(t *testing.T) {
 	p.write("site/index.html", "two")
 	s.serves(p.ports[0], "/", "two")
 	s.says(`web │ .*response:200`)
-	if b := s.builds("web", 3); b.Mode != "exec" || b.Error != "" {
+	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" {
 		t.Errorf("build after the outage: %+v", b)
 	}
 }

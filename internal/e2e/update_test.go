@@ -40,7 +40,7 @@ func TestLiveUpdate(t *testing.T) {
 		return nil
 	})
 	b := s.builds("web", 4)
-	if b.Mode != "exec" || b.Error != "" || b.FellBack != "" {
+	if b.Mode != "synclet" || b.Error != "" || b.FellBack != "" {
 		t.Errorf("newest build: %+v", b)
 	}
 	if now := current(t, s, "web"); now.Name != pod.Name || now.Restarts != 0 {
@@ -70,7 +70,7 @@ func current(t *testing.T, s *session, name string) api.Pod {
 // container mode has to fall through.
 func TestUpdateModes(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{"auto": "exec", "exec": "exec", "image": "image", "naive": "image", "container": "image"} {
+	for mode, want := range map[string]string{"auto": "synclet", "synclet": "synclet", "exec": "exec", "image": "image", "naive": "image", "container": "image"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, web)
@@ -101,7 +101,7 @@ func TestFallBack(t *testing.T) {
 	s.ready("web")
 	p.write("site/index.html", "three") // live updates are tried again with the new image
 	s.serves(p.ports[0], "/", "three")
-	if b := s.builds("web", 3); b.Mode != "exec" {
+	if b := s.builds("web", 3); b.Mode != "synclet" {
 		t.Errorf("build: %+v", b)
 	}
 }
@@ -116,7 +116,7 @@ func TestFailingRunStep(t *testing.T) {
 	pod := current(t, s, "web")
 	p.write("site/index.html", "bad")
 	b := s.builds("web", 2)
-	if b.Mode != "exec" || !strings.Contains(b.Error, "exit code 1") || b.FellBack != "" {
+	if b.Mode != "synclet" || !strings.Contains(b.Error, "exit code 1") || b.FellBack != "" {
 		t.Errorf("build: %+v", b)
 	}
 	s.serves(p.ports[0], "/", "bad") // the file stays
@@ -149,7 +149,7 @@ func TestRestartedContainerIsHealed(t *testing.T) {
 		return err
 	})
 	s.serves(p.ports[0], "/", "two")
-	if b := s.builds("web", 3); b.Mode != "exec" || !strings.Contains(b.Reason, "container started") {
+	if b := s.builds("web", 3); b.Mode != "synclet" || !strings.Contains(b.Reason, "container started") {
 		t.Errorf("build: %+v", b)
 	}
 }
@@ -215,7 +215,7 @@ func TestManualResource(t *testing.T) {
 		t.Errorf("trigger: %d %s", code, out)
 	}
 	s.serves(p.ports[0], "/", "two")
-	if b := s.builds("web", 2); b.Mode != "exec" {
+	if b := s.builds("web", 2); b.Mode != "synclet" {
 		t.Errorf("build: %+v", b)
 	}
 }
