@@ -86,7 +86,7 @@ func TestContainerMode(t *testing.T) {
 // TestUpdateModesOnDocker says for each mode which way an edit takes where the pods run in the engine.
 func TestUpdateModesOnDocker(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{"auto": "container", "exec": "exec", "image": "image"} {
+	for mode, want := range map[string]string{"auto": "synclet", "exec": "exec", "image": "image"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p := newDockerProject(t, web)
