@@ -1,0 +1,16 @@
+//go:build linux
+
+package agent
+
+import (
+	"os"
+	"testing"
+)
+
+// TestMain lets the test binary stand for the synclet.
+func TestMain(m *testing.M) {
+	if os.Getenv("SYNCLET_TEST_MAIN") != "" {
+		os.Exit(Main(os.Args))
+	}
+	os.Exit(m.Run())
+}

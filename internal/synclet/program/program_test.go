@@ -1,0 +1,101 @@
+package program
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxSize is the most that the program may be, in bytes: it travels into every container.
+const maxSize = 2 << 20
+
+// root is the top of the repository.
+const root = "../../.."
+
+// TestFresh checks that the programs were built from the sources that are here, as scripts/synclet computes it.
+func TestFresh(t *testing.T) {
+	var list strings.Builder
+	for _, dir := range []string{"cmd/synclet", "internal/synclet/agent", "internal/synclet/protocol"} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(files)
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&list, "%x  %s/%s\n", sha256.Sum256(text), dir, filepath.Base(f))
+		}
+	}
+	sum := sha256.Sum256([]byte(list.String()))
+	if want := hex.EncodeToString(sum[:])[:12]; want != Build() {
+		t.Errorf("the programs are of build %s, the sources of %s: run make generate", Build(), want)
+	}
+}
+
+// TestPrograms looks at the headers of all programs and starts the one for this machine.
+func TestPrograms(t *testing.T) {
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		data, err := For(arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) > maxSize {
+			t.Errorf("%s: %d bytes, at most %d", arch, len(data), maxSize)
+		}
+		f, err := elf.NewFile(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Machine != machine || f.Type != elf.ET_EXEC {
+			t.Errorf("%s: a program of type %s for %s", arch, f.Type, f.Machine)
+		}
+		if slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC }) {
+			t.Errorf("%s: it is not static", arch)
+		}
+		if runtime.GOOS != "linux" || runtime.GOARCH != arch {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "synclet")
+		if err := os.WriteFile(path, data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(path, "version").Output()
+		if err != nil || !strings.HasPrefix(string(out), Build()+" ") {
+			t.Errorf("%s: version says %q, %v", arch, out, err)
+		}
+	}
+	if _, err := For("mips"); err == nil {
+		t.Error("there is a program for mips")
+	}
+}
+
+// TestStandardLibraryOnly keeps everything else out of the program.
+func TestStandardLibraryOnly(t *testing.T) {
+	c := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/synclet")
+	c.Dir = root
+	c.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(p, "github.com/hone-dev/hone/internal/synclet/") && p != "github.com/hone-dev/hone/cmd/synclet" {
+			t.Errorf("the synclet depends on %s", p)
+		}
+	}
+}
