@@ -205,8 +205,8 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	}
 	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
 	if reason == 0 && attempted {
-		if lacking := Lacking(*r.manifest, *u, r.pods); len(lacking) > 0 {
-			return state.ReasonContainer, lackingFiles(lacking), true
+		if lack := lacking(*r.manifest, *u, r.pods, false); len(lack) > 0 {
+			return state.ReasonContainer, lackingFiles(lack), true
 		}
 	}
 	return reason, files, inPlace

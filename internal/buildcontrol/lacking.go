@@ -25,14 +25,20 @@ type LackingContainer struct {
 
 // Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
 // based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
-// steps begin with an initial sync lacks that, too, until it has had it.
+// steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
+// those count that need nothing but to be copied.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+	return lacking(m, u, pods, true)
+}
+
+// lacking is Lacking; without noticed, only changes that have settled count.
+func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []LackingContainer {
 	if u.InPlaceBroken != "" {
 		return nil
 	}
 	var out []LackingContainer
 	for _, l := range Live(m, u, pods) {
-		l.Files = lacks(m, l.Image, u, l.Container.ID)
+		l.Files = lacks(m, l.Image, u, l.Container.ID, noticed)
 		steps, _, _ := m.LiveUpdateOf(l.Image)
 		l.New = u.Synced[l.Container.ID].IsZero()
 		if len(l.Files) > 0 || steps.InitialSync && l.New {
@@ -110,15 +116,22 @@ func allTaken(steps model.LiveUpdate, changes map[string]time.Time) bool {
 
 // lacks returns what changed in the image or in the images below it, or in what a custom deploy depends on, since the
 // container was updated last.
-func lacks(m model.Manifest, ref string, u state.Update, container string) []string {
+func lacks(m model.Manifest, ref string, u state.Update, container string, noticed bool) []string {
 	since := u.Synced[container]
+	steps, _, _ := m.LiveUpdateOf(ref)
 	files := map[string]bool{}
 	add := func(id model.TargetID) {
-		for _, changes := range []map[string]time.Time{u.Changes[id], u.Noticed[id]} {
-			for p, at := range changes {
-				if at.After(since) {
-					files[p] = true
-				}
+		for p, at := range u.Changes[id] {
+			if at.After(since) {
+				files[p] = true
+			}
+		}
+		if !noticed {
+			return
+		}
+		for p, at := range u.Noticed[id] {
+			if at.After(since) && copies(steps, p) {
+				files[p] = true
 			}
 		}
 	}
