@@ -148,7 +148,8 @@ func TestRealRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	r.sh(t, "restart", `echo "last words" >/proc/1/fd/1; kill 1`)
+	// The kill comes after the command has ended, or it would be ended with the container.
+	r.sh(t, "restart", `echo "last words" >/proc/1/fd/1; (sleep 0.2; kill 1) >/dev/null 2>&1 &`)
 	text, err := io.ReadAll(log)
 	if err != nil || !k8stest.HasLine(string(text), "last words") {
 		t.Fatalf("the log ended with %v:\n%s", err, text)

@@ -1,0 +1,151 @@
+package syncletmanager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/synclet"
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pool notes what it is to keep.
+type pool struct {
+	mu      sync.Mutex
+	kept    []synclet.Target
+	told    func(synclet.Status)
+	changed chan struct{}
+}
+
+func (p *pool) Keep(_ context.Context, targets []synclet.Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = targets
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the pool is to keep what ids says.
+func (p *pool) await(t *testing.T, want string) {
+	t.Helper()
+	for late := time.After(time.Minute); p.ids() != want; {
+		select {
+		case <-p.changed:
+		case <-late:
+			t.Fatalf("it keeps\n%s, want\n%s", p.ids(), want)
+		}
+	}
+}
+
+func (p *pool) OnStatus(fn func(synclet.Status)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = fn
+}
+
+func (p *pool) ids() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for _, t := range p.kept {
+		out = append(out, fmt.Sprintf("%s %s/%s %s %s", t.ID, t.Pod, t.Name, t.Image, t.Syncs[0].RemotePath))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "\n")
+}
+
+type fixture struct {
+	*statetest.Alone
+	pool *pool
+	logs *logstore.Store
+}
+
+// start runs the manager beside a resource that is deployed.
+func start(t *testing.T, mode model.UpdateMode) *fixture {
+	f := &fixture{pool: &pool{changed: make(chan struct{}, 1)}, logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.pool, f.logs), "Other")
+	session := statetest.Session
+	session.Session.UpdateMode = mode
+	f.Dispatch(session, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a", statetest.Image("a")), statetest.K8s("b")))
+	f.Dispatch(statetest.Connected()...)
+	f.Dispatch(state.BuildStarted{Resource: "a", Serial: 1, At: time.Now()})
+	f.Dispatch(state.BuildCompleted{Resource: "a", Serial: 1, At: time.Now(), Deployed: true,
+		Images: map[string]model.ImageResult{"a": {Cluster: "a:1"}}})
+	return f
+}
+
+func TestKeepsWhatCanBeUpdated(t *testing.T) {
+	f := start(t, model.UpdateAuto)
+	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"), statetest.Pod("a", "p2", "c2", "a:1"), statetest.Pod("a", "p3", "c3", "other"))
+	f.pool.await(t, "c1 p1/main a:1 /app\nc2 p2/main a:1 /app")
+
+	f.pool.told(synclet.Status{Target: f.pool.kept[0], State: synclet.Ready, Way: synclet.WayShell})
+	id := f.pool.kept[0].ID
+	f.Until("the table to show it", func(v store.View) bool {
+		return state.Synclets.In(v).Value(id) == state.Synclet{Resource: "a", Namespace: "default", Pod: f.pool.kept[0].Pod,
+			Container: "main", State: "ready", Way: "shell"}
+	})
+	gone := statetest.Pod("a", "p1", "c1", "a:1").Pod.Pod
+	f.Dispatch(state.SyncletChanged{ID: "c1", Synclet: state.Synclet{Resource: "a"}}, state.PodGone{Pod: gone})
+	f.Until("the entry to go with the pod", func(v store.View) bool {
+		_, there := state.Synclets.In(v).Get("c1")
+		return !there
+	})
+	f.pool.await(t, "c2 p2/main a:1 /app")
+	f.Stop()
+	if f.pool.ids() != "" {
+		t.Errorf("after the end it keeps %s", f.pool.ids())
+	}
+}
+
+// TestOtherModes: where updates go another way, no program is put into containers.
+func TestOtherModes(t *testing.T) {
+	for _, mode := range []model.UpdateMode{model.UpdateImage, model.UpdateNaive, model.UpdateExec, model.UpdateContainer} {
+		f := start(t, mode)
+		f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))
+		if got := desired(f.View()); got != nil {
+			t.Errorf("%s: %v", mode, got)
+		}
+	}
+}
+
+func TestReports(t *testing.T) {
+	f := start(t, model.UpdateSynclet)
+	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))
+	f.pool.await(t, "c1 p1/main a:1 /app")
+	target := f.pool.kept[0]
+	for i, tt := range []struct {
+		status synclet.Status
+		says   string
+	}{
+		{synclet.Status{Target: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
+		{synclet.Status{Target: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3}},
+			"The process in main ended with exit code 3; the next change starts it anew"},
+	} {
+		f.pool.told(tt.status)
+		if said := statetest.Texts(f.logs, "a"); len(said) != i+1 || said[i] != tt.says {
+			t.Errorf("the log says %q, want %q at last", said, tt.says)
+		}
+	}
+	f.Until("the table to show the end of the process", func(v store.View) bool {
+		s := state.Synclets.In(v).Value("c1")
+		return s.Supervised && !s.Running && s.ExitCode == 3
+	})
+}
