@@ -158,11 +158,14 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 		return nil
 	case <-n.opened:
 	}
-	stop := context.AfterFunc(ctx, func() { _ = n.file.SetReadDeadline(time.Unix(1, 0)) })
+	n.mu.Lock()
+	file := n.file // which close takes away
+	n.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buf := make([]byte, 64<<10)
 	for {
-		size, err := n.file.Read(buf)
+		size, err := file.Read(buf)
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -130,9 +130,10 @@ var behaviour = []struct {
 	}, {
 		name: "folder replaced by an equal one", tree: []string{"d/e/f=1", "d/g=2"},
 		act: func(t *testing.T, r *rig) {
-			do(t, os.RemoveAll(r.path("d")))
-			write(t, r.path("d/e/f"), "1")
-			write(t, r.path("d/g"), "2")
+			equal := filepath.Join(t.TempDir(), "d")
+			write(t, filepath.Join(equal, "e/f"), "1")
+			write(t, filepath.Join(equal, "g"), "2")
+			swap(t, equal, r.path("d")) // nobody can look in between
 			r.settle()
 			if got := r.take(); len(got) > 0 {
 				t.Errorf("reported %v", got)

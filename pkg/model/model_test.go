@@ -71,7 +71,7 @@ func TestParseUpdateMode(t *testing.T) {
 		t.Errorf("empty: %s, %v", got, err)
 	}
 	for _, s := range []string{"Auto", "docker", " auto"} {
-		if _, err := ParseUpdateMode(s); err == nil || !strings.Contains(err.Error(), "auto, image, naive, container, exec") {
+		if _, err := ParseUpdateMode(s); err == nil || !strings.Contains(err.Error(), "auto, image, naive, synclet, container, exec") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
