@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -128,20 +129,13 @@ func typesOf(target any) []string {
 	return nil
 }
 
-// notYet are documented names that the interpreter lacks; a name ending in a dot stands for a whole module.
-var notYet = []string{"k8s_kind", "k8s_image_json_path", "k8s_custom_deploy"}
-
-func lacking(name string) bool {
-	return slices.ContainsFunc(notYet, func(n string) bool { return n == name || strings.HasSuffix(n, ".") && strings.HasPrefix(name, n) })
-}
-
 // TestNothingElseIsDocumented finds entries of names that are not there.
 func TestNothingElseIsDocumented(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
 	known := s.buildPredeclared()
 	for _, c := range language.Chapters() {
 		for _, e := range c.Entries {
-			if e.Kind == language.Method || lacking(e.Name) || strings.HasPrefix(e.Name, "__") {
+			if e.Kind == language.Method || strings.HasPrefix(e.Name, "__") {
 				continue
 			}
 			if !defined(known, e.Name) && !starlark.Universe.Has(e.Name) {
@@ -210,6 +204,27 @@ func TestSharedKeywordsMean(t *testing.T) {
 	for other, name := range language.OtherNames {
 		if !used[name] {
 			t.Errorf("%s is another name of %s, which nothing takes", other, name)
+		}
+	}
+}
+
+// TestEveryBuiltinHasScenario finds builtins that no scenario calls.
+func TestEveryBuiltinHasScenario(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	for _, name := range sortedKeys(builtins) {
+		if !regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(name) + `\(`).MatchString(all.String()) {
+			t.Errorf("no testdata/*.txtar calls %s", name)
 		}
 	}
 }
