@@ -48,7 +48,7 @@ func TestBadInput(t *testing.T) {
 		{"no engine", nil, []string{"up"}, []string{"DOCKER_HOST=unix:///nonexistent.sock"}, []string{"/nonexistent.sock", "engine"}},
 		{"port in use", nil, []string{"up", "--port", port}, nil, []string{"already have another process on port " + port, "--port=0"}},
 		{"port in use, by the environment", nil, []string{"up"}, []string{"TILT_PORT=" + port}, []string{"already have another process on port " + port}},
-		{"unknown update mode", nil, []string{"up", "--update-mode", "magic"}, nil, []string{`unknown update mode "magic"`, "auto, image, naive, container, exec"}},
+		{"unknown update mode", nil, []string{"up", "--update-mode", "magic"}, nil, []string{`unknown update mode "magic"`, "auto, image, naive, synclet, container, exec"}},
 		{"unknown name", nil, []string{"up", "wbe"}, nil, []string{`"wbe"`, "web"}},
 		{"unknown flag", nil, []string{"up", "--nonsense"}, nil, []string{"--nonsense"}},
 		{"Dockerfile error", func(p *project) { p.replace("web.Dockerfile", "COPY site /www", "COPPY site /www") }, []string{"ci"}, nil,
