@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -248,7 +249,7 @@ func TestStaleBuildIsCancelled(t *testing.T) {
 	p.replace("web.Dockerfile", "COPY conf /conf", "COPY conf /conf\nRUN if grep -q slow /conf/settings; then sleep 60; fi")
 	s := p.up()
 	s.ready("web")
-	p.write("conf/settings", "slow=1")
+	p.write("conf/settings", "slow="+uuid.NewString())         // no earlier run has it in the builder's cache
 	s.says(`(?s)File Changed: \[conf/settings\].*RUN if grep`) // the context has been read: what comes now is too late for it
 	s.becomes("web", "building", func(r api.Resource) bool { return r.CurrentBuild != nil && r.CurrentBuild.Serial == 2 })
 	p.write("conf/settings", "fast=1")

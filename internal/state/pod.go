@@ -51,6 +51,11 @@ func init() {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)
 		}
 	})
+	store.On(Pods, func(d *store.Draft[Pod], a BuildCompleted) {
+		if a.Deployed {
+			retirePods(d, a)
+		}
+	})
 	store.On(Pods, func(d *store.Draft[Pod], a PodGone) { d.Delete(a.Pod.UID) })
 	store.On(Services, func(d *store.Draft[model.Service], a ServiceChanged) {
 		if was, ok := d.Get(a.Service.UID); !ok || was.Value != a.Service {
@@ -66,6 +71,22 @@ func init() {
 		}
 	})
 	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
+}
+
+// retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them anew, they
+// would pass for the pods of the newest one, and the resource for ready.
+func retirePods(d *store.Draft[Pod], a BuildCompleted) {
+	hashes := map[string]bool{}
+	for _, o := range a.Applied {
+		hashes[o.TemplateHash] = o.TemplateHash != ""
+	}
+	for e := range d.All() {
+		p := e.Value
+		if p.Resource == a.Resource && p.Current && p.TemplateHash != "" && !hashes[p.TemplateHash] {
+			p.Current = false
+			d.PutOwned(e.ID, string(p.Resource), nil, p)
+		}
+	}
 }
 
 // PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason and its message.

@@ -399,6 +399,34 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// TestDeployMakesPodsOld: the pods of an earlier template are not current from the moment on in which the deploy is known.
+func TestDeployMakesPodsOld(t *testing.T) {
+	pod := func(resource, name, hash string) state.PodChanged {
+		p := statetest.Pod(resource, name, "c-"+name, resource+":1")
+		p.Pod.TemplateHash = hash
+		return p
+	}
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"))).
+		Then(pod("a", "old", "hash-before"), pod("a", "same", "hash-a"), pod("a", "bare", ""), pod("b", "other", "hash-before")).
+		Begin("a").Finish("a", nil)
+	current := func() (names []string) {
+		for e := range state.Pods.In(s.View()).Entries() {
+			if e.Value.Current {
+				names = append(names, e.Value.Name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	if diff := cmp.Diff([]string{"bare", "old", "other", "same"}, current()); diff != "" {
+		t.Errorf("after a build that deployed nothing (-want +got):\n%s", diff)
+	}
+	s.Deployed("a")
+	if diff := cmp.Diff([]string{"bare", "other", "same"}, current()); diff != "" {
+		t.Errorf("after the deploy (-want +got):\n%s", diff)
+	}
+}
+
 func TestPodsOfSorts(t *testing.T) {
 	at := func(s int) time.Time { return statetest.Epoch.Add(time.Duration(s) * time.Second) }
 	pod := func(name string, current, deleting bool, created int) state.PodChanged {
