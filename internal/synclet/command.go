@@ -50,11 +50,11 @@ func (s *Session) Run(ctx context.Context, argv []string, dir string, env []stri
 		return true
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, errUnsent)
 	}
 	if err := s.send(&protocol.Run{ID: id, Argv: argv, Dir: dir, Env: env}); err != nil {
 		s.forget(id)
-		return err
+		return errors.Join(err, errUnsent) // half a frame is none
 	}
 	if err := s.await(ctx, answered); err != nil {
 		if ctx.Err() != nil {

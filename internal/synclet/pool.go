@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Status is how it stands with the synclet of one container.
@@ -70,11 +70,12 @@ func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
 // entry is one container.
 type entry struct {
-	target Target
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	mu      sync.Mutex
+	target  Target        // of which only the resource may change
+	last    Status        // what was told last
 	session *Session      // nil while there is none
 	err     error         // why there is none, or will be none; nil while one is being opened
 	changed chan struct{} // closed at the next change
@@ -92,11 +93,16 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 		wanted[t.ID] = t
 	}
 	for id, e := range p.entries {
-		if t, ok := wanted[id]; !ok || !reflect.DeepEqual(t, e.target) {
-			e.cancel()
-			<-e.done
-			delete(p.entries, id)
+		t, ok := wanted[id]
+		if ok && t.same(e.target) {
+			if last, changed := e.name(t.Resource); changed {
+				p.told(last)
+			}
+			continue
 		}
+		e.cancel()
+		<-e.done
+		delete(p.entries, id)
 	}
 	for id, t := range wanted {
 		if p.entries[id] == nil {
@@ -139,7 +145,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 	pause := firstPause
 	for ctx.Err() == nil {
 		e.set(nil, nil)
-		p.told(Status{Target: e.target, State: Starting})
+		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
 		s, way, err := p.open(ctx, e.target)
 		switch {
@@ -150,16 +156,18 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			return
 		case errors.As(err, new(*impossible)) || k8s.IsForbidden(err):
 			e.set(nil, err)
-			p.told(Status{Target: e.target, State: Failed, Err: err})
+			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
 			<-ctx.Done()
 			return
 		case err != nil:
 			e.set(nil, err)
-			p.told(Status{Target: e.target, State: Broken, Err: err})
+			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
 			e.set(s, nil)
-			p.told(Status{Target: e.target, State: Ready, Way: way})
-			s.OnProcess(func(st protocol.Process) { p.told(Status{Target: e.target, State: Ready, Way: way, Process: st}) })
+			p.tell(e, func(st *Status) { st.State, st.Way = Ready, way })
+			s.OnProcess(func(process protocol.Process) {
+				p.tell(e, func(st *Status) { st.State, st.Way, st.Process = Ready, way, process })
+			})
 			select {
 			case <-s.Done():
 			case <-ctx.Done():
@@ -169,7 +177,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			if ctx.Err() != nil {
 				return
 			}
-			p.told(Status{Target: e.target, State: Broken, Way: way, Err: s.Err()})
+			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.Err() })
 			if time.Since(began) > lastPause {
 				pause = firstPause
 			}
@@ -185,6 +193,27 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 	}
 }
 
+// tell passes on how it stands with an entry's container. While nobody has said which resource that belongs to, it waits.
+func (p *Pool) tell(e *entry, change func(*Status)) {
+	e.mu.Lock()
+	status := Status{Target: e.target}
+	change(&status)
+	e.last = status
+	e.mu.Unlock()
+	if status.Target.Resource != "" {
+		p.told(status)
+	}
+}
+
+// name notes which resource the container belongs to; an update that comes before Keep does not know.
+func (e *entry) name(resource model.ManifestName) (last Status, changed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	changed = e.target.Resource != resource
+	e.target.Resource, e.last.Target.Resource = resource, resource
+	return e.last, changed && e.last.State != ""
+}
+
 func (e *entry) set(s *Session, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -197,8 +226,21 @@ func (e *entry) set(s *Session, err error) {
 // has failed to be tried again. A container that was not kept ready gets ready now.
 func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
 
-// after is Session, but for a conversation that has ended.
+// after is Session, but for a conversation that has ended. Where Keep has begun with the container anew meanwhile, the new
+// one counts.
 func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, error) {
+	for {
+		s, err := p.once(ctx, t, ended)
+		if !errors.Is(err, errReplaced) {
+			return s, err
+		}
+	}
+}
+
+// errReplaced says that Keep took an entry away.
+var errReplaced = errors.New("the conversation was begun anew")
+
+func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -220,7 +262,7 @@ func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, e
 		select {
 		case <-changed:
 		case <-e.done:
-			return nil, ErrClosed
+			return nil, errReplaced
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

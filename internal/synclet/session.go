@@ -15,6 +15,9 @@ import (
 // ErrClosed says that a session has ended, so that what was asked of it may or may not have been done.
 var ErrClosed = errors.New("the conversation with the synclet has ended")
 
+// errUnsent says, of a request that failed because the conversation had ended, that the synclet cannot have got it.
+var errUnsent = errors.New("the request was not sent")
+
 // maxNoise bounds, in bytes, what may come before the preamble.
 const maxNoise = 64 << 10
 

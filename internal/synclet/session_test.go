@@ -324,13 +324,13 @@ func TestCut(t *testing.T) {
 // TestModel does random things to a tree on this side, with the stream breaking now and then: after each update that
 // succeeds both trees are the same.
 func TestModel(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			r := newRig(t)
 			pending := map[string]bool{}
-			for range 60 {
+			for range 40 {
 				for range 1 + rnd.IntN(8) {
 					mutate(r, rnd, pending)
 				}

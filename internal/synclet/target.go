@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"
@@ -24,6 +25,12 @@ type Target struct {
 	Arch string
 	// Syncs say which places may be written.
 	Syncs []model.Sync
+}
+
+// same reports whether a conversation with the one container is one with the other.
+func (t Target) same(o Target) bool {
+	return t.Namespace == o.Namespace && t.Pod == o.Pod && t.Name == o.Name && t.ID == o.ID && t.Image == o.Image &&
+		t.Arch == o.Arch && slices.Equal(t.Syncs, o.Syncs)
 }
 
 // Places returns what may be written: the destination of each sync, with what is below it where a folder is synced.

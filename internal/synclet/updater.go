@@ -28,7 +28,7 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 	liveupdate.Announce(log, c, plan)
 	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Arch: c.Arch, Syncs: c.Syncs}
 	fresh := c.Fresh
-	err := p.persist(ctx, t, func(s *Session) error {
+	err := p.persist(ctx, t, ErrClosed, func(s *Session) error {
 		if fresh || len(plan.Copies) > 0 && s.blank() {
 			if err := s.Learn(ctx, remotes(plan)); err != nil {
 				return err
@@ -44,11 +44,9 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 		return p.failed(ctx, "copy files to "+c.Name, err)
 	}
 	err = liveupdate.RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		s, err := p.Session(ctx, t)
-		if err != nil {
-			return err
-		}
-		return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
+		return p.persist(ctx, t, errUnsent, func(s *Session) error {
+			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
+		})
 	})
 	if err != nil || !plan.Restart {
 		return err
@@ -56,15 +54,16 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 	return p.restart(ctx, t, log)
 }
 
-// persist does something with the conversation, and again with the next one when it breaks off.
-func (p *Pool) persist(ctx context.Context, t Target, do func(*Session) error) error {
+// persist does something with the conversation, and again with the next one when it breaks off with the given error:
+// ErrClosed for what may be done twice, errUnsent for what may not.
+func (p *Pool) persist(ctx context.Context, t Target, again error, do func(*Session) error) error {
 	var s *Session
 	var err error
 	for range tries {
 		if s, err = p.after(ctx, t, s); err != nil {
 			return err
 		}
-		if err = do(s); !errors.Is(err, ErrClosed) || ctx.Err() != nil {
+		if err = do(s); !errors.Is(err, again) || ctx.Err() != nil {
 			return err
 		}
 		<-s.Done()
