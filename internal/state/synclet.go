@@ -14,7 +14,7 @@ type Synclet struct {
 	// State is starting, ready, broken or failed. A broken one is being started again, a failed one is not: the image does
 	// not let the program in.
 	State string
-	// Way is how the program got in: "installed", "shell" or "tar".
+	// Way is how the program got in: "shell" or "tar".
 	Way string
 	// Err is why it is broken or failed.
 	Err string

@@ -23,16 +23,11 @@ type Way string
 
 // The ways, in the order in which they are tried.
 const (
-	// WayInstalled starts the program where the pod has it already.
-	WayInstalled Way = "installed"
 	// WayShell sends it to a shell that turns into it: one exec for everything.
 	WayShell Way = "shell"
 	// WayTar unpacks it with tar and starts it with a second exec.
 	WayTar Way = "tar"
 )
-
-// Installed is where pods have the program that hone added it to.
-const Installed = "/.hone/synclet"
 
 // exits of the shell script that say what the shell could not do.
 const (
@@ -118,8 +113,6 @@ func (t *tail) String() string {
 // begin starts the program in one way and returns the stream that it speaks on.
 func begin(ctx context.Context, exec Exec, way Way, program []byte) (*stream, error) {
 	switch way {
-	case WayInstalled:
-		return startExec(ctx, exec, []string{Installed, "serve"}), nil
 	case WayShell:
 		s := startExec(ctx, exec, []string{"sh", "-c", script, "sh", fmt.Sprint(len(program))})
 		stop := context.AfterFunc(ctx, func() { _ = s.in.CloseWithError(context.Cause(ctx)) })
