@@ -20,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/liveupdate"
+	"github.com/hone-dev/hone/internal/liveupdate/liveupdatetest"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
@@ -93,6 +94,21 @@ func (c *container) ask(script string) string {
 		c.Fatalf("%s: %v\n%s", script, err, out.String())
 	}
 	return strings.TrimSpace(out.String())
+}
+
+// TestRealConformance is the suite that updates through exec and through the engine pass, too.
+func TestRealConformance(t *testing.T) {
+	c := newContainer(t, func(*corev1.Container) {})
+	c.Syncs[0].RemotePath = "/"
+	liveupdatetest.Conformance(t, liveupdatetest.Place{Updater: c.pool, Container: c.Container,
+		Ask: func(t *testing.T, script string) string {
+			t.Helper()
+			var out bytes.Buffer
+			if err := c.pods.Exec(t.Context(), c.Namespace, c.Pod, c.Container.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
+				t.Fatalf("%s: %v\n%s", script, err, out.String())
+			}
+			return out.String()
+		}})
 }
 
 func TestRealUpdate(t *testing.T) {

@@ -1,0 +1,2 @@
+// Package liveupdatetest holds the suite that every liveupdate.Updater passes in a real container.
+package liveupdatetest
