@@ -78,9 +78,11 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// desired returns the containers that can be updated in place, where the update mode lets the synclet do it.
+// desired returns the containers that can be updated in place, where the update mode lets the synclet do it. A session
+// that ends when all is deployed updates nothing.
 func desired(v store.View) []synclet.Target {
-	if mode := state.TheSession(v).UpdateMode; mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
+	session := state.TheSession(v)
+	if mode := session.UpdateMode; session.Command == state.CommandCI || mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
 		return nil
 	}
 	arch := state.TheCluster(v).Cluster.Arch

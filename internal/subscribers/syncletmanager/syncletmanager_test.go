@@ -114,8 +114,16 @@ func TestKeepsWhatCanBeUpdated(t *testing.T) {
 	}
 }
 
-// TestOtherModes: where updates go another way, no program is put into containers.
+// TestOtherModes: where updates go another way, or there are none, no program is put into containers.
 func TestOtherModes(t *testing.T) {
+	once := start(t, model.UpdateAuto)
+	ci := statetest.Session
+	ci.Session.Command = state.CommandCI
+	once.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"), ci)
+	once.Until("the session to be one of ci", func(v store.View) bool { return state.TheSession(v).Command == state.CommandCI })
+	if got := desired(once.View()); got != nil {
+		t.Errorf("in ci: %v", got)
+	}
 	for _, mode := range []model.UpdateMode{model.UpdateImage, model.UpdateNaive, model.UpdateExec, model.UpdateContainer} {
 		f := start(t, mode)
 		f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))
