@@ -346,8 +346,7 @@ func TestLogOfAnEndedContainerThatIsGone(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, k *kubelet) {
 				k.setPlan(func(Request) fault { return fault{refuse: tt.refuse} })
-				r := read(t, k, Config{})
-				r.ended.Store(true)
+				r := read(t, k, Config{Ended: func() bool { return true }}) // from before the first request on
 				err := <-r.done
 				if !errors.Is(err, tt.refuse) || !strings.Contains(err.Error(), "read log of ns/web-1/app (0123456789ab)") {
 					t.Errorf("Run: %v", err)
