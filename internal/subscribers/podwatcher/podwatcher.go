@@ -105,7 +105,7 @@ type book struct {
 	client Client
 	// owners maps the UIDs of applied objects, and hashes the template hashes of applied workloads, to resources.
 	owners    map[string]model.ManifestName
-	hashes    map[string]model.ManifestName
+	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
 	wanted    map[scope]scope
 	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner.
@@ -121,7 +121,7 @@ type seen struct {
 
 // declare takes in what is deployed now.
 func (b *book) declare(v store.View) {
-	b.owners, b.hashes = map[string]model.ManifestName{}, map[string]model.ManifestName{}
+	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	b.selectors, b.wanted = map[model.ManifestName][]map[string]string{}, map[scope]scope{}
 	updates := state.Updates.In(v)
 	for e := range state.Resources.In(v).Entries() {
@@ -131,9 +131,11 @@ func (b *book) declare(v store.View) {
 		}
 		b.selectors[m.Name] = m.K8s.ExtraPodSelectors
 		for _, a := range updates.Value(e.ID).Applied {
-			b.owners[a.UID] = m.Name
-			if a.TemplateHash != "" {
-				b.hashes[a.TemplateHash] = m.Name
+			if !m.K8s.SelectorsOnly {
+				b.owners[a.UID] = m.Name
+				if a.TemplateHash != "" {
+					b.hashes[a.TemplateHash] = append(b.hashes[a.TemplateHash], m.Name)
+				}
 			}
 			for _, sc := range scopesFor(m, a) {
 				b.wanted[sc] = sc
@@ -163,6 +165,7 @@ func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
 	}
 	var out []scope
 	switch {
+	case m.K8s.SelectorsOnly:
 	case a.Foreign:
 		out = append(out, scope{a.Namespace, ""})
 	case a.TemplateHash != "" || a.Kind == "Pod" && a.Group == "":
@@ -256,7 +259,7 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 	if name, ok := b.owners[e.Pod.UID]; ok {
 		return name, true
 	}
-	if name, ok := b.hashes[e.Pod.TemplateHash]; ok && e.Pod.TemplateHash != "" {
+	if name, ok := b.byTemplate(ctx, e); ok {
 		return name, !b.orphaned(ctx, e)
 	}
 	for name, sels := range b.selectors {
@@ -272,6 +275,23 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 		}
 	}
 	return "", false
+}
+
+// byTemplate returns the resource whose newest deploy has the pod's template. Where several have the same one, the pod's
+// owner tells them apart.
+func (b *book) byTemplate(ctx context.Context, e k8s.PodEvent) (model.ManifestName, bool) {
+	names := b.hashes[e.Pod.TemplateHash]
+	if len(names) == 0 || e.Pod.TemplateHash == "" {
+		return "", false
+	}
+	if slices.ContainsFunc(names, func(n model.ManifestName) bool { return n != names[0] }) {
+		for _, o := range b.chain(ctx, e) {
+			if name, ok := b.owners[o.UID]; ok {
+				return name, true
+			}
+		}
+	}
+	return names[0], true
 }
 
 // orphaned reports whether a pod with the right template belongs to an earlier object of the same name, such as a job

@@ -102,6 +102,34 @@ func TestNewestDeploy(t *testing.T) {
 	})
 }
 
+// TestEqualTemplates tells the pods of two resources apart whose templates are the same to the byte.
+func TestEqualTemplates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("one"), statetest.K8s("two"))
+		for _, n := range []string{"1", "2"} {
+			f.cluster.SetOwner(owner("ReplicaSet", "rs"+n), "d"+n)
+			f.cluster.SetOwner(owner("Deployment", "d"+n), "")
+			f.cluster.SetPod(pod("p"+n, "same", nil, owner("ReplicaSet", "rs"+n)))
+		}
+		f.applied("one", object("apps", "Deployment", "d1", "same"))
+		f.applied("two", object("apps", "Deployment", "d2", "same"))
+		f.want("both deployed", "p1 of one", "p2 of two")
+	})
+}
+
+// TestSelectorsOnly takes the pods that the selectors name, and not those of the applied objects.
+func TestSelectorsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := statetest.K8s("web")
+		m.K8s.SelectorsOnly, m.K8s.ExtraPodSelectors = true, []map[string]string{{"app": "mine"}}
+		f := start(t, m)
+		f.cluster.SetPod(pod("own", "h1", nil, owner("ReplicaSet", "rs1")))
+		f.cluster.SetPod(pod("named", "", map[string]string{"app": "mine"}))
+		f.applied("web", object("apps", "Deployment", "d", "h1"))
+		f.want("deployed", "named of web")
+	})
+}
+
 func TestOwnership(t *testing.T) {
 	managedBy := map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}
 	for _, tc := range []struct {
