@@ -130,7 +130,7 @@ func lacks(m model.Manifest, ref string, u state.Update, container string, notic
 			return
 		}
 		for p, at := range u.Noticed[id] {
-			if at.After(since) && copies(steps, p) {
+			if at.After(since) && steps.OnlyCopies(p) {
 				files[p] = true
 			}
 		}

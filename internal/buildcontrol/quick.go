@@ -22,7 +22,7 @@ func quick(r *resource) []string {
 			if !at.After(u.AttemptedAt) {
 				continue
 			}
-			if !copies(steps, p) {
+			if !steps.OnlyCopies(p) {
 				return nil
 			}
 			files[p] = true
@@ -41,7 +41,7 @@ func quick(r *resource) []string {
 func settledFits(r *resource) bool {
 	for id, paths := range r.update.Pending() {
 		steps := stepsOf(r.manifest, id)
-		if slices.ContainsFunc(paths, func(p string) bool { return !copies(steps, p) }) {
+		if slices.ContainsFunc(paths, func(p string) bool { return !steps.OnlyCopies(p) }) {
 			return false
 		}
 	}
@@ -56,17 +56,4 @@ func stepsOf(m *model.Manifest, id model.TargetID) model.LiveUpdate {
 	}
 	steps, _, _ := m.LiveUpdateOf(ref)
 	return steps
-}
-
-// copies reports whether a live update does nothing about a change but copy it.
-func copies(steps model.LiveUpdate, path string) bool {
-	if steps.RestartContainer || slices.ContainsFunc(steps.StopPaths, func(s string) bool { return model.IsChild(s, path) }) {
-		return false
-	}
-	for _, run := range steps.Runs {
-		if len(run.Triggers) == 0 || slices.ContainsFunc(run.Triggers, func(t string) bool { return model.IsChild(t, path) }) {
-			return false
-		}
-	}
-	return slices.ContainsFunc(steps.Syncs, func(s model.Sync) bool { return model.IsChild(s.LocalPath, path) })
 }

@@ -83,3 +83,23 @@ func TestQuickOnce(t *testing.T) {
 	s.Begin("a").Finish("a", done).Then(statetest.Pod("a", "p2", "c2", "a:1"))
 	expect("start a: container started /src/a/x /src/a/y /src/a/z (in place)")
 }
+
+// TestNoticedIsNotTaken: a file that needs more than a copy is noticed while the update of another one begins. That update
+// does not take it, so it is due once it has settled.
+func TestNoticedIsNotTaken(t *testing.T) {
+	for name, change := range map[string]func(*model.LiveUpdate){
+		"run":       func(l *model.LiveUpdate) { l.Runs = []model.Run{{Triggers: []string{"/src/a/y"}}} },
+		"stop path": func(l *model.LiveUpdate) { l.StopPaths = []string{"/src/a/y"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := up(func(m map[string]*model.Manifest) { change(&m["a"].Images[0].LiveUpdate) },
+				statetest.K8s("a", statetest.Image("a"))).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"))
+			s.Then(noticed("a", "/src/a/y"), statetest.Change("a", "/src/a/x"))
+			s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Synced = []string{"c1"} })
+			s.Then(statetest.Change("a", "/src/a/y"))
+			if d := cmp.Diff("start a: files changed /src/a/y (in place)", text(Decide(s.View(), nil))); d != "" {
+				t.Errorf("-want +got\n%s", d)
+			}
+		})
+	}
+}

@@ -299,18 +299,21 @@ func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
 	return u, hit
 }
 
-// settled adds paths to the changes of a target. One that was noticed counts from then, so that what took it in meanwhile
-// need not do so again.
+// settled adds paths to the changes of a target. One that was noticed and only asks to be copied counts from then, since
+// every update that began meanwhile has taken it in. The others have waited for this, whatever began meanwhile.
 func (u *Update) settled(c FileChange, now time.Time) map[string]time.Time {
 	out := pathsAdded(u.Changes[c.Target], c.Paths, now)
 	noticed := u.Noticed[c.Target]
 	if len(noticed) == 0 {
 		return out
 	}
+	steps := u.stepsOf(c.Target)
 	left := maps.Clone(noticed)
 	for _, p := range c.Paths {
 		if at, ok := left[p]; ok {
-			out[p] = at
+			if steps.OnlyCopies(p) {
+				out[p] = at
+			}
 			delete(left, p)
 		}
 	}
@@ -340,15 +343,19 @@ func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
 
 // quick reports whether changes of a target may be wanted before they settle.
 func (u Update) quick(id model.TargetID) bool {
-	ref := id.Name
-	if id.Type != model.TargetImage {
-		ref = ""
+	steps := u.stepsOf(id)
+	return len(steps.Syncs) > 0 && !steps.RestartContainer
+}
+
+// stepsOf returns the live update that changes of a target are for.
+func (u Update) stepsOf(id model.TargetID) (steps model.LiveUpdate) {
+	switch id.Type {
+	case model.TargetImage:
+		steps, _, _ = u.manifest.LiveUpdateOf(id.Name)
+	case model.TargetK8s:
+		steps, _, _ = u.manifest.LiveUpdateOf("")
 	}
-	if id.Type != model.TargetImage && id.Type != model.TargetK8s {
-		return false
-	}
-	steps, _, ok := u.manifest.LiveUpdateOf(ref)
-	return ok && len(steps.Syncs) > 0 && !steps.RestartContainer
+	return steps
 }
 
 func (u Update) completed(a BuildCompleted) Update {

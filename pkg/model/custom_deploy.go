@@ -25,6 +25,13 @@ func (l LiveUpdate) Takes(path string) bool {
 		!slices.ContainsFunc(l.StopPaths, func(p string) bool { return IsChild(p, path) })
 }
 
+// OnlyCopies reports whether a change of a file asks for nothing but its copy: no command, no restart, no new image.
+func (l LiveUpdate) OnlyCopies(path string) bool {
+	return l.Takes(path) && !l.RestartContainer && !slices.ContainsFunc(l.Runs, func(r Run) bool {
+		return len(r.Triggers) == 0 || slices.ContainsFunc(r.Triggers, func(t string) bool { return IsChild(t, path) })
+	})
+}
+
 // LiveUpdateOf returns the steps for containers that run the image with the given reference, and what leaves files out of
 // them. The empty reference stands for containers whose image hone does not build, those that the manifest's custom deploy
 // selects. It is not ok when there are no such steps.
