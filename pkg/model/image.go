@@ -1,6 +1,7 @@
 package model
 
 import (
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -70,6 +71,29 @@ type LiveUpdate struct {
 	Runs      []Run
 	// RestartContainer restarts the container after the steps.
 	RestartContainer bool
+	// RestartProcess, unless nil, starts the container's process anew after the steps, in the same container: its command
+	// runs under the synclet's supervisor.
+	RestartProcess *RestartProcess
+}
+
+// RestartProcess says when a container's process is started anew.
+type RestartProcess struct {
+	// Triggers are absolute local paths: with some, only a change below one of them restarts the process.
+	Triggers []string
+	// File is a path in the container; a touch of it restarts the process too. Empty when there is none.
+	File string
+}
+
+// Due reports whether a change of the given file restarts the process.
+func (r *RestartProcess) Due(path string) bool {
+	return r != nil && (len(r.Triggers) == 0 || slices.ContainsFunc(r.Triggers, func(t string) bool { return IsChild(filepath.Clean(t), path) }))
+}
+
+func (r *RestartProcess) equal(o *RestartProcess) bool {
+	if r == nil || o == nil {
+		return r == o
+	}
+	return r.File == o.File && slices.Equal(r.Triggers, o.Triggers)
 }
 
 // Sync copies what changed below LocalPath (absolute) to the same place below RemotePath.
@@ -87,12 +111,12 @@ type Run struct {
 
 // Empty reports whether there is nothing to do in place.
 func (l LiveUpdate) Empty() bool {
-	return !l.InitialSync && len(l.Syncs) == 0 && len(l.Runs) == 0 && !l.RestartContainer && len(l.StopPaths) == 0
+	return !l.InitialSync && len(l.Syncs) == 0 && len(l.Runs) == 0 && !l.RestartContainer && l.RestartProcess == nil && len(l.StopPaths) == 0
 }
 
 // Equal reports whether both live updates have the same steps.
 func (l LiveUpdate) Equal(o LiveUpdate) bool {
-	return l.InitialSync == o.InitialSync && l.RestartContainer == o.RestartContainer &&
+	return l.InitialSync == o.InitialSync && l.RestartContainer == o.RestartContainer && l.RestartProcess.equal(o.RestartProcess) &&
 		slices.Equal(l.StopPaths, o.StopPaths) && slices.Equal(l.Syncs, o.Syncs) &&
 		slices.EqualFunc(l.Runs, o.Runs, func(a, b Run) bool {
 			return a.Cmd.Equal(b.Cmd) && slices.Equal(a.Triggers, b.Triggers)
