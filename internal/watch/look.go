@@ -8,6 +8,7 @@ import (
 // handle takes notices from the back end: what can be judged at once is looked at, the rest is put off.
 func (w *Watcher) handle(ns []notice) {
 	now := time.Now()
+	w.told = now
 	for _, n := range ns {
 		switch n.op {
 		case opOverflow:
@@ -88,6 +89,7 @@ func (w *Watcher) lookNow(path string) {
 // lookLater looks at a path that has waited. A file that was created and not closed gets more time, as long as it is
 // being written.
 func (w *Watcher) lookLater(l *look, now time.Time) {
+	w.told = l.since
 	if l.unclosed {
 		st, err := lstat(l.path)
 		if err == nil && st.kind == kindFile && st.links < 2 {
@@ -141,7 +143,7 @@ func (w *Watcher) lookAtFolder(path string) {
 	if parent := w.folders[filepath.Dir(path)]; parent != nil && parent.path != path {
 		if rec, ok := parent.files[filepath.Base(path)]; ok {
 			delete(parent.files, filepath.Base(path))
-			w.report(path, rec.print(), PrintFolder)
+			w.report(path, rec.print(), PrintFolder, w.told)
 		}
 	}
 	f := w.folders[path]
@@ -192,7 +194,7 @@ func (w *Watcher) lookAtFile(path string, st stat) {
 func (w *Watcher) replace(parent *folder, path string, old record, known bool, rec record) {
 	w.remember(parent, path, rec)
 	if !known {
-		w.report(path, PrintAbsent, rec.print())
+		w.report(path, PrintAbsent, rec.print(), w.made(parent, rec))
 		return
 	}
 	same := rec.hash == old.hash
@@ -200,8 +202,22 @@ func (w *Watcher) replace(parent *folder, path string, old record, known bool, r
 		same = rec.sameFile(old.stat) && old.age >= youngFile
 	}
 	if !same || rec.kind != old.kind || rec.perm != old.perm {
-		w.report(path, old.print(), rec.print())
+		w.report(path, old.print(), rec.print(), w.made(parent, rec))
 	}
+}
+
+// maxDelay bounds how long before it was noticed a change can have been made, where nobody polls.
+const maxDelay = 10 * time.Second
+
+// made returns when a file was changed. Its time of change is what no program can set, as unpacking and copying set the
+// time of modification; a rename brings it up to date, too. It does not count where another machine's clock made it, or
+// where the clock was set meanwhile.
+func (w *Watcher) made(parent *folder, rec record) time.Time {
+	at := time.Unix(0, rec.ctime)
+	if age := w.told.Sub(at); rec.ctime == 0 || parent.remote || time.Until(at) > 0 || age > maxDelay && !parent.unwatched {
+		return w.told
+	}
+	return at
 }
 
 // lookAtLarge leaves the comparison of a large file to the hasher. Where there is nothing to compare with, the file counts

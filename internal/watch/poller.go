@@ -58,6 +58,7 @@ func (p *poller) anyUnwatched() bool {
 // poll compares some of the polled folders, if it is time.
 func (w *Watcher) poll(now time.Time) {
 	p := &w.polling
+	w.told = now
 	if len(p.folders) == 0 || now.Before(p.due) {
 		return
 	}

@@ -49,6 +49,7 @@ type settling struct {
 	paths map[string]Print // nil when nothing waits
 	dirs  map[string]bool  // the folders of paths
 	at    time.Time        // of the latest batch, by the batch
+	made  time.Time        // likewise
 	first time.Time        // when the first of paths came
 	last  time.Time        // when the latest change came, kept after the release
 	gap   time.Duration    // the longest pause within this burst
@@ -79,14 +80,14 @@ func (s *Settler) Add(b Batch) {
 	now := time.Now()
 	s.mu.Lock()
 	for _, c := range b.Changes {
-		s.add(c, b.At, now)
+		s.add(c, b, now)
 	}
 	s.mu.Unlock()
 	poke(s.wake)
 }
 
 // add takes the changes of one target. s.mu is held.
-func (s *Settler) add(c Change, at, now time.Time) {
+func (s *Settler) add(c Change, b Batch, now time.Time) {
 	t := s.targets[c.ID]
 	if t == nil {
 		t = &settling{id: c.ID, quiet: s.opts.Quiet}
@@ -104,8 +105,11 @@ func (s *Settler) add(c Change, at, now time.Time) {
 		s.order++
 	}
 	t.last = now
-	if at.After(t.at) {
-		t.at = at
+	if b.At.After(t.at) {
+		t.at = b.At
+	}
+	if b.Made.After(t.made) {
+		t.made = b.Made
 	}
 	for i, path := range c.Paths {
 		var p Print
@@ -249,6 +253,9 @@ func (t *settling) release(b *Batch) {
 		b.Changes = append(b.Changes, c)
 		if t.at.After(b.At) {
 			b.At = t.at
+		}
+		if t.made.After(b.Made) {
+			b.Made = t.made
 		}
 	}
 	t.paths, t.dirs = nil, nil

@@ -208,7 +208,7 @@ func (w *Watcher) gone(path string) {
 	if f := w.folders[filepath.Dir(path)]; f != nil && f.path != path {
 		if rec, ok := f.files[filepath.Base(path)]; ok {
 			delete(f.files, filepath.Base(path))
-			w.report(path, rec.print(), PrintAbsent)
+			w.report(path, rec.print(), PrintAbsent, w.told)
 		}
 	}
 	if f := w.folders[path]; f != nil {
@@ -219,7 +219,7 @@ func (w *Watcher) gone(path string) {
 
 func (w *Watcher) goneFolder(f *folder) {
 	for name, rec := range f.files {
-		w.report(join(f.path, name), rec.print(), PrintAbsent)
+		w.report(join(f.path, name), rec.print(), PrintAbsent, w.told)
 	}
 	for name := range f.subs {
 		if sub := w.folders[join(f.path, name)]; sub != nil {
@@ -227,7 +227,7 @@ func (w *Watcher) goneFolder(f *folder) {
 		}
 	}
 	if f.scanned && f.held {
-		w.report(f.path, PrintFolder, PrintAbsent)
+		w.report(f.path, PrintFolder, PrintAbsent, w.told)
 	}
 	w.forget(f)
 }

@@ -52,6 +52,8 @@ type Watcher struct {
 	pending  *pending
 	rehash   *pending // large files to be read once it is certain which state was reported
 	changed  map[string]Print
+	latest   time.Time // when the latest of changed was made
+	told     time.Time // when the system told of what is being looked at
 	polling  poller
 	troubles troubles
 	buf      []byte
@@ -259,8 +261,11 @@ func (w *Watcher) due() time.Duration {
 	return max(wait, 0)
 }
 
-// report notes that path changed.
-func (w *Watcher) report(path string, was, now Fingerprint) {
+// report notes that path changed, at the given time.
+func (w *Watcher) report(path string, was, now Fingerprint, at time.Time) {
+	if at.After(w.latest) {
+		w.latest = at
+	}
 	if p, ok := w.changed[path]; ok {
 		was = p.Was
 	}
@@ -274,7 +279,11 @@ func (w *Watcher) flush() Batch {
 	if len(w.changed) == 0 {
 		return Batch{}
 	}
-	b := Batch{At: w.clock()}
+	b := Batch{At: w.clock(), Made: w.latest}
+	if b.Made.IsZero() {
+		b.Made = b.At
+	}
+	w.latest = time.Time{}
 	index := map[model.TargetID]int{}
 	for _, path := range slices.SortedFunc(maps.Keys(w.changed), strings.Compare) {
 		p := w.changed[path]

@@ -1,0 +1,51 @@
+package watch
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// tick is how much too early the time of a change may be.
+const tick = 10 * time.Millisecond
+
+// TestMade tells when files were saved, whatever time of modification a program gave them.
+func TestMade(t *testing.T) {
+	old := time.Now().Add(-time.Hour)
+	for name, act := range map[string]func(r *rig){
+		"saved":                     func(r *rig) { write(t, r.path("f"), "new") },
+		"unpacked with an old time": func(r *rig) { write(t, r.path("f"), "new"); do(t, os.Chtimes(r.path("f"), old, old)) },
+		"unpacked with a later time": func(r *rig) {
+			write(t, r.path("f"), "new")
+			do(t, os.Chtimes(r.path("f"), time.Now(), time.Now().Add(time.Hour)))
+		},
+		"moved to its place": func(r *rig) { do(t, os.Rename(r.path("../waiting"), r.path("f"))) },
+		"removed":            func(r *rig) { do(t, os.Remove(r.path("f"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, newBackend())
+			write(t, r.path("f"), "old")
+			write(t, r.path("../waiting"), "new")
+			age(t, r.dir)
+			r.set(r.spec("a", []string{"."}))
+			r.run()
+			r.hashedAll()
+			before := time.Now()
+			act(r)
+			after := time.Now()
+			var b Batch
+			r.await("the change", func() bool {
+				for _, b = range r.last {
+					if b.Changes[0].ID == target("a") {
+						return true
+					}
+				}
+				return false
+			})
+			if b.Made.Before(before.Add(-tick)) || b.Made.After(b.At) || name != "removed" && b.Made.After(after) {
+				t.Errorf("made %v before the act began, noticed %v after it", before.Sub(b.Made), b.At.Sub(after))
+			}
+		})
+	}
+}
