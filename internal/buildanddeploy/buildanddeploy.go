@@ -29,6 +29,17 @@ type Request struct {
 	InPlace bool
 	// Containers are the running containers that lack changes.
 	Containers []Container
+	// Peers says, by image, in how many other containers that run what these lack has been done already; they must not end
+	// up differing from these.
+	Peers map[string]int
+	// Others says that containers of the resource run that need nothing now, so that the next save can go to them whatever
+	// becomes of these.
+	Others bool
+	// Waits says that the update is to wait for every container, however long it takes.
+	Waits bool
+	// Save, where there is one, says when the newest of some files was saved, and when hone knew of it; zero times where
+	// that is not known.
+	Save func(files []string) (made, known time.Time)
 	// Force applies objects again and restarts their pods though nothing changed.
 	Force bool
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.
@@ -84,6 +95,11 @@ type Result struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of containers that now have all changes.
 	Synced []string
+	// Containers are what was done in each container, those included that are left behind.
+	Containers []model.ContainerUpdate
+	// Behind are the updates of containers that take much longer than the others. They go on, and whoever gets the result
+	// has to wait for each; they end when the context of the update does.
+	Behind []*Straggler
 	// FellBack is why a faster way was not enough.
 	FellBack string
 }

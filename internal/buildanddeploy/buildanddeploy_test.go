@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,9 +138,10 @@ type updater struct {
 	fail map[string]error
 }
 
-func (u updater) Update(_ context.Context, c liveupdate.Container, p liveupdate.Plan, _ logstore.Logger) error {
+func (u updater) Update(_ context.Context, c liveupdate.Container, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
 	u.d.add("update %s: %d copied", c.ID, len(p.Copies))
-	return u.fail[c.ID]
+	now := time.Now()
+	return liveupdate.Report{Files: len(p.Copies), Bytes: 1234, Sent: now, Applied: now}, u.fail[c.ID]
 }
 
 func TestInPlace(t *testing.T) {
@@ -167,7 +169,8 @@ func TestInPlace(t *testing.T) {
 		outcome    liveupdate.Outcome
 	}{
 		{name: "all containers at once", containers: both, synced: []string{"c1", "c2"},
-			want: "commit\ninfo: → Container c1 updated!\ninfo: → Container c2 updated!\n" +
+			want: "commit\ninfo: → Container c1 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
+				"info: → Container c2 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
 				"progress container: updating pod-c1 in place\nprogress container: updating pod-c2 in place\nupdate c1: 1 copied\nupdate c2: 1 copied"},
 		{name: "not asked for", containers: both, notInPlace: true, failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "no containers", failure: "not for this builder", outcome: liveupdate.Infra},
@@ -191,7 +194,9 @@ func TestInPlace(t *testing.T) {
 			b.updater = updater{d, tc.fail}
 			req := d.request(m)
 			req.InPlace, req.Containers = !tc.notInPlace, tc.containers
-			r, err := b.BuildAndDeploy(t.Context(), req)
+			var r Result
+			var err error
+			synctest.Test(t, func(t *testing.T) { r, err = b.BuildAndDeploy(t.Context(), req) }) // where no time passes
 			if diff := cmp.Diff(tc.synced, r.Synced); diff != "" {
 				t.Errorf("synced (-want +got):\n%s", diff)
 			}

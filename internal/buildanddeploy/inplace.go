@@ -2,11 +2,10 @@ package buildanddeploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -49,9 +48,9 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 // Name implements BuildAndDeployer.
 func (b *InPlace) Name() string { return b.name }
 
-// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. A
-// failing command of the user is reported after the other containers have been updated; if it failed in some of the
-// containers of an image only, they need a new image.
+// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Those
+// that take much longer than the others are left behind, see Straggler. A failing command of the user is reported after the
+// other containers have been updated; if it failed in some of the containers of an image only, they need a new image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	if !req.InPlace || len(req.Containers) == 0 {
 		return Result{}, &Declined{}
@@ -66,42 +65,13 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, err
 	}
 	req.Commit()
-	errs := make([]error, len(req.Containers))
-	var all sync.WaitGroup
+	f := &fanOut{tally: newTally(req.Peers), ended: make(chan struct{}, len(req.Containers))}
 	for i, c := range req.Containers {
 		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod))
-		all.Go(func() { errs[i] = b.update(ctx, req, c, plans[i]) })
+		f.start(ctx, c, func(ctx context.Context) (model.ContainerUpdate, error) { return b.update(ctx, req, c, plans[i]) })
 	}
-	all.Wait()
-	return outcome(req.Containers, errs)
-}
-
-// outcome sums up what became of the containers. An error that is not the user's goes first.
-func outcome(containers []Container, errs []error) (Result, error) {
-	var result Result
-	var failed, broken error
-	var failedImage string
-	updated := map[string]int{} // by image: containers of different images need not agree
-	for i, c := range containers {
-		var run *liveupdate.RunStepError
-		switch err := errs[i]; {
-		case errors.As(err, &run):
-			failed, failedImage = err, c.Image
-		case err != nil:
-			broken = err
-			continue
-		default:
-			updated[c.Image]++
-		}
-		result.Synced = append(result.Synced, c.ID)
-	}
-	if n := updated[failedImage]; failed != nil && n > 0 {
-		failed = &liveupdate.FallBackError{Reason: fmt.Sprintf("the pods are inconsistent now: it worked in %d, and in another: %v", n, failed)}
-	}
-	if broken != nil {
-		return result, broken
-	}
-	return result, failed
+	f.wait(req)
+	return f.outcome(ctx)
 }
 
 // plan makes all plans before the first container is touched, so that a change that does not fit leaves all of them as
@@ -148,18 +118,43 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 	return liveupdate.InitialPlan(in)
 }
 
-func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liveupdate.Plan) error {
+func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liveupdate.Plan) (model.ContainerUpdate, error) {
+	u := model.ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, ID: c.ID, Mode: b.name}
 	if plan.Empty() {
-		return nil
+		return u, nil
 	}
 	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
 	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
 		Image: c.Running, Arch: req.Cluster.Arch, Syncs: spec.Syncs, Fresh: c.New}
-	if err := b.updater.Update(ctx, target, plan, req.Log); err != nil {
-		return err
+	began := time.Now()
+	r, err := b.updater.Update(ctx, target, plan, req.Log)
+	u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes
+	u.Stages = stages(req, c, began, r)
+	if err != nil {
+		return u, err
 	}
-	logstore.Infof(req.Log, "→ Container %s updated!", shortID(c))
-	return nil
+	logstore.Infof(req.Log, "→ Container %s updated! %s", shortID(c), u)
+	return u, nil
+}
+
+// stages tells how long what ended at the times of a report took. A container that has just started gets what was saved
+// long ago: there the update itself is the beginning.
+func stages(req Request, c Container, began time.Time, r liveupdate.Report) (s model.Stages) {
+	last := began
+	if req.Save != nil && !c.New {
+		if made, known := req.Save(c.Files); !known.IsZero() {
+			s.Noticed, s.Waited = max(known.Sub(made), 0), max(began.Sub(known), 0)
+		}
+	}
+	for _, p := range []struct {
+		took *time.Duration
+		end  time.Time
+	}{{&s.Sent, r.Sent}, {&s.Applied, r.Applied}, {&s.Ran, r.Ran}, {&s.Restarted, r.Restarted}} {
+		if !p.end.IsZero() {
+			*p.took, last = p.end.Sub(last), p.end
+		}
+	}
+	return s
 }
 
 func shortID(c Container) string {

@@ -34,6 +34,7 @@ const (
 	HoldCluster       HoldReason = "waiting-for-cluster"
 	HoldEngine        HoldReason = "waiting-for-engine"
 	HoldDeploy        HoldReason = "waiting-for-deploy"
+	HoldBehind        HoldReason = "waiting-for-container"
 	HoldSlot          HoldReason = "waiting-for-slot"
 	HoldManual        HoldReason = "manual"
 	HoldTeardown      HoldReason = "tearing-down"
@@ -70,6 +71,8 @@ func (h Hold) String() string {
 		return "waits for the container engine to answer"
 	case HoldDeploy:
 		return "waits for its pod to start"
+	case HoldBehind:
+		return "waits for its containers to take the last change"
 	case HoldSlot:
 		return fmt.Sprintf("waits for a free slot: %s updating", who)
 	case HoldManual:
@@ -194,6 +197,9 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 			return state.ReasonFiles, files, true
 		}
 	}
+	if !u.Broken.IsZero() && attempted {
+		reason |= state.ReasonBroken
+	}
 	pending := u.Pending()
 	if len(pending) > 0 && (attempted || reason != 0) {
 		reason |= state.ReasonFiles
@@ -206,7 +212,11 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
 	if reason == 0 && attempted {
 		if lack := lacking(*r.manifest, *u, r.pods, false); len(lack) > 0 {
-			return state.ReasonContainer, lackingFiles(lack), true
+			reason = state.ReasonBehind
+			if slices.ContainsFunc(lack, func(l LackingContainer) bool { return !wasBehind(*u, l) }) {
+				reason = state.ReasonContainer
+			}
+			return reason, lackingFiles(lack), true
 		}
 	}
 	return reason, files, inPlace

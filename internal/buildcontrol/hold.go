@@ -13,6 +13,7 @@ var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual,
 	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
 	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
+	(*decision).holdBehind,
 }
 
 // hold says why a resource that wants an update must wait.
@@ -43,7 +44,7 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 // holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
 // once are brought up to date all the same, and a new declaration counts as a change.
 func (d *decision) holdManual(r *resource) (Hold, bool) {
-	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer)
+	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken)
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
 }
 

@@ -26,7 +26,7 @@ type LackingContainer struct {
 // Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
 // based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
 // steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
-// those count that need nothing but to be copied.
+// those count that need nothing but to be copied. A container in which an update goes on is left out.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
 	return lacking(m, u, pods, true)
 }
@@ -38,6 +38,9 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 	}
 	var out []LackingContainer
 	for _, l := range Live(m, u, pods) {
+		if isBehind(u, l) {
+			continue // what it lacks is on its way, and what it lacks besides comes after that
+		}
 		l.Files = lacks(m, l.Image, u, l.Container.ID, noticed)
 		steps, _, _ := m.LiveUpdateOf(l.Image)
 		l.New = u.Synced[l.Container.ID].IsZero()

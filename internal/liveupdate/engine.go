@@ -3,6 +3,7 @@ package liveupdate
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
@@ -27,27 +28,30 @@ type ContainerUpdater struct{ Engine Engine }
 var _ Updater = ContainerUpdater{}
 
 // Update implements Updater.
-func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error {
+func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
+	bytes := contents(plan.Copies)
 	if err := u.remove(ctx, c, plan.Deletes); err != nil {
-		return err
+		return Report{}, err
 	}
 	if err := u.copy(ctx, c, plan.Copies); err != nil {
-		return err
+		return Report{}, err
 	}
-	err := RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+	r := applied(plan, bytes)
+	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return retry(ctx, undelivered, func() error {
 			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
 	if err != nil || !plan.Restart {
-		return err
+		return r, err
 	}
 	logstore.Infof(log, "Restarting container: [%s]", c.Name)
 	if err := u.Engine.RestartContainer(ctx, c.ID); err != nil {
-		return stepError(ctx, "restart "+c.Name, "restart", err, "")
+		return r, stepError(ctx, "restart "+c.Name, "restart", err, "")
 	}
-	return nil
+	r.Restarted = time.Now()
+	return r, nil
 }
 
 func (u ContainerUpdater) remove(ctx context.Context, c Container, paths []string) error {

@@ -23,20 +23,23 @@ type ExecUpdater struct{ Pods PodExecer }
 var _ Updater = ExecUpdater{}
 
 // Update implements Updater: one exec for deletes and copies together, then one for each command.
-func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error {
+func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error) {
 	if plan.Restart {
-		return &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
+		return Report{}, &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
 	Announce(log, c, plan)
+	bytes := contents(plan.Copies)
 	if err := u.files(ctx, c, plan); err != nil {
-		return err
+		return Report{}, err
 	}
-	return RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+	r := applied(plan, bytes)
+	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return retry(ctx, undelivered, func() error {
 			return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, cmd.Argv, nil,
 				logstore.WriterAt(log, logstore.LevelInfo), logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
+	return r, err
 }
 
 // untar unpacks what comes in at the root; removeAndUntar first removes its arguments.

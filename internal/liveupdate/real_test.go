@@ -157,17 +157,17 @@ func TestRealExecUpdater(t *testing.T) {
 	liveupdatetest.Conformance(t, p)
 	t.Run("without tar", func(t *testing.T) {
 		p.Ask(t, "rm /bin/tar")
-		err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
+		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
 		// busybox' shell has a tar of its own, so what goes through it works.
-		if err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: []string{"/x"}}, logstore.Discard); err != nil {
+		if _, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: []string{"/x"}}, logstore.Discard); err != nil {
 			t.Error(problem.Text(err))
 		}
 	})
 	t.Run("pod that is gone", func(t *testing.T) {
 		c := p.Container
 		c.Pod = "other"
-		err := p.Updater.Update(t.Context(), c, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
+		_, err := p.Updater.Update(t.Context(), c, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "not found")
 	})
 }
@@ -175,11 +175,11 @@ func TestRealExecUpdater(t *testing.T) {
 func TestRealExecUpdaterWithoutRoot(t *testing.T) {
 	t.Parallel()
 	p := realPod(t, 1000)
-	err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
+	_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 	liveupdatetest.WantInfra(t, err, "Make the synced folders writable")
 	copies := liveupdatetest.One(t)
 	copies[0].Remote = "/tmp/app/a"
-	if err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: copies, Deletes: []string{"/tmp/none"}}, logstore.Discard); err != nil {
+	if _, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: copies, Deletes: []string{"/tmp/none"}}, logstore.Discard); err != nil {
 		t.Error(problem.Text(err))
 	}
 	if got := p.Ask(t, "cat /tmp/app/a"); got != "a" {
@@ -194,7 +194,7 @@ func TestRealContainerUpdater(t *testing.T) {
 	t.Run("restart", func(t *testing.T) {
 		p.Ask(t, "touch /dev/shm/mark") // does not outlive the container's process
 		plan := liveupdate.Plan{Copies: liveupdatetest.One(t), Restart: true}
-		if err := p.Updater.Update(t.Context(), p.Container, plan, logstore.Discard); err != nil {
+		if _, err := p.Updater.Update(t.Context(), p.Container, plan, logstore.Discard); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.Ask(t, "ls /dev/shm; cat /app/a"); got != "a" {

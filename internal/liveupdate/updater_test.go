@@ -156,7 +156,7 @@ func TestExecUpdater(t *testing.T) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: tt.answers}
-				err := ExecUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
+				_, err := ExecUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
 				if got := Classify(err); got != tt.outcome {
 					t.Errorf("got %v (%v), want %v", got, err, tt.outcome)
 				}
@@ -184,13 +184,13 @@ func TestExecUpdaterStreams(t *testing.T) {
 		{Local: put(t, dir, "b", make([]byte, smallFile-1), 0o644), Remote: "/b"},
 	}
 	s := &script{answers: []answer{{err: io.ErrUnexpectedEOF, unread: true}, {}, {err: exited(2), unread: true}}}
-	if err := (ExecUpdater{s}).Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); err != nil {
+	if _, err := (ExecUpdater{s}).Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.inputs) != 1 || s.inputs[0] < 2*smallFile {
 		t.Errorf("inputs: %v", s.inputs)
 	}
-	err := ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
+	_, err := ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
 	if !strings.Contains(problem.Text(err), "writable") {
 		t.Errorf("a receiver that fails without reading: %v", err)
 	}
@@ -198,7 +198,7 @@ func TestExecUpdaterStreams(t *testing.T) {
 		return // reads everything
 	}
 	os.Chmod(filepath.Join(dir, "b"), 0)
-	err = ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
+	_, err = ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
 	if Classify(err) != Infra || !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a file that cannot be read: %v", err)
 	}
@@ -211,11 +211,11 @@ func TestUpdateCancelled(t *testing.T) {
 		"copy": {Copies: one(t)}, "delete": {Deletes: []string{"/a"}}, "run": {Runs: []model.Run{run("a")}}, "both": {Copies: one(t), Deletes: []string{"/a"}},
 	} {
 		s := &script{answers: []answer{{err: errors.New("stream closed")}}}
-		if err := (ExecUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
+		if _, err := (ExecUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
 			t.Errorf("%s: got %v after %q", name, err, s.calls)
 		}
 		s = &script{answers: []answer{{err: errors.New("stream closed")}}}
-		if err := (ContainerUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
+		if _, err := (ContainerUpdater{s}).Update(ctx, web, plan, logstore.Discard); Classify(err) != Cancelled || len(s.calls) != 1 {
 			t.Errorf("%s: got %v after %q", name, err, s.calls)
 		}
 	}
@@ -244,7 +244,7 @@ func TestContainerUpdater(t *testing.T) {
 			plan := all(t)
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answers: tt.answers}
-				err := ContainerUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
+				_, err := ContainerUpdater{s}.Update(t.Context(), web, plan, logstore.Discard)
 				if got := Classify(err); got != tt.outcome || !strings.Contains(fmt.Sprint(textOf(err)), tt.text) {
 					t.Errorf("got %v (%v), want %v", got, err, tt.outcome)
 				}
@@ -274,7 +274,7 @@ func TestUpdateLog(t *testing.T) {
 		Runs: []model.Run{run("npm install"), quiet},
 	}
 	s := &script{answers: []answer{{}, {output: "added 1 package\n"}}}
-	if err := (ExecUpdater{s}).Update(t.Context(), web, plan, log); err != nil {
+	if _, err := (ExecUpdater{s}).Update(t.Context(), web, plan, log); err != nil {
 		t.Fatal(err)
 	}
 	want := "Will copy 1 file(s) to container: [web]\n- '" + filepath.Join(dir, "a") + "' --> '/app/a'\n" +

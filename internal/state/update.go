@@ -37,6 +37,8 @@ type Update struct {
 	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
 	Current *Build
 	Builds  []Build
+	// Saves are the newest saves of its files, oldest first.
+	Saves []Save
 	// Serial numbers the builds of the resource.
 	Serial int
 	// Images are the results that are in use, by reference. Applied are the objects of the last successful deploy.
@@ -50,6 +52,12 @@ type Update struct {
 	WasReady bool
 	// Synced says, by container id, up to when changes have been copied into it.
 	Synced map[string]time.Time
+	// Behind are, by container id, the updates that go on though the build that they are part of is over.
+	Behind map[string]Behind
+	// Faults are, by container id, why an update that had fallen behind failed, until another one worked.
+	Faults map[string]string
+	// Broken is when one failed in a way that asks for a new image; zero when none did since the last build.
+	Broken time.Time
 	// InPlaceBroken is why live updates are not tried before the next image is deployed; empty when they are.
 	InPlaceBroken string
 }
@@ -62,6 +70,8 @@ type Build struct {
 	Files []string
 	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
 	Mode string
+	// Containers are what was done in each container, where it was done in place.
+	Containers []model.ContainerUpdate
 	// Stage is what it is doing now, for people.
 	Stage      string
 	StartedAt  time.Time
@@ -93,6 +103,8 @@ const (
 	ReasonConfig
 	ReasonTrigger
 	ReasonContainer // a container that lacks changes has appeared
+	ReasonBehind    // a container that was behind can have what came meanwhile
+	ReasonBroken    // updating in place failed in a container that was behind
 )
 
 // Has reports whether r holds all of other.
@@ -101,7 +113,8 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 // String names the reasons: "files changed, triggered".
 func (r BuildReason) String() string {
 	var words []string
-	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started"} {
+	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
+		"update in place failed"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -117,17 +130,17 @@ type FileChange struct {
 
 // FilesChanged says that files that targets depend on have changed. The store counts a change from when it learns of it,
 // so that a build, which begins with a snapshot, takes in exactly the changes of that snapshot; At is when the file
-// system told of it.
+// system told of it, and Made when the newest of the changes was made.
 type FilesChanged struct {
-	Changes []FileChange
-	At      time.Time
+	Changes  []FileChange
+	At, Made time.Time
 }
 
 // FilesNoticed says that files have changed just now; FilesChanged follows for those whose change is still there when all
 // has settled.
 type FilesNoticed struct {
-	Changes []FileChange
-	At      time.Time
+	Changes  []FileChange
+	At, Made time.Time
 }
 
 // BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
@@ -167,6 +180,10 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
+	// Containers are what was done in each container, where it was done in place. Behind are those in which it goes on, by
+	// container id; the build fills in its serial and since when.
+	Containers []model.ContainerUpdate
+	Behind     map[string]Behind
 	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
 	InPlaceBroken string
 }
@@ -233,6 +250,9 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a BuildCompleted) {
 		d.Update(string(a.Resource), func(u Update) Update { return u.completed(a) })
 	})
+	store.On(Updates, func(d *store.Draft[Update], a StragglerEnded) {
+		d.Update(string(a.Resource), func(u Update) Update { return u.caughtUp(a, d.Now()) })
+	})
 	store.On(Updates, func(d *store.Draft[Update], a PodGone) {
 		if a.Pod.Resource != "" {
 			d.Update(string(a.Pod.Resource), func(u Update) Update { return u.forget(a.Pod) })
@@ -296,6 +316,9 @@ func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
 			hit = true
 		}
 	}
+	if hit {
+		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
+	}
 	return u, hit
 }
 
@@ -338,6 +361,9 @@ func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
 			hit = true
 		}
 	}
+	if hit {
+		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
+	}
 	return u, hit
 }
 
@@ -364,7 +390,7 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	b := *u.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage = ""
+	b.Stage, b.Containers = "", a.Containers
 	u.Current = nil
 	u.Builds = append([]Build{b}, u.Builds[:min(len(u.Builds), keptBuilds-1)]...)
 	if a.Cancelled {
@@ -381,8 +407,15 @@ func (u Update) completed(a BuildCompleted) Update {
 	if !u.Triggered.After(b.StartedAt) {
 		u.Triggered = time.Time{}
 	}
+	if !u.Broken.After(b.StartedAt) {
+		u.Broken = time.Time{}
+	}
 	for _, id := range a.Synced {
-		u.Synced = with(u.Synced, id, b.StartedAt)
+		u = u.synced(id, b.StartedAt)
+	}
+	for id, behind := range a.Behind {
+		behind.Serial, behind.Since = b.Serial, b.StartedAt
+		u.Behind = with(u.Behind, id, behind)
 	}
 	if a.InPlaceBroken != "" {
 		u.InPlaceBroken = a.InPlaceBroken
@@ -391,7 +424,7 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "an image was built that is not deployed yet")
 	}
 	if a.Deployed {
-		u.Applied, u.AppliedAt, u.InPlaceBroken = a.Applied, a.At, ""
+		u.Applied, u.AppliedAt, u.InPlaceBroken, u.Faults = a.Applied, a.At, "", nil
 		for _, id := range u.Targets {
 			if id.Type != model.TargetImage {
 				u.settle(id, b.StartedAt)
@@ -421,6 +454,12 @@ func (u Update) forget(p model.Pod) Update {
 	for _, c := range p.Containers {
 		if _, ok := u.Synced[c.ID]; ok {
 			u.Synced = without(u.Synced, c.ID)
+		}
+		if _, ok := u.Behind[c.ID]; ok {
+			u.Behind = without(u.Behind, c.ID)
+		}
+		if _, ok := u.Faults[c.ID]; ok {
+			u.Faults = without(u.Faults, c.ID)
 		}
 	}
 	return u

@@ -230,7 +230,8 @@ func TestPoolUpdate(t *testing.T) {
 		writeFile(t, filepath.Join(local, "f"), fmt.Sprint(i), 0o644)
 		plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}},
 			Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"sh", "-c", "echo ran; exit 0"}}}}}
-		check(t, p.Update(t.Context(), c, plan, logger))
+		_, err := p.Update(t.Context(), c, plan, logger)
+		check(t, err)
 		if got, err := os.ReadFile(filepath.Join(remote, "f")); err != nil || string(got) != fmt.Sprint(i) {
 			t.Errorf("round %d: %q, %v", i, got, err)
 		}
@@ -247,11 +248,11 @@ func TestPoolUpdate(t *testing.T) {
 		t.Errorf("the command ran %d times", n)
 	}
 	// The user's failing command does not fall back; a restart without a supervisor does.
-	err := p.Update(t.Context(), c, liveupdate.Plan{Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"false"}}}}}, logger)
+	_, err := p.Update(t.Context(), c, liveupdate.Plan{Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"false"}}}}}, logger)
 	if liveupdate.Classify(err) != liveupdate.UserError {
 		t.Errorf("got %v", err)
 	}
-	if err := p.Update(t.Context(), c, liveupdate.Plan{Restart: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
+	if _, err := p.Update(t.Context(), c, liveupdate.Plan{Restart: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
 		t.Errorf("got %v", err)
 	}
 }

@@ -35,9 +35,10 @@ func (p pods) Exec(ctx context.Context, ns, pod, c string, argv []string, stdin 
 // container is a real one, with a folder on this side that is synced to its /app.
 type container struct {
 	testing.TB
-	local string
-	pods  pods
-	pool  *Pool
+	local  string
+	pods   pods
+	pool   *Pool
+	report liveupdate.Report
 	liveupdate.Container
 	log bytes.Buffer
 }
@@ -76,8 +77,9 @@ func newContainer(t testing.TB, edit func(*corev1.Container)) *container {
 	return c
 }
 
-func (c *container) update(plan liveupdate.Plan) error {
-	return c.pool.Update(c.Context(), c.Container, plan, logstore.Func(func(_ logstore.Level, text string) { c.log.WriteString(text) }))
+func (c *container) update(plan liveupdate.Plan) (err error) {
+	c.report, err = c.pool.Update(c.Context(), c.Container, plan, logstore.Func(func(_ logstore.Level, text string) { c.log.WriteString(text) }))
+	return err
 }
 
 func (c *container) copies(names ...string) (plan liveupdate.Plan) {
@@ -122,14 +124,20 @@ func TestRealUpdate(t *testing.T) {
 	if got := c.ask("cat /app/d/a; stat -c ' %a' /app/d/a; find / -xdev -name '.hone*'"); got != "one 640" {
 		t.Errorf("the container has %q", got)
 	}
-	for _, want := range []string{"Will copy 1 file(s) to container: [main]", "ran in /", "Sent 3 bytes"} {
+	for _, want := range []string{"Will copy 1 file(s) to container: [main]", "ran in /"} {
 		if !strings.Contains(c.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, c.log.String())
 		}
 	}
+	if r := c.report; r.Files != 1 || r.Bytes != 3 || r.Sent.IsZero() || r.Applied.Before(r.Sent) || r.Ran.Before(r.Applied) {
+		t.Errorf("the update reports %+v", r)
+	}
 	check(t, c.update(c.copies("d/a")))
+	if r := c.report; r.Files != 0 || r.Same != 1 || !r.Sent.IsZero() {
+		t.Errorf("sending again what is there reports %+v", r)
+	}
 	check(t, c.update(liveupdate.Plan{Deletes: []string{"/app/d"}}))
-	if got := c.ask("ls -A /app"); got != "" || !strings.Contains(c.log.String(), "Nothing to send") {
+	if got := c.ask("ls -A /app"); got != "" || c.report.Deletes != 1 {
 		t.Errorf("the container has %q; log:\n%s", got, c.log.String())
 	}
 }

@@ -25,6 +25,8 @@ type Report struct {
 	// Files and Bytes were sent; Same files were there already.
 	Files, Deletes, Same int
 	Bytes                int64
+	// Sent is when the last byte had been handed to the stream; zero when there was nothing to send.
+	Sent time.Time
 	// Took is how long the synclet needed once it had everything.
 	Took time.Duration
 }
@@ -87,7 +89,7 @@ func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
 		r.Bytes += int64(l.put.Size)
 	}
 	r.Files, r.Deletes = len(files), len(deletes)
-	applied, err := s.transfer(ctx, deletes, files, r)
+	applied, err := s.transfer(ctx, deletes, files, &r)
 	if err != nil {
 		s.doubt(paths...)
 		return r, err
@@ -131,7 +133,7 @@ func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*loca
 }
 
 // transfer sends an update and waits for its answer. Before Commit is sent, an error leaves the container as it was.
-func (s *Session) transfer(ctx context.Context, deletes []string, files []*local, r Report) (*protocol.Applied, error) {
+func (s *Session) transfer(ctx context.Context, deletes []string, files []*local, r *Report) (*protocol.Applied, error) {
 	answered := make(chan struct{})
 	var applied *protocol.Applied
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -145,9 +147,10 @@ func (s *Session) transfer(ctx context.Context, deletes []string, files []*local
 		return nil, err
 	}
 	defer s.forget(id)
-	if err := s.stage(ctx, id, deletes, files, r); err != nil {
+	if err := s.stage(ctx, id, deletes, files, *r); err != nil {
 		return nil, err
 	}
+	r.Sent = time.Now()
 	if err := s.await(ctx, answered); err != nil {
 		return nil, err
 	}

@@ -24,10 +24,11 @@ var _ liveupdate.Updater = (*Pool)(nil)
 
 // Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
 // the restart. A conversation that breaks off is taken up again; the update goes on with what differs then.
-func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) error {
+func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Arch: c.Arch, Syncs: c.Syncs}
 	fresh := c.Fresh
+	var report liveupdate.Report
 	err := p.persist(ctx, t, ErrClosed, func(s *Session) error {
 		if fresh || len(plan.Copies) > 0 && s.blank() {
 			if err := s.Learn(ctx, remotes(plan)); err != nil {
@@ -35,23 +36,24 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 			}
 		}
 		r, err := s.Apply(ctx, batch(plan))
-		if err == nil {
-			say(log, r)
-		}
+		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
 		return err
 	})
 	if err != nil {
-		return p.failed(ctx, "copy files to "+c.Name, err)
+		return report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
-	err = liveupdate.RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return p.persist(ctx, t, errUnsent, func(s *Session) error {
 			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
 	if err != nil || !plan.Restart {
-		return err
+		return report, err
 	}
-	return p.restart(ctx, t, log)
+	if err = p.restart(ctx, t, log); err == nil {
+		report.Restarted = time.Now()
+	}
+	return report, err
 }
 
 // persist does something with the conversation, and again with the next one when it breaks off with the given error:
@@ -129,14 +131,6 @@ func remotes(plan liveupdate.Plan) []string {
 		out = append(out, c.Remote)
 	}
 	return out
-}
-
-func say(log logstore.Logger, r Report) {
-	if r.Files+r.Deletes == 0 {
-		logstore.Infof(log, "Nothing to send: the container has all %d already", r.Same)
-		return
-	}
-	logstore.Infof(log, "Sent %d bytes, applied in %s", r.Bytes, round(r.Took))
 }
 
 func round(d time.Duration) time.Duration {

@@ -87,6 +87,13 @@ func Applied(mode string, objects ...model.ObjectID) state.BuildCompleted {
 	return b
 }
 
+// Took returns the update of a pod's container, with the milliseconds that noticing, waiting, sending and applying took.
+func Took(pod string, files int, bytes int64, noticed, waited, sent, applied float64) model.ContainerUpdate {
+	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+	return model.ContainerUpdate{Namespace: "default", Pod: pod, Container: "main", ID: "c-" + pod, Mode: "synclet", Files: files, Bytes: bytes,
+		Stages: model.Stages{Noticed: ms(noticed), Waited: ms(waited), Sent: ms(sent), Applied: ms(applied)}}
+}
+
 // Pod returns a current pod of a resource with one container.
 func Pod(resource model.ManifestName, created time.Duration, ready bool) state.Pod {
 	at := Start.Add(created)

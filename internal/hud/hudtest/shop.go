@@ -60,9 +60,11 @@ func Shop() *Scene {
 	s.At(37*time.Minute, state.PodChanged{Pod: crashing("mailer")})
 	s.At(37*time.Minute, state.ServiceChanged{Service: model.Service{Namespace: "default", Name: "api", UID: "svc-api", Resource: "api"}})
 	forwards(s)
-	s.Build("web", 2, 40*time.Minute+sec(29), 40*time.Minute+sec(29.0018), state.BuildCompleted{Mode: "synclet"},
+	s.Build("web", 2, 40*time.Minute+sec(29), 40*time.Minute+sec(29.0018), state.BuildCompleted{Mode: "synclet",
+		Containers: []model.ContainerUpdate{Took("web-7c9d-x2v1", 3, 4100, 0.2, 0.1, 0.4, 1.1)}},
 		"web/src/app.tsx", "web/src/cart.tsx", "web/src/nav.tsx")
-	s.Build("api", 2, 40*time.Minute+sec(48), 40*time.Minute+sec(48.0021), state.BuildCompleted{Mode: "synclet"}, "api/handler.go")
+	s.Build("api", 2, 40*time.Minute+sec(48), 40*time.Minute+sec(48.0021), state.BuildCompleted{Mode: "synclet",
+		Containers: []model.ContainerUpdate{Took("api-7c9d-x2v1", 1, 1234, 0.3, 0.1, 0.3, 1.4)}}, "api/handler.go")
 	s.At(40*time.Minute+sec(52), state.BuildStarted{Resource: "worker", Serial: 2, Reason: state.ReasonFiles,
 		Files: []string{"worker/main.go"}, At: Start.Add(40*time.Minute + sec(52)), Span: "build:worker:2"})
 	s.At(40*time.Minute+sec(53), state.BuildProgressed{Resource: "worker", Serial: 2, Mode: "image", Stage: "4/7 Building Dockerfile: [worker]"})

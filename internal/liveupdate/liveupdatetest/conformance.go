@@ -35,7 +35,7 @@ func Conformance(t *testing.T, p Place) {
 	dir := t.TempDir()
 	update := func(t *testing.T, plan liveupdate.Plan) (string, error) {
 		var log strings.Builder
-		err := p.Updater.Update(t.Context(), p.Container, plan, logstore.Func(func(_ logstore.Level, text string) { log.WriteString(text) }))
+		_, err := p.Updater.Update(t.Context(), p.Container, plan, logstore.Func(func(_ logstore.Level, text string) { log.WriteString(text) }))
 		return log.String(), err
 	}
 	long := "/app/" + strings.Repeat("folder with a long name/", 12) + "file"
@@ -116,7 +116,7 @@ func Conformance(t *testing.T, p Place) {
 				cancel()
 			}
 		})
-		err := p.Updater.Update(ctx, p.Container, liveupdate.Plan{Runs: []model.Run{run("echo up; exec sleep 5")}}, log)
+		_, err := p.Updater.Update(ctx, p.Container, liveupdate.Plan{Runs: []model.Run{run("echo up; exec sleep 5")}}, log)
 		if liveupdate.Classify(err) != liveupdate.Cancelled {
 			t.Errorf("got %v", err)
 		}

@@ -2,8 +2,9 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per running build. It cancels a build whose resource went away, and one that a newer change has
-// overtaken before it touched the cluster, and waits for all of them before it returns.
+// Run owns one goroutine per running build, and after it one for each container in which the build goes on. It cancels a
+// build whose resource went away, and one that a newer change has overtaken before it touched the cluster, and waits for all
+// of them before it returns.
 package buildcontroller
 
 import (
@@ -68,10 +69,11 @@ func (s *Subscriber) Contract() store.Contract {
 		inputs[i].Strong = in.Table == state.Resources.Name()
 	}
 	return store.Contract{
-		Name:      name,
-		Doc:       "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
-		Inputs:    inputs,
-		Outputs:   store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.ResourcesReady{}),
+		Name:   name,
+		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
+		Inputs: inputs,
+		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
+			state.ResourcesReady{}),
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
 		Grace:     stopGrace,
@@ -86,12 +88,16 @@ type build struct {
 	cancel    context.CancelFunc
 	committed atomic.Bool
 	overtaken bool
-	done      chan struct{}
+	// done is closed when the build is over for the store; behind, which goes on, counts from then on. gone is closed when that
+	// has ended, too.
+	done, gone chan struct{}
+	behind     []*buildanddeploy.Straggler
 }
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	running := map[model.ManifestName]*build{}
+	followed := followed{}
 	replaced := map[model.ManifestName]int{}
 	// A build has ended only when its goroutine has, which is a moment after the snapshot shows its completion.
 	ended := make(chan struct{}, 1)
@@ -99,7 +105,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	defer func() {
 		for _, b := range running {
 			b.cancel()
-			<-b.done
+			<-b.gone
+		}
+		for _, builds := range followed {
+			for _, b := range builds {
+				b.cancel()
+				<-b.gone
+			}
 		}
 	}()
 	for {
@@ -110,7 +122,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-ended:
 		}
 		v := rt.View()
-		s.sweep(v, running, replaced)
+		s.sweep(v, running, replaced, followed)
+		followed.sweep(v)
 		s.cancelOvertaken(v, running, replaced)
 		names := make(map[model.ManifestName]bool, len(running))
 		for resource := range running {
@@ -130,7 +143,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			running[c.Name] = s.start(ctx, rt, v, c, ended)
 		}
 		for _, e := range state.Leaving(v, name) {
-			if running[model.ManifestName(e.ID)] == nil {
+			if name := model.ManifestName(e.ID); running[name] == nil && len(followed[name]) == 0 {
 				rt.Release(state.Resources, e.ID)
 			}
 		}
@@ -155,7 +168,7 @@ func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontro
 }
 
 // sweep forgets the builds whose end the snapshot shows.
-func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int) {
+func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int, followed followed) {
 	for name, b := range running {
 		select {
 		case <-b.done:
@@ -171,6 +184,9 @@ func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, 
 			delete(replaced, name)
 		}
 		delete(running, name)
+		if len(b.behind) > 0 {
+			followed[name] = append(followed[name], b)
+		}
 	}
 }
 
@@ -194,7 +210,7 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 // start begins a build on a goroutine of its own.
 func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View, c buildcontrol.Candidate, ended chan<- struct{}) *build {
 	u := state.Updates.In(v).Value(string(c.Name))
-	b := &build{serial: u.Serial + 1, began: v.At, done: make(chan struct{})}
+	b := &build{serial: u.Serial + 1, began: v.At, done: make(chan struct{}), gone: make(chan struct{})}
 	ctx, b.cancel = context.WithCancel(ctx)
 	tiltfile := state.TheTiltfile(v)
 	files := state.Relative(tiltfile.Path, c.Files)
@@ -202,18 +218,24 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Span: span})
+	poke := func() {
+		select {
+		case ended <- struct{}{}:
+		default:
+		}
+	}
 	go func() {
-		defer func() {
-			close(b.done)
-			select {
-			case ended <- struct{}{}:
-			default:
-			}
-		}()
+		defer poke()
+		defer close(b.gone)
 		defer b.cancel()
 		logstore.Infof(log, "%s", banner(c.Reason, files))
 		r, err := s.build(ctx, req)
-		rt.Dispatch(s.completed(ctx, req, b, r, err, log))
+		done := s.completed(ctx, req, b, r, err, log)
+		done.Behind, b.behind = s.behind(v, r.Behind, log), r.Behind
+		rt.Dispatch(done)
+		close(b.done)
+		poke()
+		s.follow(rt, c.Name, b, log)
 	}()
 	return b
 }
@@ -248,7 +270,16 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im.ID())
 	}
-	for _, l := range buildcontrol.Lacking(m, u, state.PodsOf(v, c.Name)) {
+	pods := state.PodsOf(v, c.Name)
+	lacking := buildcontrol.Lacking(m, u, pods)
+	beside := buildcontrol.BesideOf(m, u, pods, lacking)
+	req.Others, req.Peers = beside.Others, beside.Peers
+	req.Save = func(files []string) (made, known time.Time) {
+		save := u.SaveOf(files)
+		return save.Made, save.Known
+	}
+	for _, l := range lacking {
+		req.Waits = req.Waits || u.Faults[l.Container.ID] != ""
 		req.Containers = append(req.Containers, buildanddeploy.Container{Namespace: l.Pod.Namespace, Pod: l.Pod.Name,
 			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Running: l.Container.Image, Files: l.Files, New: l.New})
 	}
@@ -257,7 +288,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
-		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Warnings: int(log.warnings.Load())}
+		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // else another way of updating in place did it
 	}
@@ -300,6 +331,10 @@ func banner(reason state.BuildReason, files []string) string {
 		return "Triggered"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
+	case reason.Has(state.ReasonBroken):
+		return "Updating In Place Failed"
+	case reason.Has(state.ReasonBehind):
+		return "Container Was Behind"
 	}
 	return "Container Started"
 }

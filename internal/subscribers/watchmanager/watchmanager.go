@@ -158,7 +158,7 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 }
 
 func changed(b watch.Batch) state.FilesChanged {
-	a := state.FilesChanged{At: b.At}
+	a := state.FilesChanged{At: b.At, Made: b.Made}
 	for _, c := range b.Changes {
 		a.Changes = append(a.Changes, state.FileChange{Target: c.ID, Paths: slices.Clone(c.Paths)})
 	}

@@ -1,0 +1,49 @@
+package liveupdate
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Report is what an update did in one container, as far as it came. What model.Stages calls a stage ends at the time given
+// here; the zero time is a stage that there was not.
+type Report struct {
+	// Files were copied and Deletes deleted; Same needed neither. Bytes is the size of what was copied.
+	Files, Deletes, Same int
+	Bytes                int64
+	Sent, Applied        time.Time
+	Ran, Restarted       time.Time
+}
+
+// applied is the report of a plan whose files were unpacked while they were sent, so that only the end of it is known.
+func applied(plan Plan, bytes int64) Report {
+	return Report{Files: len(plan.Copies), Deletes: len(plan.Deletes), Bytes: bytes, Applied: time.Now()}
+}
+
+// Run runs the commands with RunAll and notes when that ended.
+func (r *Report) Run(
+	ctx context.Context, c Container, runs []model.Run, log logstore.Logger,
+	exec func(context.Context, model.Cmd) error,
+) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	err := RunAll(ctx, c, runs, log, exec)
+	r.Ran = time.Now()
+	return err
+}
+
+// contents is the size in bytes of the files among the copies, as they are now.
+func contents(copies []Copy) int64 {
+	var n int64
+	for _, c := range copies {
+		if info, err := os.Lstat(c.Local); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+	}
+	return n
+}

@@ -1,0 +1,108 @@
+package buildcontroller
+
+import (
+	"sync"
+
+	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/liveupdate"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// followed are the builds that are over for the store and have containers in which they go on.
+type followed map[model.ManifestName][]*build
+
+// sweep forgets the builds of which nothing goes on any more, and ends what nobody wants: all of a resource that went away,
+// and updates of containers that are no longer the resource's.
+func (f followed) sweep(v store.View) {
+	for name, builds := range f {
+		var left []*build
+		for _, b := range builds {
+			select {
+			case <-b.gone:
+			default:
+				left = append(left, b)
+			}
+		}
+		if f[name] = left; len(left) == 0 {
+			delete(f, name)
+			continue
+		}
+		e, ok := state.Resources.In(v).Get(string(name))
+		if !ok || e.Phase == store.TearingDown {
+			for _, b := range left {
+				b.cancel()
+			}
+			continue
+		}
+		wanted := map[string]bool{}
+		for _, l := range buildcontrol.Live(e.Value.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name)) {
+			wanted[l.Container.ID] = true
+		}
+		for _, b := range left {
+			for _, s := range b.behind {
+				if !wanted[s.Container.ID] {
+					s.Cancel()
+				}
+			}
+		}
+	}
+}
+
+// follow waits for the updates that go on after a build, and reports the end of each.
+func (s *Subscriber) follow(rt *store.Runtime, name model.ManifestName, b *build, log logstore.Logger) {
+	var all sync.WaitGroup
+	for _, straggler := range b.behind {
+		all.Go(func() {
+			update, err := straggler.Wait()
+			rt.Dispatch(ended(name, b.serial, update, err, log))
+		})
+	}
+	all.Wait()
+}
+
+// ended says what the end of an update that was behind means: the user's failing command is shown; what did not fit or
+// leaves the containers differing needs a new image; what went wrong otherwise is tried once more, waiting for it, so that
+// a second failure leads to the next way.
+func ended(name model.ManifestName, serial int, update model.ContainerUpdate, err error, log logstore.Logger) state.StragglerEnded {
+	a := state.StragglerEnded{Resource: name, Serial: serial, Update: update}
+	if err != nil {
+		a.Update.Err = problem.Text(err)
+	}
+	switch liveupdate.Classify(err) {
+	case liveupdate.Updated:
+		a.Synced = true
+	case liveupdate.UserError:
+		a.Synced = true
+		logstore.Errorf(log, "Update of %s failed: %s", update.Pod, a.Update.Err)
+	case liveupdate.FallBack:
+		a.Broken = err.Error()
+		logstore.Infof(log, "Falling back to a new image: %v", err)
+	case liveupdate.Infra:
+		a.Fault = err.Error()
+		logstore.Infof(log, "Trying %s again: %v", update.Pod, err)
+	case liveupdate.Cancelled:
+		a.Update.Err = "" // nobody wants it any more
+	}
+	logstore.Flush(log)
+	return a
+}
+
+// behind describes the updates that go on, and says so in the log.
+func (s *Subscriber) behind(v store.View, list []*buildanddeploy.Straggler, log logstore.Logger) map[string]state.Behind {
+	if len(list) == 0 {
+		return nil
+	}
+	tiltfile := state.TheTiltfile(v).Path
+	out := make(map[string]state.Behind, len(list))
+	for _, l := range list {
+		c := l.Container
+		out[c.ID] = state.Behind{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Files: state.Relative(tiltfile, c.Files)}
+		logstore.Infof(log, "%s takes longer; the others need not wait for it", c.Pod)
+	}
+	return out
+}
