@@ -65,6 +65,7 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 		Name: e.ID, Type: "k8s", Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
 		UpdateStatus: updateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
 		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
+		Lag: lag(m, u, pods),
 	}
 	switch {
 	case m.IsLocal():
@@ -104,7 +105,8 @@ func process(p state.Process) *api.Process {
 
 func build(b state.Build) *api.Build {
 	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage,
-		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack}
+		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack,
+		Containers: containers(b.Containers)}
 }
 
 // updateStatus is the word that Tilt's scripts know.

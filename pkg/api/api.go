@@ -56,6 +56,7 @@ type Resource struct {
 	Waiting       *Waiting  `json:"waiting,omitempty"`
 	CurrentBuild  *Build    `json:"currentBuild,omitempty"`
 	BuildHistory  []Build   `json:"buildHistory,omitempty"`
+	Lag           *Lag      `json:"lag,omitempty"`
 	Process       *Process  `json:"process,omitempty"`
 	Pods          []Pod     `json:"pods,omitempty"`
 	PortForwards  []Forward `json:"portForwards,omitempty"`
@@ -82,6 +83,8 @@ type Build struct {
 	Error      string    `json:"error,omitempty"`
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	FellBack   string    `json:"fellBack,omitempty"`
+	// Containers are what was done in each container, where it was done in place.
+	Containers []ContainerUpdate `json:"containers,omitempty"`
 }
 
 // Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a

@@ -118,7 +118,7 @@ func count(rows []Row) Counts {
 // refresh returns when the first age of the view changes: seconds are shown for a minute only.
 func refresh(rows []Row, now time.Time) time.Duration {
 	for _, r := range rows {
-		if r.Status == Updating || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {
+		if r.Status == Updating || r.Behind > 0 || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {
 			return time.Second
 		}
 	}

@@ -38,7 +38,7 @@ func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
 	}
 	p.errors(r)
 	p.endpoints(r)
-	p.pods(b.pods[name])
+	p.pods(b.pods[name], u)
 	p.builds(u)
 	return p.lines
 }
@@ -114,7 +114,7 @@ func (p *page) endpoints(r Row) {
 	}
 }
 
-func (p *page) pods(pods []state.Pod) {
+func (p *page) pods(pods []state.Pod, u state.Update) {
 	if len(pods) == 0 {
 		return
 	}
@@ -136,6 +136,9 @@ func (p *page) pods(pods []state.Pod) {
 		}
 		for _, c := range pod.AllContainers() {
 			p.container(c)
+			if b, ok := u.Behind[c.ID]; ok {
+				p.add(Span{"      " + behindText(b, p.now), Warn})
+			}
 		}
 	}
 }
@@ -181,8 +184,11 @@ func (p *page) builds(u state.Update) {
 		return
 	}
 	p.title("UPDATES")
+	newest := true
 	for _, b := range all[:min(len(all), shownBuilds)] {
 		p.build(b)
+		p.containers(b, newest)
+		newest = newest && len(b.Containers) == 0
 	}
 }
 
@@ -197,7 +203,7 @@ func (p *page) build(b state.Build) {
 		tone, result = Bad, "failed"
 	}
 	line := Cell{{fmt.Sprintf("  #%-4d %-6s ", b.Serial, when), Dim}, {text.PadRight(result, 10), tone},
-		{"  " + text.PadLeft(Duration(b.Duration(p.now)), 8), Plain}, {"  " + b.Reason.String(), Dim}}
+		{"  " + text.PadLeft(p.took(b), 8), Plain}, {"  " + b.Reason.String(), Dim}}
 	if len(b.Files) > 0 {
 		line = append(line, Span{": " + strings.Join(b.Files[:min(len(b.Files), 4)], ", ") + more(len(b.Files)-4), Plain})
 	}
@@ -211,6 +217,13 @@ func (p *page) build(b state.Build) {
 	if b.FellBack != "" {
 		p.add(Span{"        fell back: " + firstLine(b.FellBack), Warn})
 	}
+}
+
+func (p *page) took(b state.Build) string {
+	if b.FinishedAt.IsZero() {
+		return Duration(b.Duration(p.now))
+	}
+	return Duration(took(b))
 }
 
 func join(names []model.ManifestName) string {

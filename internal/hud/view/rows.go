@@ -56,6 +56,8 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	}
 	r.Runtime, r.RuntimeShort = b.runtimeCells(m, u, pods, runtime)
 	hold, held := b.plan.Holds[m.Name]
+	var lag string
+	r.Behind, lag = b.lag(m, u, pods)
 	r.Status = b.status(e, u, runtime, held, r)
 	switch {
 	case e.Phase == store.TearingDown:
@@ -68,6 +70,9 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.Update = Cell{{"starting", Accent}}
 	default:
 		r.Update = b.past(m, u)
+	}
+	if r.Behind > 0 {
+		r.Update = append(Cell{{lag + "  ", Warn}}, r.Update...)
 	}
 	r.Age = Age(r.Changed, b.now)
 	return r
@@ -90,7 +95,7 @@ func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime 
 		return Idle
 	case runtime.Status == buildcontrol.RuntimePending, runtime.Status == buildcontrol.RuntimeUnknown:
 		return Waiting
-	case last.Warnings > 0:
+	case last.Warnings > 0, r.Behind > 0:
 		return Warning
 	}
 	return Well

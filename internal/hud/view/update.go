@@ -92,7 +92,7 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 
 // outcome is mode and duration of a successful build: "in place 2.1 ms", "ok  image 3.9 s", "3 objects applied  0.4 s".
 func outcome(m model.Manifest, u state.Update, b state.Build) string {
-	took := Duration(b.Duration(b.FinishedAt))
+	took := Duration(took(b))
 	switch {
 	case inPlace(b.Mode):
 		return "in place " + took

@@ -62,6 +62,8 @@ type Row struct {
 	Age     string
 	// UpdateErr and RuntimeErr are the whole texts of what failed, empty when nothing did.
 	UpdateErr, RuntimeErr string
+	// Behind is how many containers have an update under way that the others have already.
+	Behind int
 	// Pod is the name of the newest pod, and Restarts are those of its containers.
 	Pod       string
 	Restarts  int
