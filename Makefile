@@ -3,7 +3,7 @@
 VERSION ?= 0.1.0-dev
 LDFLAGS := -s -w -X github.com/hone-dev/hone/internal/cli.Version=$(VERSION)
 
-.PHONY: build demo test unit bench generate check cluster-up cluster-down
+.PHONY: build demo test unit bench bench-liveupdate generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
@@ -19,6 +19,9 @@ unit: ## the tests that need neither engine nor cluster
 
 bench: ## measure; each figure as a ratio to something measured in the same run
 	@scripts/bench
+
+bench-liveupdate: ## measure live updates, with a witness that is not hone
+	@scripts/bench-liveupdate
 
 generate: ## write what is generated from the code
 	@scripts/generate

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -138,6 +139,36 @@ func (c *cluster) runningPod(ctx context.Context, namespace string) (string, err
 		}
 	}
 	return "", fmt.Errorf("no pod runs in %s", namespace)
+}
+
+// containersOf returns the containers of an app's running pods, which have one each.
+func (c *cluster) containersOf(ctx context.Context, namespace, app string) ([]*container, error) {
+	list, err := c.client.Dynamic().Resource(pods).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+	if err != nil {
+		return nil, fmt.Errorf("list pods of %s: %w", app, err)
+	}
+	var out []*container
+	for _, p := range list.Items {
+		if p.GetDeletionTimestamp() != nil {
+			continue
+		}
+		ip, _, _ := unstructured.NestedString(p.Object, "status", "podIP")
+		statuses, _, _ := unstructured.NestedSlice(p.Object, "status", "containerStatuses")
+		if len(statuses) != 1 {
+			return nil, fmt.Errorf("pod %s has %d containers, want 1", p.GetName(), len(statuses))
+		}
+		status, _ := statuses[0].(map[string]any)
+		full, _, _ := unstructured.NestedString(status, "containerID")
+		_, id, ok := strings.Cut(full, "://")
+		if !ok {
+			return nil, fmt.Errorf("pod %s: its container is not running", p.GetName())
+		}
+		out = append(out, &container{app: app, id: id, pod: p.GetName(), ip: ip})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no pod of %s runs", app)
+	}
+	return out, nil
 }
 
 // await asks until there is no error, ctx is done or the limit is reached.

@@ -3,7 +3,8 @@
 // Command bench measures what hone promises on a real cluster and prints a table. Every figure that depends on the
 // machine stands beside a baseline of the same kind, measured in the same run, since their ratio says more than either.
 //
-// It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it.
+// It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it. "bench liveupdate",
+// which "make bench-liveupdate" runs, measures live updates alone and thoroughly.
 package main
 
 import (
@@ -39,12 +40,19 @@ type bench struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := command(ctx, os.Args[1:])
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func command(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "liveupdate" {
+		return runLive(ctx, args[1:])
+	}
+	return run(ctx, args)
 }
 
 func run(ctx context.Context, args []string) error {

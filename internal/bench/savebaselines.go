@@ -22,21 +22,25 @@ func (c *cluster) saveBaselines(ctx context.Context, namespace string) (*saveBas
 	if err != nil {
 		return nil, err
 	}
-	b := &saveBaselines{}
+	return c.podBaselines(ctx, namespace, pod)
+}
+
+func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *saveBaselines, err error) {
+	b = &saveBaselines{}
 	b.exec, err = repeat(20, func() error {
 		return c.client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"true"}})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
 	}
-	if b.echo, err = c.echo(ctx, namespace, pod); err != nil {
+	if b.echo, err = c.echo(ctx, namespace, pod, 200, 0); err != nil {
 		return nil, fmt.Errorf("echo: %w", err)
 	}
 	return b, nil
 }
 
-// echo times 1 KB through "cat" and back.
-func (c *cluster) echo(ctx context.Context, namespace, pod string) (times, error) {
+// echo times 1 KB through "cat" and back, with a pause before each round.
+func (c *cluster) echo(ctx context.Context, namespace, pod string, rounds int, pause time.Duration) (took times, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
@@ -64,7 +68,17 @@ func (c *cluster) echo(ctx context.Context, namespace, pod string) (times, error
 	if err := round(); err != nil { // sets up the connection
 		return nil, err
 	}
-	return repeat(200, round)
+	for range rounds {
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+		one, err := repeat(1, round)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, one...)
+	}
+	return took, nil
 }
 
 func (b *saveBaselines) print(t *table) {

@@ -1,0 +1,188 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// target bounds a share of the times of a case, by itself or as a multiple of the floor.
+type target struct {
+	share  float64 // 0.5 for the median
+	limit  time.Duration
+	floors float64 // instead of limit, where it is not 0
+}
+
+var (
+	oneFile   = []target{{share: 0.5, limit: 3 * time.Millisecond}, {share: 0.5, floors: 3}, {share: 0.99, limit: 15 * time.Millisecond}}
+	manyFiles = []target{{share: 0.9, limit: 300 * time.Millisecond}}
+	serving   = []target{{share: 0.9, limit: 30 * time.Millisecond}}
+	appending = []target{{share: 1, limit: 3 * time.Second}}
+)
+
+// check says what a target asks for, and whether the times miss it.
+func (t target) check(took times, floor time.Duration) (text string, missed bool) {
+	limit, what := t.limit, short(t.limit)
+	if t.floors > 0 {
+		limit, what = time.Duration(t.floors*float64(floor)), fmt.Sprintf("%g floors", t.floors)
+	}
+	return fmt.Sprintf("%s ≤ %s", shareName(t.share), what), took.at(t.share) > limit
+}
+
+func shareName(share float64) string {
+	if share == 1 {
+		return "max"
+	}
+	return fmt.Sprintf("p%g", share*100)
+}
+
+// liveCase is one kind of save and what was measured of it. Times are only shown; a count that is not 0 is a failure,
+// except for the execs of the update mode exec.
+type liveCase struct {
+	name, mode string
+	took       times
+	targets    []target
+	// execs is how many processes were started from outside in the containers, lost how many saves never arrived, and
+	// starved how many did so only after the writing had stopped.
+	execs, lost, starved int
+	// busy is the share of the machine that was at work meanwhile, for whomever.
+	busy float64
+}
+
+// failures says which counts are not as promised.
+func (c liveCase) failures() []string {
+	var out []string
+	for _, count := range []struct {
+		n    int
+		what string
+	}{{c.lost, "lost"}, {c.starved, "starved"}, {c.execs, "new exec streams"}} {
+		if count.n > 0 && (c.mode != "exec" || count.n != c.execs) {
+			out = append(out, fmt.Sprintf("%s: %d %s", c.name, count.n, count.what))
+		}
+	}
+	if len(c.took) == 0 {
+		out = append(out, c.name+": nothing arrived")
+	}
+	return out
+}
+
+// missed says which times are not as promised.
+func (c liveCase) missed(floor time.Duration) []string {
+	var out []string
+	for _, t := range c.targets {
+		if text, missed := t.check(c.took, floor); missed {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// liveReport is a whole run.
+type liveReport struct {
+	floor   *floor
+	cases   []liveCase
+	began   time.Time
+	took    time.Duration
+	loads   [2]string // before and after
+	session string    // what hone took
+}
+
+func (r *liveReport) failures() []string {
+	var out []string
+	for _, c := range r.cases {
+		out = append(out, c.failures()...)
+	}
+	return out
+}
+
+const liveLine = "  %-36s %-8s %6s %9s %9s %9s %9s %7s %6s %5s %5s  %s\n"
+
+// table writes the report for people.
+func (r *liveReport) table(w io.Writer) {
+	fmt.Fprintf(w, "save → bytes in the container, seen by a witness through /proc/PID/root on the clock of the writer\n")
+	fmt.Fprintf(w, "  floor %s = inotify wake-up %s + half of an echo of 1 KB over an open exec %s + write and rename in the container %s\n",
+		short(r.floor.at(0.5)), short(r.floor.wake.median()), short(r.floor.echo.median()/2), short(r.floor.write.median()))
+	fmt.Fprintf(w, "  p99 of each: %s, %s, %s; half of an echo after a pause: %s, p99 %s; a new exec of true: %s\n\n",
+		short(r.floor.wake.at(0.99)), short(r.floor.echo.at(0.99)/2), short(r.floor.write.at(0.99)),
+		short(r.floor.rested.median()/2), short(r.floor.rested.at(0.99)/2), short(r.floor.exec.median()))
+	fmt.Fprintf(w, liveLine, "", "mode", "n", "p50", "p90", "p99", "max", "÷ floor", "execs", "lost", "busy", "targets")
+	fmt.Fprintf(w, "  %s\n", strings.Repeat("-", 140))
+	for _, c := range r.cases {
+		fmt.Fprintf(w, liveLine, c.name, c.mode, fmt.Sprint(len(c.took)), short(c.took.at(0.5)), short(c.took.at(0.9)),
+			short(c.took.at(0.99)), short(c.took.at(1)), timesOver(c.took.at(0.5), r.floor.at(0.5)), fmt.Sprint(c.execs),
+			fmt.Sprint(c.lost+c.starved), fmt.Sprintf("%.0f%%", 100*c.busy), c.verdict(r.floor.at(0.5)))
+	}
+	fmt.Fprintf(w, "\n  busy: the share of this machine's CPU time that was used meanwhile, by everything; load %s before, %s after\n", r.loads[0], r.loads[1])
+	fmt.Fprintf(w, "  hone: %s; measured in %s\n", r.session, r.took.Round(time.Second))
+	for _, f := range r.failures() {
+		fmt.Fprintf(w, "  FAILED: %s\n", f)
+	}
+}
+
+// verdict is the last column: each target, and those that are missed in a way that nobody overlooks.
+func (c liveCase) verdict(floor time.Duration) string {
+	var out []string
+	for _, t := range c.targets {
+		text, missed := t.check(c.took, floor)
+		if missed {
+			text = "MISSED " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(append(out, c.failed()...), ", ")
+}
+
+func (c liveCase) failed() []string {
+	var out []string
+	for _, f := range c.failures() {
+		out = append(out, "FAILED "+strings.TrimPrefix(f, c.name+": "))
+	}
+	return out
+}
+
+// json writes the report for programs. Durations are in milliseconds.
+func (r *liveReport) json(w io.Writer) error {
+	type line struct {
+		Name    string   `json:"name"`
+		Mode    string   `json:"mode"`
+		N       int      `json:"n"`
+		P50     float64  `json:"p50"`
+		P90     float64  `json:"p90"`
+		P99     float64  `json:"p99"`
+		Max     float64  `json:"max"`
+		Floors  float64  `json:"floors"`
+		Execs   int      `json:"execs"`
+		Lost    int      `json:"lost"`
+		Starved int      `json:"starved"`
+		Busy    float64  `json:"busy"`
+		Missed  []string `json:"missed,omitempty"`
+		Failed  []string `json:"failed,omitempty"`
+	}
+	out := struct {
+		At     time.Time          `json:"at"`
+		Took   float64            `json:"took"`
+		Loads  [2]string          `json:"loads"`
+		Hone   string             `json:"hone"`
+		Floor  map[string]float64 `json:"floor"`
+		Cases  []line             `json:"cases"`
+		Failed []string           `json:"failed"`
+	}{At: r.began, Took: millis(r.took), Loads: r.loads, Hone: r.session, Failed: r.failures(), Floor: map[string]float64{
+		"sum": millis(r.floor.at(0.5)), "wake": millis(r.floor.wake.median()), "echo": millis(r.floor.echo.median()),
+		"rested": millis(r.floor.rested.median()),
+		"write":  millis(r.floor.write.median()), "exec": millis(r.floor.exec.median()),
+	}}
+	for _, c := range r.cases {
+		out.Cases = append(out.Cases, line{Name: c.name, Mode: c.mode, N: len(c.took), P50: millis(c.took.at(0.5)), P90: millis(c.took.at(0.9)),
+			P99: millis(c.took.at(0.99)), Max: millis(c.took.at(1)), Floors: float64(c.took.at(0.5)) / float64(r.floor.at(0.5)),
+			Execs: c.execs, Lost: c.lost, Starved: c.starved, Busy: c.busy, Missed: c.missed(r.floor.at(0.5)), Failed: c.failed()})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

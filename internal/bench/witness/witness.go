@@ -1,0 +1,159 @@
+//go:build linux
+
+// Package witness sees what containers on this machine hold and which processes are started in them, without asking hone:
+// it looks at their file systems through /proc and listens to containerd.
+//
+// # Concurrency
+//
+// A Witness and an Execs own one goroutine each, which ends with Close.
+package witness
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sighting is a file as it was found after something had happened to it.
+type Sighting struct {
+	// Path is relative to the root.
+	Path string
+	// Content is good until the receiver returns.
+	Content []byte
+	// Woken is when the kernel's notice was read, At when the content had been read, too.
+	Woken, At time.Time
+}
+
+// Witness watches folders of one file system. Make it with Open.
+type Witness struct {
+	root    string
+	inotify *os.File
+	dirs    map[int32]string
+	saw     func(Sighting)
+	done    chan struct{}
+
+	mu  sync.Mutex // held while a file is read and shown
+	buf []byte
+}
+
+// Open watches the given folders, which are relative to root, for files that are closed after writing or moved there, and
+// shows them to saw, one at a time. Names that begin with a dot are passed over: files on their way have them.
+func Open(root string, dirs []string, saw func(Sighting)) (*Witness, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("watch %s: %w", root, err)
+	}
+	w := &Witness{root: root, inotify: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, saw: saw, done: make(chan struct{})}
+	for _, dir := range dirs {
+		wd, err := unix.InotifyAddWatch(fd, filepath.Join(root, dir), unix.IN_CLOSE_WRITE|unix.IN_MOVED_TO|unix.IN_ONLYDIR)
+		if err != nil {
+			_ = w.inotify.Close()
+			return nil, fmt.Errorf("watch %s in %s: %w", dir, root, err)
+		}
+		w.dirs[int32(wd)] = dir
+	}
+	go w.run()
+	return w, nil
+}
+
+// Close ends the watching.
+func (w *Witness) Close() {
+	_ = w.inotify.Close()
+	<-w.done
+}
+
+func (w *Witness) run() {
+	defer close(w.done)
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := w.inotify.Read(buf)
+		if err != nil {
+			return
+		}
+		woken := time.Now()
+		for b := buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
+			ev := (*unix.InotifyEvent)(unsafe.Pointer(&b[0]))
+			end := unix.SizeofInotifyEvent + int(ev.Len)
+			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
+			b = b[end:]
+			if dir, ok := w.dirs[ev.Wd]; ok && len(name) > 0 && name[0] != '.' {
+				w.look(filepath.Join(dir, string(name)), woken)
+			}
+		}
+	}
+}
+
+// Look shows a file as it is now: a last look, should a notice have been lost.
+func (w *Witness) Look(path string) { w.look(path, time.Now()) }
+
+func (w *Witness) look(path string, woken time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	content, err := w.read(filepath.Join(w.root, path))
+	if err == nil { // else it is gone again
+		w.saw(Sighting{Path: path, Content: content, Woken: woken, At: time.Now()})
+	}
+}
+
+// read reads a whole file into the buffer. w.mu is held.
+func (w *Witness) read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	n := 0
+	for {
+		if n == len(w.buf) {
+			w.buf = append(w.buf, make([]byte, max(4<<10, len(w.buf)))...)
+		}
+		m, err := f.Read(w.buf[n:])
+		n += m
+		if errors.Is(err, io.EOF) {
+			return w.buf[:n], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Root returns the root folder, as this machine sees it, of a running container: that of its first process, which is found
+// by the control group that the runtime has put it into.
+func Root(id string) (string, error) {
+	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
+	if err != nil {
+		return "", err
+	}
+	for _, path := range groups {
+		dir := filepath.Dir(path)
+		if raw, err := os.ReadFile(path); err == nil && bytes.Contains(raw, []byte(id)) && isFirst(dir) {
+			return filepath.Join(dir, "root"), nil
+		}
+	}
+	return "", fmt.Errorf("no process of container %s runs on this machine", id)
+}
+
+// isFirst reports whether a process has the number 1 in its own namespace.
+func isFirst(dir string) bool {
+	raw, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(raw)) {
+		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			all := strings.Fields(ids)
+			return len(all) > 1 && all[len(all)-1] == "1"
+		}
+	}
+	return false
+}
