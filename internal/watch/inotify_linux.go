@@ -17,7 +17,7 @@ import (
 func newBackend() backend { return newInotify() }
 
 const (
-	fullMask = unix.IN_CREATE | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE |
+	fullMask = unix.IN_CREATE | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_DELETE |
 		unix.IN_ATTRIB | unix.IN_EXCL_UNLINK | selfMask
 	selfMask = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 )
@@ -164,7 +164,11 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 	stop := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buf := make([]byte, 64<<10)
+	written := 0 // how many reads in a row told of nothing but writes
 	for {
+		if written > busyWrites && !pause(ctx, writesPause) {
+			return nil
+		}
 		size, err := file.Read(buf)
 		if ctx.Err() != nil {
 			return nil
@@ -172,9 +176,33 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 		if err != nil {
 			return fmt.Errorf("read file events: %w", err)
 		}
-		if ns := n.parse(buf[:size]); len(ns) > 0 {
+		ns := n.parse(buf[:size])
+		if len(ns) > 0 {
 			put(ns)
 		}
+		written++
+		if slices.ContainsFunc(ns, func(one notice) bool { return one.op != opWritten }) {
+			written = 0
+		}
+	}
+}
+
+// A program that writes in small pieces without a pause would keep the reader busy with each of them. After this many
+// reads the system gets the time to make one event of many.
+const (
+	busyWrites  = 100
+	writesPause = time.Millisecond
+)
+
+// pause waits, and reports whether ctx goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -249,6 +277,8 @@ func nameOp(mask uint32) (op, bool) {
 		return opCreated, true
 	case mask&unix.IN_CLOSE_WRITE != 0:
 		return opClosed, true
+	case mask&unix.IN_MODIFY != 0:
+		return opWritten, true
 	case mask&unix.IN_MOVED_TO != 0:
 		return opMovedIn, true
 	case mask&(unix.IN_DELETE|unix.IN_MOVED_FROM) != 0:

@@ -267,6 +267,40 @@ func TestLateClose(t *testing.T) {
 	r.await("the file that was closed", func() bool { return r.got["a"]["f"] })
 }
 
+// TestKeptOpen: a file that a program keeps open is reported while it is written to, and Sync does not wait for it.
+func TestKeptOpen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newBackend())
+	r.w.times.unclosed, r.w.times.unclosedMax = 10*time.Millisecond, 50*time.Millisecond
+	write(t, r.path("log"), "begin\n")
+	r.set(r.spec("a", []string{"."}))
+	r.run()
+	f, err := os.OpenFile(r.path("log"), os.O_WRONLY|os.O_APPEND, 0)
+	do(t, err)
+	defer f.Close()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = f.WriteString("line\n")
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-stopped
+	}()
+	for range 3 {
+		r.await("the lines so far", func() bool { return r.got["a"]["log"] })
+		r.take()
+	}
+	do(t, r.w.Sync(t.Context()))
+}
+
 // TestLinkedTemporary: a file without a name that is then linked in gives no sign of being closed.
 func TestLinkedTemporary(t *testing.T) {
 	t.Parallel()

@@ -51,6 +51,10 @@ func (w *Watcher) handleName(n notice, now time.Time) {
 		switch {
 		case n.dir:
 			w.lookNow(n.path)
+		case w.backend.SeesClose() && n.op == opWritten:
+			if waiting == nil { // it will be closed, or be written to for long
+				w.pending.putOpen(n.path, now, w.times.unclosed)
+			}
 		case w.backend.SeesClose():
 			w.pending.put(n.path, now, w.times.fresh, true)
 		case waiting == nil || now.Sub(waiting.since) < w.times.writtenMax:
@@ -86,8 +90,8 @@ func (w *Watcher) lookNow(path string) {
 	w.look(path)
 }
 
-// lookLater looks at a path that has waited. A file that was created and not closed gets more time, as long as it is
-// being written.
+// lookLater looks at a path that has waited. A file that was created or written and not closed gets more time, as long as
+// it is being written; but one that is written to all the time must not wait for ever.
 func (w *Watcher) lookLater(l *look, now time.Time) {
 	w.told = l.since
 	if l.unclosed {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -16,9 +17,11 @@ type look struct {
 	path  string
 	due   time.Time
 	since time.Time // when the path began to wait
-	// unclosed is whether the file was created and not yet seen closed.
+	// unclosed is whether the file was created or written, and not yet seen closed.
 	unclosed bool
-	index    int
+	// open is whether it was there before, so that it may stay open for as long as its writer runs.
+	open  bool
+	index int
 }
 
 func newPending() *pending { return &pending{at: map[string]*look{}} }
@@ -33,8 +36,19 @@ func (p *pending) put(path string, now time.Time, delay time.Duration, unclosed 
 		heap.Push(&p.heap, l)
 		return
 	}
-	l.due, l.unclosed = now.Add(delay), unclosed
+	l.due, l.unclosed, l.open = now.Add(delay), unclosed, false
 	heap.Fix(&p.heap, l.index)
+}
+
+// putOpen sets when a path that does not wait yet is to be looked at, because it was written to.
+func (p *pending) putOpen(path string, now time.Time, delay time.Duration) {
+	p.put(path, now, delay, true)
+	p.at[path].open = true
+}
+
+// settled reports whether nothing waits but files that somebody has open.
+func (p *pending) settled() bool {
+	return !slices.ContainsFunc(p.heap, func(l *look) bool { return !l.open })
 }
 
 // again puts back a look that was popped.

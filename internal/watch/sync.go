@@ -23,7 +23,8 @@ func marksOf(ns []notice) []notice {
 }
 
 // Sync waits until every change that was made before the call, to files that are watched by events, has been handed to
-// the sink. While files go on changing that may take long. It fails when ctx ends, and at once where the system does not
+// the sink; what was written to files that were there before and are still open may come later. While files go on changing
+// that may take long. It fails when ctx ends, and at once where the system does not
 // tell in which order things happen. It may be called by any goroutine.
 func (w *Watcher) Sync(ctx context.Context) error {
 	m := &mark{passed: make(chan struct{})}
@@ -46,7 +47,7 @@ func (w *Watcher) waited() bool {
 	if len(w.marks) == 0 {
 		return false
 	}
-	if len(w.pending.heap) > 0 || len(w.rehash.heap) > 0 || len(w.changed) > 0 || w.hasher.busy() {
+	if !w.pending.settled() || len(w.rehash.heap) > 0 || len(w.changed) > 0 || w.hasher.busy() {
 		return true
 	}
 	for _, m := range w.marks {

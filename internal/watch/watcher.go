@@ -70,7 +70,8 @@ type timings struct {
 	fresh time.Duration
 	// gone is for a file that vanished: many programs replace a file by removing it first.
 	gone time.Duration
-	// unclosed is for a file that was created and not closed, and the pause between two looks while it is written.
+	// unclosed is for a file that was created or written and not closed, and the pause between two looks while it is
+	// written, which unclosedMax bounds.
 	unclosed, unclosedMax time.Duration
 	// written is for quiet after a write, where closing is not told.
 	written, writtenMax time.Duration
