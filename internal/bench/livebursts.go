@@ -203,15 +203,18 @@ func (l *live) appendBeside(ctx context.Context, c *container, length time.Durat
 	edits.took, edits.lost = s.arrivals(saves)
 	lines.took, lines.lost = s.arrivals(a.lines)
 	lines.lost += wrong
-	lines.starved = s.starved(a.lines[:len(a.lines)*2/3], ended)
+	lines.starved = s.starved(a.lines, ended)
 	return edits, lines, nil
 }
 
-// starved counts the saves that were not there by a time.
-func (s *sightings) starved(all []saved, by time.Time) int {
+// starving is how long what was written may be missing while more is written.
+const starving = 5 * time.Second
+
+// starved counts the saves that were there only when the saving had ended, though they were made long before.
+func (s *sightings) starved(all []saved, ended time.Time) int {
 	n := 0
 	for _, one := range all {
-		if at, ok := s.since(one.path, one.n); ok && at.After(by) {
+		if at, ok := s.since(one.path, one.n); ok && at.After(ended) && ended.Sub(one.at) > starving {
 			n++
 		}
 	}

@@ -14,28 +14,25 @@ import (
 )
 
 // floor is what no program of this kind can beat: to be woken by a save, the way of the bytes to a process in the
-// container, and putting them into place there.
+// container, and putting them into place there. The parts are measured with pauses as there are between saves, in which
+// everything on the way falls asleep.
 type floor struct {
 	wake times // until a notice of the kernel about a saved file is read
-	// echo is 1 KB to a process in the container and back, over an exec that stays open, without a pause; rested is the
-	// same with pauses as there are between saves, in which everything on the way falls asleep.
-	echo, rested times
+	echo times // 1 KB to a process in the container and back, over an exec that stays open
 	// write is a new file of 1 KB, renamed over the old, in the container's file system.
 	write times
+	// awake is the echo without pauses.
+	awake times
 	// exec is running "true", for comparison: what is saved by not making an exec for each save.
 	exec times
 }
 
 // at adds up the parts, each at the given share.
-func (f *floor) at(share float64) time.Duration {
-	return f.wake.at(share) + f.echo.at(share)/2 + f.write.at(share)
-}
+func (f *floor) at(share float64) time.Duration { return f.wake.at(share) + f.echo.at(share)/2 + f.write.at(share) }
 
 const (
-	// floorRounds is how often each part is measured.
-	floorRounds = 300
-	// restedRounds and rest are for the echo with pauses.
-	restedRounds, rest = 60, 50 * time.Millisecond
+	// floorRounds is how often each part is measured, floorPause the time between two rounds.
+	floorRounds, floorPause = 100, 50 * time.Millisecond
 )
 
 // measureFloor measures the parts with a container whose root folder is at root.
@@ -44,8 +41,8 @@ func (c *cluster) measureFloor(ctx context.Context, namespace, pod, root string)
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{echo: base.echo, exec: base.exec}
-	if f.rested, err = c.echo(ctx, namespace, pod, restedRounds, rest); err != nil {
+	f := &floor{awake: base.echo, exec: base.exec}
+	if f.echo, err = c.echo(ctx, namespace, pod, floorRounds, floorPause); err != nil {
 		return nil, fmt.Errorf("echo with pauses: %w", err)
 	}
 	if f.wake, err = wakeUps(ctx); err != nil {
@@ -53,10 +50,16 @@ func (c *cluster) measureFloor(ctx context.Context, namespace, pod, root string)
 	}
 	text := bytes.Repeat([]byte("x"), 1024)
 	path := filepath.Join(root, "files", ".floor")
-	f.write, err = repeat(floorRounds, func() error { return replace(path, text) })
-	_ = os.Remove(path)
-	if err != nil {
-		return nil, fmt.Errorf("write in the container: %w", err)
+	defer os.Remove(path)
+	for range floorRounds {
+		if err := sleep(ctx, floorPause); err != nil {
+			return nil, err
+		}
+		took, err := repeat(1, func() error { return replace(path, text) })
+		if err != nil {
+			return nil, fmt.Errorf("write in the container: %w", err)
+		}
+		f.write = append(f.write, took...)
 	}
 	return f, nil
 }
@@ -88,7 +91,7 @@ func wakeUps(ctx context.Context) (times, error) {
 		case <-time.After(time.Second):
 			return nil, fmt.Errorf("no notice of a save")
 		}
-		if err := sleep(ctx, 3*time.Millisecond); err != nil { // so that it sleeps as deeply as it would
+		if err := sleep(ctx, floorPause); err != nil {
 			return nil, err
 		}
 	}

@@ -106,9 +106,9 @@ func (r *liveReport) table(w io.Writer) {
 	fmt.Fprintf(w, "save → bytes in the container, seen by a witness through /proc/PID/root on the clock of the writer\n")
 	fmt.Fprintf(w, "  floor %s = inotify wake-up %s + half of an echo of 1 KB over an open exec %s + write and rename in the container %s\n",
 		short(r.floor.at(0.5)), short(r.floor.wake.median()), short(r.floor.echo.median()/2), short(r.floor.write.median()))
-	fmt.Fprintf(w, "  p99 of each: %s, %s, %s; half of an echo after a pause: %s, p99 %s; a new exec of true: %s\n\n",
+	fmt.Fprintf(w, "  p99 of each: %s, %s, %s; without pauses between the echoes: %s, %s in all; a new exec of true: %s\n\n",
 		short(r.floor.wake.at(0.99)), short(r.floor.echo.at(0.99)/2), short(r.floor.write.at(0.99)),
-		short(r.floor.rested.median()/2), short(r.floor.rested.at(0.99)/2), short(r.floor.exec.median()))
+		short(r.floor.awake.median()/2), short(r.floor.at(0.5)+(r.floor.awake.median()-r.floor.echo.median())/2), short(r.floor.exec.median()))
 	fmt.Fprintf(w, liveLine, "", "mode", "n", "p50", "p90", "p99", "max", "÷ floor", "execs", "lost", "busy", "targets")
 	fmt.Fprintf(w, "  %s\n", strings.Repeat("-", 140))
 	for _, c := range r.cases {
@@ -172,7 +172,7 @@ func (r *liveReport) json(w io.Writer) error {
 		Failed []string           `json:"failed"`
 	}{At: r.began, Took: millis(r.took), Loads: r.loads, Hone: r.session, Failed: r.failures(), Floor: map[string]float64{
 		"sum": millis(r.floor.at(0.5)), "wake": millis(r.floor.wake.median()), "echo": millis(r.floor.echo.median()),
-		"rested": millis(r.floor.rested.median()),
+		"awake": millis(r.floor.awake.median()),
 		"write":  millis(r.floor.write.median()), "exec": millis(r.floor.exec.median()),
 	}}
 	for _, c := range r.cases {
