@@ -28,7 +28,9 @@ type floor struct {
 }
 
 // at adds up the parts, each at the given share.
-func (f *floor) at(share float64) time.Duration { return f.wake.at(share) + f.echo.at(share)/2 + f.write.at(share) }
+func (f *floor) at(share float64) time.Duration {
+	return f.wake.at(share) + f.echo.at(share)/2 + f.write.at(share)
+}
 
 const (
 	// floorRounds is how often each part is measured, floorPause the time between two rounds.

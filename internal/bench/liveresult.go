@@ -173,7 +173,7 @@ func (r *liveReport) json(w io.Writer) error {
 	}{At: r.began, Took: millis(r.took), Loads: r.loads, Hone: r.session, Failed: r.failures(), Floor: map[string]float64{
 		"sum": millis(r.floor.at(0.5)), "wake": millis(r.floor.wake.median()), "echo": millis(r.floor.echo.median()),
 		"awake": millis(r.floor.awake.median()),
-		"write":  millis(r.floor.write.median()), "exec": millis(r.floor.exec.median()),
+		"write": millis(r.floor.write.median()), "exec": millis(r.floor.exec.median()),
 	}}
 	for _, c := range r.cases {
 		out.Cases = append(out.Cases, line{Name: c.name, Mode: c.mode, N: len(c.took), P50: millis(c.took.at(0.5)), P90: millis(c.took.at(0.9)),
