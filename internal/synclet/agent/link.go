@@ -6,9 +6,66 @@ import (
 	"bufio"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
+
+// A container's process and this program may begin at the same time, so the supervisor is looked for more than once.
+const (
+	seekEvery = 100 * time.Millisecond
+	seekTimes = 100
+)
+
+// supervisor returns the connection to the supervisor of this container, nil where there is none.
+func (s *server) supervisor() *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link != nil || s.closed() {
+		return s.link // at the end, what would begin now would not be ended
+	}
+	if l := dialSupervisor(); l != nil {
+		s.link = l
+		s.all.Go(func() { l.relay(s.out) })
+	}
+	return s.link
+}
+
+func (s *server) closed() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// seek looks for the supervisor of a container that has just begun.
+func (s *server) seek() {
+	tick := time.NewTicker(seekEvery)
+	defer tick.Stop()
+	for range seekTimes {
+		select {
+		case <-s.done:
+			return
+		case <-tick.C:
+		}
+		if s.supervisor() != nil {
+			return
+		}
+	}
+}
+
+func (s *server) restart(m *protocol.Restart) {
+	l := s.supervisor()
+	if l == nil {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
+		return
+	}
+	if !l.send(m) {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartFailed, Text: "the supervisor does not answer"})
+	}
+}
 
 // link is a connection to the supervisor of this container. It speaks the same frames.
 type link struct {

@@ -4,6 +4,7 @@ package agent
 
 import (
 	"os"
+	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
@@ -12,7 +13,9 @@ import (
 var Program = "unknown"
 
 const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and stdout; --unlink removes the program first
-       synclet run -- COMMAND …       run a command, and start it anew when hone asks
+       synclet run [--watch FILE] -- COMMAND …
+                                      run a command, and start it anew when hone asks or FILE is touched
+       synclet restart [--grace TIME] have it started anew; it has TIME, such as 10s, to end
        synclet install PATH           copy this program
        synclet version
 `
@@ -34,13 +37,16 @@ func Main(args []string) int {
 		}
 		return 0
 	case "run":
+		file, rest := option(rest, "--watch")
 		if len(rest) > 0 && rest[0] == "--" {
 			rest = rest[1:]
 		}
 		if len(rest) == 0 {
 			return fail(usage, 2)
 		}
-		return Supervise(rest)
+		return Supervise(rest, file)
+	case "restart":
+		return restart(rest)
 	case "install":
 		if len(rest) != 1 {
 			return fail(usage, 2)
@@ -54,6 +60,34 @@ func Main(args []string) int {
 		return 0
 	}
 	return fail(usage, 2)
+}
+
+// restart is Restart as a command.
+func restart(args []string) int {
+	grace := defaultGrace
+	text, rest := option(args, "--grace")
+	if text != "" {
+		var err error
+		if grace, err = time.ParseDuration(text); err != nil || grace < 0 {
+			return fail("synclet: --grace "+text+" is no time, such as 10s\n", 2)
+		}
+	}
+	if len(rest) > 0 {
+		return fail(usage, 2)
+	}
+	code, why := Restart(grace)
+	if code != protocol.RestartDone {
+		return fail("synclet: "+why+"\n", int(code))
+	}
+	return 0
+}
+
+// option takes an option with its value off the front of the arguments; the value is empty when it is not there.
+func option(args []string, name string) (value string, rest []string) {
+	if len(args) > 1 && args[0] == name {
+		return args[1], args[2:]
+	}
+	return "", args
 }
 
 func fail(text string, code int) int {

@@ -18,7 +18,7 @@ func Serve(in io.Reader, out io.Writer, environ []string) error {
 	if _, err := io.WriteString(out, protocol.Preamble); err != nil {
 		return err
 	}
-	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, running: map[uint64]*command{}}
+	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, running: map[uint64]*command{}, done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -83,10 +83,12 @@ type server struct {
 	places  places
 	greeted bool
 	update  *update
-	link    *link // to the supervisor, nil where there is none
+	seeking bool          // whether seek was started
+	done    chan struct{} // closed at the end
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
+	link    *link               // to the supervisor, nil where there is none; guarded by mu
 	all     sync.WaitGroup
 }
 
@@ -138,13 +140,12 @@ func (s *server) hello(m *protocol.Hello) {
 	s.abort()
 	s.places.close()
 	s.places, s.greeted = newPlaces(m.Places), true
-	if s.link == nil {
-		s.link = dialSupervisor()
-		if l := s.link; l != nil {
-			s.all.Go(func() { l.relay(s.out) })
-		}
+	supervised := s.supervisor() != nil
+	if !supervised && !s.seeking {
+		s.seeking = true
+		s.all.Go(s.seek)
 	}
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: s.link != nil})
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: supervised})
 }
 
 // staging does something to the update that has begun.
@@ -166,20 +167,15 @@ func (s *server) abort() {
 // end leaves nothing behind.
 func (s *server) end() {
 	s.abort()
+	close(s.done)
 	s.mu.Lock()
 	for _, c := range s.running {
 		c.kill()
 	}
-	s.mu.Unlock()
 	if s.link != nil {
 		s.link.close()
 	}
+	s.mu.Unlock()
 	s.all.Wait()
 	s.places.close()
-}
-
-func (s *server) restart(m *protocol.Restart) {
-	if s.link == nil || !s.link.send(m) {
-		s.out.send(&protocol.Restarted{ID: m.ID, Text: "the container's process does not run under a supervisor"})
-	}
 }
