@@ -86,7 +86,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		Terminal: s.options.Screen,
 		Logs:     s.options.Logs,
 		Changed:  rt.Wake(),
-		Frame:    func(now time.Time) screen.Frame { return s.frame(rt, now) },
+		Frame: func(now time.Time) screen.Frame {
+			defer rt.Idle()
+			return s.frame(rt, now)
+		},
 		Trigger: func(name model.ManifestName) {
 			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
 		},

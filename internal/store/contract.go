@@ -104,6 +104,7 @@ type Runtime struct {
 	box      *mailbox
 	allowed  []bool
 	success  func()
+	stats    subscriberStats
 }
 
 func newRuntime(s *Store, c Contract) *Runtime {
@@ -113,27 +114,39 @@ func newRuntime(s *Store, c Contract) *Runtime {
 			rt.allowed[i] = true
 		}
 	}
-	rt.box = &mailbox{tables: rt.allowed, slot: make(chan struct{}, 1)}
+	rt.box = &mailbox{tables: rt.allowed, slot: make(chan struct{}, 1), stats: &rt.stats}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runtimes = append(s.runtimes[:len(s.runtimes):len(s.runtimes)], rt)
 	return rt
 }
 
-// Wake delivers a value when a declared table has changed since the last one was taken, and once at the start.
-func (rt *Runtime) Wake() <-chan struct{} { return rt.box.slot }
+// Wake delivers a value when a declared table has changed since the last one was taken, and once at the start. Calling it
+// means to wait, as far as the subscriber's busy time goes.
+func (rt *Runtime) Wake() <-chan struct{} {
+	rt.stats.waits()
+	return rt.box.slot
+}
+
+// Idle says what a call of Wake says too: that the subscriber is about to wait. It is for those that keep Wake's channel.
+func (rt *Runtime) Idle() { rt.stats.waits() }
 
 // View returns the newest snapshot, restricted to the declared tables.
 func (rt *Runtime) View() View {
+	rt.stats.looked()
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
-// Dispatch queues declared actions for the loop.
-func (rt *Runtime) Dispatch(actions ...Action) {
+// Dispatch queues declared actions for the loop. What it returns is what Store.Dispatch does.
+func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 	for _, a := range actions {
 		kind := TypeOf(a)
 		if !slices.ContainsFunc(rt.contract.Outputs, func(o Output) bool { return o.Action == kind }) {
 			panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "emit action " + kind.String()})
 		}
 	}
-	rt.store.Dispatch(actions...)
+	rt.stats.writes.Add(uint64(len(actions)))
+	return rt.store.Dispatch(actions...)
 }
 
 // Release lets go of a torn-down entry of a table that is a strong input.
@@ -141,8 +154,13 @@ func (rt *Runtime) Release(table named, id string) {
 	if !slices.Contains(rt.contract.Inputs, Input{Table: table.Name(), Strong: true}) {
 		panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "release an entry of table " + table.Name()})
 	}
+	rt.stats.writes.Add(1)
 	rt.store.Dispatch(FinalizerReleased{Table: table.Name(), ID: id, Finalizer: rt.contract.Name})
 }
+
+// Loop and Subscribers are those of the store: how the loop and all subscribers do.
+func (rt *Runtime) Loop() LoopStats                { return rt.store.Loop() }
+func (rt *Runtime) Subscribers() []SubscriberStats { return rt.store.Subscribers() }
 
 // Succeeded tells the supervisor that the subscriber works, which resets the pause before its next restart.
 func (rt *Runtime) Succeeded() { rt.success() }

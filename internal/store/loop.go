@@ -25,32 +25,31 @@ type Store struct {
 	closed  bool
 	last    time.Time
 	readers []*mailbox
+	// runtimes are the doors of all subscribers, in their order.
+	runtimes []*Runtime
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string
 
 	poke chan struct{}
 }
 
-// Stats tells how the loop does. The fields are read with their Load methods.
-type Stats struct {
-	Actions atomic.Uint64
-	Batches atomic.Uint64
-	// Busy and Slowest are nanoseconds: the time spent reducing, and the longest batch.
-	Busy    atomic.Int64
-	Slowest atomic.Int64
-	// Last is how long the newest batch took, in nanoseconds.
-	Last atomic.Int64
-}
-
 // mailbox is the wake-up slot of one reader.
 type mailbox struct {
 	tables []bool
 	slot   chan struct{}
+	// stats is nil for readers outside of the contracts.
+	stats *subscriberStats
 }
 
 func (m *mailbox) wake() {
+	if m.stats != nil {
+		m.stats.woken.Store(true)
+	}
 	select {
 	case m.slot <- struct{}{}:
+		if m.stats != nil {
+			m.stats.wakes.Add(1)
+		}
 	default:
 	}
 }
@@ -88,7 +87,9 @@ func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 func (s *Store) Stats() *Stats { return &s.stats }
 
 // Dispatch queues actions for the loop, in order. It panics when no table accepts an action: that is a bug of the caller.
-func (s *Store) Dispatch(actions ...Action) {
+// It returns the time that the actions carry: a snapshot holds them if its At is not earlier. After the loop's end that
+// is zero.
+func (s *Store) Dispatch(actions ...Action) time.Time {
 	for _, a := range actions {
 		if !s.accepts(a) {
 			panic(fmt.Sprintf("store: no table accepts action %s", TypeOf(a)))
@@ -97,7 +98,7 @@ func (s *Store) Dispatch(actions ...Action) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return
+		return time.Time{}
 	}
 	// Strictly rising stamps let readers tell what a snapshot holds (everything up to Snapshot.At) from what came later.
 	now := s.now()
@@ -113,6 +114,7 @@ func (s *Store) Dispatch(actions ...Action) {
 	case s.poke <- struct{}{}:
 	default:
 	}
+	return now
 }
 
 func (s *Store) accepts(a Action) bool {
@@ -204,13 +206,7 @@ func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
 }
 
 func (s *Store) measure(actions int, took time.Duration) {
-	s.stats.Actions.Add(uint64(actions))
-	s.stats.Batches.Add(1)
-	s.stats.Busy.Add(int64(took))
-	s.stats.Last.Store(int64(took))
-	if int64(took) > s.stats.Slowest.Load() {
-		s.stats.Slowest.Store(int64(took))
-	}
+	s.stats.count(actions, took)
 	if took > slowBatch {
 		s.log.Warn("slow batch", "actions", actions, "took", took)
 	}

@@ -60,6 +60,33 @@ func On[T, A any](t *Table[T], reduce func(d *Draft[T], a A)) {
 // reducer and as pure as one.
 func OnDestroy[T any](t *Table[T], f func(d *Draft[T], gone Entry[T])) { t.onDestroy = f }
 
+// TableInfo describes a table of a schema.
+type TableInfo struct {
+	Name string
+	// Doc is a sentence for people.
+	Doc string
+	// Value is the type of the entries' values.
+	Value reflect.Type
+}
+
+// Tables returns all tables in the order of their definition.
+func (s *Schema) Tables() []TableInfo {
+	out := make([]TableInfo, len(s.tables))
+	for i, t := range s.tables {
+		out[i] = TableInfo{t.Name(), t.docText(), t.valueType()}
+	}
+	return out
+}
+
+// ReadsAll declares every table of a schema as a weak input.
+func ReadsAll(s *Schema) []Input {
+	in := make([]Input, len(s.tables))
+	for i, t := range s.tables {
+		in[i] = Input{Table: t.Name()}
+	}
+	return in
+}
+
 func (s *Schema) table(name string) (tableDef, int) {
 	for i, t := range s.tables {
 		if t.Name() == name {

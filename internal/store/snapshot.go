@@ -64,6 +64,16 @@ func (s *Snapshot) Dump(table string) (rows iter.Seq2[Meta, any], ok bool) {
 	return t.rows(s.contents[i]), true
 }
 
+// Rows yields the entries of the named table in the order of their ids; none when there is no such table. Like Table.In
+// it panics when the view's reader did not declare the table.
+func (v View) Rows(table string) iter.Seq[Row] {
+	t, i := v.schema.table(table)
+	if t == nil {
+		return func(func(Row) bool) {}
+	}
+	return t.refs(v.content(i, table))
+}
+
 // UndeclaredError says that a subscriber used something that its contract does not name.
 type UndeclaredError struct {
 	Subscriber string

@@ -145,6 +145,7 @@ func (s *Supervisor) supervise(ctx context.Context, t *task) {
 			return
 		}
 		crashes++
+		t.runtime.stats.crashed(err, time.Now())
 		t.mu.Lock()
 		if t.succeeded {
 			pause, t.succeeded = backoffMin, false

@@ -2,6 +2,7 @@ package store
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -38,6 +39,20 @@ type Entry[T any] struct {
 	Value T
 }
 
+// Row is an entry of any table. It is comparable, and equal only to itself: a changed entry is another row.
+type Row interface {
+	// Metadata is the entry's own and must not be changed.
+	Metadata() *Meta
+	// Any returns a copy of the value.
+	Any() any
+}
+
+// Metadata implements Row.
+func (e *Entry[T]) Metadata() *Meta { return &e.Meta }
+
+// Any implements Row.
+func (e *Entry[T]) Any() any { return e.Value }
+
 // Table describes a set of entries of one type. It holds no entries itself: Table.In reads them from a View.
 type Table[T any] struct {
 	index      int
@@ -59,6 +74,8 @@ type tableDef interface {
 	empty() any
 	draft(content any, finalizers []string) drafter
 	rows(content any) iter.Seq2[Meta, any]
+	refs(content any) iter.Seq[Row]
+	valueType() reflect.Type
 	size(content any) int
 }
 
@@ -79,6 +96,18 @@ func (t *Table[T]) rows(content any) iter.Seq2[Meta, any] {
 		}
 	}
 }
+
+func (t *Table[T]) refs(content any) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		for e := range (Rows[T]{content.(*immutable.SortedMap[string, *Entry[T]])}).Refs() {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (t *Table[T]) size(content any) int {
 	return content.(*immutable.SortedMap[string, *Entry[T]]).Len()

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Stats tells how the loop does. The fields are read with their Load methods.
+type Stats struct {
+	Actions atomic.Uint64
+	Batches atomic.Uint64
+	// Busy and Slowest are nanoseconds: the time spent reducing, and the longest batch.
+	Busy    atomic.Int64
+	Slowest atomic.Int64
+	// Last is how long the newest batch took, in nanoseconds.
+	Last atomic.Int64
+	// Within counts the batches that took no longer than the bound of BatchBounds at the same place, and longer than the
+	// one before it; the last place counts the rest.
+	Within [len(BatchBounds) + 1]atomic.Uint64
+}
+
+// BatchBounds divide batches by how long they took.
+var BatchBounds = [...]time.Duration{100 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, slowBatch, 4 * slowBatch}
+
+// count adds one batch.
+func (s *Stats) count(actions int, took time.Duration) {
+	s.Actions.Add(uint64(actions))
+	s.Batches.Add(1)
+	s.Busy.Add(int64(took))
+	s.Last.Store(int64(took))
+	if int64(took) > s.Slowest.Load() {
+		s.Slowest.Store(int64(took))
+	}
+	i := 0
+	for i < len(BatchBounds) && took > BatchBounds[i] {
+		i++
+	}
+	s.Within[i].Add(1)
+}
+
+// LoopStats are the loop's numbers at one moment. They are comparable.
+type LoopStats struct {
+	Actions, Batches uint64
+	// Queued is how many actions wait to be reduced.
+	Queued              int
+	Busy, Slowest, Last time.Duration
+	// Within is that of Stats.
+	Within [len(BatchBounds) + 1]uint64
+}
+
+// Loop returns the loop's numbers.
+func (s *Store) Loop() LoopStats {
+	l := LoopStats{Actions: s.stats.Actions.Load(), Batches: s.stats.Batches.Load(), Busy: time.Duration(s.stats.Busy.Load()),
+		Slowest: time.Duration(s.stats.Slowest.Load()), Last: time.Duration(s.stats.Last.Load())}
+	for i := range l.Within {
+		l.Within[i] = s.stats.Within[i].Load()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.Queued = len(s.queue)
+	return l
+}
+
+// subscriberStats are the counters of one subscriber. The loop only ever touches wakes and woken.
+type subscriberStats struct {
+	wakes, reads, writes atomic.Uint64
+	// woken is set with a wake-up and cleared by the first look at a snapshot after it, which is when the subscriber is busy
+	// from: since says when that was (nanoseconds since start), 0 while it waits. busy sums up.
+	woken       atomic.Bool
+	since, busy atomic.Int64
+	crashes     atomic.Uint64
+	lastError   atomic.Pointer[crash]
+}
+
+type crash struct {
+	text string
+	at   time.Time
+}
+
+// began is where monotonic times are counted from.
+var began = time.Now()
+
+// looked notes that the subscriber has read a snapshot.
+func (s *subscriberStats) looked() {
+	s.reads.Add(1)
+	if s.woken.Load() && s.woken.CompareAndSwap(true, false) {
+		s.since.CompareAndSwap(0, int64(time.Since(began)))
+	}
+}
+
+// waits notes that the subscriber is about to wait for its next wake-up.
+func (s *subscriberStats) waits() {
+	if since := s.since.Swap(0); since != 0 {
+		s.busy.Add(int64(time.Since(began)) - since)
+	}
+}
+
+// crashed notes how a run of the subscriber failed.
+func (s *subscriberStats) crashed(err error, at time.Time) {
+	s.crashes.Add(1)
+	s.lastError.Store(&crash{err.Error(), at})
+}
+
+// SubscriberStats are the numbers of one subscriber at one moment. They are comparable.
+type SubscriberStats struct {
+	Name string
+	// Wakes counts wake-ups, Reads looks at snapshots, Writes actions.
+	Wakes, Reads, Writes uint64
+	// Busy is the time from the first look at a snapshot after a wake-up until the subscriber waited again. What its own
+	// goroutines do meanwhile or later does not count.
+	Busy time.Duration
+	// Crashes counts how often it failed; LastError and LastErrorAt tell of the newest time, also after it has recovered.
+	Crashes     uint64
+	LastError   string
+	LastErrorAt time.Time
+}
+
+// Subscribers returns the numbers of all subscribers, in the order in which they were given to the supervisor.
+func (s *Store) Subscribers() []SubscriberStats {
+	s.mu.Lock()
+	all := s.runtimes
+	s.mu.Unlock()
+	out := make([]SubscriberStats, len(all))
+	for i, rt := range all {
+		c := &rt.stats
+		out[i] = SubscriberStats{Name: rt.contract.Name, Wakes: c.wakes.Load(), Reads: c.reads.Load(), Writes: c.writes.Load(),
+			Busy: time.Duration(c.busy.Load()), Crashes: c.crashes.Load()}
+		if e := c.lastError.Load(); e != nil {
+			out[i].LastError, out[i].LastErrorAt = e.text, e.at
+		}
+	}
+	return out
+}
