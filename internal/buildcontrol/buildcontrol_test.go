@@ -193,6 +193,16 @@ hold b: is-unparallelizable-local [a]`},
 			"start a: initial build\nhold b: building-component [a]"},
 		{"a dependency must be ready first", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")),
 			"start a: initial build\nhold b: waiting-for-dep [a]"},
+		{"a disabled resource wants nothing, and holds nobody that depends on it", up(func(m map[string]*model.Manifest) {
+			m["b"].ResourceDeps = []model.ManifestName{"a"}
+		}, k8s("uncategorized"), k8s("a"), k8s("b")).Then(state.ResourcesSwitched{Off: []model.ManifestName{"uncategorized", "a"}}),
+			"start b: initial build"},
+		{"one that is enabled again begins as if it were new", up(same, k8s("a"), k8s("b")).Deployed("a").Deployed("b").
+			Then(state.ResourcesSwitched{Off: []model.ManifestName{"a"}}, state.ResourcesSwitched{On: []model.ManifestName{"a"}}),
+			"start a: initial build"},
+		{"a chosen trigger mode", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(state.TriggerModeChosen{Names: []model.ManifestName{"a"}, Mode: model.TriggerManual}, statetest.Change("a", "/src/a/x")),
+			"hold a: manual []"},
 		{"a deployed dependency that is not ready yet", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
 			Deployed("a"), "hold b: waiting-for-dep [a]"},
 		{"a ready dependency", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).

@@ -94,7 +94,8 @@ func (d *decision) holdComponent(r *resource) (Hold, bool) {
 	return Hold{HoldComponent, on}, len(on) > 0
 }
 
-// holdDeps waits, before the first build only, until each dependency has been ready once.
+// holdDeps waits, before the first build only, until each dependency has been ready once. One that is disabled is not
+// waited for: it would never be ready.
 func (d *decision) holdDeps(r *resource) (Hold, bool) {
 	if !r.update.AttemptedAt.IsZero() {
 		return Hold{}, false

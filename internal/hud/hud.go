@@ -69,10 +69,10 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "HUD",
 		Doc:       "Shows resources and logs in the terminal and takes the user's keys.",
 		Inputs:    view.Tables(),
-		Outputs:   store.Shares(state.ResourcesTriggered{}),
+		Outputs:   store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.TiltfileArgsSet{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
-		Feedback:  "a trigger is the answer to a key, never to what is shown",
+		Feedback:  "what it dispatches is the answer to a key, never to what is shown",
 	}
 }
 

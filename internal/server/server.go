@@ -54,10 +54,11 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Serves the session's API: what every resource does, triggers and clicks.",
 		Inputs: append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Synclets, state.Services, state.Watches, state.Buttons, state.Commands,
 			state.ConfigMaps, state.Subscribers)...),
-		Outputs:   store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}),
+		Outputs: store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{}, state.TriggerModeChosen{},
+			state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{}),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
-		Feedback:  "a trigger or a click is a wish of somebody outside, never an answer to the table",
+		Feedback:  "what it dispatches is a wish of somebody outside, never an answer to the table",
 	}
 }
 
@@ -177,6 +178,9 @@ func known(v store.View, asked []string) ([]model.ManifestName, error) {
 	}
 	var names []model.ManifestName
 	for _, n := range asked {
+		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
+			return nil, fmt.Errorf("resource %q is disabled; enable it first: hone enable %s", n, n)
+		}
 		if !slices.Contains(all, n) {
 			return nil, fmt.Errorf("no resource is called %q; there are: %s", n, strings.Join(all, ", "))
 		}

@@ -113,10 +113,12 @@ func TestTrigger(t *testing.T) {
 		{"the Tiltfile", `{"manifest_names":["(Tiltfile)"]}`, 200, "{}", []string{"(Tiltfile)"}},
 		{"none", `{"manifest_names":[]}`, 404, "name at least one resource", nil},
 		{"an unknown one: nothing is done", `{"manifest_names":["a","x"]}`, 404, `no resource is called \"x\"; there are: (Tiltfile), a, b`, nil},
+		{"a disabled one", `{"manifest_names":["off"]}`, 404, "hone enable off", nil},
 		{"no JSON", `a`, 400, "read the request", nil},
 		{"too long", `{"manifest_names":["` + strings.Repeat("a", maxBody) + `"]}`, 400, "too large", nil},
 	} {
-		f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
+		f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b"), statetest.Local("off")),
+			state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
 		code, body := f.do(request("POST", "/api/trigger", tc.body))
 		if code != tc.code || !strings.Contains(body, tc.answer) {
 			t.Errorf("%s: %d %s, want %d %s", tc.name, code, body, tc.code, tc.answer)

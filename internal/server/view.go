@@ -54,7 +54,27 @@ func View(v store.View, version string) api.View {
 		r.Synclets = synclets[model.ManifestName(e.ID)]
 		out.Resources = append(out.Resources, r)
 	}
+	for e := range state.Disabled(v) {
+		out.Resources = append(out.Resources, disabled(e))
+	}
 	return out
+}
+
+// disabled is a resource that is switched off.
+func disabled(e *store.Entry[state.Resource]) api.Resource {
+	m := e.Value.Manifest
+	return api.Resource{Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
+		Disabled: true, UpdateStatus: "none", RuntimeStatus: string(buildcontrol.RuntimeNone)}
+}
+
+func kindOf(m model.Manifest) string {
+	switch {
+	case m.IsLocal():
+		return "local"
+	case m.IsCompose():
+		return "compose"
+	}
+	return "k8s"
 }
 
 func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds map[model.ManifestName]buildcontrol.Hold,
@@ -62,16 +82,10 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 	m := e.Value.Manifest
 	run := buildcontrol.Runtime(v, m, u, pods)
 	r := api.Resource{
-		Name: e.ID, Type: "k8s", Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
+		Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
 		UpdateStatus: updateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
 		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
 		Lag: lag(m, u, pods),
-	}
-	switch {
-	case m.IsLocal():
-		r.Type = "local"
-	case m.IsCompose():
-		r.Type = "compose"
 	}
 	if h, ok := holds[m.Name]; ok {
 		r.Waiting = &api.Waiting{Reason: string(h.Reason), Text: h.String()}

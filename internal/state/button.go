@@ -1,7 +1,6 @@
 package state
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -62,23 +61,4 @@ func ButtonsInOrder(v store.View) []Button {
 	}
 	slices.SortStableFunc(out, func(a, b Button) int { return a.Order - b.Order })
 	return out
-}
-
-// declareEach makes a table hold what the Tiltfile declares: next makes the new value of an entry from the old, or from
-// the zero value where there is none; entries that are not declared any more are torn down.
-func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, map[string]string), next func(was T, order int, m M) T) {
-	declared := map[string]bool{}
-	for i, m := range list {
-		id, labels := name(m)
-		declared[id] = true
-		was, known := d.Get(id)
-		if value := next(was.Value, i, m); !known || !reflect.DeepEqual(was.Value, value) {
-			d.PutOwned(id, "TiltfileLoader", labels, value)
-		}
-	}
-	for e := range d.All() {
-		if !declared[e.ID] {
-			d.Teardown(e.ID)
-		}
-	}
 }

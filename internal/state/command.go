@@ -76,7 +76,7 @@ func init() {
 	})
 	store.OnDestroy(Commands, func(d *store.Draft[DeclaredCommand], gone store.Entry[DeclaredCommand]) {
 		if next := gone.Value.Next; next != nil {
-			d.PutOwned(gone.ID, "TiltfileLoader", next.Labels, *next)
+			d.PutOwned(gone.ID, tiltfileOwner, next.Labels, *next)
 		}
 	})
 	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandStarted) {
@@ -115,9 +115,6 @@ func (c DeclaredCommand) ended(a CommandEnded, at time.Time) DeclaredCommand {
 // that is being torn down comes back when that is over.
 func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 	now := d.Now()
-	anew := func(order int, m model.Command) DeclaredCommand {
-		return DeclaredCommand{Command: m, Order: order, DeclaredAt: now, State: CommandWaiting}
-	}
 	for e := range d.All() {
 		if e.Value.Next != nil {
 			e.Value.Next = nil
@@ -126,24 +123,34 @@ func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 	}
 	for i, m := range list {
 		if e, ok := d.Get(m.Name); ok && e.Phase == store.TearingDown {
-			next := anew(i, m)
+			next := newCommand(m, i, now)
 			e.Value.Next = &next
 			d.Put(m.Name, e.Value)
 		}
 	}
 	declareEach(d, list, func(m model.Command) (string, map[string]string) { return m.Name, m.Labels },
 		func(was DeclaredCommand, order int, m model.Command) DeclaredCommand {
-			switch {
-			case was.Next != nil:
+			if was.Next != nil {
 				return was
-			case was.Name == "":
-				return anew(order, m)
-			case !was.SameWork(m):
-				was.DeclaredAt = now
 			}
-			was.Command, was.Order = m, order
-			return was
+			return was.redeclared(m, order, now)
 		})
+}
+
+func newCommand(m model.Command, order int, now time.Time) DeclaredCommand {
+	return DeclaredCommand{Command: m, Order: order, DeclaredAt: now, State: CommandWaiting}
+}
+
+// redeclared takes in a declaration. One that asks for something else begins anew.
+func (c DeclaredCommand) redeclared(m model.Command, order int, now time.Time) DeclaredCommand {
+	if c.Name == "" {
+		return newCommand(m, order, now)
+	}
+	if !c.SameWork(m) {
+		c.DeclaredAt = now
+	}
+	c.Command, c.Order = m, order
+	return c
 }
 
 // CommandsInOrder returns the declared commands in the order of the Tiltfile, without those that are being torn down.

@@ -12,9 +12,15 @@ type Resource struct {
 	Manifest model.Manifest
 	// Order is the place in the Tiltfile.
 	Order int
-	// Enabled is false for a resource that the session leaves out ("hone up NAME").
+	// Enabled is false for a resource that is switched off, by the Tiltfile's arguments ("hone up NAME") or by the user:
+	// nothing acts on it.
 	Enabled bool
-	// Next is the manifest to come back with, for one that was declared again while it was being torn down.
+	// Switch is the user's own word on that.
+	Switch Switch
+	// Mode, unless nil, is the trigger mode that the user chose; the manifest has it in the place of the Tiltfile's.
+	Mode *model.TriggerMode
+	// Next is what to come back as, for one that is being torn down because it is switched off, or that was declared again
+	// meanwhile.
 	Next *Resource
 }
 
@@ -29,28 +35,19 @@ func init() {
 	})
 	store.OnDestroy(Resources, func(d *store.Draft[Resource], gone store.Entry[Resource]) {
 		if next := gone.Value.Next; next != nil {
-			d.PutOwned(gone.ID, "TiltfileLoader", labelsOf(next.Manifest), *next)
+			d.PutOwned(gone.ID, tiltfileOwner, labelsOf(next.Manifest), *next)
 		}
 	})
 }
 
 // declare makes the table hold what the Tiltfile declares: new and changed manifests are put, missing ones torn down.
 func declare(d *store.Draft[Resource], tf model.Tiltfile) {
-	enabled := EnabledNames(tf)
+	chosen := EnabledNames(tf)
 	declared := map[string]bool{}
 	for i, m := range tf.Manifests {
 		id := string(m.Name)
-		r := Resource{Manifest: m, Order: i, Enabled: enabled == nil || enabled[m.Name]}
-		if !r.Enabled {
-			continue
-		}
 		declared[id] = true
-		if e, ok := d.Get(id); ok && e.Phase == store.TearingDown {
-			e.Value.Next = &r
-			d.Put(id, e.Value)
-			continue
-		}
-		d.PutOwned(id, "TiltfileLoader", labelsOf(m), r)
+		become(d, id, d.Value(id).coming().redeclared(m, i, chosen == nil || chosen[m.Name]))
 	}
 	for e := range d.All() {
 		if declared[e.ID] {
@@ -62,6 +59,15 @@ func declare(d *store.Draft[Resource], tf model.Tiltfile) {
 		}
 		d.Teardown(e.ID)
 	}
+}
+
+// redeclared takes in a declaration. What the user chose stays.
+func (r Resource) redeclared(m model.Manifest, order int, chosen bool) Resource {
+	r.Manifest, r.Order, r.Enabled = m, order, r.Switch.enables(chosen)
+	if r.Mode != nil {
+		r.Manifest.TriggerMode = *r.Mode
+	}
+	return r
 }
 
 func labelsOf(m model.Manifest) map[string]string {
@@ -105,7 +111,7 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 
 // NeedsCluster reports whether a resource is deployed to the cluster, so that it matters whether that answers.
 func NeedsCluster(v store.View) bool {
-	for e := range Resources.In(v).Refs() {
+	for e := range Enabled(v) {
 		if e.Value.Manifest.IsK8s() {
 			return true
 		}
@@ -115,7 +121,7 @@ func NeedsCluster(v store.View) bool {
 
 // NeedsEngine reports whether an image is built with the container engine, so that it matters whether that answers.
 func NeedsEngine(v store.View) bool {
-	for e := range Resources.In(v).Refs() {
+	for e := range Enabled(v) {
 		for _, im := range e.Value.Manifest.Images {
 			if im.Docker != nil {
 				return true
@@ -136,7 +142,8 @@ func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
 	return out
 }
 
-// InOrder returns the resources in the order of the Tiltfile, those that are being torn down last.
+// InOrder returns the resources in the order of the Tiltfile, those that are being torn down last, without those that are
+// switched off.
 func InOrder(v store.View) []store.Entry[Resource] {
 	refs := Ordered(v)
 	out := make([]store.Entry[Resource], len(refs))
@@ -148,8 +155,7 @@ func InOrder(v store.View) []store.Entry[Resource] {
 
 // Ordered is InOrder without copies, for those who ask after every change: the entries must not be changed.
 func Ordered(v store.View) []*store.Entry[Resource] {
-	rows := Resources.In(v)
-	out := slices.AppendSeq(make([]*store.Entry[Resource], 0, rows.Len()), rows.Refs())
+	out := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
 	slices.SortStableFunc(out, inOrder)
 	return out
 }
@@ -165,7 +171,7 @@ type Updating struct {
 func OrderedUpdates(v store.View) []Updating {
 	rows, updates := Resources.In(v), slices.Collect(Updates.In(v).Refs())
 	out, none := make([]Updating, 0, rows.Len()), &Update{}
-	for e := range rows.Refs() { // both tables are in the order of their ids
+	for e := range Enabled(v) { // both tables are in the order of their ids
 		for len(updates) > 0 && updates[0].ID < e.ID {
 			updates = updates[1:]
 		}

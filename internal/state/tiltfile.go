@@ -26,8 +26,9 @@ type Tiltfile struct {
 	Warnings []string
 	// Changed are the files that changed since the last evaluation began.
 	Changed map[string]time.Time
-	// Triggered asks for an evaluation without a change.
+	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments.
 	Triggered time.Time
+	ArgsSet   bool
 	// StartedAt is when the running, else the last evaluation began; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
@@ -51,6 +52,8 @@ func (t Tiltfile) Reason() string {
 		return "Initial Build"
 	case len(t.Changed) > 0:
 		return FilesChangedText(slices.Sorted(maps.Keys(t.Changed)))
+	case t.ArgsSet:
+		return "Arguments Changed"
 	}
 	return "Triggered"
 }
@@ -60,6 +63,10 @@ type TiltfileStarted struct {
 	At   time.Time
 	Span string
 }
+
+// TiltfileArgsSet is the user's wish to evaluate the Tiltfile with other arguments from now on. What the user has switched
+// on and off himself is forgotten: the arguments say anew what is enabled.
+type TiltfileArgsSet struct{ Args []string }
 
 // TiltfileLoaded says that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.
 type TiltfileLoaded struct {
@@ -76,7 +83,9 @@ func init() {
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
-			t.Triggered = time.Time{}
+			if !t.Triggered.After(a.At) {
+				t.Triggered, t.ArgsSet = time.Time{}, false
+			}
 			t.Changed = olderRemoved(t.Changed, a.At)
 			t.Runs++
 			return t
@@ -95,6 +104,18 @@ func init() {
 			return t
 		})
 	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], _ TiltfileArgsSet) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.Triggered, t.ArgsSet = d.Now(), true
+			return t
+		})
+	})
+	store.On(Sessions, func(d *store.Draft[Session], a TiltfileArgsSet) {
+		d.Update(Only, func(s Session) Session {
+			s.Args = a.Args
+			return s
+		})
+	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a ResourcesTriggered) {
 		if slices.Contains(a.Names, model.TiltfileName) {
 			d.Update(Only, func(t Tiltfile) Tiltfile {
@@ -110,6 +131,9 @@ func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Usage = a.Usage
 	t.ConfigFiles, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
+		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {
+			a.Result.Secrets = t.Result.Secrets // so that readers see at once that nothing has changed
+		}
 		t.Good, t.Result = true, a.Result
 	}
 	return t

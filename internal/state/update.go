@@ -21,6 +21,10 @@ const keptBuilds = 20
 type Update struct {
 	// manifest is the declaration that the fields below are about.
 	manifest model.Manifest
+	// Off is set while the resource is switched off: nothing is known of it then, and nothing is noted. Switched is the
+	// user's own word on that, as in Resource.
+	Off      bool
+	switched Switch
 	// Targets are the targets of the manifest whose files it watches.
 	Targets []model.TargetID
 	// Changes are, per target, the files that changed since the result that is in use was begun.
@@ -222,7 +226,9 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ResourcesTriggered) {
 		for _, name := range a.Names {
 			d.Update(string(name), func(u Update) Update {
-				u.Triggered = d.Now()
+				if !u.Off {
+					u.Triggered = d.Now()
+				}
 				return u
 			})
 		}
@@ -260,21 +266,24 @@ func init() {
 	})
 }
 
-// declareUpdates keeps an entry for each enabled resource, and notes which manifests changed so that they need a build.
+// declareUpdates keeps an entry for each resource, and notes which manifests changed so that they need a build.
 func declareUpdates(d *store.Draft[Update], tf model.Tiltfile) {
-	enabled := EnabledNames(tf)
+	chosen := EnabledNames(tf)
 	declared := map[string]bool{}
 	for _, m := range tf.Manifests {
-		if enabled != nil && !enabled[m.Name] {
-			continue
+		id := string(m.Name)
+		declared[id] = true
+		e, known := d.Get(id)
+		u, off := e.Value, !e.Value.switched.enables(chosen == nil || chosen[m.Name])
+		switch {
+		case !known:
+			d.Put(id, begun(m, SwitchNone, off, 0))
+		case u.Off != off:
+			u.manifest = m
+			u.turn(d, id, off)
+		case !reflect.DeepEqual(u.manifest, m):
+			d.Put(id, u.redeclared(m, d.Now()))
 		}
-		declared[string(m.Name)] = true
-		e, ok := d.Get(string(m.Name))
-		if !ok {
-			d.Put(string(m.Name), Update{manifest: m, Targets: targetsOf(m), Changes: map[model.TargetID]map[string]time.Time{}})
-			continue
-		}
-		d.Put(string(m.Name), e.Value.redeclared(m, d.Now()))
 	}
 	for e := range d.All() {
 		if !declared[e.ID] {
@@ -286,6 +295,10 @@ func declareUpdates(d *store.Draft[Update], tf model.Tiltfile) {
 // redeclared takes in a new declaration: a difference that matters asks for a build, and results of images that are now
 // declared in another way are dropped.
 func (u Update) redeclared(m model.Manifest, now time.Time) Update {
+	if u.Off {
+		u.manifest = m
+		return u
+	}
 	if NeedsBuild(u.manifest, m) {
 		u.Declared = now
 	}
@@ -298,6 +311,10 @@ func (u Update) redeclared(m model.Manifest, now time.Time) Update {
 	}
 	u.manifest, u.Targets = m, targetsOf(m)
 	return u
+}
+
+func noChanges() map[model.TargetID]map[string]time.Time {
+	return map[model.TargetID]map[string]time.Time{}
 }
 
 func targetsOf(m model.Manifest) []model.TargetID {

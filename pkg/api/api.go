@@ -41,13 +41,14 @@ type Subscriber struct {
 }
 
 // Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
-// pending, error, not_applicable or none.
+// pending, error, not_applicable or none. Disabled ones come last; they have neither an update nor a runtime.
 type Resource struct {
 	Name          string    `json:"name"`
 	Type          string    `json:"type"`
 	Labels        []string  `json:"labels,omitempty"`
 	TriggerMode   string    `json:"triggerMode"`
 	Phase         string    `json:"phase"`
+	Disabled      bool      `json:"disabled,omitempty"`
 	UpdateStatus  string    `json:"updateStatus"`
 	RuntimeStatus string    `json:"runtimeStatus"`
 	RuntimeText   string    `json:"runtimeText,omitempty"`

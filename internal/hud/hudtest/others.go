@@ -22,7 +22,8 @@ func (Others) Contract() store.Contract {
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ServiceChanged{},
 			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.ForwardChanged{}, state.ForwardClosed{},
 			state.ProcessChanged{}, state.ProcessGone{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
-			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{})...),
+			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{},
+			state.TriggerModeChosen{}, state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{})...),
 	}
 	for _, t := range store.NewGraph(state.Schema, nil).Tables {
 		c.Inputs = append(c.Inputs, store.Input{Table: t.Name})

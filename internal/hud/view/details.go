@@ -29,6 +29,9 @@ func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
 	}
 	u := state.Updates.In(v).Value(string(name))
 	r := b.resourceRow(e, u)
+	if !e.Value.Enabled {
+		r = b.disabledRow(e.Value.Manifest)
+	}
 	p := page{now: now}
 	p.field("update", r.Update)
 	p.field("runtime", r.Runtime)

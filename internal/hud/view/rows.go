@@ -61,7 +61,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	r.Status = b.status(e, u, runtime, held, r)
 	switch {
 	case e.Phase == store.TearingDown:
-		r.Update = Cell{{"is being removed", Dim}}
+		r.Update = Cell{{leaving(e.Value), Dim}}
 	case u.Current != nil:
 		r.Update, r.Changed = b.building(*u.Current), b.now
 	case held && hold.Reason != buildcontrol.HoldBuilding:
@@ -76,6 +76,17 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	}
 	r.Age = Age(r.Changed, b.now)
 	return r
+}
+
+// leaving says what becomes of a resource that is being torn down.
+func leaving(r state.Resource) string {
+	switch {
+	case r.Next == nil:
+		return "is being removed"
+	case r.Next.Enabled:
+		return "is being removed, to begin anew"
+	}
+	return "is being disabled"
 }
 
 func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime buildcontrol.RuntimeState, held bool, r Row) Status {
@@ -108,22 +119,19 @@ func group(m model.Manifest) string {
 	return m.Labels[0]
 }
 
-// disabledRows are the rows of what the Tiltfile declares and the session leaves out.
+// disabledRows are the rows of the resources that are switched off.
 func (b *builder) disabledRows() []Row {
-	enabled := state.EnabledNames(b.tiltfile.Result)
-	if enabled == nil {
-		return nil
-	}
-	var rows []Row
-	present := state.Resources.In(b.v)
-	for _, m := range b.tiltfile.Result.Manifests {
-		if _, ok := present.Get(string(m.Name)); ok || enabled[m.Name] {
-			continue
-		}
-		rows = append(rows, Row{Name: m.Name, Group: group(m), Update: Cell{{"disabled", Dim}}, Runtime: none,
-			RuntimeShort: none, Age: Age(time.Time{}, b.now)})
+	off := slices.SortedStableFunc(state.Disabled(b.v), func(x, y *store.Entry[state.Resource]) int { return x.Value.Order - y.Value.Order })
+	rows := make([]Row, len(off))
+	for i, e := range off {
+		rows[i] = b.disabledRow(e.Value.Manifest)
 	}
 	return rows
+}
+
+func (b *builder) disabledRow(m model.Manifest) Row {
+	return Row{Name: m.Name, Group: group(m), Update: Cell{{"disabled", Dim}}, Runtime: none, RuntimeShort: none,
+		Age: Age(time.Time{}, b.now)}
 }
 
 // tiltfileRow is the row of the evaluation of the Tiltfile.

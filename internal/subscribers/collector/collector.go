@@ -1,5 +1,5 @@
 // Package collector deletes the objects of resources that the Tiltfile no longer declares: of those that leave it while
-// hone runs, and of those that left it while hone did not.
+// hone runs, and of those that left it while hone did not. It also deletes those of resources that are switched off.
 package collector
 
 import (
@@ -21,6 +21,8 @@ const (
 	name = "Collector"
 	// retry is the pause after a deletion that failed.
 	retry = 5 * time.Second
+	// undeclared is why the objects of a resource go that left the Tiltfile.
+	undeclared = "which the Tiltfile no longer declares"
 )
 
 // Cluster deletes what resources applied, by itself or through the user's delete commands.
@@ -44,7 +46,7 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
-		Doc:  "Deletes the objects of resources that the Tiltfile no longer declares, once everybody else let go of them.",
+		Doc:  "Deletes the objects of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
 		Inputs: append(store.Holds(state.Resources),
 			store.Reads(state.Tiltfiles, state.Clusters)...),
 		Externals: []string{"kubernetes", "filesystem"},
@@ -106,7 +108,7 @@ func (s *Subscriber) collectAll(ctx context.Context, rt *store.Runtime, leaving 
 			stay = append(stay, n) // the others let go first
 			continue
 		}
-		if err := s.collect(ctx, rt, e.Value.Manifest); err != nil {
+		if err := s.collect(ctx, e.Value); err != nil {
 			stay, failed = append(stay, n), err
 			continue
 		}
@@ -118,7 +120,7 @@ func (s *Subscriber) collectAll(ctx context.Context, rt *store.Runtime, leaving 
 // turned notes which resources have objects, and reports whether one of them has become a resource that has none.
 func turned(v store.View, deployed map[string]bool) bool {
 	found := false
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Resources.In(v).Refs() {
 		if e.Phase != store.Running {
 			continue
 		}
@@ -128,16 +130,20 @@ func turned(v store.View, deployed map[string]bool) bool {
 	return found
 }
 
-// collect deletes the objects of a resource that left the Tiltfile. One that the Tiltfile still declares was only left
-// out of this session: its objects stay.
-func (s *Subscriber) collect(ctx context.Context, rt *store.Runtime, m model.Manifest) error {
-	if !m.IsK8s() || s.cluster == nil || declared(rt.View(), m.Name) {
+// collect deletes the objects of a resource that left the Tiltfile, or that was switched off. Where it comes back at once,
+// its objects stay.
+func (s *Subscriber) collect(ctx context.Context, r state.Resource) error {
+	switch {
+	case !r.Manifest.IsK8s() || s.cluster == nil || r.Next != nil && r.Next.Enabled:
 		return nil
+	case r.Next != nil:
+		return s.remove(ctx, r.Manifest.Name, "which is switched off")
 	}
-	return s.remove(ctx, m.Name)
+	return s.remove(ctx, r.Manifest.Name, undeclared)
 }
 
-// sweep deletes the objects of resources that earlier sessions applied and that are no longer declared.
+// sweep deletes the objects of resources that earlier sessions applied and that are no longer declared. Those of a resource
+// that is only left out of this session stay.
 func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
 	ledger, err := s.cluster.Ledger(ctx)
 	if err != nil {
@@ -151,19 +157,19 @@ func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// One that is declared as something else now, under the same name, has no objects any more either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
-		if known && e.Value.Manifest.IsK8s() || !known && declared(rt.View(), resource) {
+		if known && e.Value.Manifest.IsK8s() {
 			continue
 		}
-		if err := s.remove(ctx, resource); err != nil {
+		if err := s.remove(ctx, resource, undeclared); err != nil {
 			failed = err
 		}
 	}
 	return failed
 }
 
-func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName) error {
+func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName, why string) error {
 	log := s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	logstore.Infof(log, "Deleting the objects of %s, which the Tiltfile no longer declares", resource)
+	logstore.Infof(log, "Deleting the objects of %s, %s", resource, why)
 	if err := s.cluster.Remove(ctx, resource, log); err != nil {
 		return s.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
 	}
@@ -173,8 +179,4 @@ func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName) er
 func (s *Subscriber) report(resource model.ManifestName, err error) error {
 	logstore.Errorf(s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild), "%s", problem.Text(err))
 	return err
-}
-
-func declared(v store.View, resource model.ManifestName) bool {
-	return slices.ContainsFunc(state.TheTiltfile(v).Result.Manifests, func(m model.Manifest) bool { return m.Name == resource })
 }

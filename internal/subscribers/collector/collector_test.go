@@ -115,16 +115,28 @@ func TestIsTheLastToLetGo(t *testing.T) {
 	})
 }
 
-func TestKeepsWhatIsDeclaredButNotEnabled(t *testing.T) {
+func TestCollectsWhatIsSwitchedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "c")
-		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c")))
 		some := statetest.Loaded(statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"))
-		some.Result.Enabled = []model.ManifestName{"b"}
-		f.Then(some)
+		some.Result.Enabled = []model.ManifestName{"a", "b"}
+		f.Then(connected(), some)
+		f.check("never enabled in this session: what an earlier one applied stays", "", "a b")
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"a"}})
+		f.check("others still hold it", "", "b a")
 		f.Release("a", "Other")
+		f.check("by the user", "a", "b")
+		fewer := some
+		fewer.Result.Enabled = []model.ManifestName{"c"}
+		f.Then(fewer)
+		f.Release("b", "Other")
+		f.check("by the Tiltfile", "a b", "c")
+		if text := statetest.Texts(f.logs, "a"); len(text) != 1 || !strings.Contains(text[0], "switched off") {
+			t.Errorf("log: %v", text)
+		}
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"c"}}, state.ResourcesSwitched{On: []model.ManifestName{"c"}})
 		f.Release("c", "Other")
-		f.check("left out of the session", "", "b")
+		f.check("switched off and on again at once", "a b", "c")
 	})
 }
 

@@ -140,7 +140,7 @@ func (f *follower) update(v store.View) {
 	}
 	// The log of a pod that has just gone may still be on its way: its stream ends by itself, since the pod is gone.
 	for k, st := range f.streams.Running() {
-		if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running {
+		if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running && e.Value.Enabled {
 			want[k] = st
 		}
 	}
@@ -177,7 +177,7 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 	out := map[key]stream{}
 	began := state.TheSession(v).StartedAt
 	stays := map[model.ManifestName]bool{}
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Enabled(v) {
 		stays[model.ManifestName(e.ID)] = e.Phase == store.Running
 	}
 	for e := range state.Pods.In(v).Entries() {

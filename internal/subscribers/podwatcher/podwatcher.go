@@ -124,7 +124,7 @@ func (b *book) declare(v store.View) {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	b.selectors, b.wanted = map[model.ManifestName][]map[string]string{}, map[scope]scope{}
 	updates := state.Updates.In(v)
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if !m.IsK8s() {
 			continue

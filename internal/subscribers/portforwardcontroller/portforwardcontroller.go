@@ -99,7 +99,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 func desired(v store.View) map[port]port {
 	out := map[port]port{}
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if e.Phase == store.TearingDown || !m.IsK8s() {
 			continue

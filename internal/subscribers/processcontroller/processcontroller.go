@@ -119,7 +119,7 @@ func (s *Subscriber) reconcile(ctx context.Context, rt *store.Runtime, keepers m
 // and when it fails, the server of the one before goes on.
 func desired(v store.View) map[model.ManifestName]wish {
 	out := map[model.ManifestName]wish{}
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if e.Phase == store.TearingDown || !m.IsLocal() || m.Local.Serve.Empty() {
 			continue

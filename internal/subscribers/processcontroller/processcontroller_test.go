@@ -153,7 +153,8 @@ func TestOnlyTheServer(t *testing.T) {
 	if p.PID != first.PID || p.Detail != "exit code 1" {
 		t.Errorf("%+v after %+v", p, first)
 	}
-	m.Local.Readiness = nil
+	local := *m.Local
+	local.Readiness, m.Local = nil, &local
 	f.Dispatch(statetest.Loaded(m))
 	if p := f.runs(1); p.PID != first.PID || p.Detail != "" {
 		t.Errorf("without a probe: %+v after %+v", p, first)

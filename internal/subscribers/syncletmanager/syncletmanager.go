@@ -89,7 +89,7 @@ func desired(v store.View) []synclet.Target {
 	pods := state.PodsByResource(v)
 	updates := state.Updates.In(v)
 	var out []synclet.Target
-	for e := range state.Resources.In(v).Entries() {
+	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if e.Phase == store.TearingDown || !m.HasLiveUpdate() {
 			continue

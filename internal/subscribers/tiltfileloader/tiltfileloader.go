@@ -41,11 +41,11 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "TiltfileLoader",
 		Doc:       "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
-		Inputs:    store.Reads(state.Sessions, state.Tiltfiles),
+		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps),
 		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}),
 		Externals: []string{"filesystem", "process"},
 		Stage:     store.StageController,
-		Feedback:  "an evaluation clears the changes that asked for it",
+		Feedback:  "an evaluation clears the changes that asked for it, and what it declares asks for none",
 	}
 }
 
@@ -71,11 +71,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 }
 
 func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Tiltfile) {
-	session := state.TheSession(rt.View())
+	v := rt.View()
+	t = state.TheTiltfile(v)
+	session := state.TheSession(v)
 	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
 	log := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild)
 	start := s.now()
-	rt.Dispatch(state.TiltfileStarted{At: rt.View().At, Span: span})
+	rt.Dispatch(state.TiltfileStarted{At: v.At, Span: span})
 	if t.Runs > 0 {
 		logstore.Infof(log, "%s", s.reason(t))
 	}
@@ -86,6 +88,9 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 	r := s.run(ctx, o, t)
 	if ctx.Err() != nil {
 		return
+	}
+	if clash := state.Clash(rt.View(), r.APIObjects); r.Err == nil && clash != "" {
+		r.Err = clashError(clash)
 	}
 	loaded := state.TiltfileLoaded{Result: r.Tiltfile, At: s.now()}
 	if r.Err != nil {
@@ -114,6 +119,12 @@ func (s *Subscriber) run(ctx context.Context, o tiltfile.Options, t state.Tiltfi
 		}
 	}()
 	return s.load(ctx, o)
+}
+
+// clashError says that the Tiltfile declares an object that there is already.
+func clashError(object string) error {
+	return problem.New(fmt.Sprintf("the Tiltfile declares the %s, but there is one that was created through the session's API", object),
+		"delete that one (hone delete), or give the Tiltfile's another name")
 }
 
 func (s *Subscriber) reason(t state.Tiltfile) string {

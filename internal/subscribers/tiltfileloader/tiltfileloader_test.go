@@ -107,15 +107,22 @@ func TestWhen(t *testing.T) {
 		f.answers(good("web"))
 		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
 		f.evaluations("triggered", 4)
+		f.Then(state.TiltfileArgsSet{Args: []string{"api"}})
+		f.evaluations("other arguments meanwhile", 4)
 		f.answers(good("web", "api"))
-		f.evaluations("done", 4)
+		f.evaluations("the arguments lead to the next one", 5)
+		if args := f.asked[4].Args; len(args) != 1 || args[0] != "api" {
+			t.Errorf("arguments: %v", args)
+		}
+		f.answers(good("web", "api"))
+		f.evaluations("done", 5)
 		var said []string
 		for _, line := range statetest.Texts(f.logs, "(Tiltfile)") {
 			if !strings.HasPrefix(line, "Loading") && !strings.HasPrefix(line, "Successfully") {
 				said = append(said, line)
 			}
 		}
-		want := []string{"2 Files Changed: [Tiltfile lib/Tiltfile]", "2 Files Changed: [Tiltfile lib/Tiltfile]", "Triggered"}
+		want := []string{"2 Files Changed: [Tiltfile lib/Tiltfile]", "2 Files Changed: [Tiltfile lib/Tiltfile]", "Triggered", "Arguments Changed"}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Errorf("reasons (-want +got):\n%s", diff)
 		}
@@ -186,6 +193,27 @@ func TestStopsInTheMiddle(t *testing.T) {
 		f.Stop()
 		if got := state.TheTiltfile(f.View()); got.Loaded {
 			t.Errorf("an evaluation that was called off counts: %+v", got)
+		}
+	})
+}
+
+func TestClash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.Then(state.ObjectsDeclared{Buttons: []model.Button{{Name: "lint"}}})
+		declares := func() tiltfile.Result {
+			r := good("web")()
+			r.Buttons = []model.Button{{Name: "lint", Text: "of the Tiltfile"}}
+			return r
+		}
+		f.answers(declares)
+		if got := state.TheTiltfile(f.View()).Err; !strings.Contains(got, `UIButton "lint"`) || !strings.Contains(got, "hone delete") {
+			t.Errorf("error: %q", got)
+		}
+		f.Then(state.ObjectsWithdrawn{Buttons: []string{"lint"}}, changed("/src/Tiltfile"))
+		f.answers(declares)
+		if tf := state.TheTiltfile(f.View()); tf.Err != "" || state.Buttons.In(f.View()).Value("lint").Text != "of the Tiltfile" {
+			t.Errorf("after it is gone: %q", tf.Err)
 		}
 	})
 }

@@ -1,0 +1,48 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TestSwitched looks at the rows of resources that the user disables and enables.
+func TestSwitched(t *testing.T) {
+	now := hudtest.Start.Add(time.Hour)
+	rowIn := func(v View, name model.ManifestName) string {
+		for _, r := range v.Rows {
+			if r.Name == name {
+				return strings.TrimSpace(r.Update.String() + " " + map[bool]string{true: "(can be triggered)"}[r.Triggerable])
+			}
+		}
+		return "no row"
+	}
+	before := Build(hudtest.Shop().View(t.Context()), now, 0)
+	if got := rowIn(before, "loadtest"); got != "disabled" {
+		t.Errorf("left out by the arguments: %q", got)
+	}
+	s := hudtest.Shop()
+	s.At(41*time.Minute, state.ResourcesSwitched{On: []model.ManifestName{"loadtest"}, Off: []model.ManifestName{"docs"}})
+	v := s.View(t.Context())
+	after := Build(v, now, 0)
+	if got := rowIn(after, "loadtest"); strings.HasPrefix(got, "disabled") || !strings.HasSuffix(got, "(can be triggered)") {
+		t.Errorf("enabled: %q", got)
+	}
+	if got := rowIn(after, "docs"); got != "disabled" {
+		t.Errorf("disabled: %q", got)
+	}
+	if len(after.Rows) != len(before.Rows) {
+		t.Errorf("%d rows, want %d", len(after.Rows), len(before.Rows))
+	}
+	details := ""
+	for _, line := range DetailsOf(v, "docs", now) {
+		details += line.String() + "\n"
+	}
+	if !strings.Contains(details, "disabled") || strings.Contains(details, "UPDATES") {
+		t.Errorf("details:\n%s", details)
+	}
+}
