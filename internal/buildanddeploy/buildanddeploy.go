@@ -82,6 +82,8 @@ type Container struct {
 	New   bool
 	// Running is the reference of the image in the pod's specification.
 	Running string
+	// StartedAt is when the container's run began, to the second; zero where that is not known.
+	StartedAt time.Time
 }
 
 // Result is what an update has done.

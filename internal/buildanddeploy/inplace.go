@@ -141,8 +141,8 @@ func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liv
 // long ago: there the update itself is the beginning.
 func stages(req Request, c Container, began time.Time, r liveupdate.Report) (s model.Stages) {
 	last := began
-	if req.Save != nil && !c.New {
-		if made, known := req.Save(c.Files); !known.IsZero() {
+	if req.Save != nil {
+		if made, known := req.Save(c.Files); known.After(c.StartedAt) {
 			s.Noticed, s.Waited = max(known.Sub(made), 0), max(began.Sub(known), 0)
 		}
 	}

@@ -145,21 +145,21 @@ func TestStages(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		save   func([]string) (made, known time.Time)
-		fresh  bool
+		start  time.Time
 		report liveupdate.Report
 		want   string
 	}{
-		{"a stream", save, false, liveupdate.Report{Sent: at(5), Applied: at(8)}, "8.0 ms (noticed 1.0, waited 2.0, sent 2.0, applied 3.0 ms)"},
-		{"sent and applied are one", save, false, liveupdate.Report{Applied: at(48)}, "48.0 ms (noticed 1.0, waited 2.0, applied 45.0 ms)"},
-		{"commands and a new process", save, false, liveupdate.Report{Sent: at(5), Applied: at(8), Ran: at(9008), Restarted: at(9508)},
+		{"a stream", save, time.Time{}, liveupdate.Report{Sent: at(5), Applied: at(8)}, "8.0 ms (noticed 1.0, waited 2.0, sent 2.0, applied 3.0 ms)"},
+		{"sent and applied are one", save, time.Time{}, liveupdate.Report{Applied: at(48)}, "48.0 ms (noticed 1.0, waited 2.0, applied 45.0 ms)"},
+		{"commands and a new process", save, time.Time{}, liveupdate.Report{Sent: at(5), Applied: at(8), Ran: at(9008), Restarted: at(9508)},
 			"9508.0 ms (noticed 1.0, waited 2.0, sent 2.0, applied 3.0, ran 9000.0, restarted 500.0 ms)"},
-		{"long ones are in seconds", save, false, liveupdate.Report{Applied: at(8), Ran: at(63008)}, "63.0 s (ran 63.0 s)"},
-		{"a container that has just started", save, true, liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
-		{"nobody knows when it was saved", nil, false, liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
-		{"a clock that was set", func([]string) (made, known time.Time) { return at(900), at(1) }, false, liveupdate.Report{Applied: at(8)},
+		{"long ones are in seconds", save, time.Time{}, liveupdate.Report{Applied: at(8), Ran: at(63008)}, "63.0 s (ran 63.0 s)"},
+		{"a container that has just started", save, at(2), liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
+		{"nobody knows when it was saved", nil, time.Time{}, liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
+		{"a clock that was set", func([]string) (made, known time.Time) { return at(900), at(1) }, at(-50), liveupdate.Report{Applied: at(8)},
 			"7.0 ms (waited 2.0, applied 5.0 ms)"},
 	} {
-		if got := stages(Request{Save: tc.save}, Container{New: tc.fresh}, at(3), tc.report).String(); got != tc.want {
+		if got := stages(Request{Save: tc.save}, Container{StartedAt: tc.start}, at(3), tc.report).String(); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // backend tells of events in folders. It need not be exact: an event is only a reason to look at a path.
@@ -69,6 +70,7 @@ type notice struct {
 type inbox struct {
 	mu      sync.Mutex
 	notices []notice      // guarded by mu
+	at      time.Time     // guarded by mu; when the last of them came
 	wake    chan struct{} // holds one token when notices is not empty
 }
 
@@ -84,17 +86,18 @@ func (b *inbox) put(ns []notice) {
 		b.notices, ns = nil, append([]notice{{op: opOverflow}}, marks...)
 	}
 	b.notices = append(b.notices, ns...)
+	b.at = time.Now()
 	b.mu.Unlock()
 	poke(b.wake)
 }
 
-// take returns everything that waits.
-func (b *inbox) take() []notice {
+// take returns everything that waits, and when the last of it came.
+func (b *inbox) take() ([]notice, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ns := b.notices
 	b.notices = nil
-	return ns
+	return ns, b.at
 }
 
 // poke leaves a token in a channel that holds one.

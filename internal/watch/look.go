@@ -6,9 +6,9 @@ import (
 )
 
 // handle takes notices from the back end: what can be judged at once is looked at, the rest is put off.
-func (w *Watcher) handle(ns []notice) {
+func (w *Watcher) handle(ns []notice, told time.Time) {
 	now := time.Now()
-	w.told = now
+	w.told = told
 	for _, n := range ns {
 		switch n.op {
 		case opOverflow:
@@ -208,20 +208,6 @@ func (w *Watcher) replace(parent *folder, path string, old record, known bool, r
 	if !same || rec.kind != old.kind || rec.perm != old.perm {
 		w.report(path, old.print(), rec.print(), w.made(parent, rec))
 	}
-}
-
-// maxDelay bounds how long before it was noticed a change can have been made, where nobody polls.
-const maxDelay = 10 * time.Second
-
-// made returns when a file was changed. Its time of change is what no program can set, as unpacking and copying set the
-// time of modification; a rename brings it up to date, too. It does not count where another machine's clock made it, or
-// where the clock was set meanwhile.
-func (w *Watcher) made(parent *folder, rec record) time.Time {
-	at := time.Unix(0, rec.ctime)
-	if age := w.told.Sub(at); rec.ctime == 0 || parent.remote || time.Until(at) > 0 || age > maxDelay && !parent.unwatched {
-		return w.told
-	}
-	return at
 }
 
 // lookAtLarge leaves the comparison of a large file to the hasher. Where there is nothing to compare with, the file counts

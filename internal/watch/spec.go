@@ -75,9 +75,8 @@ func (p Print) reverted() bool { return p.Was == p.Now && p.Was != PrintUnknown 
 type Batch struct {
 	// Changes holds at most one entry per target.
 	Changes []Change
-	// At is when the latest of the changes was noticed, and Made when the latest was made: by the time that the file system
-	// has noted, where that is this machine's own, else when the system told of it. Where a system notes the time by its
-	// tick, as Linux did before 6.13, Made is up to one tick, 4 ms, too early.
+	// At is when the latest of the changes was noticed, and Made when the latest was made: by the time of change that the
+	// file system has noted, where that is this machine's own and exact, else when the system told of it.
 	At, Made time.Time
 }
 

@@ -92,7 +92,7 @@ func TestMarksOutliveOverflow(t *testing.T) {
 	b, m := newInbox(), &mark{passed: make(chan struct{})}
 	b.put([]notice{{op: opClosed, path: filepath.Join("a", "b")}, {op: opMark, mark: m}})
 	b.put(make([]notice, maxInbox))
-	if got := b.take(); len(got) != 2 || got[0].op != opOverflow || got[1].mark != m {
+	if got, _ := b.take(); len(got) != 2 || got[0].op != opOverflow || got[1].mark != m {
 		t.Errorf("%d notices", len(got))
 	}
 }

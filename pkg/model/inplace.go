@@ -28,9 +28,9 @@ type ContainerUpdate struct {
 // Stages are how long the parts of an update in place took. They follow on each other, so that their sum is the time from
 // the save to its effect. A part that there was not is zero.
 type Stages struct {
-	// Noticed is from the save until hone knew of it. The save is the newest change among the files taken in: on a file
-	// system of this machine the time of change that it has noted, which programs cannot set, else the moment at which the
-	// system told of it. Where several files were saved, the last counts.
+	// Noticed is from the save until hone knew of it. The save is the newest change among the files taken in: by the time of
+	// change that the file system has noted, which programs cannot set, where that is exact and this machine's own; else it
+	// is the moment at which the system told of the change.
 	Noticed time.Duration
 	// Waited is until the update of this container began: for the files to settle where more than a copy is asked for, or for
 	// an update that ran.

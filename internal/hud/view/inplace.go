@@ -14,6 +14,9 @@ import (
 // shownContainers is how many containers of the newest update the details list.
 const shownContainers = 8
 
+// podWidth is how much of a pod's name stands before its stages, so that all fits into 80 columns.
+const podWidth = 13
+
 // took is how long a build took: for an update in place, from the save until the slowest of the containers that have it was
 // done.
 func took(b state.Build) time.Duration {
@@ -52,45 +55,44 @@ func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int
 // containers adds what an update did in each container; of an older one only the slowest is shown.
 func (p *page) containers(b state.Build, newest bool) {
 	list := b.Containers
+	slow, done := slowest(list)
 	if !newest {
-		if slow, ok := slowest(list); ok {
-			p.add(Span{"        ", Plain}, Span{plural(len(list), "container") + "  ", Dim}, Span{stages(slow), Dim})
+		if done {
+			p.add(Span{fmt.Sprintf("      by %s ×%d %s", slow.Mode, len(list), stages(slow)), Dim})
 		}
 		return
 	}
-	width := 0
-	for _, c := range list[:min(len(list), shownContainers)] {
-		width = max(width, text.Width(c.Pod))
+	if done {
+		p.add(Span{fmt.Sprintf("      by %s in %s, %s", slow.Mode, plural(len(list), "container"), slow.What()), Dim})
 	}
 	for _, c := range list[:min(len(list), shownContainers)] {
-		name := Span{"        " + text.PadRight(c.Pod, width) + "  ", Plain}
+		name := Span{"      " + text.PadRight(text.CutMiddle(c.Pod, podWidth), podWidth) + "  ", Plain}
 		switch {
 		case c.Behind:
 			p.add(name, Span{"behind, " + Duration(p.now.Sub(b.StartedAt)), Warn})
 		case c.Err != "":
 			p.add(name, Span{firstLine(c.Err), Bad})
 		default:
-			p.add(name, Span{stages(c), Plain}, Span{"  " + c.What(), Dim})
+			p.add(name, Span{text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c), Plain})
 		}
 	}
 	if n := len(list) - shownContainers; n > 0 {
-		p.add(Span{fmt.Sprintf("        and %s", plural(n, "container")), Dim})
+		p.add(Span{fmt.Sprintf("      and %s", plural(n, "container")), Dim})
 	}
 }
 
-// stages draws the way and how long each stage took: "synclet 2.1 ms ▏noticed 0.3 ▏sent 0.4 ▏applied 1.4".
+// stages draws how long each stage took, in milliseconds where it does not say otherwise:
+// "▏noticed 0.3 ▏sent 0.4 ▏applied 1.4 ▏ran 1.2 s".
 func stages(c model.ContainerUpdate) string {
-	total := c.Stages.Total()
-	parts := []string{c.Mode + " " + Duration(total)}
+	var parts []string
 	for _, s := range c.Stages.All() {
-		number, _, _ := strings.Cut(Duration(s.Took), " ")
-		switch {
-		case number == "0.0":
-			continue
-		case s.Took >= 100*time.Millisecond:
-			number = Duration(s.Took) // the unit is another one than that of what is usual
+		number, unit, _ := strings.Cut(Duration(s.Took), " ")
+		if unit != "ms" {
+			number += " " + unit
 		}
-		parts = append(parts, "▏"+s.Name+" "+number)
+		if number != "0.0" {
+			parts = append(parts, "▏"+s.Name+" "+number)
+		}
 	}
 	return strings.Join(parts, " ")
 }
