@@ -16,6 +16,10 @@ import (
 type SettlerOptions struct {
 	// Quiet is for how long nothing may change before a target's changes are let go; 30 ms by default.
 	Quiet time.Duration
+	// Eager is Quiet for the targets that IsEager names, where it is the shorter one; 10 ms by default. IsEager is asked by
+	// Add and must not call the settler; nil names none.
+	Eager   time.Duration
+	IsEager func(model.TargetID) bool
 	// MaxQuiet bounds how far that grows for targets whose changes come in bursts; 200 ms by default.
 	MaxQuiet time.Duration
 	// Cap is how long changes are kept at most, counted from the first; 2 s by default.
@@ -65,7 +69,9 @@ func NewSettler(opts SettlerOptions) *Settler {
 		}
 	}
 	set(&opts.Quiet, 30*time.Millisecond)
+	set(&opts.Eager, 10*time.Millisecond)
 	set(&opts.MaxQuiet, 200*time.Millisecond)
+	opts.Eager = min(opts.Eager, opts.Quiet)
 	opts.MaxQuiet = max(opts.MaxQuiet, opts.Quiet)
 	set(&opts.Cap, 2*time.Second)
 	set(&opts.LockedCap, 10*time.Second)
@@ -90,7 +96,7 @@ func (s *Settler) Add(b Batch) {
 func (s *Settler) add(c Change, b Batch, now time.Time) {
 	t := s.targets[c.ID]
 	if t == nil {
-		t = &settling{id: c.ID, quiet: s.opts.Quiet}
+		t = &settling{id: c.ID, quiet: s.quiet(c.ID)}
 		s.targets[c.ID] = t
 	}
 	gap := now.Sub(t.last)
@@ -127,7 +133,16 @@ func (s *Settler) learn(t *settling, gap time.Duration) {
 		t.quiet = min(max(t.quiet, gap+gap/2), s.opts.MaxQuiet)
 		return
 	}
-	t.quiet = s.opts.Quiet + (t.quiet-s.opts.Quiet)*7/10
+	least := s.quiet(t.id)
+	t.quiet = least + (t.quiet-least)*7/10
+}
+
+// quiet is a target's quiet time as long as nothing was learned.
+func (s *Settler) quiet(id model.TargetID) time.Duration {
+	if s.opts.IsEager != nil && s.opts.IsEager(id) {
+		return s.opts.Eager
+	}
+	return s.opts.Quiet
 }
 
 // note takes one path.

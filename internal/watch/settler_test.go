@@ -116,6 +116,24 @@ func TestSettler(t *testing.T) {
 			},
 			want: append(append([]string{"30ms a /x", "250ms a /y"}, fading(19)...), "1m40.13s b /z", "1m41.13s a /last"),
 		}, {
+			name: "eager targets wait less, unless their changes come in bursts",
+			opts: SettlerOptions{IsEager: func(id model.TargetID) bool { return id == target("a") }},
+			script: func(s *Settler) {
+				s.Add(change("b", "/x"))
+				s.Add(change("a", "/x"))
+				ms(5)
+				s.Add(change("a", "/y"))
+				ms(995)
+				s.Add(change("a", "/x"))
+				ms(60)
+				s.Add(change("a", "/fmt"))
+				ms(940)
+				s.Add(change("a", "/x"))
+				ms(60)
+				s.Add(change("a", "/fmt"))
+			},
+			want: []string{"15ms a /x /y", "30ms b /x", "1.01s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
+		}, {
 			name: "endless changes are cut",
 			script: func(s *Settler) {
 				for range 250 {

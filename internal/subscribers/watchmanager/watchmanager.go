@@ -24,6 +24,9 @@ type Subscriber struct {
 	options watch.Options
 	on      bool
 	working atomic.Pointer[parts] // nil unless Run runs
+	// inPlace are the targets whose changes can go into running containers. What too early a start costs there is less
+	// than what waiting costs each time.
+	inPlace atomic.Pointer[map[model.TargetID]bool]
 }
 
 // parts are what Run works with.
@@ -68,7 +71,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if err != nil {
 		return fmt.Errorf("start watching files: %w", err)
 	}
-	settler := watch.NewSettler(watch.SettlerOptions{})
+	settler := watch.NewSettler(watch.SettlerOptions{IsEager: s.isInPlace})
 	s.working.Store(&parts{w, settler})
 	defer s.working.Store(nil)
 	g, ctx := errgroup.WithContext(ctx)
@@ -107,13 +110,35 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 			return nil
 		case <-rt.Wake():
 		}
-		specs, ignores := desired(rt.View())
+		v := rt.View()
+		s.noteInPlace(v)
+		specs, ignores := desired(v)
 		if err := w.Set(specs, ignores); err != nil {
 			rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
 			continue
 		}
 		rt.Succeeded()
 	}
+}
+
+func (s *Subscriber) isInPlace(id model.TargetID) bool {
+	ids := s.inPlace.Load()
+	return ids != nil && (*ids)[id]
+}
+
+func (s *Subscriber) noteInPlace(v store.View) {
+	ids := map[model.TargetID]bool{}
+	for e := range state.Resources.In(v).Refs() {
+		m := e.Value.Manifest
+		if !m.HasLiveUpdate() {
+			continue
+		}
+		ids[m.DeployID()] = true
+		for _, im := range m.Images { // also of an image that another with live update steps is made from
+			ids[im.ID()] = true
+		}
+	}
+	s.inPlace.Store(&ids)
 }
 
 // desired returns what is to be watched: the Tiltfile's own files, each target's, once per target, and those of the file

@@ -95,6 +95,30 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	hasChanged(a, "other", "web", main, more)
 }
 
+// TestInPlaceTargets names the targets that settle sooner: all from which a container that is updated in place comes.
+func TestInPlaceTargets(t *testing.T) {
+	dir := t.TempDir()
+	steps := model.LiveUpdate{Syncs: []model.Sync{{LocalPath: dir, RemotePath: "/src"}}}
+	above := image(dir, "above")
+	above.LiveUpdate = steps
+	s := New(watch.Options{}, true)
+	a := statetest.Start(t, s)
+	a.Dispatch(session(dir), statetest.Loaded(statetest.K8s("web", image(dir, "base"), above), statetest.K8s("plain", image(dir, "plain"))))
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for i := 0; !s.isInPlace(model.ImageID("above")); i++ { // no table shows it
+		if i > 10_000 {
+			t.Fatal("no target settles sooner")
+		}
+		<-tick.C
+	}
+	for ref, want := range map[string]bool{"above": true, "base": true, "plain": false} {
+		if got := s.isInPlace(model.ImageID(ref)); got != want {
+			t.Errorf("%s: %v, want %v", ref, got, want)
+		}
+	}
+}
+
 func TestFilesOfFileWatches(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "src", "a.go")
