@@ -365,8 +365,8 @@ func (l *live) measureBursts(ctx context.Context, app []*container) error {
 		name  string
 		names func(int) string
 	}{
-		{"20 saves/s, different files", burstFile},
-		{"20 saves/s, the same file", func(int) string { return "files/same" }},
+		{"20 saves/s to 200 files", burstFile},
+		{"20 saves/s to the same file", func(int) string { return "files/same" }},
 	} {
 		err := l.measure(ctx, app, c.name, oneFile, func() (out liveCase, err error) {
 			out.took, out.lost, err = l.burst(ctx, app[0], time.Second/20, l.length(time.Minute), c.names)
@@ -416,7 +416,7 @@ func (l *live) measureReplicas(ctx context.Context, many []*container) error {
 }
 
 func (l *live) measureAppending(ctx context.Context, app []*container) error {
-	const name = "beside a file that is appended to"
+	const name = "one file beside an appended one"
 	var lines liveCase
 	err := l.measure(ctx, app, name, oneFile, func() (edits liveCase, err error) {
 		edits, lines, err = l.appendBeside(ctx, app[0], l.length(20*time.Second))
@@ -426,7 +426,7 @@ func (l *live) measureAppending(ctx context.Context, app []*container) error {
 		return err
 	}
 	beside := l.report.cases[len(l.report.cases)-1]
-	lines.name, lines.mode, lines.busy, lines.targets = "lines appended, 100/s", beside.mode, beside.busy, appending
+	lines.name, lines.mode, lines.busy, lines.targets = "appending: lines, 100/s", beside.mode, beside.busy, appending
 	l.report.cases = append(l.report.cases, lines)
 	return nil
 }

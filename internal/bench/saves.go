@@ -71,9 +71,8 @@ type mode struct {
 	others   string
 }
 
+// modes are the ones that "bench liveupdate" does not measure.
 var modes = []mode{
-	{model.UpdateExec, 30, 10, 3, false, "Tilt 247 / 260 / 262 ms, Skaffold 1110"},
-	{model.UpdateAuto, 30, 10, 3, false, "Tilt 247 / 260 / 262 ms, Skaffold 1110"},
 	{model.UpdateImage, 3, 0, 0, true, ""},
 	{model.UpdateNaive, 2, 0, 0, true, ""},
 }
