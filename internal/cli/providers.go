@@ -137,7 +137,9 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideServer(l net.Listener) *server.Subscriber { return server.New(l, Version) }
+func provideServer(l net.Listener, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+	return server.New(server.Options{TCP: l, Version: Version, Logs: logs, Log: log})
+}
 
 func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session {
 	s := state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,

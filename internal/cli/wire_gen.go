@@ -48,7 +48,7 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	subscriber := provideServer(listener)
+	subscriber := provideServer(listener, store, logger)
 	session := provideSession(o, kubeconfig, listener)
 	storeStore := provideStore(logger)
 	cliCommandEnv, err := provideCommandEnv(o, kubeconfig)

@@ -36,7 +36,7 @@ const (
 // TestContracts is the check that every start of hone makes.
 func TestContracts(t *testing.T) {
 	for _, view := range []store.Subscriber{hud.New(hud.Options{}), &stream.Subscriber{}} {
-		subs := Subscribers(Parts{Server: server.New(nil, ""), View: view})
+		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view})
 		contracts := make([]store.Contract, len(subs))
 		for i, s := range subs {
 			contracts[i] = s.Contract()

@@ -121,7 +121,7 @@ func Subscribers(p Parts) []store.Subscriber {
 // Graph draws the contracts of all subscribers. It needs no cluster, no engine and no Tiltfile.
 func Graph(view store.Subscriber) store.Graph {
 	var contracts []store.Contract
-	for _, s := range Subscribers(Parts{Server: server.New(nil, ""), View: view}) {
+	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view}) {
 		contracts = append(contracts, s.Contract())
 	}
 	return store.NewGraph(state.Schema, contracts)

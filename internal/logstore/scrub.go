@@ -209,3 +209,16 @@ func runeStart(text string, i int) int {
 	}
 	return i
 }
+
+// Scrubber replaces secrets in text that goes out by another way than a store, as Store.SetSecrets says. The zero value
+// changes nothing.
+type Scrubber struct{ sc *scrubber }
+
+// NewScrubber returns a scrubber for the given secrets.
+func NewScrubber(secrets []model.Secret) Scrubber { return Scrubber{newScrubber(secrets)} }
+
+// Empty reports whether there is nothing to hide.
+func (s Scrubber) Empty() bool { return s.sc == nil }
+
+// Text returns text without the secrets in it.
+func (s Scrubber) Text(text string) string { return s.sc.line(text) }

@@ -111,3 +111,13 @@ func FuzzScrub(f *testing.F) {
 		}
 	})
 }
+
+func TestScrubber(t *testing.T) {
+	s := NewScrubber([]model.Secret{{Name: "db", Key: "password", Value: "hunter22"}})
+	if got := s.Text(`{"p":"hunter22"}`); got != `{"p":"[redacted secret db:password]"}` || s.Empty() {
+		t.Errorf("%s", got)
+	}
+	if none := NewScrubber(nil); !none.Empty() || none.Text("hunter22") != "hunter22" {
+		t.Error("a scrubber without secrets changes text")
+	}
+}

@@ -53,7 +53,7 @@ func TestClick(t *testing.T) {
 		{"an unknown button", `{"button":"x"}`, 404, `no button is called \"x\"; there are: seed, nav`, nil},
 		{"no button", `{}`, 404, "no button is called", nil},
 		{"no JSON", `seed`, 400, "read the request", nil},
-		{"too long", `{"button":"` + strings.Repeat("a", maxBody) + `"}`, 400, "too large", nil},
+		{"too long", `{"button":"` + strings.Repeat("a", maxBody) + `"}`, 413, "too large", nil},
 	} {
 		f := newFixture(statetest.Session, withButtons())
 		code, body := f.do(request("POST", "/api/click", tc.body))

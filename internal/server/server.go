@@ -1,48 +1,80 @@
-// Package server answers scripts and other programs about the running session over HTTP on a loopback port: what every
-// resource does, the wish to update one now, and clicks of the Tiltfile's buttons.
+// Package server answers scripts and other programs about the running session over HTTP, on a unix socket and on a
+// loopback port: objects by Kubernetes' conventions (see rest), and what does not fit those: what every resource does, the
+// wish to update one now, clicks of the Tiltfile's buttons, logs, and the session's end.
 //
 // # Concurrency
 //
-// Run owns the HTTP server and its goroutines, and ends them.
+// Run owns the HTTP servers and their goroutines, and ends them. Nothing that a client does holds the loop: requests read
+// snapshots, and what they write are actions.
 package server
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"mime"
+	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/rest"
+	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
-	"github.com/hone-dev/hone/pkg/api"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
 	name = "Server"
-	// maxBody bounds a request; the longest is a list of resource names.
+	// maxBody bounds a request to one of our own routes; the longest is a list of resource names.
 	maxBody = 1 << 20
-	// headerTimeout and stopTimeout keep a client that does not talk from holding a connection.
-	headerTimeout = 5 * time.Second
-	stopTimeout   = 2 * time.Second
+	// stopTimeout keeps a client that does not listen from holding up the session's end.
+	stopTimeout = 2 * time.Second
 )
+
+// Options say where the API is served and of what it is made.
+type Options struct {
+	Version string
+	// Unix and TCP are the listeners, which the server closes; nil ones serve nothing. Whoever reaches Unix may do
+	// everything: its file's mode says who that is.
+	Unix, TCP net.Listener
+	// Token is what requests over TCP have to show. Without one, none is asked for.
+	Token string
+	// Certificate lets connections over TCP speak TLS; without one they are plain.
+	Certificate *tls.Certificate
+	// Hosts are names of this machine by which the port may be called, beside localhost and addresses.
+	Hosts []string
+	// Kinds are served by Kubernetes' conventions, beside the store's tables.
+	Kinds []kinds.Kind
+	Logs  *logstore.Store
+	// Stop ends the session.
+	Stop func()
+	// Attach opens the screen on a connection, and returns when it is closed there or ctx is done. Closing the connection is
+	// up to the server.
+	Attach func(ctx context.Context, c net.Conn) error
+	// Log is hone's own; nil for none.
+	Log *slog.Logger
+}
 
 // Subscriber is the Server.
 type Subscriber struct {
-	listener net.Listener
-	version  string
+	options Options
+	changes broadcast
+	// attached are the connections that have left HTTP.
+	attached sync.WaitGroup
 }
 
-// New returns the subscriber. It serves on the listener, which it closes; a nil listener serves nothing.
-func New(l net.Listener, version string) *Subscriber {
-	return &Subscriber{listener: l, version: version}
+// New returns the subscriber.
+func New(o Options) *Subscriber {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Subscriber{options: o}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -50,141 +82,121 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name: name,
-		Doc:  "Serves the session's API: what every resource does, triggers and clicks.",
-		Inputs: append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Synclets, state.Services, state.Watches, state.Buttons, state.Commands,
-			state.ConfigMaps, state.Subscribers)...),
+		Name:   name,
+		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
+		Inputs: store.ReadsAll(state.Schema),
 		Outputs: store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{}, state.TriggerModeChosen{},
 			state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{}),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
-		Feedback:  "what it dispatches is a wish of somebody outside, never an answer to the table",
+		Feedback:  "what it writes is a wish of somebody outside, never an answer to a table",
 	}
 }
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	if s.listener == nil {
-		<-ctx.Done()
-		return nil
+	handler := s.handler(rt)
+	var servers []*http.Server
+	failed := make(chan error, 2)
+	var all sync.WaitGroup
+	serve := func(l net.Listener, certificate *tls.Certificate, rules door.Rules) {
+		if l == nil {
+			return
+		}
+		rules.Refuse = refuse
+		srv := door.Server(door.Guard(rules, handler))
+		srv.BaseContext = func(net.Listener) context.Context { return ctx }
+		srv.ErrorLog = slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug)
+		servers = append(servers, srv)
+		all.Go(func() {
+			if err := srv.Serve(door.Listen(l, certificate, door.MaxConnections)); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
 	}
-	srv := &http.Server{Handler: s.handler(rt), ReadHeaderTimeout: headerTimeout,
-		BaseContext: func(net.Listener) context.Context { return ctx }}
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(s.listener) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve the session's API: %w", err)
-	case <-ctx.Done():
-	}
+	serve(s.options.Unix, nil, door.Rules{Local: true})
+	serve(s.options.TCP, s.options.Certificate, door.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP)})
+	err := s.announce(ctx, rt, failed)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	if err := srv.Shutdown(stop); err != nil {
-		_ = srv.Close()
+	for _, srv := range servers {
+		if srv.Shutdown(stop) != nil {
+			_ = srv.Close()
+		}
 	}
-	<-done
-	return nil
+	all.Wait()
+	s.attached.Wait()
+	return err
 }
 
+// announce tells requests of new snapshots until ctx is done or a server has failed. After each it rests for a moment: what
+// happens in quick succession is looked at once.
+func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-chan error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return fmt.Errorf("serve the session's API: %w", err)
+		case <-rt.Wake():
+		}
+		s.changes.tell()
+		rest := time.NewTimer(restBetween)
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+		rest.Stop()
+	}
+}
+
+// restBetween is how long watchers are left alone at least.
+const restBetween = 2 * time.Millisecond
+
+// cookie names the cookie in which a browser keeps the token of this session, by its port.
+func cookie(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return "hone-session-" + port
+}
+
+// refuse answers what may not come in, in the way of the path that was asked for.
+func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/" {
+		fail(w, code, text)
+		return
+	}
+	rest.Refuse(w, r, code, text)
+}
+
+// handler returns everything that is behind the doors.
 func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
+	src := &source{Runtime: rt, changes: &s.changes}
+	all := append(append([]kinds.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
+	objects := rest.New(src, s.options.Version, append(all, tables.Machine(rt)...))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/view", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		_ = enc.Encode(View(rt.View(), s.version))
-	})
-	mux.HandleFunc("POST /api/click", func(w http.ResponseWriter, r *http.Request) { click(rt, w, r) })
-	mux.HandleFunc("POST /api/trigger", func(w http.ResponseWriter, r *http.Request) { trigger(rt, w, r) })
-	return guard(mux)
+	for _, path := range rest.Paths {
+		mux.Handle(path, objects)
+	}
+	routes := s.routes(src)
+	for _, r := range routes {
+		mux.HandleFunc(r.pattern, r.serve)
+	}
+	mux.HandleFunc("/", missed(routes))
+	return s.recovered(mux)
 }
 
-// guard refuses requests that a web page of somebody else could have made: a foreign Host or Origin, which are how a
-// browser betrays one, and bodies that a form can send.
-func guard(next http.Handler) http.Handler {
+// recovered turns a panic of a request into an answer and a line in the log.
+func (s *Subscriber) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !local(r.Host) {
-			fail(w, http.StatusForbidden, fmt.Sprintf("host %q is not this machine", r.Host))
-			return
-		}
-		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
-			fail(w, http.StatusForbidden, fmt.Sprintf("origin %q may not use this API", o))
-			return
-		}
-		if r.Method == http.MethodPost {
-			if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-				fail(w, http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
-				return
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				s.options.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+				refuse(w, r, http.StatusInternalServerError, "this request has met a bug in hone")
 			}
-		}
+		}()
 		next.ServeHTTP(w, r)
 	})
-}
-
-// local reports whether a Host header names this machine by address, or as localhost: names could be made to resolve
-// here by anybody.
-func local(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.Trim(host, "[]")
-	return host == "localhost" || net.ParseIP(host) != nil
-}
-
-func fail(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(api.Failure{Error: text})
-}
-
-func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
-	var req api.TriggerRequest
-	if !decode(w, r, &req) {
-		return
-	}
-	names, err := known(rt.View(), req.ManifestNames)
-	if err != nil {
-		fail(w, http.StatusNotFound, err.Error())
-		return
-	}
-	rt.Dispatch(state.ResourcesTriggered{Names: names})
-	done(w)
-}
-
-// decode reads a request's body into req, or answers what is wrong with it.
-func decode(w http.ResponseWriter, r *http.Request, req any) bool {
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(req); err != nil {
-		fail(w, http.StatusBadRequest, "read the request: "+err.Error())
-		return false
-	}
-	return true
-}
-
-// done answers a request that asks for nothing but that something is done.
-func done(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte("{}\n"))
-}
-
-// known returns the names that a trigger asks for, if all of them exist.
-func known(v store.View, asked []string) ([]model.ManifestName, error) {
-	if len(asked) == 0 {
-		return nil, errors.New("name at least one resource")
-	}
-	all := []string{string(model.TiltfileName)}
-	for _, e := range state.InOrder(v) {
-		all = append(all, e.ID)
-	}
-	var names []model.ManifestName
-	for _, n := range asked {
-		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
-			return nil, fmt.Errorf("resource %q is disabled; enable it first: hone enable %s", n, n)
-		}
-		if !slices.Contains(all, n) {
-			return nil, fmt.Errorf("no resource is called %q; there are: %s", n, strings.Join(all, ", "))
-		}
-		names = append(names, model.ManifestName(n))
-	}
-	return names, nil
 }

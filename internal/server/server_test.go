@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/internal/store"
@@ -30,8 +31,8 @@ type fixture struct {
 
 func newFixture(actions ...store.Action) fixture {
 	st := store.New(state.Schema, store.WithClock(func() time.Time { return statetest.Epoch }))
-	sub := New(nil, "1.2.3")
-	f := fixture{st, sub.handler(store.NewRuntime(st, sub))}
+	sub := New(Options{Version: "1.2.3"})
+	f := fixture{st, door.Guard(door.Rules{Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for _, a := range actions {
 		st.Dispatch(a)
 		st.Step()
@@ -41,6 +42,9 @@ func newFixture(actions ...store.Action) fixture {
 
 // request is a request as a script on this machine makes it.
 func request(method, path, body string) *http.Request {
+	if method == http.MethodGet {
+		body = ""
+	}
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost:10350"
 	if method == http.MethodPost {
@@ -115,7 +119,7 @@ func TestTrigger(t *testing.T) {
 		{"an unknown one: nothing is done", `{"manifest_names":["a","x"]}`, 404, `no resource is called \"x\"; there are: (Tiltfile), a, b`, nil},
 		{"a disabled one", `{"manifest_names":["off"]}`, 404, "hone enable off", nil},
 		{"no JSON", `a`, 400, "read the request", nil},
-		{"too long", `{"manifest_names":["` + strings.Repeat("a", maxBody) + `"]}`, 400, "too large", nil},
+		{"too long", `{"manifest_names":["` + strings.Repeat("a", maxBody) + `"]}`, 413, "too large", nil},
 	} {
 		f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b"), statetest.Local("off")),
 			state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
@@ -256,7 +260,7 @@ func TestServesUntilStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := statetest.Start(t, New(l, "1"))
+	a := statetest.Start(t, New(Options{TCP: l, Version: "1"}))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	r, err := client.Get("http://" + l.Addr().String() + "/api/view")
 	if err != nil {

@@ -1,0 +1,46 @@
+// Package door decides who may talk to the session's API: it makes listeners that keep to a number of connections and take
+// TLS and plain HTTP on one port, and checks each request for its token, its Host and its Origin before anybody else sees
+// it.
+package door
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+const (
+	// headerTimeout bounds the time until a request's headers are there, from the first byte of the connection on.
+	headerTimeout = 5 * time.Second
+	// idleTimeout is how long a connection may wait for its next request.
+	idleTimeout = 2 * time.Minute
+	// bodyTimeout bounds the time that a request's body takes to come.
+	bodyTimeout = 10 * time.Second
+	// WriteTimeout bounds the time that an answer, or a piece of one that goes on and on, takes to be taken.
+	WriteTimeout = 10 * time.Second
+	// maxHeader bounds headers. All programs on this machine share one host name and with it a browser's cookies, which
+	// may be long.
+	maxHeader = 64 << 10
+	// maxPath bounds the path and query of a request.
+	maxPath = 8 << 10
+	// MaxConnections bounds the connections that one listener has at a time.
+	MaxConnections = 256
+)
+
+// Server returns an HTTP server for a door's listener, with every limit set. The handler is behind Guard already.
+func Server(handler http.Handler) *http.Server {
+	return &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ConnContext: remember}
+}
+
+// Extend gives the answer to a request another WriteTimeout, for answers that go on and on.
+func Extend(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout))
+}
+
+// Endless takes the deadlines off a request whose answer has no end of its own: what is written has to call Extend.
+func Endless(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+}
+
+var _ net.Listener = (*listener)(nil)

@@ -1,0 +1,171 @@
+package door
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Rules say who may come in.
+type Rules struct {
+	// Token is what a request has to show; empty asks for none, which is for a door that other users cannot reach.
+	Token string
+	// Local is set for a door that only the owner's programs reach, whatever name they call it by: a unix socket.
+	Local bool
+	// Hosts are names of this machine beside localhost and its addresses, such as that of --host.
+	Hosts []string
+	// Cookie is the name of the cookie in which a browser keeps the token. Ports share cookies, so sessions need different
+	// ones.
+	Cookie string
+	// Refuse answers a request that may not come in.
+	Refuse func(w http.ResponseWriter, r *http.Request, code int, text string)
+}
+
+// Guard lets only those requests through that the rules allow, with deadlines for their bodies and answers.
+func Guard(rules Rules, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(rules.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit(w, r)
+		headers(w.Header())
+		if code, text := rules.refusal(r); code != 0 {
+			refuse(w, r, rules, code, text)
+			return
+		}
+		if rules.Token != "" {
+			if welcome(w, r, rules, want) {
+				return
+			}
+			if !rules.shown(r, want) {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="hone"`)
+				refuse(w, r, rules, http.StatusUnauthorized, "show the session's token: Authorization: Bearer TOKEN")
+				return
+			}
+		}
+		// Nobody behind the door needs to know it, and nothing can tell it by accident.
+		r.Header.Del("Authorization")
+		r.Header.Del("Cookie")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuse ends the connection too: whoever is not welcome need not be kept.
+func refuse(w http.ResponseWriter, r *http.Request, rules Rules, code int, text string) {
+	w.Header().Set("Connection", "close")
+	rules.Refuse(w, r, code, text)
+}
+
+func limit(w http.ResponseWriter, r *http.Request) {
+	c := http.NewResponseController(w)
+	now := time.Now()
+	_ = c.SetWriteDeadline(now.Add(3 * WriteTimeout))
+	if r.ContentLength != 0 {
+		_ = c.SetReadDeadline(now.Add(bodyTimeout))
+	}
+}
+
+// headers keep browsers from guessing types, from showing answers inside of other pages, and from keeping them.
+func headers(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+// refusal returns why a request may not come in whoever makes it; 0 when there is no reason.
+func (rules Rules) refusal(r *http.Request) (code int, text string) {
+	switch origin := r.Header.Get("Origin"); {
+	case !rules.Local && !rules.ours(r.Host):
+		return http.StatusForbidden, fmt.Sprintf("host %q is not this machine", clip(r.Host))
+	case len(r.Header.Values("Origin")) > 1 || origin != "" && (rules.Local || origin != scheme(r.Context())+"://"+r.Host):
+		return http.StatusForbidden, fmt.Sprintf("origin %q may not use this API", clip(origin))
+	}
+	// Browsers say where a request comes from also where they send no Origin, as for images and scripts.
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return http.StatusForbidden, "pages of others may not use this API"
+	}
+	switch {
+	case len(r.RequestURI) > maxPath:
+		return http.StatusRequestURITooLong, "the path is too long"
+	case !clean(r.URL):
+		return http.StatusBadRequest, "the path is not in its plain form"
+	case r.Method == http.MethodConnect || r.Method == http.MethodTrace:
+		return http.StatusMethodNotAllowed, "this is no proxy"
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.ContentLength != 0:
+		return http.StatusBadRequest, "a request for reading has no body"
+	}
+	return 0, ""
+}
+
+// ours reports whether a Host header names this machine by address, as localhost or by one of the given names: other
+// names could be made to resolve here by anybody.
+func (rules Rules) ours(hostport string) bool {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	} else if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
+	}
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil ||
+		slices.ContainsFunc(rules.Hosts, func(h string) bool { return h != "" && strings.EqualFold(h, host) })
+}
+
+// clean reports whether a path means one thing only, however often it is decoded and cleaned: programs have been tricked by
+// paths that a guard and a handler read differently.
+func clean(u *url.URL) bool {
+	p := u.Path
+	if !strings.HasPrefix(p, "/") || u.Opaque != "" || strings.ContainsAny(p, "\\\x00") {
+		return false
+	}
+	if c := path.Clean(p); c != p && c+"/" != p {
+		return false
+	}
+	escaped := strings.ToLower(u.EscapedPath())
+	return !strings.Contains(escaped, "%2f") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%25")
+}
+
+// shown reports whether a request shows the token, in a time that tells nothing about it.
+func (rules Rules) shown(r *http.Request, want [sha256.Size]byte) bool {
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return same(strings.TrimSpace(token), want)
+	}
+	if rules.Cookie == "" {
+		return false
+	}
+	c, err := r.Cookie(rules.Cookie)
+	return err == nil && same(c.Value, want)
+}
+
+func same(token string, want [sha256.Size]byte) bool {
+	got := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// welcome turns the token in "/?token=" into a cookie, for browsers, and reports whether that was the request.
+func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.Size]byte) bool {
+	if rules.Cookie == "" || r.URL.Path != "/" || r.Method != http.MethodGet || !same(r.URL.Query().Get("token"), want) {
+		return false
+	}
+	http.SetCookie(w, &http.Cookie{Name: rules.Cookie, Value: rules.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: scheme(r.Context()) == "https"})
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusSeeOther)
+	return true
+}
+
+// clip shortens what a client sent for an answer.
+func clip(s string) string {
+	const most = 100
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

@@ -1,0 +1,141 @@
+// Package redact takes secrets out of the JSON that the session's API sends, and puts them back where a client returns what
+// it was sent.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Redactor knows the secrets of a session at one moment. The zero value changes nothing.
+type Redactor struct {
+	scrub logstore.Scrubber
+	names map[string]bool
+}
+
+// New returns a redactor. Names are those of resources: a text that is one of them as a whole stays, for somebody's
+// password may be called like a resource, and references have to lead somewhere.
+func New(secrets []model.Secret, names []string) *Redactor {
+	r := &Redactor{scrub: logstore.NewScrubber(secrets), names: map[string]bool{}}
+	for _, n := range names {
+		r.names[n] = true
+	}
+	return r
+}
+
+// identity are the fields of an object's metadata that say which object it is.
+var identity = map[string]bool{"name": true, "namespace": true, "uid": true, "resourceVersion": true}
+
+// Text returns a text without secrets.
+func (r *Redactor) Text(text string) string {
+	if r == nil || r.scrub.Empty() || r.names[text] {
+		return text
+	}
+	return r.scrub.Text(text)
+}
+
+// JSON returns a document whose texts hold no secrets; names of fields stay. It is the same slice where there is nothing
+// to hide.
+func (r *Redactor) JSON(doc []byte) []byte {
+	if r == nil || r.scrub.Empty() || !r.finds(doc) {
+		return doc
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		return []byte("null") // rather nothing than a secret; our own documents are well-formed
+	}
+	out, err := json.Marshal(r.Tree(tree))
+	if err != nil {
+		return []byte("null")
+	}
+	return out
+}
+
+// Tree is JSON for a decoded document, which it changes.
+func (r *Redactor) Tree(tree any) any { return r.walk(tree, false) }
+
+func (r *Redactor) walk(tree any, metadata bool) any {
+	switch t := tree.(type) {
+	case string:
+		return r.Text(t)
+	case []any:
+		for i := range t {
+			t[i] = r.walk(t[i], false)
+		}
+	case map[string]any:
+		for k, v := range t {
+			if _, text := v.(string); text && metadata && identity[k] {
+				continue
+			}
+			t[k] = r.walk(v, k == "metadata")
+		}
+	}
+	return tree
+}
+
+// finds reports whether any text of a document holds a secret. It looks at texts as they are without JSON's escapes, but
+// decodes only those that have any.
+func (r *Redactor) finds(doc []byte) bool {
+	for i := 0; i < len(doc); i++ {
+		if doc[i] != '"' {
+			continue
+		}
+		end, escaped := i+1, false
+		for end < len(doc) && doc[end] != '"' {
+			if doc[end] == '\\' {
+				escaped = true
+				end++
+			}
+			end++
+		}
+		if end >= len(doc) {
+			return true
+		}
+		text := string(doc[i+1 : end])
+		if escaped && json.Unmarshal(doc[i:end+1], &text) != nil {
+			return true
+		}
+		if r.scrub.Text(text) != text {
+			return true
+		}
+		i = end
+	}
+	return false
+}
+
+// Restore returns what a client sent with the texts of the object as it was in the places where the client returns them
+// redacted. Both are decoded documents.
+func (r *Redactor) Restore(sent, was any) any {
+	if r == nil || r.scrub.Empty() {
+		return sent
+	}
+	switch s := sent.(type) {
+	case string:
+		if w, ok := was.(string); ok && s == r.Text(w) {
+			return w
+		}
+	case []any:
+		w, _ := was.([]any)
+		for i := range s {
+			if i < len(w) {
+				s[i] = r.Restore(s[i], w[i])
+			}
+		}
+	case map[string]any:
+		w, _ := was.(map[string]any)
+		for k, v := range s {
+			if old, ok := w[k]; ok {
+				s[k] = r.Restore(v, old)
+			}
+		}
+	}
+	return sent
+}
+
+// Silent reports whether there is nothing to hide.
+func (r *Redactor) Silent() bool { return r == nil || r.scrub.Empty() }

@@ -1,0 +1,100 @@
+package rest
+
+import (
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// format is how a client wants its answer.
+type format struct {
+	media string
+	// as is the kind that objects are converted to: Table, PartialObjectMetadata(List), APIGroupDiscoveryList; empty for
+	// themselves. group and version are that kind's.
+	as, group, version string
+}
+
+// The media types that the API speaks.
+const (
+	mediaJSON = "application/json"
+	mediaYAML = "application/yaml"
+	// The binary forms of OpenAPI documents, which older and newer clients name differently.
+	mediaV2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+	mediaV3 = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
+)
+
+// convertible lists what objects can be shown as, with the groups and versions of that.
+var convertible = map[string][]string{
+	"Table":                     {"meta.k8s.io/v1", "meta.k8s.io/v1beta1"},
+	"PartialObjectMetadata":     {"meta.k8s.io/v1"},
+	"PartialObjectMetadataList": {"meta.k8s.io/v1"},
+	"APIGroupDiscoveryList":     {"apidiscovery.k8s.io/v2"},
+}
+
+// negotiate chooses the form of the answer: of those that the client accepts most, the first that there is.
+func negotiate(accept []string, path string) (format, error) {
+	all := strings.Join(accept, ",")
+	if strings.TrimSpace(all) == "" {
+		return format{media: mediaJSON}, nil
+	}
+	type clause struct {
+		format
+		quality float64
+	}
+	var known []clause
+	for _, part := range strings.Split(all, ",") {
+		media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		f := format{media: spoken(media, path), as: params["as"], group: params["g"], version: params["v"]}
+		if f.media == "" || f.as != "" && !slices.Contains(convertible[f.as], f.group+"/"+f.version) {
+			continue
+		}
+		q := 1.0
+		if text, ok := params["q"]; ok {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || q <= 0 {
+				continue
+			}
+		}
+		known = append(known, clause{f, q})
+	}
+	if len(known) == 0 {
+		return format{}, statusOf(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+			"only the following media types are accepted: "+mediaJSON+", "+mediaYAML)
+	}
+	slices.SortStableFunc(known, func(a, b clause) int {
+		switch {
+		case a.quality > b.quality:
+			return -1
+		case a.quality < b.quality:
+			return 1
+		}
+		return 0
+	})
+	return known[0].format, nil
+}
+
+// spoken returns the media type that a range of them asks for, empty when there is none.
+func spoken(media, path string) string {
+	openAPI := strings.HasPrefix(path, "/openapi/")
+	switch media {
+	case mediaJSON, "*/*", "application/*":
+		return mediaJSON
+	case mediaYAML:
+		return mediaYAML
+	case mediaV2, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf":
+		if openAPI {
+			return mediaV2
+		}
+	case mediaV3, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf":
+		if openAPI {
+			return mediaV3
+		}
+	}
+	return ""
+}

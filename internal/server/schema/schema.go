@@ -1,0 +1,182 @@
+package schema
+
+import (
+	_ "embed" // for docs.txt
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Definitions collects the schemas of types by their names.
+type Definitions struct {
+	// Prefix comes before a name in references: "#/definitions/" or "#/components/schemas/".
+	Prefix string
+	All    map[string]any
+}
+
+// NewDefinitions returns an empty collection.
+func NewDefinitions(prefix string) *Definitions {
+	return &Definitions{Prefix: prefix, All: map[string]any{}}
+}
+
+// modulePath is what the names of our own types begin with in Go.
+const modulePath = "github.com/hone-dev/hone/"
+
+// Name returns the name under which a struct's schema stands.
+func Name(t reflect.Type) string {
+	path := strings.ReplaceAll(t.PkgPath(), modulePath, "dev.hone/")
+	path = strings.ReplaceAll(path, "k8s.io/apimachinery/", "io.k8s.apimachinery/")
+	return strings.ReplaceAll(path, "/", ".") + "." + t.Name()
+}
+
+// Define adds the schema of a type, and of all that it is made of, and returns the type's.
+func (d *Definitions) Define(t reflect.Type) map[string]any {
+	t = deref(t)
+	switch {
+	case t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() || t == reflect.TypeFor[time.Time]():
+		return map[string]any{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[time.Duration]() || t == reflect.TypeFor[metav1.Duration]():
+		return map[string]any{"type": "string"}
+	case t == reflect.TypeFor[metav1.FieldsV1]() || t == reflect.TypeFor[json.RawMessage]():
+		return map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	case leaf(t):
+		return map[string]any{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if named(t) {
+			return map[string]any{"type": "string"}
+		}
+		return map[string]any{"type": "integer", "format": "int64"}
+	case reflect.Int32:
+		return map[string]any{"type": "integer", "format": "int32"}
+	case reflect.Float32, reflect.Float64:
+		return map[string]any{"type": "number", "format": "double"}
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return map[string]any{"type": "string"}
+		}
+		return map[string]any{"type": "array", "items": d.Define(t.Elem())}
+	case reflect.Map:
+		return map[string]any{"type": "object", "additionalProperties": d.Define(t.Elem())}
+	case reflect.Struct:
+		if t.Name() == "" {
+			return d.object(t)
+		}
+		name := Name(t)
+		if _, known := d.All[name]; !known {
+			d.All[name] = nil // a type may contain itself
+			d.All[name] = d.object(t)
+		}
+		return map[string]any{"$ref": d.Prefix + name}
+	case reflect.String:
+		return map[string]any{"type": "string"}
+	}
+	return map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+}
+
+// Object adds the schema of an object, an empty one of its kind, under a name and with a doc of its own, and returns it.
+// A field that can hold anything is described by what it holds.
+func (d *Definitions) Object(object any, name, doc string) map[string]any {
+	v := reflect.Indirect(reflect.ValueOf(object))
+	o := d.object(v.Type())
+	properties, _ := o["properties"].(map[string]any)
+	for _, f := range Fields(v.Type()) {
+		if x, err := v.FieldByIndexErr(f.Index); err == nil && x.Kind() == reflect.Interface && !x.IsNil() {
+			properties[f.Name] = d.Define(x.Elem().Type())
+		}
+	}
+	if doc != "" {
+		o["description"] = doc
+	}
+	d.All[name] = o
+	return o
+}
+
+func (d *Definitions) object(t reflect.Type) map[string]any {
+	properties := map[string]any{}
+	swagger := swaggerDoc(t)
+	for _, f := range Fields(t) {
+		s := d.Define(f.Type)
+		doc := docOf(f.Owner, f.GoName)
+		if doc == "" {
+			if doc = swagger[f.Name]; doc == "" && f.Owner != t {
+				doc = swaggerDoc(f.Owner)[f.Name]
+			}
+		}
+		if doc != "" {
+			if _, ref := s["$ref"]; ref { // what stands beside a reference is ignored
+				s = map[string]any{"allOf": []any{s}}
+			}
+			s["description"] = doc
+		}
+		properties[f.Name] = s
+	}
+	o := map[string]any{"type": "object"}
+	if len(properties) > 0 {
+		o["properties"] = properties
+	}
+	if doc := docOf(t, ""); doc != "" {
+		o["description"] = doc
+	} else if doc := swagger[""]; doc != "" {
+		o["description"] = doc
+	}
+	return o
+}
+
+// swaggerDoc returns the sentences that Kubernetes' own types carry.
+func swaggerDoc(t reflect.Type) map[string]string {
+	if d, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
+		return d.SwaggerDoc()
+	}
+	return nil
+}
+
+// leaf reports whether a struct is written as one text.
+func leaf(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || p.Implements(reflect.TypeFor[json.Marshaler]())
+}
+
+// named reports whether numbers of a type are written as words.
+func named(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[interface{ String() string }]())
+}
+
+// docsText has a line for each type and field of our own that has a comment: "package.Type.Field<tab>sentences".
+//
+//go:embed docs.txt
+var docsText string
+
+var docs = sync.OnceValue(func() map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(docsText) {
+		if key, doc, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			m[key] = doc
+		}
+	}
+	return m
+})
+
+// docOf returns the comment on a type, or on a field of it.
+func docOf(t reflect.Type, field string) string {
+	path, ours := strings.CutPrefix(t.PkgPath(), modulePath)
+	if !ours {
+		return ""
+	}
+	key := path + "." + t.Name()
+	if field != "" {
+		key += "." + field
+	}
+	return docs()[key]
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/server/rest"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+)
+
+// source is the store as requests see it.
+type source struct {
+	*store.Runtime
+	changes *broadcast
+
+	mu       sync.Mutex
+	redactor *redact.Redactor
+	// versions are those of the tables that the redactor is made of.
+	versions [2]uint64
+}
+
+var _ rest.Store = (*source)(nil)
+
+// Changed implements rest.Store.
+func (s *source) Changed() <-chan struct{} { return s.changes.wait() }
+
+// Session implements rest.Store.
+func (s *source) Session(v store.View) string { return state.TheSession(v).RunID }
+
+// Redactor implements rest.Store. Secrets are what the last good evaluation of the Tiltfile has found.
+func (s *source) Redactor(v store.View) *redact.Redactor {
+	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.redactor == nil || now[0] > s.versions[0] || now[1] > s.versions[1] {
+		var names []string
+		for e := range state.Resources.In(v).Refs() {
+			names = append(names, e.ID)
+		}
+		s.redactor, s.versions = redact.New(state.TheTiltfile(v).Result.Secrets, names), now
+	}
+	return s.redactor
+}
+
+// broadcast tells any number of waiters at once. The zero value is ready.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// wait returns a channel that the next tell closes.
+func (b *broadcast) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}
