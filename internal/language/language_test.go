@@ -66,7 +66,7 @@ func cutLast(name string) (before, after string, found bool) {
 
 func TestSignature(t *testing.T) {
 	for name, want := range map[string]string{
-		"sync":         "sync(local_path: path, remote_path: str) -> step",
+		"sync":         "sync(local_path: path, remote_path: str, owner: str = '') -> step",
 		"k8s_kind":     `k8s_kind(kind: str, *, api_version: str = None, image_json_path: str | list[str] = [], image_object: dict[str, str] = None, pod_readiness: "wait" | "ignore" = None) -> None`,
 		"os.path.join": "os.path.join(*parts: str) -> str",
 		"len":          "len(x: any, /) -> int",

@@ -11,14 +11,16 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // smallFile is the size in bytes below which a file is read before its header is written, so that the size in the
 // header is the size of what was read, whatever happens to the file meanwhile.
 const smallFile = 5 << 20
 
-// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". Owners are zero, mode and
-// modification time are kept, symbolic links stay links, and the plainest header format that holds the name is used.
+// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". Owners are those of the copies, zero where
+// they have none; a copy without a local path is a folder to be made. Mode and modification time are kept, symbolic links stay links, and the plainest header format that holds the name is used.
 // A file that vanished meanwhile is left out, as is what has turned into neither file, link nor folder. A large file
 // that shrinks while it is read is filled up with zero bytes; one that grows is cut: its next change puts it right.
 func Archive(w io.Writer, copies []Copy) error {
@@ -32,14 +34,19 @@ func Archive(w io.Writer, copies []Copy) error {
 }
 
 type archiver struct {
-	tar *tar.Writer
-	buf bytes.Buffer // contents of the current small file
+	tar   *tar.Writer
+	owner model.Owner  // of the current copy
+	buf   bytes.Buffer // contents of the current small file
 }
 
 func (a *archiver) add(c Copy) error {
 	name := strings.TrimPrefix(c.Remote, "/")
 	if name == "" {
 		return nil
+	}
+	a.owner = c.Owner
+	if c.Local == "" {
+		return a.plain(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
 	}
 	info, err := os.Lstat(c.Local)
 	if gone(err) {
@@ -118,11 +125,15 @@ func (a *archiver) header(info fs.FileInfo, name, link string) error {
 	}
 	plain := &tar.Header{
 		Typeflag: h.Typeflag, Name: name, Linkname: link, Size: h.Size, Mode: h.Mode, ModTime: h.ModTime,
-		Format: tar.FormatUSTAR,
 	}
 	if runtime.GOOS == "windows" {
 		plain.Mode |= 0o755 // the file system does not know which files can be executed
 	}
+	return a.plain(plain)
+}
+
+func (a *archiver) plain(plain *tar.Header) error {
+	plain.Uid, plain.Gid, plain.Format = int(a.owner.UID), int(a.owner.GID), tar.FormatUSTAR
 	if a.tar.WriteHeader(plain) == nil {
 		return nil
 	}

@@ -73,7 +73,14 @@ func (u ContainerUpdater) copy(ctx context.Context, c Container, copies []Copy) 
 		return nil
 	}
 	step := "copy files to " + c.Name
-	p, err := pack(copies)
+	known := askOwners(ctx, copies, func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error {
+		return u.Engine.ContainerExec(ctx, c.ID, argv, in, out)
+	})
+	owned, err := known.give(copies)
+	if err != nil {
+		return &InfraError{Step: step, Err: err}
+	}
+	p, err := pack(owned)
 	if err != nil {
 		return &InfraError{Step: step, Err: err}
 	}

@@ -3,6 +3,7 @@ package liveupdate
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
@@ -46,7 +47,9 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
-	removeAndUntar = `rm -rf -- "$@" || exit ` + codeRemoveText + `; exec tar -C / -x -f -`
+	// deliver says who owns what before it unpacks, so that the archive can tell who is to own what is in it.
+	deliver        = listOwners + "\nexec tar -C / -x -f -"
+	removeAndUntar = `[ $# = 0 ] || rm -rf -- "$@" || exit ` + codeRemoveText + "\nset --\n" + deliver
 	// codeRemove is the exit code by which removeAndUntar tells that rm failed, not tar.
 	codeRemove     = 90
 	codeRemoveText = "90"
@@ -60,9 +63,9 @@ func (u ExecUpdater) files(ctx context.Context, c Container, plan Plan) error {
 		return &InfraError{Step: step, Err: err}
 	}
 	groups := chunks(plan.Deletes)
-	if len(groups) == 1 && len(plan.Copies) > 0 {
-		argv := append([]string{"sh", "-c", removeAndUntar, "sh"}, groups[0]...)
-		output, err := u.send(ctx, c, argv, p)
+	if len(groups) <= 1 && len(plan.Copies) > 0 {
+		argv := append([]string{"sh", "-c", removeAndUntar, "sh"}, slices.Concat(groups...)...)
+		output, err := u.converse(ctx, c, argv, plan.Copies)
 		if code, exited := failed(err); exited && code == codeRemove {
 			return stepError(ctx, "delete files in "+c.Name, "rm", err, output)
 		}
@@ -82,6 +85,18 @@ func (u ExecUpdater) files(ctx context.Context, c Container, plan Plan) error {
 	}
 	output, err := u.send(ctx, c, untar, p)
 	return u.copied(ctx, step, err, output)
+}
+
+// converse runs removeAndUntar.
+func (u ExecUpdater) converse(ctx context.Context, c Container, argv []string, copies []Copy) (output string, err error) {
+	err = retry(ctx, transient, func() error {
+		var said clip
+		defer func() { output = said.String() }()
+		return converse(copies, func(in io.Reader, out io.Writer) error {
+			return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, argv, in, out, &said)
+		})
+	})
+	return output, err
 }
 
 func (u ExecUpdater) copied(ctx context.Context, step string, err error, output string) error {

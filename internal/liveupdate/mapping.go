@@ -14,13 +14,16 @@ type mapper []rule
 
 // rule is a sync, made ready. All paths are clean; self is where the local path itself goes, and remote is what paths
 // below it are put under. They differ for a file that is synced into a folder.
-type rule struct{ local, self, remote string }
+type rule struct {
+	local, self, remote string
+	owner               model.Owner
+}
 
 // mapper prepares the syncs.
 func (in Input) mapper() mapper {
 	m := make(mapper, 0, len(in.Spec.Syncs))
 	for _, s := range in.Spec.Syncs {
-		r := rule{local: filepath.Clean(s.LocalPath), remote: path.Clean(s.RemotePath)}
+		r := rule{local: filepath.Clean(s.LocalPath), remote: path.Clean(s.RemotePath), owner: s.Owner}
 		r.self = r.remote
 		if strings.HasSuffix(s.RemotePath, "/") && in.isFile(r.local) {
 			r.self = path.Join(r.remote, filepath.Base(r.local))
@@ -44,16 +47,16 @@ func (in Input) isFile(local string) bool {
 	return !info.IsDir()
 }
 
-// remote returns the path in the container that p is synced to.
-func (m mapper) remote(p string) (string, bool) {
+// remote returns the path in the container that p is synced to, and who is to own it.
+func (m mapper) remote(p string) (string, model.Owner, bool) {
 	for _, r := range m {
 		if p == r.local {
-			return r.self, true
+			return r.self, r.owner, true
 		}
 		if model.IsChild(r.local, p) {
 			rel := strings.TrimPrefix(p[len(r.local):], string(filepath.Separator))
-			return path.Join(r.remote, filepath.ToSlash(rel)), true
+			return path.Join(r.remote, filepath.ToSlash(rel)), r.owner, true
 		}
 	}
-	return "", false
+	return "", model.Owner{}, false
 }

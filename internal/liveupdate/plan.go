@@ -32,12 +32,14 @@ type Input struct {
 
 // Copy is one file, symbolic link or empty folder to bring into the container.
 type Copy struct {
-	// Local is the absolute local path.
+	// Local is the absolute local path. It is empty for a folder that is made because something comes into it.
 	Local string
 	// Remote is the clean absolute path in the container.
 	Remote string
 	// IsDir marks a folder, which is created without its entries: these have copies of their own.
 	IsDir bool
+	// Owner is who is to own it.
+	Owner model.Owner
 }
 
 // Plan is what to do in one container, in the order of its fields. The zero value does nothing.
@@ -159,7 +161,7 @@ func (in Input) assign(changes []change) (Plan, error) {
 	var plan Plan
 	taken := map[string]bool{}
 	for _, c := range changes {
-		remote, ok := m.remote(c.path)
+		remote, owner, ok := m.remote(c.path)
 		switch {
 		case !ok && c.kind == folder:
 			continue // holds nothing by itself; its entries are changes of their own
@@ -172,7 +174,7 @@ func (in Input) assign(changes []change) (Plan, error) {
 		case c.kind == missing:
 			plan.Deletes = append(plan.Deletes, remote)
 		case c.kind == file || c.kind == emptyFolder && remote != "/":
-			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder})
+			plan.Copies = append(plan.Copies, Copy{Local: c.path, Remote: remote, IsDir: c.kind == emptyFolder, Owner: owner})
 		}
 		taken[remote] = true
 		plan.Files = append(plan.Files, c.path)

@@ -157,7 +157,11 @@ func TestRealExecUpdater(t *testing.T) {
 	liveupdatetest.Conformance(t, p)
 	t.Run("without tar", func(t *testing.T) {
 		p.Ask(t, "rm /bin/tar")
-		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
+		many := make([]string, 400) // too many for one command line, so that no shell is asked
+		for i := range many {
+			many[i] = fmt.Sprintf("/none/%0100d", i)
+		}
+		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: many}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
 		// busybox' shell has a tar of its own, so what goes through it works.
 		if _, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: []string{"/x"}}, logstore.Discard); err != nil {
@@ -182,6 +186,9 @@ func TestRealExecUpdaterWithoutRoot(t *testing.T) {
 	if _, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: copies, Deletes: []string{"/tmp/none"}}, logstore.Discard); err != nil {
 		t.Error(problem.Text(err))
 	}
+	copies[0].Owner = model.Owner{UID: 1, GID: 1, Set: true}
+	_, err = p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: copies}, logstore.Discard)
+	liveupdatetest.WantInfra(t, err, "/tmp/app/a cannot be given to the owner that sync(…, owner=…) asks for")
 	if got := p.Ask(t, "cat /tmp/app/a"); got != "a" {
 		t.Errorf("got %q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // wholeFile is the size in bytes up to which a file is read at once. A bigger one is read twice: for its sum, then to be
@@ -32,6 +33,8 @@ type Put struct {
 	Remote string
 	// IsDir asks for the folder itself, not for what is in it.
 	IsDir bool
+	// Owner, where it is set, becomes the owner.
+	Owner model.Owner
 }
 
 // local is a Put with what was found on this machine.
@@ -53,6 +56,9 @@ func look(p Put) (*local, error) {
 		return nil, err
 	}
 	l := &local{path: p.Local, put: &protocol.Put{Path: p.Remote, Mode: uint32(info.Mode() & fs.ModePerm), ModTime: info.ModTime().UnixNano()}}
+	if o := p.Owner; o.Set {
+		l.put.Owner = &protocol.Owner{UID: uint64(o.UID), GID: uint64(o.GID)}
+	}
 	switch mode := info.Mode(); {
 	case mode.IsDir() || p.IsDir:
 		l.put.Kind = protocol.KindDir

@@ -113,12 +113,12 @@ func TestApplyConfined(t *testing.T) {
 		name string
 		b    Batch
 	}{
-		{"through a link", Batch{Puts: []Put{{from, r.remote + "/out/precious", false}}}},
-		{"new file through a link", Batch{Puts: []Put{{from, r.remote + "/out/new/file", false}}}},
-		{"dots", Batch{Puts: []Put{{from, r.remote + "/../x", false}}}},
-		{"outside", Batch{Puts: []Put{{from, outside + "/precious", false}}}},
-		{"beside", Batch{Puts: []Put{{from, r.remote + "beside", false}}}},
-		{"relative", Batch{Puts: []Put{{from, "x", false}}}},
+		{"through a link", Batch{Puts: []Put{{Local: from, Remote: r.remote + "/out/precious"}}}},
+		{"new file through a link", Batch{Puts: []Put{{Local: from, Remote: r.remote + "/out/new/file"}}}},
+		{"dots", Batch{Puts: []Put{{Local: from, Remote: r.remote + "/../x"}}}},
+		{"outside", Batch{Puts: []Put{{Local: from, Remote: outside + "/precious"}}}},
+		{"beside", Batch{Puts: []Put{{Local: from, Remote: r.remote + "beside"}}}},
+		{"relative", Batch{Puts: []Put{{Local: from, Remote: "x"}}}},
 		{"delete through a link", Batch{Deletes: []string{r.remote + "/out/precious"}}},
 		{"delete outside", Batch{Deletes: []string{outside}}},
 		{"delete dots", Batch{Deletes: []string{r.remote + "/app/../../x"}}},
@@ -130,7 +130,7 @@ func TestApplyConfined(t *testing.T) {
 		}
 	}
 	// A link itself may be replaced and deleted; what it points to stays.
-	_, err := r.Apply(t.Context(), Batch{Puts: []Put{{from, r.remote + "/file", false}}, Deletes: []string{r.remote + "/out"}})
+	_, err := r.Apply(t.Context(), Batch{Puts: []Put{{Local: from, Remote: r.remote + "/file"}}, Deletes: []string{r.remote + "/out"}})
 	check(t, err)
 	if d := cmp.Diff(map[string]string{"precious": "-rw-r--r-- precious"}, tree(t, outside)); d != "" {
 		t.Errorf("outside (-want +got):\n%s", d)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -82,6 +83,8 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	case errors.Is(err, syscall.EROFS):
 		err = problem.Wrap(err, "the container's files cannot be changed", "Remove readOnlyRootFilesystem from the container's "+
 			"securityContext while you develop, or mount an emptyDir volume where the files go.")
+	case cannotGive(err) != nil:
+		err = cannotGive(err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		err = problem.Wrap(err, "the container's user may not change its files", "Give the files to that user in the Dockerfile "+
 			"(COPY --chown=…), or run the container as another one while you develop.")
@@ -92,6 +95,20 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 			`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
 	}
 	return &liveupdate.InfraError{Step: step, Err: err}
+}
+
+// cannotGive returns the problem of a file that was to belong to somebody else, nil if err is something else.
+func cannotGive(err error) error {
+	var faults *FaultError
+	if !errors.As(err, &faults) {
+		return nil
+	}
+	for _, f := range faults.Faults {
+		if f.Errno == uint64(syscall.EPERM) && strings.Contains(f.Text, "chown") {
+			return liveupdate.CannotGive(f.Path, err)
+		}
+	}
+	return nil
 }
 
 func (p *Pool) restart(ctx context.Context, t Target, log logstore.Logger) error {
@@ -120,7 +137,7 @@ func (s *Session) blank() bool {
 func batch(plan liveupdate.Plan) Batch {
 	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
 	for i, c := range plan.Copies {
-		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir}
+		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner}
 	}
 	return b
 }

@@ -42,6 +42,9 @@ func (p *step) String() string {
 	case stepFallBack:
 		return fmt.Sprintf("fall_back_on(%q)", p.paths)
 	case stepSync:
+		if p.sync.Owner.Set {
+			return fmt.Sprintf("sync(%q, %q, owner=%q)", p.sync.LocalPath, p.sync.RemotePath, p.sync.Owner)
+		}
 		return fmt.Sprintf("sync(%q, %q)", p.sync.LocalPath, p.sync.RemotePath)
 	case stepRun:
 		return fmt.Sprintf("run(%q)", p.run.Cmd)
@@ -71,14 +74,21 @@ func fallBackOnBuiltin(c *call) (starlark.Value, error) {
 }
 
 func syncBuiltin(c *call) (starlark.Value, error) {
-	var local, remote string
-	if err := c.unpack("local_path", &local, "remote_path", &remote); err != nil {
+	var local, remote, text string
+	if err := c.unpack("local_path", &local, "remote_path", &remote, "owner?", &text); err != nil {
 		return nil, err
+	}
+	var owner model.Owner
+	if text != "" {
+		var err error
+		if owner, err = model.ParseOwner(text); err != nil {
+			return nil, fmt.Errorf("owner: %w", err)
+		}
 	}
 	if !path.IsAbs(remote) {
 		return nil, fmt.Errorf("remote_path: %q must be absolute, such as %q", remote, "/"+strings.TrimPrefix(path.Clean(remote), "./"))
 	}
-	return c.newStep(stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote)}})
+	return c.newStep(stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote), Owner: owner}})
 }
 
 // syncDest is the path in the container: a file that is synced to a folder ("/app/") keeps its name there.

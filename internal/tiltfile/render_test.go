@@ -296,7 +296,11 @@ func (p *printer) liveUpdate(l model.LiveUpdate) {
 	}
 	p.list(2, "fall back on", l.StopPaths)
 	for _, s := range l.Syncs {
-		p.line(2, "sync %s → %s", s.LocalPath, s.RemotePath)
+		owner := ""
+		if s.Owner.Set {
+			owner = " owner " + s.Owner.String()
+		}
+		p.line(2, "sync %s → %s%s", s.LocalPath, s.RemotePath, owner)
 	}
 	for _, r := range l.Runs {
 		p.cmd(2, "run", r.Cmd)

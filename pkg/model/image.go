@@ -100,6 +100,8 @@ func (r *RestartProcess) equal(o *RestartProcess) bool {
 type Sync struct {
 	LocalPath  string
 	RemotePath string
+	// Owner owns what is copied.
+	Owner Owner
 }
 
 // Run is a command to run in the container after the syncs. With Triggers (absolute local paths) it runs only when a

@@ -87,6 +87,37 @@ func Conformance(t *testing.T, p Place) {
 			t.Errorf("got %s bytes", got)
 		}
 	})
+	t.Run("owners", func(t *testing.T) {
+		p.Ask(t, "mkdir -p /app/own /app/other; echo old >/app/own/old; chown -hR 7:8 /app/own; chown 9:10 /app/own/old")
+		f := put(t, dir, "f", []byte("f"), 0o640)
+		given := model.Owner{UID: 11, GID: 12, Set: true}
+		copies := []liveupdate.Copy{
+			{Local: f, Remote: "/app/own/old"}, {Local: f, Remote: "/app/own/new"}, {Local: f, Remote: "/app/own/a/b/c"},
+			{Local: filepath.Join(dir, "dir"), Remote: "/app/own/dir", IsDir: true},
+			{Local: f, Remote: "/app/other/given", Owner: given}, {Local: f, Remote: "/app/other/x/given", Owner: given}, {Local: f, Remote: "/app/other/new"},
+			{Local: f, Remote: "/app/own/given", Owner: given}, {Local: f, Remote: "/app/own/zero", Owner: model.Owner{Set: true}},
+		}
+		if _, err := update(t, liveupdate.Plan{Copies: copies}); err != nil {
+			t.Fatal(problem.Text(err))
+		}
+		want := `own/old 9 10
+own/new 7 8
+own/a 7 8
+own/a/b 7 8
+own/a/b/c 7 8
+own/dir 7 8
+other/given 11 12
+other/x 11 12
+other/x/given 11 12
+other/new 0 0
+own/given 11 12
+own/zero 0 0
+`
+		got := p.Ask(t, "cd /app; stat -c '%n %u %g' own/old own/new own/a own/a/b own/a/b/c own/dir other/given other/x other/x/given other/new own/given own/zero")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("owners (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("failing command", func(t *testing.T) {
 		log, err := update(t, liveupdate.Plan{Copies: One(t), Runs: []model.Run{run("echo oops; exit 3"), run("touch /after")}})
 		var step *liveupdate.RunStepError

@@ -141,10 +141,14 @@ func (a *applier) dir(s *staged) error {
 		}
 	}
 	mode := fs.FileMode(s.Mode) & fs.ModePerm
-	if err := folders(root, path.Dir(s.rel)); err != nil {
+	if err := folders(root, path.Dir(s.rel), s.Owner); err != nil {
 		return err
 	}
+	o, kept := owner(root, s.rel, s.Owner)
 	if err := root.Mkdir(s.rel, mode); err != nil {
+		return err
+	}
+	if err := give(o, kept || s.Owner != nil, func(uid, gid int) error { return root.Lchown(s.rel, uid, gid) }); err != nil {
 		return err
 	}
 	return root.Chmod(s.rel, mode)
@@ -175,7 +179,7 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := folders(root, path.Dir(s.rel)); err != nil {
+	if err := folders(root, path.Dir(s.rel), s.Owner); err != nil {
 		return nil, err
 	}
 	if info, err := root.Lstat(s.rel); err == nil && info.IsDir() {
@@ -184,28 +188,6 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 		}
 	}
 	return root, nil
-}
-
-// folders makes a folder and those above it. Whatever else stands in their places was a folder's name once on the other
-// side, too, and goes.
-func folders(root *os.Root, dir string) error {
-	if dir == "." {
-		return nil
-	}
-	err := root.MkdirAll(dir, 0o755)
-	if err == nil || !errors.Is(err, fs.ErrExist) && !errors.Is(err, syscall.ENOTDIR) {
-		return err
-	}
-	if err := folders(root, path.Dir(dir)); err != nil {
-		return err
-	}
-	if info, err := root.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	if err := root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return root.Mkdir(dir, 0o755)
 }
 
 // link replaces whatever is there by a symbolic link, without a moment in which there is nothing.
@@ -217,7 +199,11 @@ func (a *applier) link(root *os.Root, s *staged) error {
 	if err := root.Symlink(string(s.content), temp); err != nil {
 		return err
 	}
-	err := root.Rename(temp, s.rel)
+	o, kept := owner(root, s.rel, s.Owner)
+	err := give(o, kept || s.Owner != nil, func(uid, gid int) error { return root.Lchown(temp, uid, gid) })
+	if err == nil {
+		err = root.Rename(temp, s.rel)
+	}
 	if err != nil {
 		_ = root.Remove(temp)
 	}
@@ -273,7 +259,7 @@ func (a *applier) bulk(files []*staged) {
 		// Before several do it at a time. An error comes again then.
 		if root, err := s.place.open(); err == nil && !made[path.Dir(s.Path)] {
 			made[path.Dir(s.Path)] = true
-			_ = folders(root, path.Dir(s.rel))
+			_ = folders(root, path.Dir(s.rel), s.Owner)
 		}
 	}
 	var next atomic.Int64

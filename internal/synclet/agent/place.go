@@ -20,6 +20,8 @@ var errOutside = errors.New("the path is outside of all sync destinations")
 type place struct {
 	protocol.Place
 	root *os.Root
+	// owner is whom the folder is to belong to, should it have to be made; nil for that of the folder above.
+	owner *protocol.Owner
 	// made are folders that were created so that the place exists, innermost last.
 	made []string
 }
@@ -54,10 +56,17 @@ func (p *place) mkdir(dir string) error {
 		}
 	}
 	err := os.Mkdir(dir, 0o755)
-	if err == nil {
-		p.made = append(p.made, dir)
+	if err != nil {
+		return err
 	}
-	return err
+	p.made = append(p.made, dir)
+	above, err := os.OpenRoot(path.Dir(dir))
+	if err != nil {
+		return nil // a folder that may be written and not read
+	}
+	defer above.Close()
+	o, _ := owner(above, ".", p.owner)
+	return give(o, p.owner != nil, func(uid, gid int) error { return os.Lchown(dir, uid, gid) })
 }
 
 // undo removes the folders that the place was given and that nothing is in.

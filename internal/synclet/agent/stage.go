@@ -76,6 +76,9 @@ func (u *update) put(m *protocol.Put) {
 		s.failed = true
 	}
 	s.place, s.rel = p, rel
+	if p != nil {
+		p.owner = m.Owner
+	}
 	u.puts, u.current = append(u.puts, s), s
 	if !s.failed && m.Kind == protocol.KindFile && !u.bulk {
 		u.check(s, u.create(s))
@@ -165,20 +168,11 @@ func (u *update) finish() {
 	}
 }
 
-// adorn gives a new file its mode and owner: those that were asked for, else the owner of the file that it replaces.
+// adorn gives a new file its mode and owner.
 func (s *staged) adorn(f *os.File) error {
-	owner := s.Owner
-	if owner == nil && os.Getuid() == 0 {
-		if info, err := s.place.root.Lstat(s.rel); err == nil {
-			if st, ok := info.Sys().(*syscall.Stat_t); ok && (st.Uid != 0 || int(st.Gid) != os.Getgid()) {
-				owner = &protocol.Owner{UID: uint64(st.Uid), GID: uint64(st.Gid)}
-			}
-		}
-	}
-	if owner != nil {
-		if err := f.Chown(int(owner.UID), int(owner.GID)); err != nil {
-			return err
-		}
+	o, kept := owner(s.place.root, s.rel, s.Owner)
+	if err := give(o, kept || s.Owner != nil, f.Chown); err != nil {
+		return err
 	}
 	return f.Chmod(fs.FileMode(s.Mode) & fs.ModePerm) // after chown, which clears bits
 }
