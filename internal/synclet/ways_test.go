@@ -218,7 +218,8 @@ func TestBesideUpdate(t *testing.T) {
 		Syncs: []model.Sync{{LocalPath: local, RemotePath: remote}}}
 	plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}},
 		Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"true"}}}}}
-	check(t, p.Update(t.Context(), container, plan, logstore.Discard))
+	_, err := p.Update(t.Context(), container, plan, logstore.Discard)
+	check(t, err)
 	if got, err := os.ReadFile(filepath.Join(remote, "f")); err != nil || string(got) != "one" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -226,7 +227,7 @@ func TestBesideUpdate(t *testing.T) {
 		t.Errorf("the command went to %s", last)
 	}
 	plan.Runs[0].Cmd.Argv = []string{"missing"}
-	if err := p.Update(t.Context(), container, plan, logstore.Discard); liveupdate.Classify(err) != liveupdate.UserError {
+	if _, err := p.Update(t.Context(), container, plan, logstore.Discard); liveupdate.Classify(err) != liveupdate.UserError {
 		t.Errorf("got %v", err)
 	}
 }
