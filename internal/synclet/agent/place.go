@@ -19,7 +19,8 @@ var errOutside = errors.New("the path is outside of all sync destinations")
 // symbolic links out of it.
 type place struct {
 	protocol.Place
-	root *os.Root
+	files files
+	root  *os.Root
 	// owner is whom the folder is to belong to, should it have to be made; nil for that of the folder above.
 	owner *protocol.Owner
 	// made are folders that were created so that the place exists, innermost last.
@@ -34,7 +35,7 @@ func (p *place) open() (*os.Root, error) {
 	if err := p.mkdir(p.Dir); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(p.Dir)
+	root, err := p.files.OpenRoot(p.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (p *place) open() (*os.Root, error) {
 
 // mkdir makes a folder and those above it, and remembers which were not there.
 func (p *place) mkdir(dir string) error {
-	if info, err := os.Stat(dir); err == nil {
+	if info, err := p.files.Stat(dir); err == nil {
 		if !info.IsDir() {
 			return &os.PathError{Op: "mkdir", Path: dir, Err: fs.ErrExist}
 		}
@@ -55,18 +56,17 @@ func (p *place) mkdir(dir string) error {
 			return err
 		}
 	}
-	err := os.Mkdir(dir, 0o755)
-	if err != nil {
+	if err := p.files.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
 	p.made = append(p.made, dir)
-	above, err := os.OpenRoot(path.Dir(dir))
+	above, err := p.files.OpenRoot(path.Dir(dir))
 	if err != nil {
 		return nil // a folder that may be written and not read
 	}
 	defer above.Close()
 	o, _ := owner(above, ".", p.owner)
-	return give(o, p.owner != nil, func(uid, gid int) error { return os.Lchown(dir, uid, gid) })
+	return give(o, p.owner != nil, func(uid, gid int) error { return above.Lchown(path.Base(dir), uid, gid) })
 }
 
 // undo removes the folders that the place was given and that nothing is in.
@@ -76,7 +76,7 @@ func (p *place) undo() {
 	}
 	p.close()
 	for i := len(p.made) - 1; i >= 0; i-- {
-		_ = os.Remove(p.made[i])
+		_ = p.files.Remove(p.made[i])
 	}
 	p.made = nil
 }
@@ -91,10 +91,10 @@ func (p *place) close() {
 // places are all that may be written.
 type places []*place
 
-func newPlaces(list []protocol.Place) places {
+func newPlaces(list []protocol.Place, fs files) places {
 	out := make(places, 0, len(list))
 	for _, p := range list {
-		out = append(out, &place{Place: p})
+		out = append(out, &place{Place: p, files: fs})
 	}
 	return out
 }
