@@ -33,7 +33,7 @@ func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContai
 
 // lacking is Lacking; without noticed, only changes that have settled count.
 func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []LackingContainer {
-	if u.InPlaceBroken != "" {
+	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
 		return nil
 	}
 	var out []LackingContainer
@@ -49,6 +49,14 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 		}
 	}
 	return out
+}
+
+// syncsFirst reports whether a container of the resource lacks something although nothing has changed.
+func syncsFirst(m model.Manifest) bool {
+	if steps, _, ok := m.LiveUpdateOf(""); ok && steps.InitialSync {
+		return true
+	}
+	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.LiveUpdate.InitialSync })
 }
 
 // Live returns the running containers of current pods that can be updated in place, whether they lack anything or not:

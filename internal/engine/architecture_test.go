@@ -144,7 +144,7 @@ var rules = []rule{
 	{in: `^internal/(k8s|docker|watch|process|compose)(/|$)`, not: `^internal/(build|deploy|liveupdate|tiltfile|portforward|podlogs|buildanddeploy)(/|$)`,
 		because: "clients stand below capabilities"},
 	{in: `^internal/subscribers/`, not: `^internal/(subscribers|hud|server|engine|cli)/?`, because: "subscribers meet in the store only"},
-	{in: `^internal/(hud|server)(/|$)`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|engine|cli|buildanddeploy)(/|$)`,
+	{in: `^internal/(hud|server|kinds)(/|$)`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|engine|cli|buildanddeploy)(/|$)`,
 		because: "what shows the session reads snapshots and dispatches actions, nothing more"},
 	{in: `^internal/`, not: `^internal/cli$`, because: "the command line is the top"},
 	{in: `.`, not: `^k8s\.io/client-go`, unless: `^internal/(k8s|deploy)(/|$)|^internal/buildanddeploy$`, because: "client-go stops at its wrapper"},

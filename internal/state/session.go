@@ -29,6 +29,9 @@ type Session struct {
 	Project string
 	// RunID is unique to this run of hone.
 	RunID string
+	// PID is the process that runs the session, and Version that of its program.
+	PID     int
+	Version string
 	// URL is where the session's API answers; empty without one.
 	URL string
 	// Ended is set when the session has reached its end: ci is through, or the user quit.

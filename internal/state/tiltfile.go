@@ -95,14 +95,14 @@ func init() {
 		d.Update(Only, func(t Tiltfile) Tiltfile { return t.loaded(a) })
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a FilesChanged) {
-		d.Update(Only, func(t Tiltfile) Tiltfile {
-			for _, c := range a.Changes {
-				if c.Target.Type == model.TargetConfigs {
+		for _, c := range a.Changes {
+			if c.Target.Type == model.TargetConfigs {
+				d.Update(Only, func(t Tiltfile) Tiltfile {
 					t.Changed = pathsAdded(t.Changed, c.Paths, d.Now())
-				}
+					return t
+				})
 			}
-			return t
-		})
+		}
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], _ TiltfileArgsSet) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {

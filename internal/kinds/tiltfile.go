@@ -1,0 +1,174 @@
+package kinds
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const kindTiltfile = "Tiltfile"
+
+func tiltfile() Kind {
+	type object = *v1alpha1.Tiltfile
+	return Kind{
+		Name: kindTiltfile, ShortNames: []string{"tf"},
+		Doc:    "Tiltfile is the evaluation of the Tiltfile. Setting its arguments evaluates it anew.",
+		Tables: tables(state.Sessions),
+		Items: func(v store.View) iter.Seq[Item] {
+			s := sourceOf(v)
+			if s.tiltfile.ID == "" {
+				return inOrder(nil)
+			}
+			e, _ := state.Sessions.In(v).Get(state.Only)
+			made := digest(0).entry(&s.tiltfile.Meta).word(strings.Join(e.Value.Args, "\x00")).number(uint64(len(e.Value.Args)))
+			return inOrder([]Item{item(s, kindTiltfile, string(model.TiltfileName), made,
+				func() *v1alpha1.Tiltfile { return makeTiltfile(s, e.Value.Args) })})
+		},
+		New: func() Object { return &v1alpha1.Tiltfile{} },
+		Columns: []Column{
+			column("Status", "Whether it is evaluated, and how that went.", func(o object) any { return tiltfileWord(o.Status) }),
+			column("Path", "The file.", func(o object) any { return o.Spec.Path }),
+			column("Args", "Its arguments.", func(o object) any { return strings.Join(o.Spec.Args, " ") }),
+		},
+		Write: writeTiltfile,
+	}
+}
+
+func tiltfileWord(st v1alpha1.TiltfileStatus) string {
+	switch {
+	case st.Running != nil:
+		return "running"
+	case st.Waiting != nil:
+		return "waiting"
+	case st.Terminated == nil:
+		return ""
+	case st.Terminated.Error != "":
+		return "error"
+	}
+	return "ok"
+}
+
+func makeTiltfile(s *source, args []string) *v1alpha1.Tiltfile {
+	t := &s.tiltfile.Value
+	o := &v1alpha1.Tiltfile{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
+	o.Spec = v1alpha1.TiltfileSpec{Path: t.Path, Args: slices.Clone(args),
+		RestartOn: &v1alpha1.RestartOnSpec{FileWatches: []string{targetName(configsID)}}}
+	switch {
+	case t.Running():
+		o.Status.Running = &v1alpha1.TiltfileStateRunning{StartedAt: micro(t.StartedAt)}
+	case t.Pending():
+		o.Status.Waiting = &v1alpha1.TiltfileStateWaiting{Reason: t.Reason()}
+	case t.Loaded:
+		o.Status.Terminated = &v1alpha1.TiltfileStateTerminated{StartedAt: micro(t.StartedAt), FinishedAt: micro(t.FinishedAt),
+			Error: t.Err, WarningCount: int32(len(t.Warnings))}
+	}
+	return o
+}
+
+// tiltfileAsResource is the evaluation as the row that users see.
+func tiltfileAsResource(s *source) *v1alpha1.UIResource {
+	t := &s.tiltfile.Value
+	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
+	st := &o.Status
+	st.RuntimeStatus, st.UpdateStatus = "not_applicable", v1alpha1.UpdateStatusPending
+	st.HasPendingChanges, st.Queued = len(t.Changed) > 0, !t.Triggered.IsZero()
+	st.DisableStatus = v1alpha1.DisableResourceStatus{State: v1alpha1.DisableStateEnabled, EnabledCount: 1}
+	current := false
+	switch {
+	case t.Running():
+		st.UpdateStatus, st.CurrentBuild = v1alpha1.UpdateStatusInProgress, &v1alpha1.UIBuildRunning{StartTime: micro(t.StartedAt), SpanID: t.Span}
+	case t.Loaded:
+		st.BuildHistory = []v1alpha1.UIBuildTerminated{{Error: t.Err, Warnings: slices.Clone(t.Warnings), StartTime: micro(t.StartedAt),
+			FinishTime: micro(t.FinishedAt), SpanID: t.Span}}
+		switch {
+		case t.Pending():
+		case t.Err != "":
+			st.UpdateStatus = v1alpha1.UpdateStatusError
+		default:
+			st.UpdateStatus, current = v1alpha1.UpdateStatusOK, true
+		}
+	}
+	st.Conditions = []v1alpha1.UIResourceCondition{
+		{Type: v1alpha1.UIResourceUpToDate, Status: truth(current), Reason: word("Update", st.UpdateStatus), Message: t.Err, LastTransitionTime: micro(t.FinishedAt)},
+		{Type: v1alpha1.UIResourceReady, Status: truth(current), Reason: word("Update", st.UpdateStatus), LastTransitionTime: micro(t.FinishedAt)},
+	}
+	return o
+}
+
+func extension() Kind {
+	type object = *v1alpha1.Extension
+	return Kind{
+		Name: "Extension", ShortNames: []string{"ext"},
+		Doc:    "Extension names one extension of a repository of extensions, for load('ext://NAME') in the Tiltfile.",
+		Tables: tables(),
+		Items: func(v store.View) iter.Seq[Item] {
+			s := sourceOf(v)
+			return declared(s, "Extension", s.tiltfile.Value.Result.Extensions, all, func(e *model.Extension) (string, model.Meta) { return e.Name, e.Meta },
+				func(e *model.Extension) *v1alpha1.Extension {
+					return &v1alpha1.Extension{Spec: v1alpha1.ExtensionSpec{RepoName: e.Repo, RepoPath: e.Path, Args: slices.Clone(e.Args)}}
+				})
+		},
+		New: func() Object { return &v1alpha1.Extension{} },
+		Columns: []Column{
+			column("Repo", "The repository.", func(o object) any { return o.Spec.RepoName }),
+			column("Path", "The folder in it.", func(o object) any { return o.Spec.RepoPath }),
+		},
+		Write: readOnly("extensions", "an extension is part of the Tiltfile: declare it there, with v1alpha1.extension()"),
+	}
+}
+
+func extensionRepo() Kind {
+	type object = *v1alpha1.ExtensionRepo
+	return Kind{
+		Name: "ExtensionRepo", ShortNames: []string{"repo"},
+		Doc:    "ExtensionRepo says where a set of extensions comes from.",
+		Tables: tables(),
+		Items: func(v store.View) iter.Seq[Item] {
+			s := sourceOf(v)
+			return declared(s, "ExtensionRepo", s.tiltfile.Value.Result.ExtensionRepos, all, func(r *model.ExtensionRepo) (string, model.Meta) { return r.Name, r.Meta },
+				func(r *model.ExtensionRepo) *v1alpha1.ExtensionRepo {
+					return &v1alpha1.ExtensionRepo{Spec: v1alpha1.ExtensionRepoSpec{URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}}
+				})
+		},
+		New: func() Object { return &v1alpha1.ExtensionRepo{} },
+		Columns: []Column{
+			column("URL", "Where it is.", func(o object) any { return o.Spec.URL }),
+			column("Ref", "The branch, tag or commit.", func(o object) any { return o.Spec.Ref }),
+		},
+		Write: readOnly("extensionrepos", "a repository of extensions is part of the Tiltfile: declare it there, with v1alpha1.extension_repo()"),
+	}
+}
+
+// declared lists an object per declaration of the Tiltfile that has no table of its own.
+func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bool, meta func(*M) (string, model.Meta), create func(*M) O) iter.Seq[Item] {
+	var items []Item
+	for i := range list {
+		m := &list[i]
+		if !has(m) {
+			continue
+		}
+		name, extra := meta(m)
+		items = append(items, Item{Name: name, Key: declaredKey{m, s.secrets}, Make: func() Object {
+			o := create(m)
+			o.SetLabels(extra.Labels)
+			o.SetAnnotations(extra.Annotations)
+			o.SetCreationTimestamp(metaOf(&s.tiltfile.Meta, nil).CreationTimestamp)
+			return item(s, kind, name, 0, func() O { return o }).Make()
+		}})
+	}
+	return inOrder(items)
+}
+
+func all[M any](*M) bool { return true }
+
+// declaredKey is the Key of what is part of the Tiltfile's result. The result does not change, so that a pointer into it
+// stands for what it leads to.
+type declaredKey struct {
+	declaration any
+	secrets     secretsID
+}
