@@ -22,6 +22,7 @@ import (
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -138,12 +139,13 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 }
 
 func provideServer(l net.Listener, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{TCP: l, Version: Version, Logs: logs, Log: log})
+	return server.New(server.Options{TCP: l, Version: Version, Kinds: kinds.All(), Logs: logs, Log: log})
 }
 
 func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session {
 	s := state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
-		Project: deploy.ProjectID(o.tiltfile, kc.Cluster().Context), RunID: uuid.NewString()}
+		Project: deploy.ProjectID(o.tiltfile, kc.Cluster().Context), RunID: uuid.NewString(),
+		PID: os.Getpid(), Version: Version}
 	if l != nil {
 		s.URL = "http://" + net.JoinHostPort(o.host, strconv.Itoa(o.port)) + "/"
 	}
