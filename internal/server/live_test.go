@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const token = "the right token"
+
+// live is a server on both of its doors, over a store whose loop runs.
+type live struct {
+	*statetest.Alone
+	t    testing.TB
+	tcp  string
+	sock string
+	logs *logstore.Store
+	// stopped is closed by POST /api/stop.
+	stopped chan struct{}
+}
+
+func serveLive(t testing.TB) *live {
+	var lc net.ListenConfig
+	tcp, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sock := filepath.Join(t.TempDir(), "s.sock")
+	unix, err := lc.Listen(t.Context(), "unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := selfSigned(t)
+	f := &live{t: t, tcp: tcp.Addr().String(), sock: sock, logs: statetest.Logs(t), stopped: make(chan struct{})}
+	f.Alone = statetest.Start(t, New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Logs: f.logs,
+		Stop: func() { close(f.stopped) }, Attach: echo}))
+	return f
+}
+
+// echo is a screen that says what it is told.
+func echo(_ context.Context, c net.Conn) error {
+	b := make([]byte, 100)
+	for {
+		n, err := c.Read(b)
+		if err != nil {
+			return err
+		}
+		if _, err := c.Write([]byte(strings.ToUpper(string(b[:n])))); err != nil {
+			return err
+		}
+	}
+}
+
+func selfSigned(t testing.TB) tls.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// client returns a client by one of the doors: "http", "https" or "unix", and the URL that its paths go behind.
+func (f *live) client(door string) (*http.Client, string) {
+	tr := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // signed by itself
+	if door == "unix" {
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", f.sock)
+		}
+		return &http.Client{Transport: tr, Timeout: time.Minute}, "http://hone"
+	}
+	return &http.Client{Transport: tr, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		door + "://" + f.tcp
+}
+
+// dial opens a bare connection to the port.
+func (f *live) dial() (net.Conn, error) { return net.DialTimeout("tcp", f.tcp, 10*time.Second) }
+
+// declare fills the store with n resources.
+func (f *live) declare(n int) {
+	manifests := make([]model.Manifest, n)
+	for i := range manifests {
+		manifests[i] = statetest.K8s(fmt.Sprintf("r%04d", i), statetest.Image(fmt.Sprintf("r%04d", i)))
+	}
+	f.Dispatch(statetest.Session, statetest.Loaded(manifests...))
+}
