@@ -131,7 +131,7 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 { // beyond that nanoseconds do not reach
 		return t, fmt.Errorf("since: %q is neither a duration such as 5m nor a time such as %s", text, now.UTC().Format(time.RFC3339))
 	}
 	return t, nil

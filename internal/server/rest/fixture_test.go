@@ -148,7 +148,7 @@ func object(row store.Row) *Note {
 	m, n := row.Metadata(), row.Any().(note)
 	o := &Note{Spec: NoteSpec{Text: n.Text, Size: n.Size}, Status: NoteStatus{Clicks: n.Clicks}}
 	o.Name, o.Labels, o.Annotations = m.ID, maps.Clone(m.Labels), maps.Clone(n.Annotations)
-	o.CreationTimestamp = metav1.NewTime(m.Created.Truncate(time.Second))
+	o.CreationTimestamp = metav1.NewTime(m.Created)
 	status := metav1.ConditionFalse
 	if n.Size > 10 {
 		status = metav1.ConditionTrue

@@ -47,7 +47,8 @@ func negotiate(accept []string, path string) (format, error) {
 	}
 	var known []clause
 	for _, part := range strings.Split(all, ",") {
-		media, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+		// The names of OpenAPI's binary forms have a sign in them that media types must not have.
+		media, params, err := mime.ParseMediaType(strings.Replace(strings.TrimSpace(part), "@", ".", 1))
 		if err != nil {
 			continue
 		}
@@ -87,11 +88,11 @@ func spoken(media, path string) string {
 		return mediaJSON
 	case mediaYAML:
 		return mediaYAML
-	case mediaV2, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf":
+	case strings.Replace(mediaV2, "@", ".", 1):
 		if openAPI {
 			return mediaV2
 		}
-	case mediaV3, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf":
+	case strings.Replace(mediaV3, "@", ".", 1):
 		if openAPI {
 			return mediaV3
 		}

@@ -97,8 +97,10 @@ func Name(id string) string {
 	if id == "." || id == ".." {
 		return "~" + id
 	}
-	return strings.NewReplacer("~", "~~", ":", "~c", "%", "~p", "/", ":").Replace(id)
+	return inPath.Replace(id)
 }
+
+var inPath = strings.NewReplacer("~", "~~", ":", "~c", "%", "~p", "/", ":")
 
 // telling are fields that say much about an entry, where it has them.
 var telling = []string{"Resource", "State", "Status", "Phase", "Health", "Ready", "Connected", "Current", "Enabled", "Crashes", "URL", "Err", "Problem"}

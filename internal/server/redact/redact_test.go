@@ -1,0 +1,84 @@
+package redact
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var secrets = []model.Secret{{Name: "db", Key: "password", Value: `p"w\d-1`}, {Name: "db", Key: "port", Value: "54321"},
+	{Name: "db", Key: "user", Value: "postgres"}, {Name: "key", Key: "json", Value: "{\n  \"private\": \"abcdefgh\"\n}"}}
+
+func TestJSON(t *testing.T) {
+	r := New(secrets, []string{"postgres"})
+	for _, tc := range []struct{ name, doc, want string }{
+		{"nothing", `{"b":1,"a":["x"]}`, `{"b":1,"a":["x"]}`},
+		{"a text", `{"a":"is 54321 here"}`, `{"a":"is [redacted secret db:port] here"}`},
+		{"a number", `{"a":54321,"b":"54321"}`, `{"a":54321,"b":"[redacted secret db:port]"}`},
+		{"with JSON's escapes", `{"a":"x p\"w\\d-1"}`, `{"a":"x [redacted secret db:password]"}`},
+		{"with other escapes", `{"a":"\u0035\u0034321"}`, `{"a":"[redacted secret db:port]"}`},
+		{"a line of several, escaped", `{"a":"  \"private\": \"abcdefgh\""}`, `{"a":"  [redacted secret key:json]"}`},
+		{"base64", `{"a":"cG9zdGdyZXM="}`, `{"a":"[redacted secret db:user]"}`},
+		{"what a resource is called", `{"a":"postgres","b":"postgres:1"}`, `{"a":"postgres","b":"[redacted secret db:user]:1"}`},
+		{"what an object is called", `{"metadata":{"name":"54321","labels":{"l":"54321"}}}`, `{"metadata":{"labels":{"l":"[redacted secret db:port]"},"name":"54321"}}`},
+		{"names of fields", `{"54321":"54321"}`, `{"54321":"[redacted secret db:port]"}`},
+		{"half a document", `{"a":"54321`, `null`},
+	} {
+		if got := string(r.JSON([]byte(tc.doc))); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+	if none := New(nil, nil); string(none.JSON([]byte(`{"a":"54321"}`))) != `{"a":"54321"}` || !none.Silent() {
+		t.Error("without secrets something is hidden")
+	}
+	var zero *Redactor
+	if zero.Text("54321") != "54321" || !zero.Silent() {
+		t.Error("nil hides something")
+	}
+}
+
+func TestRestore(t *testing.T) {
+	r := New(secrets, nil)
+	was := func() any { return tree(t, `{"a":"54321","l":["x","p\"w\\d-1"],"o":{"k":"v 54321"}}`) }
+	sent := r.Tree(was())
+	sent.(map[string]any)["new"] = "[redacted secret db:port]"
+	sent.(map[string]any)["o"].(map[string]any)["k2"] = "y"
+	want := tree(t, `{"a":"54321","l":["x","p\"w\\d-1"],"o":{"k":"v 54321","k2":"y"},"new":"[redacted secret db:port]"}`)
+	if diff := cmp.Diff(want, r.Restore(sent, was())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func tree(t *testing.T, doc string) (out any) {
+	if err := json.Unmarshal([]byte(doc), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// FuzzJSON checks that whatever text a document holds, no secret is left in it, and that it stays a document.
+func FuzzJSON(f *testing.F) {
+	r := New(secrets, nil)
+	f.Add(`x p"w\d-1`, "54321")
+	f.Add("\u0000\"\\", "postgres")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		doc, err := json.Marshal(map[string]any{"a": a, "l": []string{b, a + b}})
+		if err != nil {
+			t.Skip()
+		}
+		var back map[string]any
+		if err := json.Unmarshal(r.JSON(doc), &back); err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		text, _ := back["a"].(string)
+		for _, s := range secrets[:3] {
+			if strings.Contains(text, s.Value) {
+				t.Errorf("%q holds %q", text, s.Value)
+			}
+		}
+	})
+}
