@@ -20,7 +20,7 @@ talks to. It needs no cluster and no Tiltfile.`,
 		Example: "  hone graph -o dot | dot -Tsvg > hone.svg",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			graph := engine.Graph(hud.New(hud.Options{}))
+			graph := engine.Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))
 			switch output {
 			case "dot":
 				return graph.Dot(g.stdout)

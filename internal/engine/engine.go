@@ -65,9 +65,9 @@ type Parts struct {
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
-	// View shows the session to the user.
-	View store.Subscriber
-	Log  *slog.Logger
+	// View shows the session to the user, Terminals shows it in the terminals that attach to it.
+	View, Terminals store.Subscriber
+	Log             *slog.Logger
 }
 
 // Subscribers returns everything that runs. Nothing starts yet.
@@ -114,14 +114,15 @@ func Subscribers(p Parts) []store.Subscriber {
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
 		p.Server,
+		p.Terminals,
 		p.View,
 	}
 }
 
 // Graph draws the contracts of all subscribers. It needs no cluster, no engine and no Tiltfile.
-func Graph(view store.Subscriber) store.Graph {
+func Graph(view, terminals store.Subscriber) store.Graph {
 	var contracts []store.Contract
-	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view}) {
+	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view, Terminals: terminals}) {
 		contracts = append(contracts, s.Contract())
 	}
 	return store.NewGraph(state.Schema, contracts)

@@ -81,14 +81,14 @@ func (s *Subscriber) Contract() store.Contract {
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	// When the user quits, what they saw last is what the summary is about, not how the parts looked while they stopped.
 	var atQuit atomic.Pointer[view.View]
-	current := func() view.View { return view.Build(rt.View(), s.options.Now(), s.loop()) }
+	current := func() view.View { return view.Build(rt.View(), s.options.Now(), loop(s.options.Stats)) }
 	err := screen.Run(ctx, screen.Options{
 		Terminal: s.options.Screen,
 		Logs:     s.options.Logs,
 		Changed:  rt.Wake(),
 		Frame: func(now time.Time) screen.Frame {
 			defer rt.Idle()
-			return s.frame(rt, now)
+			return frame(rt, now, loop(s.options.Stats))
 		},
 		Trigger: func(name model.ManifestName) {
 			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
@@ -119,19 +119,4 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
-}
-
-func (s *Subscriber) loop() time.Duration {
-	if s.options.Stats == nil {
-		return 0
-	}
-	return time.Duration(s.options.Stats.Last.Load())
-}
-
-func (s *Subscriber) frame(rt *store.Runtime, now time.Time) screen.Frame {
-	v := rt.View()
-	return screen.Frame{
-		View:    view.Build(v, now, s.loop()),
-		Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(v, name, now) },
-	}
 }

@@ -29,19 +29,19 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// terminal is a simulated terminal of a size.
-type terminal struct {
+// simulated is a terminal of a size.
+type simulated struct {
 	tcell.SimulationScreen
 	width, height int
 	shows         *atomic.Int64
 	finished      *atomic.Int64
 }
 
-func newTerminal(charset string, width, height int) terminal {
-	return terminal{tcell.NewSimulationScreen(charset), width, height, new(atomic.Int64), new(atomic.Int64)}
+func newTerminal(charset string, width, height int) simulated {
+	return simulated{tcell.NewSimulationScreen(charset), width, height, new(atomic.Int64), new(atomic.Int64)}
 }
 
-func (t terminal) Init() error {
+func (t simulated) Init() error {
 	if err := t.SimulationScreen.Init(); err != nil {
 		return err
 	}
@@ -49,12 +49,12 @@ func (t terminal) Init() error {
 	return nil
 }
 
-func (t terminal) Show() {
+func (t simulated) Show() {
 	t.shows.Add(1)
 	t.SimulationScreen.Show()
 }
 
-func (t terminal) Fini() {
+func (t simulated) Fini() {
 	t.finished.Add(1)
 	t.SimulationScreen.Fini()
 }
@@ -62,7 +62,7 @@ func (t terminal) Fini() {
 // driver runs a screen inside a bubble of synctest and plays its user.
 type driver struct {
 	t         *testing.T
-	term      terminal
+	term      simulated
 	logs      *logstore.Store
 	changed   chan struct{}
 	view      func(now time.Time) Frame
@@ -78,7 +78,7 @@ type driver struct {
 func shop(t *testing.T) store.View { return hudtest.Shop().View(t.Context()) }
 
 // start shows a snapshot and the logs of the shop.
-func start(t *testing.T, v store.View, term terminal, change ...func(*driver, *Options)) *driver {
+func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *Options)) *driver {
 	t.Helper()
 	began := time.Now()
 	clock := func() time.Time { return hudtest.ShopTime.Add(time.Since(began)) }

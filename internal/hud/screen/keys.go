@@ -29,8 +29,14 @@ type binding struct {
 	do   func(u *ui)
 }
 
-// keysHint is the hint of the key that shows all others. The footer always has room for it.
-const keysHint = "keys"
+const (
+	// keysHint is the hint of the key that shows all others, detachHint that of the one which leaves an attached screen. The
+	// footer always has room for them.
+	keysHint   = "keys"
+	detachHint = "detach"
+
+	backVerb = "back: closes help and details, forgets filter and search"
+)
 
 // key is a letter, or a named key.
 type key struct {
@@ -95,9 +101,19 @@ func (b binding) matches(event *tcell.EventKey, where focus) bool {
 	})
 }
 
-// keymap lists every key, in the order in which the footer has room for it.
-func keymap() []binding {
-	return []binding{
+// keymap lists every key, in the order in which the footer has room for it. In a screen that is attached to a session
+// other keys leave.
+func keymap(attached bool) []binding {
+	quit := binding{named(tcell.KeyCtrlC), always, "quit", "quit", (*ui).quit}
+	back := []binding{{append(named(tcell.KeyEscape), letters("q")...), always, backVerb, "", (*ui).back}}
+	if attached {
+		quit.verb, quit.hint = "leave this screen; the session goes on", detachHint
+		back = []binding{
+			{named(tcell.KeyEscape), always, backVerb, "", (*ui).back},
+			{letters("q"), always, "back, and from the table leave this screen", "", (*ui).backOrLeave},
+		}
+	}
+	return append([]binding{
 		{named(tcell.KeyEnter), inMain, "details of the resource", "details", (*ui).openDetails},
 		{letters("t"), inMain, "trigger an update of the resource", "trigger", (*ui).trigger},
 		{letters("e"), inMain, "next error", "next error", (*ui).nextError},
@@ -108,7 +124,7 @@ func keymap() []binding {
 		{letters("f"), inMain, "find in the log", "find", (*ui).askFind},
 		{letters("b"), inMain, "open the first endpoint in a browser", "browser", (*ui).openEndpoint},
 		{letters("?"), always, "this help", keysHint, (*ui).openHelp},
-		{named(tcell.KeyCtrlC), always, "quit", "quit", (*ui).quit},
+		quit,
 		{letters("1"), inMain, "whole log", "", func(u *ui) { u.setSource(allSources) }},
 		{letters("2"), inMain, "build log", "", func(u *ui) { u.setSource(buildLog) }},
 		{letters("3"), inMain, "runtime log", "", func(u *ui) { u.setSource(runtimeLog) }},
@@ -135,7 +151,5 @@ func keymap() []binding {
 		{named(tcell.KeyPgDn), inPager, "page down", "", func(u *ui) { u.pager.scroll(u.pager.page()) }},
 		{append(named(tcell.KeyHome), letters("g")...), inPager, "beginning", "", func(u *ui) { u.pager.scroll(-1 << 20) }},
 		{append(named(tcell.KeyEnd), letters("G")...), inPager, "end", "", func(u *ui) { u.pager.scroll(1 << 20) }},
-		{append(named(tcell.KeyEscape), letters("q")...), always, "back: closes help and details, forgets filter and search", "", (*ui).back},
-		{named(tcell.KeyCtrlL), always, "draw the screen anew", "", (*ui).redraw},
-	}
+	}, append(back, binding{named(tcell.KeyCtrlL), always, "draw the screen anew", "", (*ui).redraw})...)
 }

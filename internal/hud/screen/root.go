@@ -193,10 +193,14 @@ func (r *root) drawFooter(c canvas) {
 	c.spans(x+1, y, width-1, r.hints(width-2))
 }
 
-// hints are the keys that work now, as many as fit. The way to all others is always among them.
+// lasting reports whether the footer has room for a key's hint in any case.
+func lasting(b binding) bool { return b.hint == keysHint || b.hint == detachHint }
+
+// hints are the keys that work now, as many as fit. The way to all others is always among them, and the way out of an
+// attached screen.
 func (r *root) hints(width int) view.Cell {
 	u := r.ui
-	var hints, help view.Cell
+	var hints, last view.Cell
 	if u.table.query != "" {
 		hints = append(hints, view.Span{Text: "showing " + text.Cut(u.table.query, 20) + ", Esc shows all   ", Tone: view.Warn})
 	}
@@ -204,17 +208,17 @@ func (r *root) hints(width int) view.Cell {
 		return view.Cell{{Text: b.label(), Tone: view.Strong}, {Text: " " + b.hint + "  ", Tone: view.Dim}}
 	}
 	for _, b := range u.keys {
-		if b.hint == keysHint {
-			help = hint(b)
+		if lasting(b) {
+			last = append(last, hint(b)...)
 		}
 	}
 	for _, b := range u.keys {
-		if b.hint == "" || b.hint == keysHint || b.in&u.where() == 0 {
+		if b.hint == "" || lasting(b) || b.in&u.where() == 0 {
 			continue
 		}
-		if h := hint(b); hints.Width()+h.Width()+help.Width() <= width {
+		if h := hint(b); hints.Width()+h.Width()+last.Width() <= width {
 			hints = append(hints, h...)
 		}
 	}
-	return append(hints, help...)
+	return append(hints, last...)
 }

@@ -39,6 +39,9 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Leave is set for a screen that is attached to a session: leaving it ends the screen alone, and Quit is never called.
+	// It names the session.
+	Leave string
 	// Version is shown in the help.
 	Version string
 	// NoColor shows everything in the terminal's two colours.
@@ -64,7 +67,7 @@ func (e *PanicError) Error() string {
 var _ error = (*PanicError)(nil)
 
 // Run shows the screen until ctx is done, which is not an error, or until the user leaves it, which they can do only
-// after they quit; it does not wait for the session's end then. The terminal is as it was before when Run returns,
+// after they quit, or where Leave is set; it does not wait for the session's end then. The terminal is as it was before when Run returns,
 // whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *PanicError is ours.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {

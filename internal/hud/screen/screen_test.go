@@ -25,7 +25,7 @@ func play(t *testing.T, f func(t *testing.T, d *driver), change ...func(*driver,
 	playAt(t, newTerminal("UTF-8", 120, 34), shop(t), f, change...)
 }
 
-func playAt(t *testing.T, term terminal, v store.View, f func(t *testing.T, d *driver), change ...func(*driver, *Options)) {
+func playAt(t *testing.T, term simulated, v store.View, f func(t *testing.T, d *driver), change ...func(*driver, *Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := start(t, v, term, change...)
@@ -185,7 +185,7 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{keys: keymap(), pager: newPager(theme{})}
+	u := &ui{keys: keymap(false), pager: newPager(theme{})}
 	u.openHelp()
 	var all strings.Builder
 	for _, line := range u.pager.content(100) {

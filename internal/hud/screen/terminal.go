@@ -3,6 +3,7 @@ package screen
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/gdamore/tcell/v2"
 
@@ -19,9 +20,8 @@ var ErrGone = errors.New("the terminal is gone")
 func open(given Terminal) (Terminal, error) {
 	term := given
 	if term == nil {
-		tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
 		var err error
-		if term, err = tcell.NewScreen(); err != nil {
+		if term, err = own(); err != nil {
 			return nil, unusable(err)
 		}
 	}
@@ -29,6 +29,17 @@ func open(given Terminal) (Terminal, error) {
 		return nil, unusable(err)
 	}
 	return term, nil
+}
+
+// tcellGlobals guards what tcell keeps for all screens of a process: its descriptions of terminals.
+var tcellGlobals sync.Mutex
+
+// own returns the terminal that the process runs in.
+func own() (Terminal, error) {
+	tcellGlobals.Lock()
+	defer tcellGlobals.Unlock()
+	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
+	return tcell.NewScreen()
 }
 
 func unusable(err error) error {

@@ -47,7 +47,7 @@ type ui struct {
 }
 
 func newUI(o Options, t theme) *ui {
-	return &ui{theme: t, options: o, keys: keymap(), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
+	return &ui{theme: t, options: o, keys: keymap(o.Leave != ""), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
 }
 
 // ended reports whether the screen has come to its end.
@@ -226,6 +226,27 @@ func (u *ui) openHelp() {
 
 // back closes what is open, innermost first.
 func (u *ui) back() {
+	if !u.close() {
+		u.say(u.quitHint())
+	}
+}
+
+func (u *ui) quitHint() string {
+	if u.options.Leave != "" {
+		return "q or Ctrl-C leaves this screen, the session goes on"
+	}
+	return "Ctrl-C quits"
+}
+
+// backOrLeave closes what is open, innermost first, and in the end an attached screen itself.
+func (u *ui) backOrLeave() {
+	if !u.close() {
+		u.quit()
+	}
+}
+
+// close closes the innermost of what is open, and reports whether there was anything.
+func (u *ui) close() bool {
 	switch {
 	case u.paging:
 		u.paging = false
@@ -239,13 +260,15 @@ func (u *ui) back() {
 	case u.where() == inLog && !u.tiny:
 		u.inLog, u.size = false, halfLog
 	default:
-		u.say("Ctrl-C quits")
+		return false
 	}
+	return true
 }
 
-// quit ends the session; while it stops the screen stays, and a second time leaves it at once.
+// quit ends the session; while it stops the screen stays, and a second time leaves it at once. A screen that is attached
+// to a session ends alone.
 func (u *ui) quit() {
-	if u.stopping {
+	if u.stopping || u.options.Leave != "" {
 		u.leave(errLeft)
 		return
 	}

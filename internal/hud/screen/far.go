@@ -1,0 +1,136 @@
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/gdamore/tcell/v2"
+	"github.com/gdamore/tcell/v2/terminfo"
+
+	"github.com/hone-dev/hone/internal/terminal"
+)
+
+// Far returns a terminal that is at the other end of a connection. What it is depends on the client's environment alone,
+// except for the character set, of which it has what client and session have in common. The connection stays open when the
+// screen has ended.
+func Far(far *terminal.Far) (Terminal, error) {
+	info, err := describe(far.Description)
+	if err != nil {
+		return nil, err
+	}
+	term, err := tcell.NewTerminfoScreenFromTtyTerminfo(&farTTY{far: far}, info)
+	if err != nil {
+		return nil, unusable(err)
+	}
+	if !far.Description.UTF8 {
+		return asciiOnly{term}, nil
+	}
+	return term, nil
+}
+
+// describe returns what tcell knows of a kind of terminal. It is a copy: tcell writes into it.
+func describe(d terminal.Description) (*terminfo.Terminfo, error) {
+	tcellGlobals.Lock()
+	defer tcellGlobals.Unlock()
+	tcell.SetEncodingFallback(tcell.EncodingFallbackASCII)
+	known, err := tcell.LookupTerminfo(d.Term)
+	if err != nil {
+		return nil, unusable(fmt.Errorf("TERM=%s: %w", d.Term, err))
+	}
+	info := *known
+	if !info.TrueColor {
+		// tcell has gone by the environment of this process.
+		info.SetFgRGB, info.SetBgRGB, info.SetFgBgRGB = "", "", ""
+		if trueColor(d.ColorTerm) {
+			info.SetFgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%dm"
+			info.SetBgRGB = "\x1b[48;2;%p1%d;%p2%d;%p3%dm"
+			info.SetFgBgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%d;48;2;%p4%d;%p5%d;%p6%dm"
+		}
+	}
+	return &info, nil
+}
+
+// trueColor reports whether COLORTERM promises 24 bits of colour.
+func trueColor(colorterm string) bool {
+	return colorterm == "truecolor" || colorterm == "24bit" || colorterm == "24-bit"
+}
+
+// asciiOnly is a terminal that shows less than it could be sent.
+type asciiOnly struct{ Terminal }
+
+// CharacterSet implements tcell.Screen.
+func (asciiOnly) CharacterSet() string { return "US-ASCII" }
+
+// farTTY is a far terminal as tcell wants it.
+type farTTY struct {
+	far *terminal.Far
+	// partial is the beginning of a character whose rest has not come yet; the reader's.
+	partial []byte
+}
+
+var _ tcell.Tty = (*farTTY)(nil)
+
+// mouthful is how many bytes are read at a time. tcell queues several of them, and cannot end while more events are queued
+// than it has room for.
+const mouthful = 8
+
+// Start implements tcell.Tty. The client has made its terminal ready.
+func (*farTTY) Start() error { return nil }
+
+// Stop implements tcell.Tty.
+func (*farTTY) Stop() error { return nil }
+
+// Drain implements tcell.Tty. The screen is about to end: nothing may wait for the client for long any more.
+func (t *farTTY) Drain() error {
+	t.far.Finish()
+	return nil
+}
+
+// NotifyResize implements tcell.Tty.
+func (t *farTTY) NotifyResize(do func()) { t.far.OnResize(do) }
+
+// WindowSize implements tcell.Tty.
+func (t *farTTY) WindowSize() (tcell.WindowSize, error) {
+	columns, rows := t.far.Size()
+	return tcell.WindowSize{Width: columns, Height: rows}, nil
+}
+
+// Read implements tcell.Tty. It passes on characters only: tcell would try to decode anything else for ever.
+func (t *farTTY) Read(p []byte) (int, error) {
+	for {
+		p = p[:min(len(p), mouthful)]
+		had := copy(p, t.partial)
+		n, err := t.far.Read(p[had:])
+		if err != nil {
+			return 0, err
+		}
+		var kept int
+		kept, t.partial = characters(p[:had+n])
+		if kept > 0 {
+			return kept, nil
+		}
+	}
+}
+
+// characters moves the whole characters in b to its beginning, and returns how many bytes they have, and a copy of one that
+// has only begun.
+func characters(b []byte) (kept int, partial []byte) {
+	for i := 0; i < len(b); {
+		if !utf8.FullRune(b[i:]) {
+			return kept, bytes.Clone(b[i:])
+		}
+		r, size := utf8.DecodeRune(b[i:])
+		if r != utf8.RuneError || size > 1 {
+			kept += copy(b[kept:], b[i:i+size])
+		}
+		i += size
+	}
+	return kept, nil
+}
+
+// Write implements tcell.Tty.
+func (t *farTTY) Write(p []byte) (int, error) { return t.far.Write(p) }
+
+// Close implements tcell.Tty. The connection is not the screen's.
+func (*farTTY) Close() error { return nil }

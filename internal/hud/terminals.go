@@ -1,0 +1,181 @@
+package hud
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TerminalsOptions are what attached screens need.
+type TerminalsOptions struct {
+	Logs *logstore.Store
+	// Session is the session's name.
+	Session string
+	// Stats are the counters of the store's loop; nil leaves its time out of the header.
+	Stats   *store.Stats
+	Version string
+}
+
+// Terminals shows the session in any number of terminals elsewhere, which come and go.
+type Terminals struct {
+	options  TerminalsOptions
+	arrivals chan arrival
+}
+
+// NewTerminals returns the subscriber.
+func NewTerminals(o TerminalsOptions) *Terminals {
+	return &Terminals{options: o, arrivals: make(chan arrival)}
+}
+
+var _ store.Subscriber = (*Terminals)(nil)
+
+// Contract implements store.Subscriber.
+func (t *Terminals) Contract() store.Contract {
+	c := New(Options{}).Contract()
+	c.Name = "Terminals"
+	c.Doc = "Shows the session in the terminals that attach to it, each with a screen of its own."
+	c.Externals = []string{"sockets"}
+	return c
+}
+
+// arrival is a terminal that attaches.
+type arrival struct {
+	ctx  context.Context // of the connection
+	far  *terminal.Far
+	left chan struct{} // closed when the screen is gone
+}
+
+// Attach shows the session on a connection until its user leaves, the connection breaks, or ctx or the session ends. The
+// connection stays open.
+func (t *Terminals) Attach(ctx context.Context, c net.Conn) error {
+	far, err := terminal.Accept(c)
+	if err != nil {
+		if far != nil {
+			_ = far.Send(terminal.End, []byte(err.Error()))
+		}
+		return err
+	}
+	a := arrival{ctx, far, make(chan struct{})}
+	select {
+	case t.arrivals <- a:
+		<-a.left
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// Run implements store.Subscriber. Each terminal has a goroutine of its own, so that one that is slow waits alone.
+func (t *Terminals) Run(ctx context.Context, rt *store.Runtime) error {
+	var screens sync.WaitGroup
+	defer screens.Wait()
+	open := map[*terminal.Far]chan struct{}{}
+	gone := make(chan *terminal.Far)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+			for _, changed := range open {
+				poke(changed)
+			}
+		case far := <-gone:
+			delete(open, far)
+		case a := <-t.arrivals:
+			changed := make(chan struct{}, 1)
+			open[a.far] = changed
+			screens.Go(func() {
+				defer close(a.left)
+				t.show(ctx, rt, a, changed)
+				select {
+				case gone <- a.far:
+				case <-ctx.Done():
+				}
+			})
+		}
+	}
+}
+
+// poke delivers a value to a slot, unless there is one already.
+func poke(slot chan struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
+	}
+}
+
+// show runs a screen until its user leaves it or the session ends, and says goodbye.
+func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, changed <-chan struct{}) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)()
+	// At the session's end nobody waits for a client that does not read.
+	defer context.AfterFunc(ctx, a.far.Finish)()
+	err := t.run(ctx, rt, a.far, changed)
+	a.far.Finish()
+	_ = a.far.Send(terminal.End, []byte(t.goodbye(ctx, err)))
+}
+
+func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Far, changed <-chan struct{}) error {
+	term, err := screen.Far(far)
+	if err != nil {
+		return err
+	}
+	return screen.Run(ctx, screen.Options{
+		Terminal: term,
+		Logs:     t.options.Logs,
+		Changed:  changed,
+		Frame:    func(now time.Time) screen.Frame { return frame(rt, now, loop(t.options.Stats)) },
+		Trigger: func(name model.ManifestName) {
+			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
+		},
+		Leave: t.options.Session,
+		// A browser belongs where the user is.
+		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
+		Version: t.options.Version,
+		NoColor: far.Description.NoColor,
+	})
+}
+
+// goodbye is what the user is told when the screen is gone.
+func (t *Terminals) goodbye(ctx context.Context, err error) string {
+	var fault *screen.PanicError
+	switch {
+	case errors.As(err, &fault):
+		return problem.Text(err)
+	case ctx.Err() != nil:
+		return "Session " + t.options.Session + " is over."
+	case errors.Is(err, screen.ErrGone):
+		return "" // nobody is there to read it
+	case err != nil:
+		return problem.Text(err)
+	}
+	return "Detached from session " + t.options.Session + ", which goes on."
+}
+
+// loop is how long the newest batch of the store took; zero when nobody counts.
+func loop(s *store.Stats) time.Duration {
+	if s == nil {
+		return 0
+	}
+	return time.Duration(s.Last.Load())
+}
+
+// frame is what a screen shows now.
+func frame(rt *store.Runtime, now time.Time, loop time.Duration) screen.Frame {
+	v := rt.View()
+	return screen.Frame{
+		View:    view.Build(v, now, loop),
+		Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(v, name, now) },
+	}
+}

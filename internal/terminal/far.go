@@ -1,0 +1,94 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// helloTime is how long a client may take to say what its terminal is.
+const helloTime = 5 * time.Second
+
+// Far is a client's terminal as the session sees it: what is written to it is shown there, what is read was typed there.
+type Far struct {
+	*Conn
+	Description Description
+
+	rest []byte // of the text that was read last; the reader's
+
+	mu            sync.Mutex
+	columns, rows int
+	resized       func()
+}
+
+// Accept waits for what a client says of its terminal.
+func Accept(conn net.Conn) (*Far, error) {
+	c := NewConn(conn)
+	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
+	f, err := c.Next()
+	if err != nil {
+		return nil, fmt.Errorf("wait for the terminal: %w", err)
+	}
+	if f.Kind != Hello {
+		return nil, fmt.Errorf("wait for the terminal: a frame of kind %q came first", f.Kind)
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	d, err := describe(f.Content)
+	return &Far{Conn: c, Description: d, columns: d.Columns, rows: d.Rows}, err
+}
+
+var _ io.ReadWriter = (*Far)(nil)
+
+// Read waits for something that was typed. Changes of the size are noticed meanwhile.
+func (f *Far) Read(p []byte) (int, error) {
+	for len(f.rest) == 0 {
+		frame, err := f.Next()
+		if err != nil {
+			return 0, err
+		}
+		switch frame.Kind {
+		case Text:
+			f.rest = frame.Content
+		case Size:
+			f.resize(frame.size())
+		}
+	}
+	n := copy(p, f.rest)
+	f.rest = f.rest[n:]
+	return n, nil
+}
+
+// Write shows text. It waits for as long as the client does not read: who draws must be able to wait, and will draw the
+// newest then.
+func (f *Far) Write(p []byte) (int, error) {
+	if err := f.Send(Text, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Size returns how large the terminal is.
+func (f *Far) Size() (columns, rows int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.columns, f.rows
+}
+
+// OnResize sets what is called when the size has changed; nil ends that. It must return at once.
+func (f *Far) OnResize(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.resized = do
+}
+
+func (f *Far) resize(columns, rows int) {
+	f.mu.Lock()
+	f.columns, f.rows = max(1, min(columns, maxSide)), max(1, min(rows, maxSide))
+	do := f.resized
+	f.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
