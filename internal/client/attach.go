@@ -1,0 +1,71 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hone-dev/hone/internal/terminal"
+)
+
+// Attach opens the session's screen for a terminal. The connection must be closed.
+func (c *Client) Attach(ctx context.Context, d terminal.Description) (*terminal.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := c.request(ctx, http.MethodPost, "/api/attach", struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", terminal.Protocol)
+	conn, err := c.dial(ctx, "tcp", c.base().Host)
+	if err != nil {
+		return nil, c.silent(ctx, err)
+	}
+	t, err := c.upgrade(ctx, conn, req)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if err := t.SendHello(d); err != nil {
+		_ = conn.Close()
+		return nil, c.silent(ctx, err)
+	}
+	return t, nil
+}
+
+// upgrade turns a connection into one that carries a terminal.
+func (c *Client) upgrade(ctx context.Context, conn net.Conn, req *http.Request) (*terminal.Conn, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline)
+	}
+	if err := req.Write(conn); err != nil {
+		return nil, c.silent(ctx, err)
+	}
+	in := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(in, req)
+	if err != nil {
+		return nil, c.silent(ctx, err)
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		defer resp.Body.Close()
+		return nil, c.refused(resp)
+	}
+	if got := resp.Header.Get("Upgrade"); got != terminal.Protocol {
+		return nil, fmt.Errorf("%s speaks %q instead of %s", c.where(), got, terminal.Protocol)
+	}
+	_ = conn.SetDeadline(time.Time{})
+	return terminal.NewConn(&buffered{conn, in}), nil
+}
+
+// buffered is a connection of which something was read already.
+type buffered struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (b *buffered) Read(p []byte) (int, error) { return b.in.Read(p) }

@@ -1,0 +1,200 @@
+// Package client finds a running session and talks to its API: over its socket, or over TCP with its token.
+//
+// # Concurrency
+//
+// There are no goroutines of its own. A Client may be used by several at once.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+const (
+	// timeout bounds a request to a session on this machine.
+	timeout = 10 * time.Second
+	// maxFailure bounds what is read of an answer that is not a success.
+	maxFailure = 1 << 16
+	// socketHost stands for the session in requests over a socket, which names no host.
+	socketHost = "localhost"
+)
+
+// Client talks to one session.
+type Client struct {
+	// Session is what the registry knows of it; only Host, Port and URL of one that is not there.
+	Session session.Info
+
+	token string
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	http  *http.Client
+}
+
+// Over returns a client for a session of this machine, which is talked to over its socket.
+func Over(s session.Info) *Client {
+	return newClient(s, "", func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", s.Socket)
+	})
+}
+
+// At returns a client for a session at a URL. The token may be empty.
+func At(s session.Info, token string) *Client {
+	var d net.Dialer
+	return newClient(s, token, d.DialContext)
+}
+
+func newClient(s session.Info, token string, dial func(context.Context, string, string) (net.Conn, error)) *Client {
+	return &Client{Session: s, token: token, dial: dial,
+		http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// base is the URL that requests begin with.
+func (c *Client) base() *url.URL {
+	if c.Session.Socket != "" {
+		return &url.URL{Scheme: "http", Host: socketHost}
+	}
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(c.Session.Host, fmt.Sprint(c.Session.Port))}
+}
+
+// where names the session for messages.
+func (c *Client) where() string {
+	if c.Session.Name != "" {
+		return "session " + c.Session.Name
+	}
+	return "the session at " + c.base().Host
+}
+
+// RESTConfig returns what client-go needs to talk to the session by Kubernetes' conventions.
+func (c *Client) RESTConfig() *rest.Config {
+	return &rest.Config{Host: c.base().String(), BearerToken: c.token, Dial: c.dial, UserAgent: "hone"}
+}
+
+// View returns everything that the session shows.
+func (c *Client) View(ctx context.Context) (v api.View, err error) {
+	err = c.ask(ctx, http.MethodGet, "/api/view", nil, &v)
+	return v, err
+}
+
+// Trigger asks for an update of resources now.
+func (c *Client) Trigger(ctx context.Context, names []string) error {
+	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
+}
+
+// Click clicks a button.
+func (c *Client) Click(ctx context.Context, r api.ClickRequest) error {
+	return c.ask(ctx, http.MethodPost, "/api/click", r, nil)
+}
+
+// Stop asks for the session's end. It does not wait for it.
+func (c *Client) Stop(ctx context.Context) error {
+	return c.ask(ctx, http.MethodPost, "/api/stop", struct{}{}, nil)
+}
+
+// Logs returns a stream of log lines; query is that of GET /api/logs. It ends with ctx, and must be closed.
+func (c *Client) Logs(ctx context.Context, query url.Values) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, http.MethodGet, "/api/logs?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+// ask sends a request and reads its answer.
+func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if answer == nil {
+		return nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", c.where(), err)
+	}
+	return nil
+}
+
+// send sends a request and returns its answer, which is a success.
+func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	req, err := c.request(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.silent(ctx, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, c.refused(resp)
+}
+
+func (c *Client) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
+	var content io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("write the request: %w", err)
+		}
+		content = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base().String()+path, content)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	return req, nil
+}
+
+// silent explains that a session gives no answer.
+func (c *Client) silent(ctx context.Context, err error) error {
+	if ctx.Err() == context.Canceled {
+		return ctx.Err()
+	}
+	if c.Session.Name == "" {
+		return problem.Wrap(err, "no session answers at "+c.base().Host,
+			"start one with hone up, or say where it is: --session, --port and --host, or TILT_PORT and TILT_HOST; hone sessions lists what runs")
+	}
+	return problem.Wrap(err, fmt.Sprintf("session %s does not answer", c.Session.Name),
+		fmt.Sprintf("end it: kill %d, and if that does not help: kill -9 %d; the next hone cleans up after it", c.Session.PID, c.Session.PID))
+}
+
+// refused makes an error of an answer that is not a success.
+func (c *Client) refused(resp *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
+	var failure api.Failure
+	if json.Unmarshal(text, &failure) != nil || failure.Error == "" {
+		failure.Error = resp.Status
+		if t := bytes.TrimSpace(text); len(t) > 0 {
+			failure.Error += ": " + string(t)
+		}
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		return problem.New(fmt.Sprintf("%s wants its token", c.where()),
+			"a session of yours on this machine is found by --session NAME; for another, set HONE_TOKEN to what is in its file NAME.token")
+	}
+	return fmt.Errorf("%s: %s", c.where(), failure.Error)
+}

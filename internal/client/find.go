@@ -1,0 +1,124 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
+)
+
+// Wish says which session is meant. What comes first counts.
+type Wish struct {
+	// Name is the session's name.
+	Name string
+	// Host and Port are where it answers over TCP; a Port of 0 says nothing. Token opens it where the registry does not
+	// know it.
+	Host  string
+	Port  int
+	Token string
+	// Dir is the folder in which the user works: the session of its Tiltfile is meant, or of that of a folder around it.
+	Dir string
+}
+
+// Find returns the session that is meant, or a problem that lists those that there are.
+func Find(ctx context.Context, r *session.Registry, w Wish) (*Client, error) {
+	all, err := r.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.Name == "" && w.Port != 0 {
+		return byPort(all, w), nil
+	}
+	s, err := choose(all, w)
+	if err != nil {
+		return nil, err
+	}
+	if s.Socket == "" {
+		return nil, problem.New(fmt.Sprintf("session %s is still starting", s.Name), "wait a moment; hone sessions shows how it does")
+	}
+	return Over(s), nil
+}
+
+// byPort returns the session at a port: one of the registry's by its socket, any other by its address.
+func byPort(all []session.Info, w Wish) *Client {
+	for _, s := range all {
+		if s.Port == w.Port && s.Socket != "" && (s.Host == w.Host || loopback(s.Host) && loopback(w.Host)) {
+			return Over(s)
+		}
+	}
+	return At(session.Info{Host: w.Host, Port: w.Port}, w.Token)
+}
+
+// loopback reports whether a host is this machine's own, or stands for all its addresses.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
+}
+
+// choose returns the session that is meant by name or by folder, or the only one.
+func choose(all []session.Info, w Wish) (session.Info, error) {
+	if w.Name != "" {
+		for _, s := range all {
+			if s.Name == w.Name {
+				return s, nil
+			}
+		}
+		return session.Info{}, ambiguous(fmt.Sprintf("no session is called %q", w.Name), all)
+	}
+	here := nearest(all, w.Dir)
+	switch {
+	case len(here) == 1:
+		return here[0], nil
+	case len(here) > 1:
+		return session.Info{}, ambiguous("several sessions work on this project", here)
+	case len(all) == 1:
+		return all[0], nil
+	case len(all) == 0:
+		return session.Info{}, problem.New("no session is running", "start one with hone up, or in the background with hone up --detach")
+	}
+	return session.Info{}, ambiguous("several sessions are running, and none of them works on this folder", all)
+}
+
+// nearest returns the sessions whose Tiltfile is in the folder, or in the nearest folder around it that has any.
+func nearest(all []session.Info, dir string) []session.Info {
+	if dir == "" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for {
+		var found []session.Info
+		for _, s := range all {
+			if filepath.Dir(s.Tiltfile) == dir {
+				found = append(found, s)
+			}
+		}
+		parent := filepath.Dir(dir)
+		if len(found) > 0 || parent == dir {
+			return found
+		}
+		dir = parent
+	}
+}
+
+// ambiguous is a problem that lists sessions to choose from.
+func ambiguous(summary string, all []session.Info) error {
+	if len(all) == 0 {
+		return problem.New(summary, "no session is running: start one with hone up")
+	}
+	var b strings.Builder
+	b.WriteString("choose one:")
+	for _, s := range all {
+		fmt.Fprintf(&b, "\n  --session %s  (%s %s", s.Name, s.Command, s.Tiltfile)
+		if s.Context != "" {
+			b.WriteString(" @ " + s.Context)
+		}
+		b.WriteString(")")
+	}
+	return problem.New(summary, b.String())
+}
