@@ -66,8 +66,13 @@ func TestDoors(t *testing.T) {
 	c, base := f.client("unix")
 	r, _ := http.NewRequest("GET", base+"/api/view", nil)
 	r.Header.Set("Origin", "http://hone")
-	if resp, err := c.Do(r); err != nil || resp.StatusCode != 403 {
-		t.Errorf("a page at the socket: %v %v", resp, err)
+	resp, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 403 {
+		t.Errorf("a page at the socket: %d", resp.StatusCode)
 	}
 }
 
@@ -104,8 +109,12 @@ func TestBrowser(t *testing.T) {
 			t.Errorf("%+v: %d", tc, resp.StatusCode)
 		}
 	}
-	if resp, err = c.Get(base + "/?token=wrong"); err != nil || resp.StatusCode != 401 {
-		t.Errorf("%v %v", resp, err)
+	if resp, err = c.Get(base + "/?token=wrong"); err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 401 {
+		t.Errorf("a wrong token: %d", resp.StatusCode)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -324,8 +325,11 @@ func TestWatchersThatNeverRead(t *testing.T) {
 		l.Write(1, "a line that nobody reads, again and again and again\n")
 	}
 	before := f.Store.Loop().Batches
-	for i := range 500 {
-		f.Dispatch(statetest.Loaded(statetest.K8s(fmt.Sprintf("r%d", i%7)), statetest.K8s("r0001")))
+	for i := range 500 { // one by one, so that the length of a batch is not ours
+		at := f.Store.Dispatch(statetest.Loaded(statetest.K8s(fmt.Sprintf("r%d", i%7)), statetest.K8s("r0001")))
+		for f.Store.Snapshot().At.Before(at) {
+			runtime.Gosched()
+		}
 	}
 	f.Until("the loop goes on", func(store.View) bool { return f.Store.Loop().Batches > before })
 	f.alive()
