@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -325,10 +324,12 @@ func TestWatchersThatNeverRead(t *testing.T) {
 		l.Write(1, "a line that nobody reads, again and again and again\n")
 	}
 	before := f.Store.Loop().Batches
+	wake, stop := f.Store.Watch()
+	defer stop()
 	for i := range 500 { // one by one, so that the length of a batch is not ours
 		at := f.Store.Dispatch(statetest.Loaded(statetest.K8s(fmt.Sprintf("r%d", i%7)), statetest.K8s("r0001")))
 		for f.Store.Snapshot().At.Before(at) {
-			runtime.Gosched()
+			<-wake
 		}
 	}
 	f.Until("the loop goes on", func(store.View) bool { return f.Store.Loop().Batches > before })

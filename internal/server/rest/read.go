@@ -48,16 +48,36 @@ func (h *Handler) list(a *answer, k *kind) {
 		return
 	}
 	v := h.store.View()
-	p, err := h.page(a.r.Context(), k, &v, o)
+	if want, err := parseVersion(o.ResourceVersion); err == nil && o.Continue == "" && want > v.Seq {
+		if v, err = h.await(a.r.Context(), want); err != nil {
+			a.fail(err)
+			return
+		}
+	}
+	if !h.take(a.r.Context()) {
+		return
+	}
+	doc, err := func() ([]byte, error) {
+		defer h.leave()
+		return h.document(a, k, v, o)
+	}()
 	if err != nil {
 		a.fail(err)
 		return
 	}
-	if a.as == "Table" {
-		h.sendTable(a, k, v, p)
-		return
+	a.send(http.StatusOK, doc)
+}
+
+// document makes the answer to a list.
+func (h *Handler) document(a *answer, k *kind, v store.View, o options) ([]byte, error) {
+	p, err := h.page(k, v, o)
+	if err != nil {
+		return nil, err
 	}
-	h.sendList(a, k, v, p)
+	if a.as == "Table" {
+		return h.table(a, k, v, p)
+	}
+	return h.listed(a, k, v, p)
 }
 
 // page is a part of a list.
@@ -72,8 +92,8 @@ type token struct {
 	After   string `json:"a"`
 }
 
-// page finds the objects that a list asks for. It may have to wait for a newer snapshot, which it then leaves in v.
-func (h *Handler) page(ctx context.Context, k *kind, v *store.View, o options) (p page, err error) {
+// page finds the objects that a list asks for.
+func (h *Handler) page(k *kind, v store.View, o options) (p page, err error) {
 	from, seq, items := "", uint64(0), []*item(nil)
 	if o.Continue != "" {
 		var t token
@@ -81,15 +101,15 @@ func (h *Handler) page(ctx context.Context, k *kind, v *store.View, o options) (
 			return p, apierrors.NewBadRequest("continue key is not valid")
 		}
 		var ok bool
-		if items, ok = k.exactly(*v, t.Version); !ok {
+		if items, ok = k.exactly(v, t.Version); !ok {
 			return p, apierrors.NewResourceExpired("the list that this continues is too old: begin again")
 		}
 		from, seq = t.After, t.Version
-	} else if seq, items, err = h.asOf(ctx, k, v, o); err != nil {
+	} else if seq, items, err = h.asOf(k, v, o); err != nil {
 		return p, err
 	}
 	p.ResourceVersion = formatVersion(seq)
-	objects := h.objects(k, *v)
+	objects := h.objects(k, v)
 	i, found := slices.BinarySearchFunc(items, from, func(it *item, name string) int { return bytes.Compare([]byte(it.Name), []byte(name)) })
 	if found {
 		i++
@@ -121,8 +141,8 @@ func (h *Handler) page(ctx context.Context, k *kind, v *store.View, o options) (
 }
 
 // asOf returns the objects as of the version that a list asks for: the newest for none and for "0", an exact one, or one
-// that is not older than what the client has seen, which is waited for.
-func (h *Handler) asOf(ctx context.Context, k *kind, v *store.View, o options) (uint64, []*item, error) {
+// that is not older than what the client has seen, which v is.
+func (h *Handler) asOf(k *kind, v store.View, o options) (uint64, []*item, error) {
 	want, err := parseVersion(o.ResourceVersion)
 	if err != nil {
 		return 0, nil, err
@@ -133,12 +153,7 @@ func (h *Handler) asOf(ctx context.Context, k *kind, v *store.View, o options) (
 		if want == 0 {
 			return 0, nil, apierrors.NewBadRequest("resourceVersionMatch Exact needs a resourceVersion")
 		}
-		if seq, _ := k.at(*v); want > seq {
-			if *v, err = h.await(ctx, want); err != nil {
-				return 0, nil, err
-			}
-		}
-		items, ok := k.exactly(*v, want)
+		items, ok := k.exactly(v, want)
 		if !ok {
 			return 0, nil, expired(want)
 		}
@@ -149,12 +164,7 @@ func (h *Handler) asOf(ctx context.Context, k *kind, v *store.View, o options) (
 	if o.ResourceVersionMatch != "" && o.ResourceVersion == "" {
 		return 0, nil, apierrors.NewBadRequest("resourceVersionMatch needs a resourceVersion")
 	}
-	if want > v.Seq {
-		if *v, err = h.await(ctx, want); err != nil {
-			return 0, nil, err
-		}
-	}
-	seq, items := k.at(*v)
+	seq, items := k.at(v)
 	return seq, items, nil
 }
 
@@ -193,8 +203,8 @@ func expired(version uint64) *apierrors.StatusError {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d", version))
 }
 
-// sendList answers with a list, whose objects are written one after the other.
-func (h *Handler) sendList(a *answer, k *kind, v store.View, p page) {
+// listed makes a list, one object after the other.
+func (h *Handler) listed(a *answer, k *kind, v store.View, p page) ([]byte, error) {
 	objects := h.objects(k, v)
 	head := struct {
 		Kind       string          `json:"kind"`
@@ -206,8 +216,7 @@ func (h *Handler) sendList(a *answer, k *kind, v store.View, p page) {
 	}
 	doc, err := json.Marshal(head)
 	if err != nil {
-		a.fail(apierrors.NewInternalError(err))
-		return
+		return nil, apierrors.NewInternalError(err)
 	}
 	b := bytes.NewBuffer(make([]byte, 0, 1<<10*(len(p.items)+1)))
 	b.Write(doc[:len(doc)-1])
@@ -218,11 +227,10 @@ func (h *Handler) sendList(a *answer, k *kind, v store.View, p page) {
 		}
 		one, err := objects.encode(objects.make(it), a.format)
 		if err != nil {
-			a.fail(apierrors.NewInternalError(err))
-			return
+			return nil, apierrors.NewInternalError(err)
 		}
 		b.Write(one)
 	}
 	b.WriteString("]}\n")
-	a.send(http.StatusOK, h.store.Redactor(v).JSON(b.Bytes()))
+	return h.store.Redactor(v).JSON(b.Bytes()), nil
 }

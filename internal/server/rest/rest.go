@@ -39,11 +39,12 @@ type Store interface {
 
 // Handler serves all paths of Kubernetes' API.
 type Handler struct {
-	store    Store
-	version  string
-	kinds    []*kind
-	now      func() time.Time
-	writing  chan struct{} // holds a value while somebody writes
+	store   Store
+	version string
+	kinds   []*kind
+	now     func() time.Time
+	writing chan struct{} // holds a value while somebody writes
+	turns
 	openAPI  *documents
 	patience time.Duration
 }
@@ -73,7 +74,7 @@ func (k *kind) verbs() []string {
 
 // New returns a handler. Of two kinds that requests name alike, the one that comes first is what clients take.
 func New(s Store, version string, all []kinds.Kind) *Handler {
-	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), patience: writeTimeout}
+	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), turns: newTurns(), patience: writeTimeout}
 	for _, k := range all {
 		h.kinds = append(h.kinds, &kind{Kind: k, history: history{kind: k}})
 	}

@@ -3,7 +3,6 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,29 +34,26 @@ func (h *Handler) tabulator(a *answer, k *kind, v store.View) (tabulator, error)
 	return t, nil
 }
 
-// sendTable answers with a table.
-func (h *Handler) sendTable(a *answer, k *kind, v store.View, p page) {
+// table makes a table of a list.
+func (h *Handler) table(a *answer, k *kind, v store.View, p page) ([]byte, error) {
 	t, err := h.tabulator(a, k, v)
 	if err != nil {
-		a.fail(err)
-		return
+		return nil, err
 	}
 	table := t.head(a.version)
 	table.ListMeta = p.ListMeta
 	table.Rows = make([]metav1.TableRow, len(p.items))
 	for i, it := range p.items {
 		if table.Rows[i], err = t.row(t.make(it)); err != nil {
-			a.fail(apierrors.NewInternalError(err))
-			return
+			return nil, apierrors.NewInternalError(err)
 		}
 	}
 	t.types(table)
 	doc, err := json.Marshal(table)
 	if err != nil {
-		a.fail(apierrors.NewInternalError(err))
-		return
+		return nil, apierrors.NewInternalError(err)
 	}
-	a.send(http.StatusOK, h.store.Redactor(v).JSON(doc))
+	return h.store.Redactor(v).JSON(doc), nil
 }
 
 // sendObject answers with an object, which may be one that there is not (yet).

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math/rand/v2"
@@ -33,7 +34,12 @@ type watcher struct {
 	pos uint64
 	// headed is set when a table's columns were sent.
 	headed bool
+	// out are events that are not written yet.
+	out bytes.Buffer
 }
+
+// watchPiece is how many bytes of events are made before they are written.
+const watchPiece = 256 << 10
 
 func (h *Handler) watch(a *answer, k *kind, o options) {
 	v := h.store.View()
@@ -58,12 +64,36 @@ func (h *Handler) watch(a *answer, k *kind, o options) {
 	if a.r.Method == http.MethodHead {
 		return
 	}
-	if initial {
-		if !wr.initial(v, items) {
-			return
-		}
+	if initial && !wr.work(func() bool { return wr.initial(v, items) }) {
+		return
 	}
 	wr.run(ctx)
+}
+
+// work makes events when it is this watch's turn, and then writes them. It reports whether the watch goes on.
+func (wr *watcher) work(make func() bool) bool {
+	if !wr.h.take(wr.a.r.Context()) {
+		return false
+	}
+	more := func() bool {
+		defer wr.h.leave()
+		return make()
+	}()
+	return wr.push() && more
+}
+
+// push writes the events that were made. Nobody waits for it but the watch itself.
+func (wr *watcher) push() bool {
+	door.Extend(wr.a.w)
+	_, err := wr.out.WriteTo(wr.a.w)
+	if wr.out.Cap() > 2*watchPiece {
+		wr.out = bytes.Buffer{}
+	}
+	if err != nil || http.NewResponseController(wr.a.w).Flush() != nil {
+		return false
+	}
+	door.Endless(wr.a.w)
+	return true
 }
 
 // begin finds out where the watch begins, and whether with the objects that there are.
@@ -113,24 +143,17 @@ func (wr *watcher) initial(v store.View, items []*item) bool {
 func (wr *watcher) run(ctx context.Context) {
 	ticker := time.NewTicker(bookmarkEvery)
 	defer ticker.Stop()
-	flush := http.NewResponseController(wr.a.w).Flush
 	for {
 		changed := wr.h.store.Changed()
-		if !wr.catchUp() {
-			_ = flush()
+		if !wr.work(wr.catchUp) {
 			return
 		}
-		door.Extend(wr.a.w)
-		if flush() != nil {
-			return
-		}
-		door.Endless(wr.a.w)
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if wr.o.AllowWatchBookmarks && !wr.bookmark(nil) {
+			if wr.o.AllowWatchBookmarks && !wr.work(func() bool { return wr.bookmark(nil) }) {
 				return
 			}
 		}
@@ -209,16 +232,21 @@ func (wr *watcher) bookmark(annotations map[string]string) bool {
 	return wr.write(watch.Bookmark, doc)
 }
 
+// write adds an event to those that are to be written. When they are many, they are written first, and others have their
+// turn meanwhile.
 func (wr *watcher) write(what watch.EventType, doc []byte) bool {
-	door.Extend(wr.a.w)
-	line := make([]byte, 0, len(doc)+32)
-	line = append(line, `{"type":"`...)
-	line = append(line, what...)
-	line = append(line, `","object":`...)
-	line = append(line, doc...)
-	line = append(line, "}\n"...)
-	_, err := wr.a.w.Write(line)
-	return err == nil
+	wr.out.WriteString(`{"type":"`)
+	wr.out.WriteString(string(what))
+	wr.out.WriteString(`","object":`)
+	wr.out.Write(doc)
+	wr.out.WriteString("}\n")
+	if wr.out.Len() < watchPiece {
+		return true
+	}
+	wr.h.leave()
+	ok := wr.push()
+	wr.h.retake()
+	return ok
 }
 
 func mustStatus(err error) []byte {
