@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/server/door"
 )
 
 // Protocol is what a client of POST /api/attach upgrades its connection to.
@@ -21,6 +23,11 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 	case !strings.EqualFold(r.Header.Get("Upgrade"), Protocol) || !hasToken(r.Header.Get("Connection"), "upgrade"):
 		w.Header().Set("Upgrade", Protocol)
 		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+Protocol)
+		return
+	}
+	// What belongs to the request must not be taken for what is typed.
+	if _, err := door.Body(w, r, maxBody); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	c, buffered, err := http.NewResponseController(w).Hijack()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
@@ -141,7 +142,7 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "POST /api/attach HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\nhello\n", token, Protocol)
+	fmt.Fprintf(c, "POST /api/attach HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}hello\n", token, Protocol)
 	b := bufio.NewReader(c)
 	resp, err := http.ReadResponse(b, nil)
 	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != Protocol {
@@ -184,6 +185,17 @@ func TestEveryTableIsServed(t *testing.T) {
 	} {
 		if code, body := f.ask("unix", "GET", "/apis/hone.dev/v1alpha1/"+path, ""); code != 200 || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %s, want %s", path, code, body, want)
+		}
+	}
+	for _, k := range kinds.All() {
+		path := "/apis/" + k.Group + "/" + k.Version + "/" + k.Plural
+		if code, body := f.ask("unix", "GET", path, ""); code != 200 || !json.Valid([]byte(body)) || strings.Contains(body, "hunter22") {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	for _, path := range []string{"/openapi/v2", "/openapi/v3/apis/tilt.dev/v1alpha1", "/openapi/v3/apis/hone.dev/v1alpha1"} {
+		if code, body := f.ask("unix", "GET", path, ""); code != 200 || !json.Valid([]byte(body)) {
+			t.Errorf("%s: %d %.300s", path, code, body)
 		}
 	}
 	if _, body := f.ask("unix", "GET", "/api/view", ""); strings.Contains(body, "hunter22") || !json.Valid([]byte(body)) {

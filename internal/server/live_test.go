@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
@@ -47,7 +48,7 @@ func serveLive(t testing.TB) *live {
 	}
 	cert := selfSigned(t)
 	f := &live{t: t, tcp: tcp.Addr().String(), sock: sock, logs: statetest.Logs(t), stopped: make(chan struct{})}
-	f.Alone = statetest.Start(t, New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Logs: f.logs,
+	f.Alone = statetest.Start(t, New(Options{Version: "1.2.3", TCP: tcp, Unix: unix, Token: token, Certificate: &cert, Kinds: kinds.All(), Logs: f.logs,
 		Stop: func() { close(f.stopped) }, Attach: echo}))
 	return f
 }

@@ -82,11 +82,10 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:   name,
-		Doc:    "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
-		Inputs: store.ReadsAll(state.Schema),
-		Outputs: store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{}, state.TriggerModeChosen{},
-			state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{}),
+		Name:      name,
+		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
+		Inputs:    store.ReadsAll(state.Schema),
+		Outputs:   store.Shares(append(kinds.Actions(), state.ResourcesTriggered{})...),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
 		Feedback:  "what it writes is a wish of somebody outside, never an answer to a table",
