@@ -5,10 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hone-dev/hone/internal/client"
+	sessions "github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -54,7 +54,7 @@ func (p *project) write(name, text string) error {
 func (p *project) command(args ...string) *exec.Cmd {
 	c := exec.Command(p.hone, args...)
 	c.Dir = p.dir
-	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "NO_COLOR=1", "TILT_PORT=0")
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "XDG_RUNTIME_DIR="+p.state, "HONE_SESSION=", "NO_COLOR=1", "TILT_PORT=0")
 	if p.kubeconfig != "" {
 		c.Env = append(c.Env, "KUBECONFIG="+p.kubeconfig)
 	}
@@ -97,9 +97,11 @@ func (p *project) run(ctx context.Context, args ...string) (use, error) {
 // session is a running "hone up --stream".
 type session struct {
 	cmd  *exec.Cmd
-	url  string
-	out  *tail
-	done chan struct{}
+	port int
+	// registry is where the session is found.
+	registry *sessions.Registry
+	out      *tail
+	done     chan struct{}
 }
 
 // up starts a session. The caller stops it.
@@ -108,7 +110,7 @@ func (p *project) up(args ...string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{url: fmt.Sprintf("http://localhost:%d/api/view", port), out: &tail{}, done: make(chan struct{})}
+	s := &session{port: port, registry: sessions.New(sessions.Dir(p.state, p.state)), out: &tail{}, done: make(chan struct{})}
 	s.cmd = p.command(append([]string{"up", "--stream", "--namespace", p.namespace, "--port", fmt.Sprint(port)}, args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	if err := s.cmd.Start(); err != nil {
@@ -148,12 +150,11 @@ func (s *session) view() (v api.View, err error) {
 		return v, fmt.Errorf("hone has ended")
 	default:
 	}
-	resp, err := http.Get(s.url)
+	c, err := client.Find(context.Background(), s.registry, client.Wish{Host: "localhost", Port: s.port})
 	if err != nil {
 		return v, err
 	}
-	defer resp.Body.Close()
-	return v, json.NewDecoder(resp.Body).Decode(&v)
+	return c.View(context.Background())
 }
 
 // ready waits until n resources are up to date and running.

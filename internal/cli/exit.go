@@ -25,14 +25,20 @@ var _ error = coded{}
 // Unwrap returns the cause.
 func (c coded) Unwrap() error { return c.error }
 
+// reported is an error that was printed already.
+type reported struct{ coded }
+
 // exitCode is the code that a command's error ends the process with. ctx is the one that an interrupt cancels.
 func exitCode(ctx context.Context, err error) int {
 	var c coded
+	var r reported
 	switch {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &r):
+		return r.code
 	case errors.As(err, &c):
 		return c.code
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -29,12 +30,13 @@ type options struct {
 	context    string
 	namespace  string
 	host       string
-	port       int
+	port       portFlag
 	stream     bool
 	updateMode model.UpdateMode
 	forward    bool
 	timeout    time.Duration
 	lines      stream.Options
+	background background
 	global     *global
 }
 
@@ -65,15 +67,16 @@ func (f *projectFlags) resolve() (string, error) {
 	return path, nil
 }
 
-// serverFlags say where the session's API is.
+// serverFlags say where a new session's API is.
 type serverFlags struct {
 	host string
-	port int
+	port portFlag
 }
 
 func (f *serverFlags) add(c *cobra.Command) {
+	f.port = envPort()
 	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host for the session's API and for port forwards; also by TILT_HOST")
-	c.Flags().IntVar(&f.port, "port", envPort(), "port for the session's API, 0 for none; also by TILT_PORT")
+	c.Flags().Var(&f.port, "port", "port for the session's API: 0 takes a free one, none opens none; also by TILT_PORT")
 }
 
 func envOr(name, otherwise string) string {
@@ -83,12 +86,52 @@ func envOr(name, otherwise string) string {
 	return otherwise
 }
 
-func envPort() int {
-	if n, err := strconv.Atoi(os.Getenv("TILT_PORT")); err == nil {
-		return n
+// envPort is what TILT_PORT says; where that makes no sense, it says nothing.
+func envPort() portFlag {
+	p := portFlag{number: defaultPort}
+	if p.Set(os.Getenv("TILT_PORT")) != nil {
+		p.asked = false
 	}
-	return defaultPort
+	return p
 }
+
+// noPort is the value of --port that opens none.
+const noPort = "none"
+
+// portFlag is the value of --port.
+type portFlag struct {
+	number int
+	none   bool
+	// asked is set when somebody chose it.
+	asked bool
+}
+
+var _ pflag.Value = (*portFlag)(nil)
+
+// Set implements pflag.Value.
+func (p *portFlag) Set(s string) error {
+	if s == noPort {
+		*p = portFlag{none: true, asked: true}
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("%q is no port: choose one from 1 to 65535, 0 for a free one, or none", s)
+	}
+	*p = portFlag{number: n, asked: true}
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *portFlag) String() string {
+	if p.none {
+		return noPort
+	}
+	return strconv.Itoa(p.number)
+}
+
+// Type implements pflag.Value.
+func (*portFlag) Type() string { return "port" }
 
 // sessionFlags are those of up and ci.
 type sessionFlags struct {
@@ -130,9 +173,6 @@ func (f *sessionFlags) options(g *global, command state.Command, args []string) 
 	}
 	if o.updateMode, err = model.ParseUpdateMode(f.updateMode); err != nil {
 		return o, problem.New(err.Error(), "for example: --update-mode "+string(model.UpdateAuto))
-	}
-	if o.port < 0 || o.port > 65535 {
-		return o, problem.New(fmt.Sprintf("--port %d is no port", o.port), "choose one from 1 to 65535, or 0 for none")
 	}
 	o.lines, err = f.filter()
 	return o, err

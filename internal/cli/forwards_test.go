@@ -61,7 +61,7 @@ func TestForwardsWithoutSession(t *testing.T) {
 	}
 }
 
-func flagsFor(t *testing.T, a net.Addr) serverFlags {
+func flagsFor(t *testing.T, a net.Addr) targetFlags {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {
 		t.Fatal(err)
@@ -70,5 +70,5 @@ func flagsFor(t *testing.T, a net.Addr) serverFlags {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return serverFlags{host: host, port: n}
+	return targetFlags{host: host, port: portFlag{number: n, asked: true}}
 }

@@ -9,6 +9,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,24 +34,27 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	guard := newTerminalGuard()
 	ctx, stop := interruptible(context.Background(), guard.restore) // the root of all contexts
 	defer stop()
-	g := &global{stdout: stdout, stderr: stderr, terminal: guard}
+	g := &global{args: args, stdout: stdout, stderr: stderr, terminal: guard}
 	root := newRoot(g)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if code != exitOK && code != exitInterrupted {
+	if code != exitOK && code != exitInterrupted && !errors.As(err, new(reported)) {
 		fmt.Fprintln(stderr, "Error: "+problem.Text(err))
 	}
 	return code
 }
 
-// interruptible returns a context that the first interrupt or termination cancels; the second exits at once, after last.
+// interruptible returns a context that the first interrupt, termination or loss of the terminal cancels; the second exits at once, after last.
 func interruptible(parent context.Context, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup asks to live on
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		var first time.Time
@@ -79,6 +83,7 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 
 // global is what all commands share.
 type global struct {
+	args           []string
 	stdout, stderr io.Writer
 	terminal       *terminalGuard
 	debug          bool
@@ -96,6 +101,6 @@ func newRoot(g *global) *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file, and show the calls that led to an error in a Tiltfile")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
-	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newVersion(g))
+	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newSessions(g), newAttach(g), newStop(g), newVersion(g))
 	return root
 }

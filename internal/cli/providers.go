@@ -3,16 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
 
 	"github.com/google/uuid"
 
@@ -21,12 +18,13 @@ import (
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/server"
+	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/internal/synclet"
@@ -38,6 +36,8 @@ import (
 type sessionParts struct {
 	engine.Parts
 	Store *store.Store
+	Claim *session.Claim
+	doors doors
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -102,29 +102,15 @@ func provideLog(o options) (*slog.Logger, func(), error) {
 	return log, func() { _ = f.Close() }, nil
 }
 
-// provideListener opens the port of the session's API; nil when none is wanted.
-func provideListener(ctx context.Context, o options) (net.Listener, func(), error) {
-	if o.port == 0 {
-		return nil, func() {}, nil
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port)))
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port),
-			"if that is another session, end it; else choose another port, or none: hone up --port=0")
-	case err != nil:
-		return nil, nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=0")
-	}
-	return l, func() { _ = l.Close() }, nil
-}
-
-// commandEnv is added to the environment of every command that the session starts. It says where the session's API is,
-// and makes the commands use the session's cluster and namespace where those are not the user's current ones.
+// commandEnv is added to the environment of every command that the session starts. It says which session that is and where
+// its API is, and makes the commands use the session's cluster and namespace where those are not the user's current ones.
 type commandEnv []string
 
-func provideCommandEnv(o options, kc *k8s.Kubeconfig) (commandEnv, error) {
-	env := commandEnv{"TILT_HOST=" + o.host, "TILT_PORT=" + strconv.Itoa(o.port)}
+func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *session.Claim, d doors) (commandEnv, error) {
+	env := commandEnv{sessionVariable + "=" + c.Info().Name, "TILT_HOST=" + o.host}
+	if d.tcp != nil {
+		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
+	}
 	overlay, err := overlayEnv(kc)
 	return append(env, overlay...), err
 }
@@ -138,18 +124,19 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideServer(l net.Listener, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{TCP: l, Version: Version, Kinds: kinds.All(), Logs: logs, Log: log})
+func provideTerminals(c *session.Claim, logs *logstore.Store, st *store.Store) *hud.Terminals {
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Version: Version})
 }
 
-func provideSession(o options, kc *k8s.Kubeconfig, l net.Listener) state.Session {
-	s := state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
-		Project: deploy.ProjectID(o.tiltfile, kc.Cluster().Context), RunID: uuid.NewString(),
+func provideServer(o options, d doors, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+	return server.New(server.Options{Version: Version, Unix: d.unix, TCP: d.tcp, Kinds: kinds.All(), Token: d.keys.Token, Certificate: d.certificate(),
+		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
+}
+
+func provideSession(o options, kc *k8s.Kubeconfig, d doors) state.Session {
+	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
+		Project: deploy.ProjectID(o.tiltfile, kc.Cluster().Context), RunID: uuid.NewString(), URL: d.url,
 		PID: os.Getpid(), Version: Version}
-	if l != nil {
-		s.URL = "http://" + net.JoinHostPort(o.host, strconv.Itoa(o.port)) + "/"
-	}
-	return s
 }
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
@@ -229,21 +216,21 @@ func (p podExecer) Exec(ctx context.Context, namespace, pod, container string, a
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
-	srv *server.Subscriber, session state.Session, st *store.Store, cluster *buildanddeploy.Cluster,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *session.Claim, ses state.Session, d doors, st *store.Store, cluster *buildanddeploy.Cluster,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
-		Session: session, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Synclets: synclets,
+		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Synclets: synclets,
 		Tiltfile: tiltfile.Options{
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.debug,
 		},
 		Watch: o.command == state.CommandUp, Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
-		Server: srv, Log: log,
+		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st}
+	return sessionParts{p, st, claim, d}
 }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/adrg/xdg"
 	"golang.org/x/term"
@@ -12,19 +14,26 @@ import (
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
 )
+
+// errStopped is why a session ends that somebody stopped from outside.
+var errStopped = errors.New("the session was stopped")
 
 // runSession wires a session and runs it to its end.
 func runSession(ctx context.Context, o options) error {
-	ctx, quit := context.WithCancel(ctx)
-	defer quit()
-	parts, cleanup, err := initParts(ctx, o)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quit := func() { cancel(nil) }
+	parts, cleanup, err := initParts(ctx, o, func() { cancel(errStopped) })
 	if err != nil {
 		return err
 	}
 	defer cleanup()
+	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
 	e, err := engine.New(parts.Store, parts.Parts)
 	if err != nil {
@@ -33,15 +42,21 @@ func runSession(ctx context.Context, o options) error {
 	if _, streams := parts.View.(*stream.Subscriber); streams {
 		greet(o, parts)
 	}
-	if err := e.Run(ctx); err != nil {
+	var publishing sync.WaitGroup
+	publishing.Go(func() { publishStart(ctx, parts) })
+	err = e.Run(ctx)
+	cause := context.Cause(ctx) // of an end from outside
+	cancel(nil)
+	publishing.Wait()
+	switch {
+	case err != nil:
 		return err
+	case o.command == state.CommandCI && cause != nil:
+		return cause
+	case o.command != state.CommandCI:
+		return nil
 	}
-	if o.command == state.CommandCI && ctx.Err() != nil {
-		return ctx.Err() // interrupted before the end
-	}
-	if o.command == state.CommandCI {
-		fmt.Fprintln(o.global.stdout, "SUCCESS. All workloads are healthy.")
-	}
+	fmt.Fprintln(o.global.stdout, "SUCCESS. All workloads are healthy.")
 	return nil
 }
 
@@ -56,12 +71,23 @@ func newView(o options, p sessionParts, quit func()) store.Subscriber {
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Version: Version})
 }
 
+// warnExposed says so loudly when other machines can reach the session.
+func warnExposed(o options, p sessionParts) {
+	if !p.doors.exposed() {
+		return
+	}
+	text := fmt.Sprintf("Other machines can reach this session's API at %s: whoever has its token can do whatever you can. Leave out --host unless you need that.", p.doors.url)
+	fmt.Fprintln(o.global.stderr, "WARNING: "+text)
+	logstore.Warnf(p.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s", text)
+}
+
 func interactive() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 func greet(o options, p sessionParts) {
 	fmt.Fprintf(o.global.stdout, "hone v%s\n", Version)
+	fmt.Fprintf(o.global.stdout, "Session %s\n", p.Claim.Info().Name)
 	if p.Session.URL != "" {
 		fmt.Fprintf(o.global.stdout, "Session API at %s\n", p.Session.URL)
 	}

@@ -23,11 +23,19 @@ func newTerminalGuard() *terminalGuard {
 	return g
 }
 
-// restore leaves the alternate screen, shows the cursor, and makes the terminal echo again.
+// restore leaves the alternate screen, shows the cursor, ends what the screen asked the keyboard for, and makes the terminal
+// echo again.
 func (g *terminalGuard) restore() {
 	if g.state == nil || !g.screen.Load() {
 		return
 	}
-	_, _ = os.Stdout.WriteString("\x1b[0m\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>")
-	_ = term.Restore(int(os.Stdin.Fd()), g.state)
+	_, _ = os.Stdout.WriteString("\x1b[0m\x1b[?2026l\x1b[?2004l\x1b[?9001l\x1b[<u\x1b[>4;0m\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>")
+	g.cook()
+}
+
+// cook makes the terminal echo again, and gather lines, after what was shown is gone.
+func (g *terminalGuard) cook() {
+	if g.state != nil {
+		_ = term.Restore(int(os.Stdin.Fd()), g.state)
+	}
 }

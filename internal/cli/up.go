@@ -1,30 +1,88 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/state"
 )
 
 func newUp(g *global) *cobra.Command {
 	var f sessionFlags
+	var detached bool
 	c := &cobra.Command{
 		Use:   "up [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build, deploy, and keep the cluster in step with the source tree",
 		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every change of a file into the
 cluster. With names only these resources, and what they depend on, take part.
 
-In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come.`,
-		Example: "  hone up\n  hone up api web\n  hone up -f deploy/Tiltfile -- --profile=dev",
+In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
+--detach the session runs in the background: hone attach shows it, hone stop ends it.`,
+		Example: "  hone up\n  hone up api web\n  hone up --detach\n  hone up -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options(g, state.CommandUp, args)
 			if err != nil {
 				return err
 			}
-			return runSession(cmd.Context(), o)
+			if o.background = inBackground(); o.background != "" {
+				o.stream = true
+			} else if detached {
+				return detach(cmd.Context(), g)
+			}
+			err = runSession(cmd.Context(), o)
+			var busy *session.BusyError
+			if errors.As(err, &busy) {
+				return offerAttach(cmd.Context(), g, busy.Session)
+			}
+			return err
 		},
 	}
 	f.add(c)
+	c.Flags().BoolVar(&detached, "detach", false, "run the session in the background, and return when it has begun its work")
 	c.Flags().BoolVar(&f.stream, "stream", false, "print log lines instead of showing the screen")
 	return c
+}
+
+// offerAttach says that the project is running already, and in a terminal offers to show it.
+func offerAttach(ctx context.Context, g *global, s session.Info) error {
+	busy := problem.New(fmt.Sprintf("session %s is already running this project (pid %d, since %s)", s.Name, s.PID, s.StartedAt.Local().Format("15:04")),
+		fmt.Sprintf("hone attach --session %s shows it here, hone stop --session %s ends it", s.Name, s.Name))
+	if !interactive() || s.Socket == "" {
+		return busy
+	}
+	fmt.Fprintf(g.stdout, "%s.\nAttach to it? (y/N) ", busy.Summary)
+	answer, err := readAnswer(ctx)
+	if err != nil {
+		return err
+	}
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return busy
+	}
+	return attach(ctx, g, client.Over(s))
+}
+
+// readAnswer reads a line from the terminal; an interrupt ends that.
+func readAnswer(ctx context.Context) (string, error) {
+	in, err := openInput(os.Stdin)
+	if err != nil {
+		return "", err
+	}
+	defer context.AfterFunc(ctx, func() { _ = in.Close() })()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return line, nil
 }

@@ -13,7 +13,7 @@ import (
 // Injectors from wire.go:
 
 // initParts wires everything that a session is made of, except what shows it. Wire generates its body.
-func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
+func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	kubeconfig, err := provideKubeconfig(o)
 	if err != nil {
 		return sessionParts{}, nil, err
@@ -40,7 +40,7 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	listener, cleanup5, err := provideListener(ctx, o)
+	claim, cleanup5, err := provideClaim(ctx, o, kubeconfig)
 	if err != nil {
 		cleanup4()
 		cleanup3()
@@ -48,11 +48,22 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	subscriber := provideServer(listener, store, logger)
-	session := provideSession(o, kubeconfig, listener)
-	storeStore := provideStore(logger)
-	cliCommandEnv, err := provideCommandEnv(o, kubeconfig)
+	cliDoors, cleanup6, err := provideDoors(ctx, o, claim)
 	if err != nil {
+		cleanup5()
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	storeStore := provideStore(logger)
+	terminals := provideTerminals(claim, store, storeStore)
+	subscriber := provideServer(o, cliDoors, stop, terminals, store, logger)
+	session := provideSession(o, kubeconfig, cliDoors)
+	cliCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, cliDoors)
+	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -62,6 +73,7 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	}
 	cluster, err := provideCluster(client, session, cliCommandEnv)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -69,8 +81,9 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	pool, cleanup6, err := provideSynclets(client)
+	pool, cleanup7, err := provideSynclets(client)
 	if err != nil {
+		cleanup6()
 		cleanup5()
 		cleanup4()
 		cleanup3()
@@ -81,8 +94,9 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings, storeStore)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
-	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
+	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, cliDoors, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
 	return cliSessionParts, func() {
+		cleanup7()
 		cleanup6()
 		cleanup5()
 		cleanup4()

@@ -15,7 +15,7 @@ import (
 func (c *Client) Attach(ctx context.Context, d terminal.Description) (*terminal.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := c.request(ctx, http.MethodPost, "/api/attach", struct{}{})
+	req, err := c.request(ctx, http.MethodPost, "/api/attach", nil)
 	if err != nil {
 		return nil, err
 	}

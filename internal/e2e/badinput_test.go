@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 		{"unreachable cluster", nil, []string{"up"}, []string{"unreachable"}, []string{"127.0.0.1:1", "connection refused"}},
 		{"unreachable cluster, ci", nil, []string{"ci"}, []string{"unreachable"}, []string{"127.0.0.1:1", "connection refused"}},
 		{"no engine", nil, []string{"up"}, []string{"DOCKER_HOST=unix:///nonexistent.sock"}, []string{"/nonexistent.sock", "engine"}},
-		{"port in use", nil, []string{"up", "--port", port}, nil, []string{"already have another process on port " + port, "--port=0"}},
+		{"port in use", nil, []string{"up", "--port", port}, nil, []string{"already have another process on port " + port, "--port=0", "--port=none"}},
 		{"port in use, by the environment", nil, []string{"up"}, []string{"TILT_PORT=" + port}, []string{"already have another process on port " + port}},
 		{"unknown update mode", nil, []string{"up", "--update-mode", "magic"}, nil, []string{`unknown update mode "magic"`, "auto, image, naive, synclet, container, exec"}},
 		{"unknown name", nil, []string{"up", "wbe"}, nil, []string{`"wbe"`, "web"}},

@@ -50,7 +50,13 @@ func (s *session) click(button string, inputs map[string]any) (code int, answer 
 	if err != nil {
 		s.p.t.Fatal(err)
 	}
-	resp, err := http.Post(fmt.Sprintf("http://localhost:%d/api/click", s.port), "application/json", bytes.NewReader(body))
+	req, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://localhost:%d/api/click", s.port), bytes.NewReader(body))
+	if err != nil {
+		s.p.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+s.token())
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.p.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -25,7 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	sessions "github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -191,7 +192,7 @@ func (p *project) gone(group, version, resource, name string) {
 func (p *project) command(args ...string) *exec.Cmd {
 	c := exec.Command(binary, args...)
 	c.Dir = p.dir
-	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "GORACE=halt_on_error=1", "TILT_PORT=", "NO_COLOR=1")
+	c.Env = append(os.Environ(), "XDG_STATE_HOME="+p.state, "XDG_RUNTIME_DIR="+p.state, "HONE_SESSION=", "GORACE=halt_on_error=1", "TILT_PORT=", "NO_COLOR=1")
 	c.Env = append(c.Env, p.env...)
 	return c
 }
@@ -309,14 +310,35 @@ func (s *session) await(what string, condition func() error) {
 	})
 }
 
+// registry is that of the sessions of the project.
+func (p *project) registry() *sessions.Registry { return sessions.New(sessions.Dir(p.state, p.state)) }
+
+// client talks to the session.
+func (s *session) client() (*client.Client, error) {
+	return client.Find(s.p.t.Context(), s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
+}
+
+// token is the key to the session's port.
+func (s *session) token() string {
+	s.p.t.Helper()
+	c, err := s.client()
+	if err != nil {
+		s.p.t.Fatal(err)
+	}
+	token, err := s.p.registry().Token(c.Session)
+	if err != nil {
+		s.p.t.Fatal(err)
+	}
+	return token
+}
+
 // view asks the session's API.
 func (s *session) view() (v api.View, err error) {
-	resp, err := http.Get(fmt.Sprintf("http://localhost:%d/api/view", s.port))
+	c, err := s.client()
 	if err != nil {
 		return v, err
 	}
-	defer resp.Body.Close()
-	return v, json.NewDecoder(resp.Body).Decode(&v)
+	return c.View(s.p.t.Context())
 }
 
 func (s *session) resource(name string) (api.Resource, error) {

@@ -121,12 +121,13 @@ func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, chan
 	defer context.AfterFunc(a.ctx, cancel)()
 	// At the session's end nobody waits for a client that does not read.
 	defer context.AfterFunc(ctx, a.far.Finish)()
-	err := t.run(ctx, rt, a.far, changed)
+	left := false // said on the screen's goroutine, which has ended when run returns
+	err := t.run(ctx, rt, a.far, changed, func() { left = true })
 	a.far.Finish()
-	_ = a.far.Send(terminal.End, []byte(t.goodbye(ctx, err)))
+	_ = a.far.Send(terminal.End, []byte(t.goodbye(left, err)))
 }
 
-func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Far, changed <-chan struct{}) error {
+func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Far, changed <-chan struct{}, left func()) error {
 	term, err := screen.Far(far)
 	if err != nil {
 		return err
@@ -139,6 +140,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Trigger: func(name model.ManifestName) {
 			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
 		},
+		Quit:  left,
 		Leave: t.options.Session,
 		// A browser belongs where the user is.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
@@ -148,19 +150,14 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 }
 
 // goodbye is what the user is told when the screen is gone.
-func (t *Terminals) goodbye(ctx context.Context, err error) string {
-	var fault *screen.PanicError
+func (t *Terminals) goodbye(left bool, err error) string {
 	switch {
-	case errors.As(err, &fault):
+	case err != nil && !errors.Is(err, screen.ErrGone): // the session's end looks like that, too
 		return problem.Text(err)
-	case ctx.Err() != nil:
-		return "Session " + t.options.Session + " is over."
-	case errors.Is(err, screen.ErrGone):
-		return "" // nobody is there to read it
-	case err != nil:
-		return problem.Text(err)
+	case left:
+		return "Detached from session " + t.options.Session + ", which goes on."
 	}
-	return "Detached from session " + t.options.Session + ", which goes on."
+	return "Session " + t.options.Session + " is over."
 }
 
 // loop is how long the newest batch of the store took; zero when nobody counts.

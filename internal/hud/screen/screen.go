@@ -39,8 +39,8 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Leave is set for a screen that is attached to a session: leaving it ends the screen alone, and Quit is never called.
-	// It names the session.
+	// Leave is set for a screen that is attached to a session: leaving it ends the screen alone, and Quit only says that the
+	// user did so. It names the session.
 	Leave string
 	// Version is shown in the help.
 	Version string

@@ -272,8 +272,12 @@ func (u *ui) quit() {
 		u.leave(errLeft)
 		return
 	}
-	u.stopping = true
 	u.options.Quit()
+	if u.options.Leave != "" {
+		u.leave(errLeft)
+		return
+	}
+	u.stopping = true
 }
 
 func (u *ui) redraw() { u.sync() }

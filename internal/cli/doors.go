@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/adrg/xdg"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
+)
+
+// sessionVariable names the session in the environment of the commands that it starts.
+const sessionVariable = "HONE_SESSION"
+
+// stopFunc asks for the end of the session. It returns at once.
+type stopFunc func()
+
+// registry is that of this user's sessions.
+func registry() *session.Registry { return session.New(session.Dir(xdg.RuntimeDir, stateDir())) }
+
+// provideClaim enters the session among those that run on this machine.
+func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig) (*session.Claim, func(), error) {
+	c, err := registry().Claim(ctx, session.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: Version, Command: string(o.command),
+		Tiltfile: o.tiltfile, Context: kc.Cluster().Context})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.background.name(ctx, c); err != nil {
+		c.Release(ctx)
+		return nil, nil, err
+	}
+	return c, func() { c.Release(ctx) }, nil
+}
+
+// doors are where the session's API answers. Without a port, tcp is nil and the rest of it zero.
+type doors struct {
+	unix, tcp net.Listener
+	keys      session.Keys
+	port      int
+	url       string
+}
+
+// provideDoors opens the session's socket, and its port where one is wanted.
+func provideDoors(ctx context.Context, o options, c *session.Claim) (d doors, _ func(), err error) {
+	cleanup := func() {
+		for _, l := range []net.Listener{d.unix, d.tcp} {
+			if l != nil {
+				_ = l.Close()
+			}
+		}
+	}
+	defer func() {
+		if err != nil {
+			cleanup()
+		}
+	}()
+	if d.tcp, err = listen(ctx, o); err != nil {
+		return d, nil, err
+	}
+	if d.tcp != nil {
+		d.port = d.tcp.Addr().(*net.TCPAddr).Port
+		d.url = "http://" + net.JoinHostPort(o.host, strconv.Itoa(d.port)) + "/"
+		if d.keys, err = c.MakeKeys(ctx, d.tcp.Addr()); err != nil {
+			return d, nil, err
+		}
+	}
+	if d.unix, err = c.Listen(ctx); err != nil {
+		return d, nil, err
+	}
+	err = c.Publish(ctx, func(i *session.Info) {
+		i.Socket, i.URL, i.Port = d.unix.Addr().String(), d.url, d.port
+		if d.tcp != nil {
+			i.Host = o.host
+		}
+	})
+	return d, cleanup, err
+}
+
+// certificate returns what TLS connections are shown; nil without a port.
+func (d doors) certificate() *tls.Certificate {
+	if d.tcp == nil {
+		return nil
+	}
+	return &d.keys.Certificate
+}
+
+// exposed reports whether other machines can reach the port.
+func (d doors) exposed() bool { return d.tcp != nil && !d.tcp.Addr().(*net.TCPAddr).IP.IsLoopback() }
+
+// listen opens the port of the session's API; nil when none is wanted.
+func listen(ctx context.Context, o options) (net.Listener, error) {
+	if o.port.none {
+		return nil, nil
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort(o.host, strconv.Itoa(o.port.number)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, problem.Wrap(err, fmt.Sprintf("hone cannot start because you already have another process on port %d", o.port.number), whoHas(ctx, o.port.number))
+	case err != nil:
+		return nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=none")
+	}
+	return l, nil
+}
+
+// whoHas says what to do about a port that is taken.
+func whoHas(ctx context.Context, port int) string {
+	mend := "take a free port: --port=0, or none at all: --port=none"
+	living, _ := registry().List(ctx)
+	for _, s := range living {
+		if s.Port == port {
+			return fmt.Sprintf("session %s has it (%s, pid %d): hone attach --session %s shows it, hone stop --session %s ends it\n%s",
+				s.Name, s.Tiltfile, s.PID, s.Name, s.Name, mend)
+		}
+	}
+	return mend
+}
