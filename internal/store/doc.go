@@ -8,6 +8,9 @@
 // I/O, no goroutine, no clock (Draft.Now is the time at which the action was dispatched), no channel. An action that no
 // table accepts is a bug and ends the program loudly.
 //
+// A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
+// what happened and not only what was so when somebody looked.
+//
 // After each batch the loop publishes one numbered Snapshot. Snapshots are immutable and reading them takes no lock; what
 // publishing costs grows with what the batch changed, not with how much there is.
 //

@@ -31,12 +31,12 @@ type GraphTable struct {
 	Finalizers bool   `json:"finalizers,omitempty"`
 }
 
-// GraphEdge goes from a table to its reader, from a subscriber to a table through an action, or between a subscriber and
-// an outside system.
+// GraphEdge goes from a table to its reader or to a table that follows it, from a subscriber to a table through an action,
+// or between a subscriber and an outside system.
 type GraphEdge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Kind is reads, holds, emits or external.
+	// Kind is reads, holds, emits, follows or external.
 	Kind   string `json:"kind"`
 	Action string `json:"action,omitempty"`
 }
@@ -46,6 +46,9 @@ func NewGraph(schema *Schema, contracts []Contract) Graph {
 	var g Graph
 	for _, t := range schema.tables {
 		g.Tables = append(g.Tables, GraphTable{t.Name(), t.docText(), t.hasFinalizers()})
+	}
+	for _, f := range schema.follows {
+		g.Edges = append(g.Edges, GraphEdge{From: "table:" + f.source, To: "table:" + f.table, Kind: "follows"})
 	}
 	for _, c := range contracts {
 		g.Subscribers = append(g.Subscribers, GraphSubscriber{c.Name, c.Doc, int(c.Stage), c.Externals, c.Feedback})
@@ -120,6 +123,8 @@ func (g Graph) Dot(w io.Writer) error {
 			fmt.Fprintf(&b, "  %q -> %q [style=bold];\n", e.From, e.To)
 		case "emits":
 			fmt.Fprintf(&b, "  %q -> %q [label=%q];\n", e.From, e.To, e.Action)
+		case "follows":
+			fmt.Fprintf(&b, "  %q -> %q [style=dotted];\n", e.From, e.To)
 		case "external":
 			fmt.Fprintf(&b, "  %q -> %q [dir=both, style=dashed];\n", e.From, e.To)
 		}
@@ -154,6 +159,8 @@ func (g Graph) Mermaid(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s ==> %s\n", from, to)
 		case "emits":
 			fmt.Fprintf(&b, "  %s -- %s --> %s\n", from, strings.ReplaceAll(e.Action, "\n", ", "), to)
+		case "follows":
+			fmt.Fprintf(&b, "  %s -.-> %s\n", from, to)
 		case "external":
 			fmt.Fprintf(&b, "  %s -.- %s\n", from, to)
 		}

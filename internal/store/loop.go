@@ -172,11 +172,16 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 	if r, ok := e.action.(FinalizerReleased); ok {
 		if _, i := s.schema.table(r.Table); i >= 0 {
 			draft(i).release(r.ID, r.Finalizer)
+			drafts[i].tell(draft)
 		}
 		return
 	}
-	for _, r := range s.schema.reducers[TypeOf(e.action)] {
+	reducers := s.schema.reducers[TypeOf(e.action)]
+	for _, r := range reducers {
 		r.reduce(draft(r.table), e.action)
+	}
+	for _, r := range reducers {
+		drafts[r.table].tell(draft)
 	}
 }
 

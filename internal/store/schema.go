@@ -12,6 +12,7 @@ type Schema struct {
 	tables   []tableDef
 	reducers map[ActionType][]reducer
 	accepts  map[ActionType][]string
+	follows  []following
 }
 
 type reducer struct {

@@ -61,6 +61,8 @@ type Table[T any] struct {
 	finalizers bool
 	schema     *Schema
 	onDestroy  func(d *Draft[T], gone Entry[T])
+	followers  []follower[T]
+	follows    bool
 }
 
 // Name returns the table's name.
@@ -154,6 +156,30 @@ func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
 	}
 }
 
+// After yields the table's own entries, which must not be changed, whose ids come after the given one, in their order.
+func (r Rows[T]) After(id string) iter.Seq[*Entry[T]] {
+	return func(yield func(*Entry[T]) bool) {
+		it := r.m.Iterator()
+		for it.Seek(id); !it.Done(); {
+			if _, e, _ := it.Next(); e.ID != id && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// Ends returns the first and the last of the table's own entries, which must not be changed; nil when there is none.
+func (r Rows[T]) Ends() (first, last *Entry[T]) {
+	if r.m.Len() == 0 {
+		return nil, nil
+	}
+	it := r.m.Iterator()
+	_, first, _ = it.Next()
+	it.Last()
+	_, last, _ = it.Next()
+	return first, last
+}
+
 // Entries yields the entries in the order of their ids.
 func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
 	return func(yield func(Entry[T]) bool) {
@@ -173,6 +199,7 @@ type Draft[T any] struct {
 	dirty      bool
 	finalizers []string
 	now        time.Time
+	changes    []change[T]
 }
 
 type drafter interface {
@@ -180,6 +207,7 @@ type drafter interface {
 	changed() bool
 	freeze() any
 	release(id, finalizer string)
+	tell(draft func(table int) drafter)
 }
 
 func (d *Draft[T]) at(now time.Time) { d.now = now }
@@ -201,6 +229,9 @@ func (d *Draft[T]) Value(id string) T {
 // All yields the entries in the order of their ids, as they were when the iteration began: the draft may be changed
 // meanwhile.
 func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.rows}.Entries() }
+
+// Ends returns the first and the last entry, which must not be changed; nil when there is none.
+func (d *Draft[T]) Ends() (first, last *Entry[T]) { return Rows[T]{d.rows}.Ends() }
 
 // Len returns the number of entries.
 func (d *Draft[T]) Len() int { return d.rows.Len() }
@@ -284,7 +315,11 @@ func (d *Draft[T]) destroyIfFree(id string) {
 func (d *Draft[T]) set(e Entry[T]) {
 	e.Version++
 	e.Updated = d.now
+	d.note(e.ID, &e)
 	d.rows, d.dirty = d.rows.Set(e.ID, &e), true
 }
 
-func (d *Draft[T]) remove(id string) { d.rows, d.dirty = d.rows.Delete(id), true }
+func (d *Draft[T]) remove(id string) {
+	d.note(id, nil)
+	d.rows, d.dirty = d.rows.Delete(id), true
+}

@@ -114,7 +114,7 @@ func verifyCycles(schema *Schema, contracts []Contract) (faults []error) {
 		}
 		for _, o := range c.Outputs {
 			for _, in := range c.Inputs {
-				if slices.Contains(schema.accepts[o.Action], in.Table) {
+				if slices.Contains(schema.changed(o.Action), in.Table) {
 					faults = append(faults, fmt.Errorf("subscriber %q reads table %q and changes it by %s without a Feedback reason",
 						c.Name, in.Table, o.Action))
 				}
