@@ -98,7 +98,7 @@ func TestTriggerModes(t *testing.T) {
 	}
 }
 
-// TestNewlyReady names what somebody waits for, once, and nothing else.
+// TestNewlyReady names what has become ready, once.
 func TestNewlyReady(t *testing.T) {
 	s := up(func(m map[string]*model.Manifest) {
 		m["srv"].Local.Serve = model.Cmd{Argv: []string{"serve"}}
@@ -111,8 +111,8 @@ func TestNewlyReady(t *testing.T) {
 		}
 	}
 	s.Begin("srv").Finish("srv", nil).Begin("other").Finish("other", nil)
-	check("built")
-	s.Then(serves("srv", 1, false))
+	check("built", "other")
+	s.Then(state.ResourcesReady{Names: []model.ManifestName{"other"}}, serves("srv", 1, false))
 	check("not ready")
 	s.Then(serves("srv", 1, true))
 	check("ready", "srv")

@@ -118,22 +118,19 @@ func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) 
 	return u.Succeeded && u.Current == nil && Runtime(v, m, u, pods).Status.Settled()
 }
 
-// NewlyReady returns the resources that somebody waits for and that are ready for the first time, in the order of the
-// Tiltfile. That they have been ready counts, whatever becomes of them before those who wait can begin.
+// NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. That they have been
+// ready counts, whatever becomes of them before those who wait for them can begin.
 func NewlyReady(v store.View) []model.ManifestName {
-	waited := map[model.ManifestName]bool{}
-	entries := state.OrderedUpdates(v)
-	for _, e := range entries {
-		if e.Update.AttemptedAt.IsZero() {
-			for _, dep := range e.Value.Manifest.ResourceDeps {
-				waited[dep] = true
-			}
-		}
-	}
 	var names []model.ManifestName
-	for _, e := range entries {
-		m := e.Value.Manifest
-		if waited[m.Name] && !e.Update.WasReady && e.Phase == store.Running && readyNow(v, m, *e.Update, state.PodsOf(v, m.Name)) {
+	var pods map[model.ManifestName][]state.Pod
+	for _, e := range state.OrderedUpdates(v) {
+		if e.Update.WasReady || !e.Update.Succeeded || e.Update.Current != nil || e.Phase != store.Running {
+			continue
+		}
+		if pods == nil {
+			pods = state.PodsByResource(v)
+		}
+		if m := e.Value.Manifest; readyNow(v, m, *e.Update, pods[m.Name]) {
 			names = append(names, m.Name)
 		}
 	}

@@ -31,6 +31,7 @@ func (s *Subscriber) routes(src *source) []route {
 		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src.Runtime, w, r) })},
 		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src.Runtime, w, r) })},
 		{"GET /api/logs", s.logs},
+		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},
 		{"POST /api/stop", wantsJSON(s.stop)},
 		{"POST /api/attach", s.attach},
 	}

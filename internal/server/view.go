@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/events"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -120,7 +121,7 @@ func process(p state.Process) *api.Process {
 func build(b state.Build) *api.Build {
 	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage,
 		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack,
-		Containers: containers(b.Containers)}
+		Containers: events.Containers(b.Containers)}
 }
 
 // updateStatus is the word that Tilt's scripts know.

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -46,6 +48,8 @@ var (
 		"File watches that the Tiltfile declares for its commands, and the newest change of each.")
 	ConfigMaps = store.Define[model.ConfigMap](Schema, "configmaps",
 		"Data that the Tiltfile declares, which switches other declarations off.")
+	Events = store.Define[Event](Schema, "events",
+		"What happened, the newest at the end: a bounded number of events, written as the other tables change.")
 	Subscribers = store.Define[Subscriber](Schema, "subscribers",
 		"hone's own parts: running, or failing and about to be restarted.")
 )
@@ -60,6 +64,9 @@ func with[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	c[key] = value
 	return c
 }
+
+// sortedKeys returns the keys of m, sorted.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // without returns a copy of m that lacks key.
 func without[K comparable, V any](m map[K]V, key K) map[K]V {

@@ -83,7 +83,9 @@ type Build struct {
 	// Err is why it failed, empty when it did not. Cancelled builds have neither succeeded nor failed.
 	Err       string
 	Cancelled bool
-	Warnings  int
+	// Problem is what Err says, in its parts; nil where that is not known.
+	Problem  *Problem
+	Warnings int
 	// FellBack is why a faster mode was not enough.
 	FellBack string
 	Span     string
@@ -172,7 +174,9 @@ type BuildCompleted struct {
 	Serial   int
 	At       time.Time
 	Mode     string
-	Err      string
+	// Err is why it failed; Problem is the same in its parts, nil where that is not known.
+	Err     string
+	Problem *Problem
 	// Cancelled builds leave their changes pending.
 	Cancelled bool
 	Warnings  int
@@ -198,10 +202,10 @@ type ResourcesReady struct{ Names []model.ManifestName }
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ResourcesReady) {
 		for _, name := range a.Names {
-			d.Update(string(name), func(u Update) Update {
-				u.WasReady = true
-				return u
-			})
+			if e, ok := d.Get(string(name)); ok && !e.Value.WasReady {
+				e.Value.WasReady = true
+				d.Put(e.ID, e.Value)
+			}
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a TiltfileLoaded) {
@@ -407,7 +411,7 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	b := *u.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage, b.Containers = "", a.Containers
+	b.Stage, b.Containers, b.Problem = "", a.Containers, a.Problem
 	u.Current = nil
 	u.Builds = append([]Build{b}, u.Builds[:min(len(u.Builds), keptBuilds-1)]...)
 	if a.Cancelled {

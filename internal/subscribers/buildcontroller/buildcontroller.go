@@ -73,7 +73,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
-			state.ResourcesReady{}),
+			state.HoldsChanged{}),
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
 		Grace:     stopGrace,
@@ -99,6 +99,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	running := map[model.ManifestName]*build{}
 	followed := followed{}
 	replaced := map[model.ManifestName]int{}
+	holding := holding{}
 	// A build has ended only when its goroutine has, which is a moment after the snapshot shows its completion.
 	ended := make(chan struct{}, 1)
 	prepared := false
@@ -129,12 +130,12 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		for resource := range running {
 			names[resource] = true
 		}
-		if ready := buildcontrol.NewlyReady(v); len(ready) > 0 {
-			rt.Dispatch(state.ResourcesReady{Names: ready})
-		}
 		var plan buildcontrol.Plan
 		if !buildcontrol.Full(v, len(names)) || buildcontrol.Urgent(v) {
 			plan = buildcontrol.Decide(v, names)
+			if changes := holding.changes(v, plan); len(changes) > 0 {
+				rt.Dispatch(state.HoldsChanged{Changes: changes})
+			}
 		}
 		if !prepared {
 			prepared = s.prepare(ctx, v, plan)
@@ -303,7 +304,8 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")
 	default:
-		done.Err = problem.Text(err)
+		why := state.ProblemOf(err)
+		done.Err, done.Problem = problem.Text(err), &why
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
 	}
 	logstore.Flush(log)

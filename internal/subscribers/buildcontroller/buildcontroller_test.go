@@ -352,12 +352,40 @@ func TestReadyOnceIsEnough(t *testing.T) {
 		f.deploy("srv")
 		f.running("a b c")
 		p := state.Process{Resource: "srv", State: state.ProcessRunning, Build: 1, Ready: true}
-		f.Then(state.ProcessChanged{Process: p})
+		f.Then(state.ProcessChanged{Process: p}, state.ResourcesReady{Names: []model.ManifestName{"srv"}})
 		p.Ready = false
 		f.Then(state.ProcessChanged{Process: p})
 		f.deploy("a")
 		f.running("b c user")
 		f.deploy("b", "c", "user")
+	})
+}
+
+// TestHoldsAreTold looks at the events that tell of resources which wait.
+func TestHoldsAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		user := statetest.K8s("user")
+		user.ResourceDeps = []model.ManifestName{"a", "b"}
+		f := start(t, Options{}, statetest.K8s("a"), statetest.K8s("b"), statetest.K8s("c"), statetest.K8s("d"), user)
+		f.deploy("a", "b", "c", "d")
+		f.Then(statetest.Healthy("a"), state.ResourcesReady{Names: []model.ManifestName{"a"}},
+			statetest.Healthy("b"), state.ResourcesReady{Names: []model.ManifestName{"b"}})
+		f.running("user")
+		f.deploy("user")
+		var got []string
+		for e := range state.Events.In(f.View()).Entries() {
+			if h, ok := e.Value.What.(state.HoldChange); ok {
+				got = append(got, fmt.Sprintf("%s %s%v, was %q", h.Resource, h.Reason, h.On, h.Was))
+			}
+		}
+		want := []string{`a waiting-for-cluster[], was ""`, `b waiting-for-cluster[], was ""`, `c waiting-for-cluster[], was ""`,
+			`d waiting-for-cluster[], was ""`, `user waiting-for-dep[a b], was ""`, `a [], was "waiting-for-cluster"`,
+			`b [], was "waiting-for-cluster"`, `c [], was "waiting-for-cluster"`, `d waiting-for-slot[a b c], was "waiting-for-cluster"`,
+			`d [], was "waiting-for-slot"`,
+			`user waiting-for-dep[b], was "waiting-for-dep"`, `user [], was "waiting-for-dep"`}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package sessioncontroller decides when a session is over: "hone ci" when all is ready or one thing has failed for good,
-// and any session that cannot begin.
+// Package sessioncontroller says which resources have become ready, and decides when a session is over: "hone ci" when all
+// is ready or one thing has failed for good, and any session that cannot begin.
 package sessioncontroller
 
 import (
@@ -27,11 +27,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:     "SessionController",
-		Doc:      "Opens the session, and decides when it is over: ci when all is ready or something failed for good, any when it cannot begin.",
+		Doc:      "Opens the session, says what has become ready, and decides when it is over: ci when all is ready or something failed for good, any when it cannot begin.",
 		Inputs:   buildcontrol.Tables(),
-		Outputs:  store.Emits(state.SessionStarted{}, state.SessionEnded{}),
+		Outputs:  store.Emits(state.SessionStarted{}, state.ResourcesReady{}, state.SessionEnded{}),
 		Stage:    store.StageController,
-		Feedback: "a session ends once",
+		Feedback: "a session ends once, and what has been ready has been so",
 	}
 }
 
@@ -57,6 +57,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		}
 		if session.Ended != nil {
 			return nil
+		}
+		if ready := buildcontrol.NewlyReady(v); len(ready) > 0 {
+			rt.Dispatch(state.ResourcesReady{Names: ready})
 		}
 		end, again := judge(v, s.now(), ready)
 		if end != nil {

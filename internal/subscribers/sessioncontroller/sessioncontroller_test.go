@@ -280,6 +280,9 @@ func TestUpGoesOn(t *testing.T) {
 		f.goes("a build failed")
 		f.built("gen", "")
 		f.goes("all is done")
+		if !state.Updates.In(f.View()).Value("gen").WasReady {
+			t.Error("it was not said that gen is ready")
+		}
 		f.Then(state.SessionEnded{})
 		if !f.Ended() {
 			t.Error("the subscriber goes on after the session's end")

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// eventChunk is how many events a request holds at a time.
+const eventChunk = 256
+
+// eventQuery is what a request for events asks for.
+type eventQuery struct {
+	cursor events.Cursor
+	follow bool
+}
+
+// events answers GET /api/events with one object per line.
+func (s *Subscriber) events(src *source, w http.ResponseWriter, r *http.Request) {
+	q, err := readEventQuery(r.URL.Query(), time.Now())
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if newest := state.NewestEvent(src.View()); q.cursor.After > newest {
+		fail(w, http.StatusGone, fmt.Sprintf("since: this session has had %d events; %d must be of another one", newest, q.cursor.After))
+		return
+	}
+	w.Header().Set("Content-Type", "application/jsonl")
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		sendEvents(src, w, r, q)
+	}
+}
+
+func readEventQuery(v url.Values, now time.Time) (q eventQuery, err error) {
+	for key := range v {
+		if !slices.Contains([]string{"since", "resource", "type", "follow"}, key) {
+			return q, fmt.Errorf("parameter %q is not known", key)
+		}
+	}
+	if f := v.Get("follow"); f != "" {
+		if q.follow, err = strconv.ParseBool(f); err != nil {
+			return q, fmt.Errorf("follow: %q is neither true nor false", f)
+		}
+	}
+	q.cursor.Filter.Resources = listed(v["resource"])
+	q.cursor.Filter.Types = listed(v["type"])
+	for _, t := range q.cursor.Filter.Types {
+		if !events.Known(t) {
+			return q, fmt.Errorf("type: %q is none of %s", t, typeNames())
+		}
+	}
+	since := v.Get("since")
+	if since == "" {
+		return q, nil
+	}
+	if q.cursor.After, err = strconv.ParseUint(since, 10, 64); err == nil {
+		return q, nil
+	}
+	if q.cursor.Filter.Since, err = sinceTime(since, now); err != nil {
+		return q, fmt.Errorf("%w, nor the number of an event", err)
+	}
+	return q, nil
+}
+
+// listed returns the values of a parameter that may be given more than once, and as a list with commas.
+func listed(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Split(v, ",")...)
+	}
+	return out
+}
+
+func typeNames() string {
+	var names []string
+	for _, t := range api.EventTypes {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// sendEvents writes events, piece by piece, and waits for more where that is wanted. A client that reads slowly is given
+// them when it takes them, and told of those that were dropped meanwhile.
+func sendEvents(src *source, w http.ResponseWriter, r *http.Request, q eventQuery) {
+	flush := http.NewResponseController(w).Flush
+	end := state.NewestEvent(src.View())
+	for r.Context().Err() == nil {
+		changed := src.Changed()
+		v := src.View()
+		next, more := q.cursor.Next(v, eventChunk)
+		if !q.follow {
+			if i := slices.IndexFunc(next, func(e api.Event) bool { return e.Seq > end }); i >= 0 {
+				next, more = next[:i], false
+			}
+		}
+		door.Extend(w)
+		if !writeEvents(w, src, next) || flush() != nil {
+			return
+		}
+		switch {
+		case more:
+		case !q.follow:
+			return
+		default:
+			door.Endless(w)
+			select {
+			case <-changed:
+			case <-r.Context().Done():
+			}
+		}
+	}
+	// The session's end ends the request, too: the client is told of it, if it is still there.
+	door.Extend(w)
+	last, _ := q.cursor.Next(src.View(), eventChunk)
+	_ = writeEvents(w, src, last)
+}
+
+// writeEvents reports whether the client took them.
+func writeEvents(w http.ResponseWriter, src *source, list []api.Event) bool {
+	b := bufio.NewWriterSize(w, 32<<10)
+	redactor := src.Redactor(src.View())
+	for _, e := range list {
+		line, err := json.Marshal(e)
+		if err != nil {
+			continue // no type of the schema can fail
+		}
+		_, _ = b.Write(redactor.JSON(line))
+		_ = b.WriteByte('\n')
+	}
+	return b.Flush() == nil
+}

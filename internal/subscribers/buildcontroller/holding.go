@@ -1,0 +1,64 @@
+package buildcontroller
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// holding remembers which resources wait, so that the store is told when that changes.
+type holding map[model.ManifestName]held
+
+// held is a hold, and since when it has been the same.
+type held struct {
+	buildcontrol.Hold
+	since time.Time
+}
+
+// changes takes in the holds of a plan as of v and returns what has changed, in the order of the Tiltfile.
+func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChange {
+	if len(h) == 0 && len(plan.Holds) == 0 {
+		return nil
+	}
+	var out []state.HoldChange
+	for name, was := range h {
+		if now, ok := plan.Holds[name]; !ok || !waits(now) {
+			out = append(out, was.changed(name, buildcontrol.Hold{}, v.At))
+			delete(h, name)
+		}
+	}
+	for name, now := range plan.Holds {
+		was := h[name]
+		if !waits(now) || was.Reason == now.Reason && (now.Reason != buildcontrol.HoldDep || slices.Equal(was.On, now.On)) {
+			continue
+		}
+		out = append(out, was.changed(name, now, v.At))
+		h[name] = held{now, v.At}
+	}
+	slices.SortFunc(out, func(a, b state.HoldChange) int {
+		return state.Resources.In(v).Value(string(a.Resource)).Order - state.Resources.In(v).Value(string(b.Resource)).Order
+	})
+	return out
+}
+
+// waits reports whether a hold means that something else has to happen first: what is being updated or removed does not
+// wait.
+func waits(h buildcontrol.Hold) bool {
+	return h.Reason != buildcontrol.HoldBuilding && h.Reason != buildcontrol.HoldTeardown
+}
+
+// changed returns how one hold follows another; the zero Hold is none.
+func (was held) changed(name model.ManifestName, now buildcontrol.Hold, at time.Time) state.HoldChange {
+	c := state.HoldChange{Resource: name, Reason: string(now.Reason), Was: string(was.Reason), On: now.On}
+	if now.Reason != "" {
+		c.Text = now.String()
+	}
+	if was.Reason != "" {
+		c.For = at.Sub(was.since)
+	}
+	return c
+}
