@@ -26,11 +26,14 @@ func (f *targetFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host of the session's API; also by TILT_HOST")
 	c.Flags().Var(&f.port, "port", "port of the session's API; also by TILT_PORT")
 	c.Flags().Lookup("port").DefValue = ""
-	c.PreRun = func(c *cobra.Command, _ []string) {
-		// What is said on the command line comes before the environment.
-		if !c.Flags().Changed("session") && !c.Flags().Changed("port") {
-			f.session = os.Getenv(sessionVariable)
-		}
+	c.PreRun = func(c *cobra.Command, _ []string) { f.settle(c) }
+	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
+}
+
+// settle reads the environment, before which what is said on the command line comes.
+func (f *targetFlags) settle(c *cobra.Command) {
+	if !c.Flags().Changed("session") && !c.Flags().Changed("port") {
+		f.session = os.Getenv(sessionVariable)
 	}
 }
 

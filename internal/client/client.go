@@ -79,7 +79,29 @@ func (c *Client) where() string {
 
 // RESTConfig returns what client-go needs to talk to the session by Kubernetes' conventions.
 func (c *Client) RESTConfig() *rest.Config {
-	return &rest.Config{Host: c.base().String(), BearerToken: c.token, Dial: c.dial, UserAgent: "hone"}
+	return &rest.Config{Host: c.base().String(), BearerToken: c.token, Dial: c.dial, UserAgent: "hone",
+		WrapTransport: func(next http.RoundTripper) http.RoundTripper { return explaining{c, next} }}
+}
+
+// explaining is a transport whose errors are those of the client's own requests.
+type explaining struct {
+	client *Client
+	next   http.RoundTripper
+}
+
+var _ http.RoundTripper = explaining{}
+
+// RoundTrip implements http.RoundTripper.
+func (e explaining) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := e.next.RoundTrip(req)
+	if err != nil {
+		return nil, e.client.silent(req.Context(), err)
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		defer resp.Body.Close()
+		return nil, e.client.refused(resp)
+	}
+	return resp, nil
 }
 
 // View returns everything that the session shows.

@@ -16,11 +16,12 @@ import (
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/server/schema"
 	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
 // Group and Version are those of the kinds.
 const (
-	Group   = "hone.dev"
+	Group   = api.TablesGroup
 	Version = "v1alpha1"
 )
 
@@ -91,16 +92,8 @@ func object(row store.Row) *Row {
 	return r
 }
 
-// Name returns the name of an entry's object. Names must not hold slashes and percent signs, which ids may: "web/80" is
-// "web:80".
-func Name(id string) string {
-	if id == "." || id == ".." {
-		return "~" + id
-	}
-	return inPath.Replace(id)
-}
-
-var inPath = strings.NewReplacer("~", "~~", ":", "~c", "%", "~p", "/", ":")
+// Name returns the name of an entry's object: "web:80" for the id "web/80".
+func Name(id string) string { return api.ObjectName(id) }
 
 // telling are fields that say much about an entry, where it has them.
 var telling = []string{"Resource", "State", "Status", "Phase", "Health", "Ready", "Connected", "Current", "Enabled", "Crashes", "URL", "Err", "Problem"}

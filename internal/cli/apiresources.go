@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/objects/output"
+)
+
+func newAPIResources(g *global) *cobra.Command {
+	var f objectFlags
+	var k output.Kinds
+	namespaced := true
+	c := &cobra.Command{
+		Use:     "api-resources",
+		Short:   "List the kinds of objects that the running session has",
+		Example: "  hone api-resources\n  hone api-resources --api-group hone.dev -o wide\n  hone api-resources --verbs patch -o name",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := f.open(cmd)
+			if err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("namespaced") {
+				k.Namespaced = &namespaced
+			}
+			shown, err := k.Print(s.Kinds(), g.stdout)
+			if err == nil && shown == 0 {
+				fmt.Fprintln(g.stderr, "No resources found")
+			}
+			return err
+		},
+	}
+	f.add(c)
+	c.ValidArgsFunction = cobra.NoFileCompletions
+	k.Add(c.Flags())
+	c.Flags().BoolVar(&namespaced, "namespaced", true, "list only kinds in namespaces, of which sessions have none; =false, all others")
+	alike(c, []string{"cached"}, nil)
+	return c
+}

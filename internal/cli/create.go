@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/editor"
+	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/objects/change"
+)
+
+func newCreate(g *global) *cobra.Command {
+	var f objectFlags
+	var w writeFlags
+	var edited bool
+	c := &cobra.Command{
+		Use:     "create -f PATH",
+		Short:   "Make objects in the running session",
+		Example: "  hone create -f watches.yaml\n  hone create cmd lint golangci-lint run",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			create := func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
+				return c.Create(ctx, u)
+			}
+			if edited {
+				e := change.Edit{Editor: editor.FromEnvironment(cmd.InOrStdin(), g.stdout, g.stderr)}
+				create = func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
+					return c.CreateEdited(ctx, u, e)
+				}
+			}
+			return fromFiles(g, &f, &w, cmd, create)
+		},
+	}
+	f.add(c)
+	c.ValidArgsFunction = nil
+	f.addFiles(c)
+	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "take only the objects with these labels: app=web,tier!=db")
+	c.Flags().BoolVar(&edited, "edit", false, "edit each object before it is made")
+	w.add(c)
+	alike(c, []string{"save-config", "windows-line-endings"}, []string{"kustomize", "field-manager"})
+	c.AddCommand(newCreateCmd(g), newCreateFileWatch(g), newCreateRepo(g), newCreateExt(g))
+	return c
+}
+
+// createOne makes one object.
+func createOne(g *global, f *objectFlags, w *writeFlags, cmd *cobra.Command, kind, name string, spec map[string]any) error {
+	writer, err := w.writer(g)
+	if err != nil {
+		return err
+	}
+	if writer.Session, err = f.open(cmd); err != nil {
+		return err
+	}
+	return writer.Create(cmd.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": objects.TiltVersion, "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}})
+}
+
+// list makes of texts what objects hold.
+func list(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/objects/description"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+func newExplain(g *global) *cobra.Command {
+	var f objectFlags
+	var e description.Explanation
+	c := &cobra.Command{
+		Use:     "explain KIND[.FIELD…]",
+		Short:   "Say what the fields of a kind of objects mean",
+		Example: "  hone explain uiresources\n  hone explain cmds.spec.args\n  hone explain cmds --recursive\n  hone explain sessions.hone.dev.entry",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch e.Format {
+			case "plaintext":
+			case "json":
+				e.Format = "json"
+			default:
+				return problem.New(fmt.Sprintf("unknown output %q", e.Format), "choose plaintext")
+			}
+			s, err := f.open(cmd)
+			if err != nil {
+				return err
+			}
+			e.Of = args[0]
+			return description.Explain(s, e, g.stdout)
+		},
+	}
+	f.add(c)
+	c.ValidArgsFunction = f.completeKind
+	c.Flags().BoolVar(&e.Recursive, "recursive", false, "list the fields in all fields")
+	c.Flags().StringVar(&e.APIVersion, "api-version", "", "group and version of the kind: tilt.dev/v1alpha1")
+	c.Flags().StringVarP(&e.Format, "output", "o", "plaintext", "format: plaintext")
+	return c
+}

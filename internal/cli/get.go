@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/objects/output"
+)
+
+func newGet(g *global) *cobra.Command {
+	var f objectFlags
+	var out output.Flags
+	look := output.Look{Out: g.stdout, Notes: g.stderr}
+	var raw string
+	c := &cobra.Command{
+		Use:   "get KIND [NAME…]",
+		Short: "Show objects of the running session",
+		Long: `Shows objects of the running session: what the API of Tilt has, and every table of hone's own store. hone api-resources
+lists the kinds.`,
+		Example: `  hone get uiresources
+  hone get uiresource/web -o yaml
+  hone get uiresource web -o jsonpath='{.status.updateStatus}'
+  hone get cmds,filewatches -l tier=web
+  hone get updates --watch
+  hone get controllers --sort-by={.status.busy}`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if raw != "" {
+				return getRaw(g, &f, cmd, raw)
+			}
+			s, targets, err := f.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			return out.Show(cmd.Context(), s, targets, look)
+		},
+	}
+	f.add(c)
+	f.addFiles(c)
+	f.addSelectors(c)
+	out.AddTable(c.Flags())
+	c.Flags().BoolVarP(&look.Watch, "watch", "w", false, "go on to show what changes, until the session ends")
+	c.Flags().BoolVar(&look.Only, "watch-only", false, "show only what changes from now on")
+	c.Flags().BoolVar(&look.IgnoreMissing, "ignore-not-found", false, "say nothing of objects that are not there, and exit with 0")
+	c.Flags().StringVar(&raw, "raw", "", "print what the session has at this path: /apis/tilt.dev/v1alpha1")
+	alike(c, []string{"all-namespaces", "server-print"}, []string{"chunk-size", "kustomize"})
+	return c
+}
+
+func getRaw(g *global, f *objectFlags, cmd *cobra.Command, path string) error {
+	s, err := f.open(cmd)
+	if err != nil {
+		return err
+	}
+	doc, err := s.Raw(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	_, err = g.stdout.Write(doc)
+	return err
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// objectFlags are those of verbs that are about objects of a session: which session, and which of its objects.
+type objectFlags struct {
+	target  targetFlags
+	request objects.Request
+}
+
+// add adds the flags that all verbs have.
+func (f *objectFlags) add(c *cobra.Command) {
+	f.target.add(c)
+	f.request.Verb = c.Name()
+	c.ValidArgsFunction = f.complete
+}
+
+// addFiles adds those of verbs that take files.
+func (f *objectFlags) addFiles(c *cobra.Command) {
+	c.Flags().StringSliceVarP(&f.request.Files, "filename", "f", nil, "file or folder with the objects, - for the input; may be given more than once")
+	c.Flags().BoolVarP(&f.request.Recursive, "recursive", "R", false, "with -f, look into folders in folders, too")
+}
+
+// addSelectors adds those of verbs that take selectors.
+func (f *objectFlags) addSelectors(c *cobra.Command) {
+	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "labels that objects must have: app=web,tier!=db")
+	c.Flags().StringVar(&f.request.Fields, "field-selector", "", "fields that objects must have: metadata.name=web")
+}
+
+// open talks to the session that is meant.
+func (f *objectFlags) open(cmd *cobra.Command) (*objects.Session, error) {
+	c, err := f.target.find(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	return objects.Open(cmd.Context(), c.RESTConfig(), cmd.ErrOrStderr())
+}
+
+// find returns the session and the objects that are meant.
+func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Session, []objects.Target, error) {
+	s, err := f.open(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.request.Args, f.request.In = args, cmd.InOrStdin()
+	targets, err := s.Targets(f.request)
+	return s, targets, err
+}
+
+// wantsNames refuses targets that are not named, so that a slip changes nothing.
+func wantsNames(targets []objects.Target, verb string) error {
+	for _, t := range targets {
+		if !t.Named() {
+			return problem.New("it is not said which "+t.Kind.GVR.Resource+" are meant",
+				fmt.Sprintf("name them: hone %s %s NAME…", verb, t.Kind.GVR.Resource))
+		}
+	}
+	return nil
+}
+
+// each calls do for each target, and goes on after errors that are not the end of the session.
+func each(ctx context.Context, targets []objects.Target, do func(objects.Target) error) error {
+	var errs []error
+	for _, t := range targets {
+		if err := do(t); err != nil {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// alike adds flags of Tilt's that ask for something that hone does anyway, or that means nothing to a session.
+func alike(c *cobra.Command, bools, strings []string) {
+	for _, name := range bools {
+		c.Flags().Bool(name, false, "")
+		_ = c.Flags().MarkHidden(name)
+	}
+	for _, name := range strings {
+		c.Flags().String(name, "", "")
+		_ = c.Flags().MarkHidden(name)
+	}
+}

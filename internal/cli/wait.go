@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/objects/condition"
+	"github.com/hone-dev/hone/internal/objects/output"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// forever is how long a wait with a negative timeout lasts.
+const forever = 7 * 24 * time.Hour
+
+func newWait(g *global) *cobra.Command {
+	var f objectFlags
+	var out output.Flags
+	var until string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "wait KIND/NAME… --for=CONDITION",
+		Short: "Wait until objects of the running session are as wanted",
+		Long: `Waits until each object fulfils the condition. Objects that are named may come later; of those that are selected, the ones
+that are there at the beginning count. Exit code 1 says that the time is up, or that the session is over.
+
+Conditions:
+  condition=NAME            a condition of the object's status is True; condition=NAME=VALUE, is VALUE
+  jsonpath='{PATH}'=VALUE   a field is VALUE; jsonpath='{PATH}', is there
+  create                    the object is there
+  delete                    the object is gone`,
+		Example: `  hone wait --for=condition=Ready uiresource/web
+  hone wait --for=condition=UpToDate uiresources --all --timeout=5m
+  hone wait updates/web --for=jsonpath='{.entry.current}'
+  hone wait --for=delete cmd/lint`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w := condition.Wait{Timeout: timeout}
+			if timeout < 0 {
+				w.Timeout = forever
+			}
+			var err error
+			if w.For, err = condition.Parse(until); err != nil {
+				return err
+			}
+			if w.Met, err = reporter(g, &out); err != nil {
+				return err
+			}
+			s, targets, err := f.find(cmd, args)
+			if err != nil {
+				return err
+			}
+			if err := f.said(targets); err != nil {
+				return err
+			}
+			w.Session = s
+			return w.Run(cmd.Context(), targets)
+		},
+	}
+	f.add(c)
+	f.addFiles(c)
+	f.addSelectors(c)
+	out.Add(c.Flags())
+	c.Flags().StringVar(&until, "for", "", "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete")
+	c.Flags().BoolVar(&f.request.All, "all", false, "wait for all objects of the kinds")
+	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait; 0 looks once, less than 0 waits for a week")
+	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"condition=Ready", "condition=UpToDate", "jsonpath=", "create", "delete"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	alike(c, []string{"all-namespaces", "local"}, nil)
+	return c
+}
+
+// said refuses to take all objects of a kind where nobody has said so.
+func (f *objectFlags) said(targets []objects.Target) error {
+	for _, t := range targets {
+		if !t.Named() && !f.request.All && t.Labels == "" && t.Fields == "" {
+			return problem.New("it is not said which "+t.Kind.GVR.Resource+" are meant",
+				fmt.Sprintf("name them: hone %s %s NAME…, or take all: --all", f.request.Verb, t.Kind.GVR.Resource))
+		}
+	}
+	return nil
+}
+
+// reporter prints objects that are as wanted.
+func reporter(g *global, out *output.Flags) (func(objects.Kind, string, *unstructured.Unstructured) error, error) {
+	if out.Output == "" {
+		return func(k objects.Kind, name string, _ *unstructured.Unstructured) error {
+			_, err := fmt.Fprintf(g.stdout, "%s condition met\n", k.Ref(name))
+			return err
+		}, nil
+	}
+	p, err := out.Printer()
+	if err != nil {
+		return nil, err
+	}
+	return func(_ objects.Kind, _ string, u *unstructured.Unstructured) error {
+		if u == nil {
+			return nil
+		}
+		return p.PrintObj(u, g.stdout)
+	}, nil
+}

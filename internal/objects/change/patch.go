@@ -1,0 +1,85 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Patch is a change of some fields.
+type Patch struct {
+	Type types.PatchType
+	Data []byte
+	// Status says that only the status is meant.
+	Status bool
+}
+
+// patchTypes are the kinds of patches by their names on the command line.
+var patchTypes = map[string]types.PatchType{"json": types.JSONPatchType, "merge": types.MergePatchType, "strategic": types.StrategicMergePatchType}
+
+// ParsePatch reads a patch in JSON or YAML.
+func ParsePatch(kind, text, subresource string) (Patch, error) {
+	p := Patch{Type: patchTypes[kind]}
+	if p.Type == "" {
+		return p, problem.New(fmt.Sprintf("unknown --type %q", kind), "choose json, merge or strategic, which does the same as merge here")
+	}
+	switch subresource {
+	case "":
+	case "status":
+		p.Status = true
+	default:
+		return p, problem.New(fmt.Sprintf("unknown --subresource %q", subresource), "choose status, or leave it out")
+	}
+	if text == "" {
+		return p, problem.New("there is no patch", `for example: -p '{"status":{"triggerMode":2}}', or --patch-file PATH`)
+	}
+	var err error
+	if p.Data, err = utilyaml.ToJSON([]byte(text)); err != nil {
+		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":2}}'`)
+	}
+	return p, nil
+}
+
+// Patch changes the objects of a target.
+func (w *Writer) Patch(ctx context.Context, t objects.Target, p Patch) error {
+	if !t.Kind.Can("patch") {
+		return readOnly(t.Kind)
+	}
+	var errs []error
+	for _, name := range t.Names {
+		if err := w.patchOne(ctx, t.Kind, name, p); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Writer) patchOne(ctx context.Context, k objects.Kind, name string, p Patch) error {
+	was, err := w.Session.Get(ctx, k, name)
+	if err != nil {
+		return err
+	}
+	if w.DryRun == DryRunClient {
+		return w.done(k, was, "patched")
+	}
+	var sub []string
+	if p.Status {
+		sub = []string{"status"}
+	}
+	is, err := w.Session.Of(k).Patch(ctx, name, p.Type, p.Data, metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}, sub...)
+	if err != nil {
+		return objects.Explain(err)
+	}
+	what := "patched"
+	if same(was.Object, is.Object) {
+		what = "patched (no change)"
+	}
+	return w.done(k, is, what)
+}

@@ -1,0 +1,168 @@
+package objects
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// pause is the time between two requests that follow the same objects.
+const pause = 50 * time.Millisecond
+
+// Event is a change of one object.
+type Event struct {
+	Type watch.EventType
+	// Object is the object, or Table holds its row, whichever was asked for. The columns come with the first row only.
+	Object *unstructured.Unstructured
+	Table  *metav1.Table
+}
+
+// Name is that of the object that has changed, and Version its resource version.
+func (e Event) Name() (name, version string) {
+	switch {
+	case e.Object != nil:
+		return e.Object.GetName(), e.Object.GetResourceVersion()
+	case len(e.Table.Rows) > 0 && e.Table.Rows[0].Object.Object != nil:
+		u := e.Table.Rows[0].Object.Object.(*unstructured.Unstructured)
+		return u.GetName(), u.GetResourceVersion()
+	}
+	return "", e.Table.ResourceVersion
+}
+
+// ErrBehind says that the session no longer knows what has changed since: begin anew.
+var ErrBehind = errors.New("too far behind to follow")
+
+// Follow yields what changes of a target from a resource version on, until ctx is done, which is no error, or until the
+// session is over. Of a named target all names must be of one object. "" begins with all objects that there are.
+func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for ctx.Err() == nil {
+			last, more, err := s.stream(ctx, t, from, form, yield)
+			from = last
+			switch {
+			case ctx.Err() != nil || !more:
+				return
+			case err != nil:
+				yield(Event{}, err)
+				return
+			}
+			breathe(ctx)
+		}
+	}
+}
+
+// breathe waits a moment between two requests, in case the session ends each at once.
+func breathe(ctx context.Context) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// stream yields changes for as long as one request lasts. It returns the last version that it has heard of, and whether the
+// reader wants more.
+func (s *Session) stream(ctx context.Context, t Target, from string, form Form, yield func(Event, error) bool) (last string, more bool, err error) {
+	body, err := s.openStream(ctx, t, from, form)
+	if err != nil {
+		return from, true, behind(Explain(err))
+	}
+	defer body.Close()
+	decoder := json.NewDecoder(body)
+	last = from
+	for {
+		var line struct {
+			Type   watch.EventType `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if decoder.Decode(&line) != nil { // the request is over; why, the next one hears
+			return last, true, nil
+		}
+		e, version, err := decodeEvent(line.Type, line.Object, form)
+		if err != nil {
+			return last, true, behind(err)
+		}
+		if version != "" {
+			last = version
+		}
+		if e.Type != watch.Bookmark && !yield(e, nil) {
+			return last, false, nil
+		}
+	}
+}
+
+func (s *Session) openStream(ctx context.Context, t Target, from string, form Form) (io.ReadCloser, error) {
+	r := s.rest.Get().AbsPath("apis", t.Kind.GVR.Group, t.Kind.GVR.Version, t.Kind.GVR.Resource).
+		Param("watch", "true").Param("allowWatchBookmarks", "true")
+	if form != Whole {
+		r.SetHeader("Accept", tableMedia)
+	}
+	if form == WholeRows {
+		r.Param("includeObject", string(metav1.IncludeObject))
+	}
+	if from != "" {
+		r.Param("resourceVersion", from)
+	}
+	if t.Labels != "" {
+		r.Param("labelSelector", t.Labels)
+	}
+	switch selector := t.Fields; {
+	case t.Named():
+		r.Param("fieldSelector", fields.OneTermEqualSelector("metadata.name", t.Names[0]).String())
+	case selector != "":
+		r.Param("fieldSelector", selector)
+	}
+	return r.Stream(ctx)
+}
+
+func decodeEvent(what watch.EventType, doc []byte, form Form) (e Event, version string, err error) {
+	e.Type = what
+	switch {
+	case what == watch.Error:
+		status := &metav1.Status{}
+		if err := json.Unmarshal(doc, status); err != nil {
+			return e, "", fmt.Errorf("read a change: %w", err)
+		}
+		return e, "", apierrors.FromObject(status)
+	case form == Whole:
+		e.Object = &unstructured.Unstructured{}
+		if err := e.Object.UnmarshalJSON(doc); err != nil {
+			return e, "", fmt.Errorf("read a change: %w", err)
+		}
+		return e, e.Object.GetResourceVersion(), nil
+	}
+	if e.Table, err = decodeTable(doc); err != nil {
+		return e, "", err
+	}
+	return e, e.Table.ResourceVersion, nil
+}
+
+// behind turns a session's answer that a version is too old into ErrBehind.
+func behind(err error) error {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return ErrBehind
+	}
+	return err
+}
+
+// Over is the problem of somebody who follows a session that has ended.
+func Over(err error) error {
+	p, ok := problem.Of(err)
+	if !ok {
+		return err
+	}
+	return problem.Wrap(p, "the session is over", "")
+}

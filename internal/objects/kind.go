@@ -1,0 +1,142 @@
+package objects
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Kind is a kind of objects that the session serves.
+type Kind struct {
+	// Name is the kind: UIResource. Singular is that in small letters.
+	Name, Singular string
+	// GVR is how requests name it.
+	GVR schema.GroupVersionResource
+	// ShortNames and Categories may stand for it; Verbs are what can be done with its objects.
+	ShortNames, Categories, Verbs []string
+	Namespaced                    bool
+}
+
+// GVK returns the kind as objects name it.
+func (k Kind) GVK() schema.GroupVersionKind { return k.GVR.GroupVersion().WithKind(k.Name) }
+
+// String names the kind in full: "uiresources.tilt.dev".
+func (k Kind) String() string { return k.GVR.GroupResource().String() }
+
+// Ref names one of its objects in full: "uiresource.tilt.dev/web".
+func (k Kind) Ref(name string) string { return k.Singular + "." + k.GVR.Group + "/" + name }
+
+// Can reports whether something can be done with its objects.
+func (k Kind) Can(verb string) bool { return slices.Contains(k.Verbs, verb) }
+
+// answersTo reports whether the word, in small letters, names the kind.
+func (k Kind) answersTo(word string) bool {
+	return word == k.GVR.Resource || word == k.Singular || slices.Contains(k.ShortNames, word)
+}
+
+func kindsOf(lists []*metav1.APIResourceList) (out []Kind) {
+	for _, l := range lists {
+		gv, err := schema.ParseGroupVersion(l.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, r := range l.APIResources {
+			if strings.Contains(r.Name, "/") {
+				continue
+			}
+			k := Kind{Name: r.Kind, Singular: r.SingularName, GVR: gv.WithResource(r.Name), ShortNames: r.ShortNames,
+				Categories: r.Categories, Verbs: r.Verbs, Namespaced: r.Namespaced}
+			if k.Singular == "" {
+				k.Singular = strings.ToLower(r.Kind)
+			}
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Kinds returns all kinds, in the session's order: of two that go by the same name, the first is meant.
+func (s *Session) Kinds() []Kind { return s.kinds }
+
+// Kind returns the kind that a word names: by its plural, its singular or a short name, with the group behind a dot where
+// need be, and with the version before that: "uiresources", "uir", "sessions.hone.dev", "sessions.v1alpha1.hone.dev".
+func (s *Session) Kind(word string) (Kind, error) {
+	name, group, _ := strings.Cut(strings.ToLower(word), ".")
+	for _, k := range s.kinds {
+		if k.answersTo(name) && (group == "" || group == k.GVR.Group || group == k.GVR.Version+"."+k.GVR.Group) {
+			return k, nil
+		}
+	}
+	return Kind{}, s.unknown(word)
+}
+
+// KindOf returns the kind of objects that call themselves so.
+func (s *Session) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
+	for _, k := range s.kinds {
+		if k.GVK() == gvk {
+			return k, nil
+		}
+	}
+	for _, k := range s.kinds {
+		if k.Name == gvk.Kind {
+			return Kind{}, problem.New(fmt.Sprintf("the session has no %s of %s", gvk.Kind, gvk.GroupVersion()),
+				fmt.Sprintf("write: apiVersion: %s", k.GVR.GroupVersion()))
+		}
+	}
+	return Kind{}, s.unknown(strings.ToLower(gvk.Kind))
+}
+
+// expand returns the kinds that a word names: one, or those of a category.
+func (s *Session) expand(word string) ([]Kind, error) {
+	k, err := s.Kind(word)
+	if err == nil {
+		return []Kind{k}, nil
+	}
+	var all []Kind
+	for _, k := range s.kinds {
+		if slices.Contains(k.Categories, strings.ToLower(word)) {
+			all = append(all, k)
+		}
+	}
+	if all == nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// unknown is the problem that no kind goes by a name.
+func (s *Session) unknown(word string) error {
+	name, group, _ := strings.Cut(strings.ToLower(word), ".")
+	var candidates []string
+	for _, k := range s.kinds {
+		if k.answersTo(name) {
+			return problem.New(fmt.Sprintf("no kind of %s is called %q", group, name), "did you mean "+k.String()+"?")
+		}
+		candidates = append(candidates, k.GVR.Resource, k.Singular)
+	}
+	mend := "hone api-resources lists the kinds that there are"
+	if near := language.Nearest(name, candidates); near != "" {
+		mend = fmt.Sprintf("did you mean %s? %s", near, mend)
+	}
+	return problem.New(fmt.Sprintf("the session has no kind %q", word), mend)
+}
+
+// Names lists the objects of a kind by name.
+func (s *Session) Names(ctx context.Context, k Kind) ([]string, error) {
+	all, err := s.Of(k).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, Explain(err)
+	}
+	names := make([]string, len(all.Items))
+	for i := range all.Items {
+		names[i] = all.Items[i].GetName()
+	}
+	return names, nil
+}

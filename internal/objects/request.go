@@ -1,0 +1,136 @@
+package objects
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// Request says which objects are meant, as a command line does.
+type Request struct {
+	// Args are kinds and names: "KIND", "KIND,KIND", "KIND NAME…", "KIND/NAME…".
+	Args []string
+	// Files are files and folders of objects, "-" for In; Recursive takes the folders in folders, too.
+	Files     []string
+	Recursive bool
+	// In is what "-" stands for.
+	In interface{ Read([]byte) (int, error) }
+	// Labels and Fields select among all objects of the kinds.
+	Labels, Fields string
+	// All takes all objects of the kinds, for verbs that want to be told so.
+	All bool
+	// Verb is what will be done, for messages: "get".
+	Verb string
+}
+
+// Target is a part of what is meant: objects of one kind.
+type Target struct {
+	Kind Kind
+	// Names are those of the objects; nil means all that the selectors leave.
+	Names []string
+	// Labels and Fields select among all.
+	Labels, Fields string
+	// Files are the objects as the files have them, one per name, where they come from files.
+	Files []*unstructured.Unstructured
+}
+
+// Named reports whether the request names each object, so that each must be there.
+func (t Target) Named() bool { return t.Names != nil }
+
+// Targets returns what is meant, in the order of the command line.
+func (s *Session) Targets(r Request) ([]Target, error) {
+	switch {
+	case len(r.Files) > 0 && len(r.Args) > 0:
+		return nil, problem.New("objects are named by files and by words at once", "leave out either -f or the names")
+	case len(r.Files) > 0:
+		return s.fromFiles(r)
+	case len(r.Args) == 0:
+		return nil, problem.New("it is not said which objects are meant",
+			fmt.Sprintf("name a kind, and objects of it: hone %s KIND [NAME…], or: hone %s KIND/NAME\nhone api-resources lists the kinds", r.Verb, r.Verb))
+	case strings.Contains(r.Args[0], "/"):
+		return s.fromPairs(r)
+	}
+	return s.fromKinds(r)
+}
+
+// fromKinds reads "KIND[,KIND…] [NAME…]".
+func (s *Session) fromKinds(r Request) (out []Target, err error) {
+	names := r.Args[1:]
+	if err := r.unselected(names); err != nil {
+		return nil, err
+	}
+	for _, word := range strings.Split(r.Args[0], ",") {
+		if word == "" {
+			return nil, problem.New(fmt.Sprintf("a kind is missing in %q", r.Args[0]), "separate kinds by single commas: uiresources,cmds")
+		}
+		kinds, err := s.expand(word)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range kinds {
+			t := Target{Kind: k, Labels: r.Labels, Fields: r.Fields}
+			for _, n := range names {
+				t.Names = append(t.Names, objectName(k, n))
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// fromPairs reads "KIND/NAME…".
+func (s *Session) fromPairs(r Request) (out []Target, err error) {
+	if err := r.unselected(r.Args); err != nil {
+		return nil, err
+	}
+	for _, arg := range r.Args {
+		word, name, ok := strings.Cut(arg, "/")
+		if !ok || word == "" || name == "" {
+			return nil, problem.New(fmt.Sprintf("%q is no KIND/NAME", arg), "write all of them as KIND/NAME, or one kind and names of it: KIND NAME…")
+		}
+		k, err := s.Kind(word)
+		if err != nil {
+			return nil, err
+		}
+		out = addName(out, k, objectName(k, name), nil)
+	}
+	return out, nil
+}
+
+// addName adds a name to the last target, if that is of the kind.
+func addName(all []Target, k Kind, name string, file *unstructured.Unstructured) []Target {
+	if n := len(all); n == 0 || all[n-1].Kind.GVR != k.GVR {
+		all = append(all, Target{Kind: k})
+	}
+	t := &all[len(all)-1]
+	t.Names = append(t.Names, name)
+	if file != nil {
+		t.Files = append(t.Files, file)
+	}
+	return all
+}
+
+// unselected refuses selectors beside names.
+func (r Request) unselected(names []string) error {
+	switch {
+	case len(names) == 0:
+		return nil
+	case r.All:
+		return problem.New("all objects are asked for, and some by name", "leave out either --all or the names")
+	case r.Labels != "" || r.Fields != "":
+		return problem.New("objects are named and selected at once", "leave out either the names or the selectors")
+	}
+	return nil
+}
+
+// objectName is the name of the object that a word means. Entries of the store's tables go by their ids, too.
+func objectName(k Kind, word string) string {
+	if k.GVR.Group == api.TablesGroup && strings.Contains(word, "/") {
+		return api.ObjectName(word)
+	}
+	return word
+}

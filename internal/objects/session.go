@@ -1,0 +1,94 @@
+// Package objects finds, reads and follows the objects that a running session serves by Kubernetes' conventions, as command
+// lines name them: by kind, by kind and name, by labels, by files. Below it, output prints them, description tells all
+// about one, condition waits for what becomes of them, and change writes them.
+//
+// # Concurrency
+//
+// There are no goroutines of its own. A Session may be used by several at once.
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/rest"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// TiltVersion is the group and version of the kinds that people's scripts know.
+const TiltVersion = "tilt.dev/v1alpha1"
+
+// Session is the API of a running session.
+type Session struct {
+	kinds   []Kind
+	dynamic dynamic.Interface
+	rest    rest.Interface
+	openAPI openapi.Client
+}
+
+// Open asks a session which kinds of objects it has. What the session warns of is written to warnings.
+func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, error) {
+	config := rest.CopyConfig(to)
+	config.QPS = -1 // a session on this machine needs no sparing
+	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("talk to the session: %w", err)
+	}
+	s := &Session{}
+	if s.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, transport); err != nil {
+		return nil, fmt.Errorf("talk to the session: %w", err)
+	}
+	if s.dynamic, err = dynamic.NewForConfigAndClient(config, transport); err != nil {
+		return nil, fmt.Errorf("talk to the session: %w", err)
+	}
+	d, err := discovery.NewDiscoveryClientForConfigAndClient(config, transport)
+	if err != nil {
+		return nil, fmt.Errorf("talk to the session: %w", err)
+	}
+	s.openAPI = d.OpenAPIV3()
+	_, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
+	if err != nil {
+		return nil, Explain(fmt.Errorf("ask the session for its kinds: %w", err))
+	}
+	s.kinds = kindsOf(lists)
+	return s, nil
+}
+
+// OpenAPI returns what the session says of its kinds.
+func (s *Session) OpenAPI() openapi.Client { return s.openAPI }
+
+// Of returns the client for the objects of a kind.
+func (s *Session) Of(k Kind) dynamic.ResourceInterface { return s.dynamic.Resource(k.GVR) }
+
+// Raw returns what the session has at a path.
+func (s *Session) Raw(ctx context.Context, path string) ([]byte, error) {
+	doc, err := s.rest.Get().RequestURI(path).Do(ctx).Raw()
+	return doc, Explain(err)
+}
+
+// Explain leaves of an error what the user can act on: a problem without the request that met it.
+func Explain(err error) error {
+	var status apierrors.APIStatus
+	if err == nil || errors.As(err, &status) {
+		return err
+	}
+	if p, ok := problem.Of(err); ok {
+		return p
+	}
+	return err
+}
