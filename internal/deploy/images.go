@@ -169,5 +169,16 @@ func distance(a, b string) int {
 // isResult reports whether ref already is what a build put into an object, so that a place that two rules reach is
 // not replaced twice.
 func (s *imageSet) isResult(ref string) bool {
-	return slices.ContainsFunc(s.images, func(b *builtImage) bool { return b.cluster == ref })
+	return s.byResult(ref) != nil
+}
+
+// byResult returns the image that a reference of an object means once its images are in place; nil when hone builds none
+// that does.
+func (s *imageSet) byResult(ref string) *builtImage {
+	for _, b := range s.images {
+		if b.cluster != "" && b.cluster == ref {
+			return b
+		}
+	}
+	return nil
 }

@@ -23,11 +23,13 @@ type InjectRequest struct {
 	// Images are the resource's images, base images included; Results holds their builds by ImageTarget.Ref.
 	Images  []model.ImageTarget
 	Results map[string]model.ImageResult
+	// Synclet, unless nil, puts hone's program into containers of some of the images.
+	Synclet *SyncletInjection
 }
 
 // Inject returns the desired objects of a resource in the order of the target: with built images in the place of the
-// references that the YAML has, hone's labels and hashes, and the namespace filled in. The same request always gives
-// the same objects, and the request itself is not changed. The mapper tells which kinds are namespaced; nil stands for
+// references that the YAML has, the synclet where it is asked for, hone's labels and hashes, and the namespace filled in.
+// The same request always gives the same objects, and the request itself is not changed. The mapper tells which kinds are namespaced; nil stands for
 // a session without a cluster. Kinds that neither it nor a definition in the target knows count as namespaced; Apply
 // corrects that when the kind is there.
 //
@@ -73,6 +75,9 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 	for _, spec := range podSpecs(u) {
 		found, err := in.podSpec(spec)
 		if err != nil {
+			return err
+		}
+		if err := in.synclet(spec); err != nil {
 			return err
 		}
 		injected = injected || found

@@ -45,6 +45,15 @@ type imageYAML struct {
 	Kind       string    `json:"kind"`
 	RepoField  string    `json:"repoField"`
 	TagField   string    `json:"tagField"`
+	// Synclet puts the program into the image's containers.
+	Synclet *syncletYAML `json:"synclet"`
+}
+
+type syncletYAML struct {
+	Run   bool   `json:"run"`
+	Watch string `json:"watch"`
+	// Image is what the image itself runs, left out where nobody knows.
+	Image *ImageCommand `json:"image"`
 }
 
 func injectScenario(t *testing.T, file string) {
@@ -67,8 +76,16 @@ func injectScenario(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	for _, im := range images {
-		req.Images = append(req.Images, model.ImageTarget{Ref: im.Ref, DependsOn: im.DependsOn, MatchInEnvVars: im.MatchEnv,
-			Entrypoint: im.Entrypoint, ContainerArgs: im.Args})
+		target := model.ImageTarget{Ref: im.Ref, DependsOn: im.DependsOn, MatchInEnvVars: im.MatchEnv,
+			Entrypoint: im.Entrypoint, ContainerArgs: im.Args}
+		if s := im.Synclet; s != nil {
+			if req.Synclet == nil {
+				req.Synclet = &SyncletInjection{Image: "localhost:5000/hone-synclet:1", Uses: map[string]SyncletUse{}}
+			}
+			req.Synclet.Uses[im.Ref] = SyncletUse{Run: s.Run, Command: s.Image}
+			target.LiveUpdate.RestartProcess = &model.RestartProcess{File: s.Watch}
+		}
+		req.Images = append(req.Images, target)
 		req.Results[im.Ref] = model.ImageResult{Cluster: im.Cluster}
 		if im.Path != "" {
 			req.Target.ImageLocators = append(req.Target.ImageLocators, model.ImageLocator{Path: im.Path, RepoField: im.RepoField,
@@ -93,6 +110,29 @@ func injectScenario(t *testing.T, file string) {
 	again, _ := Inject(req, nil)
 	if diff := cmp.Diff(objects, again); diff != "" {
 		t.Errorf("the same request gives another result:\n%s", diff)
+	}
+	if req.Synclet != nil && err == nil {
+		injectTwice(t, req, objects)
+	}
+}
+
+// injectTwice adds the synclet to pods that have it.
+func injectTwice(t *testing.T, req InjectRequest, objects []*unstructured.Unstructured) {
+	images, err := newImageSet(req.Images, req.Results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := injector{req: req, images: images}
+	for _, u := range objects {
+		once := u.DeepCopy()
+		for _, spec := range podSpecs(u) {
+			if err := in.synclet(spec); err != nil {
+				t.Error(err)
+			}
+		}
+		if diff := cmp.Diff(once, u); diff != "" {
+			t.Errorf("%s: the second time changes it:\n%s", u.GetName(), diff)
+		}
 	}
 }
 
