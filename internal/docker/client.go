@@ -26,6 +26,11 @@ type Client interface {
 	Push(ctx context.Context, ref string, progress logstore.Logger) error
 	// Save returns a "docker save" archive of the images. The caller closes it.
 	Save(ctx context.Context, refs []string) (io.ReadCloser, error)
+	// Load takes the images of a "docker save" archive into the engine, with the references that it gives them.
+	Load(ctx context.Context, archive io.Reader) error
+	// Programs returns those of the absolute paths at which the image has a program, links followed. Nothing is started: the
+	// engine makes a container for it, which is gone afterwards.
+	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
 	// Images lists the images that carry the label, whatever its value, newest first.
 	Images(ctx context.Context, label string) ([]Image, error)
 	// Remove takes the reference from its image, and the image out of the engine when that was its last one. An image that a
@@ -80,9 +85,10 @@ type Image struct {
 	// TaggedAt is when the image last got a reference, or was made if it never got one.
 	TaggedAt time.Time
 	Labels   map[string]string
-	// Entrypoint, Cmd, User and WorkingDir are the image's defaults for its containers.
+	// Entrypoint, Cmd, Env ("K=V"), User and WorkingDir are the image's defaults for its containers.
 	Entrypoint []string
 	Cmd        []string
+	Env        []string
 	User       string
 	WorkingDir string
 }

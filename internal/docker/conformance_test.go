@@ -38,7 +38,7 @@ var run = uuid.NewString()[:8]
 func testConformance(t *testing.T, s subject) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
-		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "push": testPushUnknown,
+		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "load": testLoad, "programs": testPrograms, "push": testPushUnknown,
 		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "copy": testCopy, "restart": testRestart,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -285,6 +285,54 @@ func testSave(t *testing.T, s subject) {
 	}
 	if len(manifest) != 1 || !cmp.Equal(manifest[0].RepoTags, []string{"busybox:latest"}) {
 		t.Errorf("manifest %+v", manifest)
+	}
+}
+
+// testLoad takes an image out of the engine and puts it back.
+func testLoad(t *testing.T, s subject) {
+	tag := "hone-test-load:a-" + run
+	id := mustBuild(t, s.client, BuildRequest{Context: writeTree(t, map[string]string{"a": "x"}), Tags: []string{tag},
+		Contents: "FROM scratch\nLABEL test=load-" + run + "\nCOPY a /a\n"})
+	rc, err := s.client.Save(t.Context(), []string{tag})
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := io.ReadAll(rc)
+	if err = errors.Join(err, rc.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Remove(t.Context(), tag); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.client.Load(t.Context(), bytes.NewReader(archive)); err != nil {
+		t.Fatal(err)
+	}
+	if im, found, err := s.client.Inspect(t.Context(), tag); err != nil || !found || im.ID != id {
+		t.Errorf("got %+v, %v, %v", im, found, err)
+	}
+	if err := s.client.Load(t.Context(), strings.NewReader("no archive")); err == nil {
+		t.Error("loaded what is no archive")
+	}
+}
+
+func testPrograms(t *testing.T, s subject) {
+	dir := writeTree(t, map[string]string{"data": "x"})
+	paths := []string{"/bin/sh", "/bin/tar", "/usr/bin/nope", "/data", "/bin", "/nowhere/at/all"}
+	for _, tt := range []struct {
+		contents string
+		want     []string
+	}{
+		{"FROM busybox\nLABEL test=programs-" + run + "\nCOPY data /data\n", []string{"/bin/sh", "/bin/tar"}},
+		{"FROM scratch\nLABEL test=programs-" + run + "\nCOPY data /data\n", nil},
+	} {
+		id := mustBuild(t, s.client, BuildRequest{Context: dir, Contents: tt.contents})
+		got, err := s.client.Programs(t.Context(), id, paths)
+		if err != nil || !cmp.Equal(got, tt.want) {
+			t.Errorf("%q: got %q, %v", tt.contents, got, err)
+		}
+	}
+	if _, err := s.client.Programs(t.Context(), "hone-test-no-such-image", paths); !IsNotFound(err) {
+		t.Errorf("unknown image: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/docker/cli/cli/connhelper"
 	"github.com/docker/docker/api/types/build"
@@ -22,6 +23,7 @@ type Engine struct {
 	api      *client.Client
 	endpoint Endpoint
 	config   *userConfig
+	looks    sync.Once // cleans up before the first image is looked into
 }
 
 var _ Client = (*Engine)(nil)

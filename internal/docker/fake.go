@@ -36,6 +36,7 @@ type Fake struct {
 	info       Info
 	images     map[string]Image  // by id
 	tags       map[string]string // full reference → id
+	bare       map[string]bool   // images without any program, by id
 	containers map[string]*FakeContainer
 	failures   map[string][]error
 	builds     []BuildRequest
@@ -49,7 +50,7 @@ func NewFake() *Fake {
 	f := &Fake{
 		info: Info{Version: "20.10.24", APIVersion: "1.41", OS: "linux", Arch: "amd64", BuildKit: true,
 			Host: "unix:///var/run/docker.sock", Name: "fake", Product: "Fake Linux"},
-		images: map[string]Image{}, tags: map[string]string{}, containers: map[string]*FakeContainer{},
+		images: map[string]Image{}, tags: map[string]string{}, bare: map[string]bool{}, containers: map[string]*FakeContainer{},
 		failures: map[string][]error{},
 	}
 	f.AddImage("busybox")

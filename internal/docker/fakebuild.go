@@ -54,6 +54,7 @@ func (f *Fake) keep(id string, req BuildRequest) {
 	defer f.mu.Unlock()
 	if _, ok := f.images[id]; !ok {
 		f.images[id] = Image{ID: id, OS: f.info.OS, Arch: f.info.Arch, TaggedAt: time.Now(), Labels: req.Labels}
+		f.bare[id] = bareImage(req.Contents)
 	}
 	for _, tag := range req.Tags {
 		f.tags[fullRef(tag)] = id

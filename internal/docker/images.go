@@ -9,6 +9,7 @@ import (
 
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/docker/client"
 )
 
 // Tag implements Client.
@@ -32,7 +33,7 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (Image, bool, error) {
 	}
 	if got.Config != nil {
 		im.Entrypoint, im.Cmd, im.Labels = got.Config.Entrypoint, got.Config.Cmd, got.Config.Labels
-		im.User, im.WorkingDir = got.Config.User, got.Config.WorkingDir
+		im.Env, im.User, im.WorkingDir = got.Config.Env, got.Config.User, got.Config.WorkingDir
 	}
 	return im, true, nil
 }
@@ -74,4 +75,16 @@ func (e *Engine) Save(ctx context.Context, refs []string) (io.ReadCloser, error)
 		return nil, e.wrap("save "+strings.Join(refs, " "), err)
 	}
 	return rc, nil
+}
+
+// Load implements Client.
+func (e *Engine) Load(ctx context.Context, archive io.Reader) error {
+	body := &lentReader{r: archive}
+	defer body.giveBack()
+	answer, err := e.api.ImageLoad(ctx, body, client.ImageLoadWithQuiet(true))
+	if err == nil {
+		err = readStream(answer.Body, func(message) error { return nil })
+		_ = answer.Body.Close()
+	}
+	return e.wrap("load an image", ctxOr(ctx, err))
 }
