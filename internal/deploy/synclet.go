@@ -55,7 +55,7 @@ func (in *injector) synclet(spec map[string]any) error {
 		return nil
 	}
 	var served map[string]any
-	for _, c := range longRunning(spec) {
+	for _, c := range itemsOf(spec, "containers") {
 		b := in.images.byResult(text(c, "image"))
 		if b == nil {
 			continue
@@ -86,17 +86,6 @@ func (in *injector) synclet(spec map[string]any) error {
 	}
 	spec["initContainers"] = append([]any{installer(in.req.Synclet.Image, served)}, inits...)
 	return nil
-}
-
-// longRunning returns the containers of a pod that stay: all but the init containers that run to their end.
-func longRunning(spec map[string]any) []map[string]any {
-	var out []map[string]any
-	for _, c := range itemsOf(spec, "initContainers") {
-		if text(c, "restartPolicy") == "Always" {
-			out = append(out, c)
-		}
-	}
-	return append(out, itemsOf(spec, "containers")...)
 }
 
 // serve gives one container the program, and its command to the supervisor where that is asked for.
