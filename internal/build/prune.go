@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -22,8 +23,8 @@ type Pruned struct {
 }
 
 // Prune removes images that hone built earlier: those older than settings.MaxAge, but of each image in the Tiltfile the
-// newest settings.KeepRecent stay, as do those in use (by a container, or named in keep) and references that are not
-// hone's own. It goes on to the next image when one cannot be removed, and returns the first such error.
+// newest settings.KeepRecent stay, as do those in use (by a container, or named in keep), the synclet's, and references that
+// are not hone's own. It goes on to the next image when one cannot be removed, and returns the first such error.
 func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) (Pruned, error) {
 	var done Pruned
 	images, err := b.docker.Images(ctx, Label)
@@ -35,7 +36,8 @@ func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings,
 	deadline := b.now().Add(-settings.MaxAge)
 	for _, im := range images { // newest first
 		seen[im.Labels[Label]]++
-		used := slices.ContainsFunc(im.Tags, func(tag string) bool { return slices.Contains(keep, tag) })
+		used := im.Labels[syncletLabel] == program.Build() ||
+			slices.ContainsFunc(im.Tags, func(tag string) bool { return slices.Contains(keep, tag) })
 		if used || seen[im.Labels[Label]] <= settings.KeepRecent || im.TaggedAt.After(deadline) {
 			continue
 		}
