@@ -33,16 +33,14 @@ type ImageCommand struct {
 	Cmd        []string
 }
 
-// The names and paths of what is injected.
+// The paths of what is injected.
 const (
-	// SyncletName is the name of the volume, and of the init container that puts the program there.
-	SyncletName = "hone-synclet"
 	// SyncletFolder is where containers have the volume.
 	SyncletFolder = "/.hone"
 	// SyncletPath is where they have the program.
-	SyncletPath = SyncletFolder + "/synclet"
+	SyncletPath = SyncletFolder + "/" + model.SyncletFile
 	// SyncletInImage is where hone's image has it.
-	SyncletInImage = "/synclet"
+	SyncletInImage = "/" + model.SyncletFile
 )
 
 // syncletVolumeSize bounds the volume, as policies of some clusters demand.
@@ -74,13 +72,13 @@ func (in *injector) synclet(spec map[string]any) error {
 	if served == nil {
 		return nil
 	}
-	volume := map[string]any{"name": SyncletName, "emptyDir": map[string]any{"sizeLimit": syncletVolumeSize}}
-	volumes, err := without(spec, "volumes", "name", SyncletName)
+	volume := map[string]any{"name": model.SyncletName, "emptyDir": map[string]any{"sizeLimit": syncletVolumeSize}}
+	volumes, err := without(spec, "volumes", "name", model.SyncletName)
 	if err != nil {
 		return err
 	}
 	spec["volumes"] = append(volumes, volume)
-	inits, err := without(spec, "initContainers", "name", SyncletName)
+	inits, err := without(spec, "initContainers", "name", model.SyncletName)
 	if err != nil {
 		return err
 	}
@@ -94,7 +92,7 @@ func serve(c map[string]any, target model.ImageTarget, use SyncletUse) error {
 	if err != nil {
 		return err
 	}
-	c["volumeMounts"] = append(mounts, map[string]any{"name": SyncletName, "mountPath": SyncletFolder, "readOnly": true})
+	c["volumeMounts"] = append(mounts, map[string]any{"name": model.SyncletName, "mountPath": SyncletFolder, "readOnly": true})
 	if !use.Run {
 		return nil
 	}
@@ -161,9 +159,9 @@ func installer(image string, served map[string]any) map[string]any {
 	security := map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 		"capabilities": map[string]any{"drop": []any{"ALL"}}}
 	copyFields(security, field(served, "securityContext"), "runAsNonRoot", "runAsUser", "runAsGroup", "seccompProfile", "seLinuxOptions")
-	c := map[string]any{"name": SyncletName, "image": image, "imagePullPolicy": "IfNotPresent",
+	c := map[string]any{"name": model.SyncletName, "image": image, "imagePullPolicy": "IfNotPresent",
 		"command":         []any{SyncletInImage, "install", SyncletPath},
-		"volumeMounts":    []any{map[string]any{"name": SyncletName, "mountPath": SyncletFolder}},
+		"volumeMounts":    []any{map[string]any{"name": model.SyncletName, "mountPath": SyncletFolder}},
 		"securityContext": security}
 	resources := map[string]any{}
 	for _, list := range []string{"requests", "limits"} {

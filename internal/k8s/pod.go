@@ -2,6 +2,7 @@ package k8s
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,6 +59,11 @@ func container(spec *corev1.Container, init bool) model.Container {
 	for _, p := range spec.Ports {
 		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
 			c.Ports = append(c.Ports, int(p.ContainerPort))
+		}
+	}
+	for _, m := range spec.VolumeMounts {
+		if m.Name == model.SyncletName && !init {
+			c.SyncletPath = path.Join(m.MountPath, model.SyncletFile)
 		}
 	}
 	return c

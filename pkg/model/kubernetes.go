@@ -176,7 +176,17 @@ type Container struct {
 	LastReason   string
 	LastExitCode int
 	Ports        []int
+	// SyncletPath is where the container has the synclet that its pod was given when it was deployed; empty without one.
+	SyncletPath string
 }
+
+// What is put into pods so that their containers can be updated in place.
+const (
+	// SyncletName is the name of the volume with the synclet, and of the init container that fills it.
+	SyncletName = "hone-synclet"
+	// SyncletFile is the program's name in the volume.
+	SyncletFile = "synclet"
+)
 
 // PodErrorReasons are the waiting and ending reasons that mean that the pod will not get ready by itself.
 var PodErrorReasons = map[string]bool{

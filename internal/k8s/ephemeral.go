@@ -1,0 +1,181 @@
+package k8s
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// EphemeralRequest asks for a container beside one that runs already.
+type EphemeralRequest struct {
+	Namespace string
+	Pod       string
+	// Target is the container whose processes the new one sees.
+	Target string
+	// Name begins the name of the new container, whose Image must be there and whose Command runs.
+	Name    string
+	Image   string
+	Command []string
+	// User is the user to run as, if it is not the one that the pod says. Group goes with it.
+	User, Group *int64
+}
+
+// Refused says that the cluster does not let a container be added to a pod. Trying again will not help.
+type Refused struct{ Reason string }
+
+// Error returns the cluster's reason.
+func (r *Refused) Error() string { return r.Reason }
+
+var _ error = (*Refused)(nil)
+
+// Ephemeral returns the name of a running ephemeral container that does what is asked for. It uses one that is there, else
+// it adds one and waits until it runs. The new one may do what its target may, and no more. An error of type *Refused is
+// the cluster's last word.
+func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, error) {
+	pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
+	if err != nil {
+		return "", c.Explain(fmt.Errorf("get pod %s: %w", req.Pod, err))
+	}
+	spec, err := ephemeralFor(pod, req)
+	if err != nil {
+		return "", err
+	}
+	if name := twin(pod, spec); name != "" {
+		return name, c.awaitEphemeral(ctx, req, name)
+	}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"ephemeralContainers": []corev1.EphemeralContainer{*spec}}})
+	if err != nil {
+		return "", fmt.Errorf("describe the ephemeral container: %w", err)
+	}
+	_, err = c.core.Pods(req.Namespace).Patch(ctx, req.Pod, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "ephemeralcontainers")
+	if refused(err) {
+		return "", &Refused{fmt.Sprintf("the cluster does not take an ephemeral container: %v", err)}
+	}
+	if err != nil {
+		return "", c.Explain(fmt.Errorf("add an ephemeral container to pod %s: %w", req.Pod, err))
+	}
+	return spec.Name, c.awaitEphemeral(ctx, req, spec.Name)
+}
+
+// refused reports whether the API server, or a policy in it, has turned a request down.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= 400 && code < 500 && !apierrors.IsConflict(err) && !apierrors.IsTooManyRequests(err) &&
+		!apierrors.IsTimeout(err) && !apierrors.IsUnauthorized(err)
+}
+
+// ephemeralFor describes the container, with the rights of its target.
+func ephemeralFor(pod *corev1.Pod, req EphemeralRequest) (*corev1.EphemeralContainer, error) {
+	var target *corev1.Container
+	for i := range pod.Spec.Containers {
+		if pod.Spec.Containers[i].Name == req.Target {
+			target = &pod.Spec.Containers[i]
+		}
+	}
+	if target == nil {
+		return nil, fmt.Errorf("pod %s has no container %s", pod.Name, req.Target)
+	}
+	security := target.SecurityContext.DeepCopy()
+	if req.User != nil {
+		if security == nil {
+			security = &corev1.SecurityContext{}
+		}
+		security.RunAsUser, security.RunAsGroup = req.User, req.Group
+	}
+	return &corev1.EphemeralContainer{TargetContainerName: req.Target, EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name:  fmt.Sprintf("%s-%d", req.Name, len(pod.Spec.EphemeralContainers)+1),
+		Image: req.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: req.Command, SecurityContext: security,
+	}}, nil
+}
+
+// twin returns the name of a container of the same kind that runs in the pod, or is about to.
+func twin(pod *corev1.Pod, want *corev1.EphemeralContainer) string {
+	prefix := want.Name[:strings.LastIndexByte(want.Name, '-')+1]
+	for i := range pod.Spec.EphemeralContainers {
+		have := &pod.Spec.EphemeralContainers[i]
+		if !strings.HasPrefix(have.Name, prefix) || have.Image != want.Image || have.TargetContainerName != want.TargetContainerName ||
+			!sameUser(have.SecurityContext, want.SecurityContext) {
+			continue
+		}
+		if s := ephemeralStatus(pod, have.Name); s == nil || s.State.Terminated == nil && stuck(s) == "" {
+			return have.Name
+		}
+	}
+	return ""
+}
+
+func sameUser(a, b *corev1.SecurityContext) bool {
+	number := func(s *corev1.SecurityContext, of func(*corev1.SecurityContext) *int64) int64 {
+		if s == nil || of(s) == nil {
+			return -1
+		}
+		return *of(s)
+	}
+	user := func(s *corev1.SecurityContext) *int64 { return s.RunAsUser }
+	group := func(s *corev1.SecurityContext) *int64 { return s.RunAsGroup }
+	return number(a, user) == number(b, user) && number(a, group) == number(b, group)
+}
+
+func ephemeralStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
+	for i := range pod.Status.EphemeralContainerStatuses {
+		if s := &pod.Status.EphemeralContainerStatuses[i]; s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// stuck is why a container does not start, empty while it may yet.
+func stuck(s *corev1.ContainerStatus) string {
+	if w := s.State.Waiting; w != nil && model.PodErrorReasons[w.Reason] {
+		return w.Reason + ": " + w.Message
+	}
+	return ""
+}
+
+// The pauses between two looks at a container that starts.
+const (
+	firstLook = 50 * time.Millisecond
+	lastLook  = time.Second
+)
+
+// awaitEphemeral waits until a new container runs.
+func (c *Client) awaitEphemeral(ctx context.Context, req EphemeralRequest, name string) error {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
+		if err != nil {
+			return c.Explain(fmt.Errorf("get pod %s: %w", req.Pod, err))
+		}
+		if s := ephemeralStatus(pod, name); s != nil {
+			switch {
+			case s.State.Running != nil:
+				return nil
+			case s.State.Terminated != nil:
+				return &Refused{fmt.Sprintf("the ephemeral container ended at once: %s %s", terminatedReason(s.State.Terminated), s.State.Terminated.Message)}
+			case stuck(s) != "":
+				return &Refused{"the ephemeral container does not start: " + stuck(s)}
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
