@@ -87,7 +87,7 @@ func (a *applier) remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(p.Dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err := p.files.Lstat(p.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	root, err := p.open()
@@ -120,7 +120,7 @@ func empty(p *place) error {
 		}
 	}
 	p.close()
-	if err := os.Remove(p.Dir); err != nil && errno(err) != uint64(syscall.EBUSY) {
+	if err := p.files.Remove(p.Dir); err != nil && errno(err) != uint64(syscall.EBUSY) {
 		return err
 	}
 	return nil

@@ -31,9 +31,16 @@ type command struct {
 	pipes   [2]*os.File
 }
 
+// errElsewhere says that commands of another container cannot be run from here.
+var errElsewhere = errors.New("the synclet is not in the container that the command is for")
+
 // run starts a command; its output and its end are reported as they come.
 func (s *server) run(m *protocol.Run) {
-	c, err := start(m, s.environ)
+	var c *command
+	err := errElsewhere
+	if s.own() {
+		c, err = start(m, s.environ)
+	}
 	if err != nil {
 		s.out.send(&protocol.Exited{ID: m.ID, Code: cannotStart(err), Text: err.Error()})
 		return

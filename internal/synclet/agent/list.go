@@ -6,15 +6,16 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // list answers with every entry of the places that are asked for.
 func (s *server) list(m *protocol.List) {
-	l := &lister{id: m.ID, out: s.out}
+	l := &lister{id: m.ID, out: s.out, files: s.files}
 	for _, p := range m.Places {
 		if p.Name != "" {
 			l.visit(path.Join(p.Dir, p.Name))
@@ -28,13 +29,14 @@ func (s *server) list(m *protocol.List) {
 type lister struct {
 	id     uint64
 	out    *replies
+	files  files
 	faults []protocol.Fault
 }
 
 // visit reports an entry and all that is below it. What is not there is not reported, and neither is what is no file,
 // folder or link: hone puts no such thing into containers.
 func (l *lister) visit(name string) {
-	info, err := os.Lstat(name)
+	info, err := l.files.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -50,10 +52,10 @@ func (l *lister) visit(name string) {
 		l.below(name)
 		return
 	case mode.IsRegular():
-		e.Sum, err = sumFile(name)
+		e.Sum, err = l.sum(name)
 	case mode&fs.ModeSymlink != 0:
 		var target string
-		target, err = os.Readlink(name)
+		target, err = l.files.Readlink(name)
 		e.Kind, e.Sum, e.Size = protocol.KindLink, protocol.SumOf([]byte(target)), uint64(len(target))
 	default:
 		return
@@ -66,7 +68,7 @@ func (l *lister) visit(name string) {
 }
 
 func (l *lister) below(dir string) {
-	entries, err := os.ReadDir(dir)
+	entries, err := l.entries(dir)
 	if err != nil {
 		l.fault(dir, err)
 	}
@@ -84,8 +86,20 @@ func (l *lister) fault(name string, err error) {
 	}
 }
 
-func sumFile(name string) (protocol.Sum, error) {
-	f, err := os.Open(name)
+// entries returns what is in a folder, by name.
+func (l *lister) entries(dir string) ([]fs.DirEntry, error) {
+	d, err := l.files.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	entries, err := d.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+func (l *lister) sum(name string) (protocol.Sum, error) {
+	f, err := l.files.Open(name)
 	if err != nil {
 		return protocol.Sum{}, err
 	}

@@ -12,6 +12,8 @@ import (
 var Program = "unknown"
 
 const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and stdout; --unlink removes the program first
+       synclet serve --in CONTAINER   the same about the files of the container next door, by its id
+       synclet idle                   wait to be ended
        synclet run -- COMMAND …       run a command, and start it anew when hone asks
        synclet install PATH           copy this program
        synclet version
@@ -24,15 +26,9 @@ func Main(args []string) int {
 	}
 	switch rest := args[2:]; args[1] {
 	case "serve":
-		if len(rest) > 0 && rest[0] == "--unlink" {
-			if self, err := os.Readlink("/proc/self/exe"); err == nil {
-				_ = os.Remove(self)
-			}
-		}
-		if err := Serve(os.Stdin, os.Stdout, os.Environ()); err != nil {
-			return fail("synclet: "+err.Error()+"\n", 1)
-		}
-		return 0
+		return serveWith(rest)
+	case "idle":
+		return Idle()
 	case "run":
 		if len(rest) > 0 && rest[0] == "--" {
 			rest = rest[1:]
@@ -54,6 +50,28 @@ func Main(args []string) int {
 		return 0
 	}
 	return fail(usage, 2)
+}
+
+func serveWith(args []string) int {
+	var where files = ownFiles{}
+	switch {
+	case len(args) == 1 && args[0] == "--unlink":
+		if self, err := os.Readlink("/proc/self/exe"); err == nil {
+			_ = os.Remove(self)
+		}
+	case len(args) == 2 && args[0] == "--in":
+		next, err := openNeighbour(args[1])
+		if err != nil {
+			return fail("synclet: "+err.Error()+"\n", CodeNotAllowed)
+		}
+		where = next
+	case len(args) > 0:
+		return fail(usage, 2)
+	}
+	if err := serve(os.Stdin, os.Stdout, os.Environ(), where); err != nil {
+		return fail("synclet: "+err.Error()+"\n", 1)
+	}
+	return 0
 }
 
 func fail(text string, code int) int {

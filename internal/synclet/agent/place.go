@@ -19,7 +19,8 @@ var errOutside = errors.New("the path is outside of all sync destinations")
 // symbolic links out of it.
 type place struct {
 	protocol.Place
-	root *os.Root
+	files files
+	root  *os.Root
 	// made are folders that were created so that the place exists, innermost last.
 	made []string
 }
@@ -32,7 +33,7 @@ func (p *place) open() (*os.Root, error) {
 	if err := p.mkdir(p.Dir); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(p.Dir)
+	root, err := p.files.OpenRoot(p.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func (p *place) open() (*os.Root, error) {
 
 // mkdir makes a folder and those above it, and remembers which were not there.
 func (p *place) mkdir(dir string) error {
-	if info, err := os.Stat(dir); err == nil {
+	if info, err := p.files.Stat(dir); err == nil {
 		if !info.IsDir() {
 			return &os.PathError{Op: "mkdir", Path: dir, Err: fs.ErrExist}
 		}
@@ -53,7 +54,7 @@ func (p *place) mkdir(dir string) error {
 			return err
 		}
 	}
-	err := os.Mkdir(dir, 0o755)
+	err := p.files.Mkdir(dir, 0o755)
 	if err == nil {
 		p.made = append(p.made, dir)
 	}
@@ -67,7 +68,7 @@ func (p *place) undo() {
 	}
 	p.close()
 	for i := len(p.made) - 1; i >= 0; i-- {
-		_ = os.Remove(p.made[i])
+		_ = p.files.Remove(p.made[i])
 	}
 	p.made = nil
 }
@@ -82,10 +83,10 @@ func (p *place) close() {
 // places are all that may be written.
 type places []*place
 
-func newPlaces(list []protocol.Place) places {
+func newPlaces(list []protocol.Place, fs files) places {
 	out := make(places, 0, len(list))
 	for _, p := range list {
-		out = append(out, &place{Place: p})
+		out = append(out, &place{Place: p, files: fs})
 	}
 	return out
 }

@@ -15,10 +15,14 @@ import (
 // Serve speaks the protocol until in ends, which is no error. Commands that still run are ended, and what was staged and
 // not committed is forgotten.
 func Serve(in io.Reader, out io.Writer, environ []string) error {
+	return serve(in, out, environ, ownFiles{})
+}
+
+func serve(in io.Reader, out io.Writer, environ []string, files files) error {
 	if _, err := io.WriteString(out, protocol.Preamble); err != nil {
 		return err
 	}
-	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, running: map[uint64]*command{}}
+	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{}}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -80,6 +84,7 @@ func (r *replies) failure() error {
 type server struct {
 	out     *replies
 	environ []string
+	files   files
 	places  places
 	greeted bool
 	update  *update
@@ -137,8 +142,8 @@ func (s *server) handle(m protocol.Message) error {
 func (s *server) hello(m *protocol.Hello) {
 	s.abort()
 	s.places.close()
-	s.places, s.greeted = newPlaces(m.Places), true
-	if s.link == nil {
+	s.places, s.greeted = newPlaces(m.Places, s.files), true
+	if s.link == nil && s.own() {
 		s.link = dialSupervisor()
 		if l := s.link; l != nil {
 			s.all.Go(func() { l.relay(s.out) })
@@ -146,6 +151,9 @@ func (s *server) hello(m *protocol.Hello) {
 	}
 	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: s.link != nil})
 }
+
+// own reports whether the conversation is about the container that the synclet runs in.
+func (s *server) own() bool { return s.files == files(ownFiles{}) }
 
 // staging does something to the update that has begun.
 func (s *server) staging(do func()) error {

@@ -1,0 +1,87 @@
+//go:build linux
+
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Idle does nothing until it is told to end. It is what a container of hone's own runs between conversations.
+func Idle() int {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	<-signals
+	return 0
+}
+
+// CodeNotAllowed is the exit code of a synclet that sees the container next door and may not look into it.
+const CodeNotAllowed = 95
+
+// notAllowed says whose processes may not be looked into.
+type notAllowed struct{ uid, gid string }
+
+// Error has the numbers in a form that hone reads.
+func (e *notAllowed) Error() string {
+	return "the container's process may not be looked into: uid=" + e.uid + " gid=" + e.gid
+}
+
+var errNoNeighbour = errors.New("none of the container's processes can be seen")
+
+// openNeighbour returns the files of the container with the given id, whose processes this one sees. They are reached
+// through the root folder of one of its processes, the one with the lowest number: it is the most likely to stay.
+func openNeighbour(id string) (files, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	var last error = errNoNeighbour
+	for _, pid := range pids {
+		if !belongs(pid, id) {
+			continue
+		}
+		root, err := os.OpenRoot(procFile(pid, "root"))
+		switch {
+		case err == nil:
+			return otherFiles{root}, nil
+		case errors.Is(err, fs.ErrPermission):
+			last = &notAllowed{statusOf(pid, "Uid:"), statusOf(pid, "Gid:")}
+		case !errors.Is(err, fs.ErrNotExist):
+			last = err
+		}
+	}
+	return nil, last
+}
+
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// belongs reports whether a process is one of the container with the given id, which is part of the name of its control
+// group.
+func belongs(pid int, id string) bool {
+	group, err := os.ReadFile(procFile(pid, "cgroup"))
+	return err == nil && id != "" && strings.Contains(string(group), id)
+}
+
+// statusOf returns the effective id in a line of a process's status.
+func statusOf(pid int, line string) string {
+	status, _ := os.ReadFile(procFile(pid, "status"))
+	for l := range strings.Lines(string(status)) {
+		if f := strings.Fields(l); len(f) > 2 && f[0] == line {
+			return f[2]
+		}
+	}
+	return ""
+}
