@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -43,6 +44,8 @@ type Request struct {
 	UpsertTimeout time.Duration
 	// Env is added to the environment of local commands.
 	Env []string
+	// Synclet, unless nil, is what to put into the pods of the deploy.
+	Synclet *deploy.SyncletInjection
 	// Ignores leave files out of live updates.
 	Ignores []model.Ignore
 	// Settled, where there is one, waits until the changes that were made to files so far are known, but not longer than
@@ -71,6 +74,8 @@ type Container struct {
 	New   bool
 	// Running is the reference of the image in the pod's specification.
 	Running string
+	// Synclet is where the container has hone's program, if its pod was given it.
+	Synclet string
 }
 
 // Result is what an update has done.

@@ -330,13 +330,13 @@ func TestImage(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := &diary{}
 			i := &images{d: d}
-			b := NewImage(i, i, i, i)
-			b.here = &surroundings{} // what this machine is does not matter here
+			b := NewImage(NewSurroundings(i), i, i, i, nil)
+			b.here.known = &surroundings{} // what this machine is does not matter here
 			req := d.request(m)
 			req.Results, req.Cluster = old, model.Cluster{Arch: "arm64"}
 			tc.change(&req, i)
 			if i.fail["ping"] != nil {
-				b.here = nil
+				b.here.known = nil
 			}
 			r, err := b.BuildAndDeploy(t.Context(), req)
 			var done []string
@@ -373,8 +373,8 @@ func TestImage(t *testing.T) {
 func TestSteps(t *testing.T) {
 	d := &diary{}
 	i := &images{d: d}
-	b := NewImage(i, i, i, i)
-	b.here = &surroundings{}
+	b := NewImage(NewSurroundings(i), i, i, i, nil)
+	b.here.known = &surroundings{}
 	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web", Docker: &model.DockerBuild{}}, {Ref: "own", Custom: &model.CustomBuild{}}}}
 	if _, err := b.BuildAndDeploy(t.Context(), d.request(m)); err != nil {
 		t.Fatal(err)

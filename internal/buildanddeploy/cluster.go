@@ -139,7 +139,7 @@ func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]mod
 		return nil, err
 	}
 	objects, err := deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
-		Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images}, c.mapper)
+		Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
 	if err != nil {
 		return nil, err
 	}

@@ -6,11 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -31,31 +29,18 @@ type Deployer interface {
 	Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error)
 }
 
-// Pinger tells what a container engine is.
-type Pinger interface {
-	Ping(ctx context.Context) (docker.Info, error)
-}
-
 // Image builds the images of a resource, brings them to the cluster, and deploys the resource with them.
 type Image struct {
-	engine    Pinger
+	here      *Surroundings
 	builder   ImageBuilder
 	deliverer Deliverer
 	deployer  Deployer
-
-	mu   sync.Mutex
-	here *surroundings // guarded by mu; looked at with the first image
+	synclets  *Synclets
 }
 
-// NewImage returns the builder.
-func NewImage(engine Pinger, builder ImageBuilder, deliverer Deliverer, deployer Deployer) *Image {
-	return &Image{engine: engine, builder: builder, deliverer: deliverer, deployer: deployer}
-}
-
-// surroundings are what decides how images are delivered, beside the cluster itself.
-type surroundings struct {
-	engine  docker.Info
-	machine build.Delivery
+// NewImage returns the builder. Synclets puts into pods what they need to be updated in place; nil leaves them as they are.
+func NewImage(here *Surroundings, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
+	return &Image{here: here, builder: builder, deliverer: deliverer, deployer: deployer, synclets: synclets}
 }
 
 var _ BuildAndDeployer = (*Image)(nil)
@@ -90,6 +75,11 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 			return result, err
 		}
 		images[w.target.Ref], result.Images[w.target.Ref] = r, r
+	}
+	if b.synclets != nil {
+		if req.Synclet, err = b.synclets.Injection(ctx, req, images); err != nil {
+			return result, err
+		}
 	}
 	req.Commit()
 	st.next("Deploying")
@@ -165,13 +155,6 @@ func (j jobs) steps() int {
 
 // plan decides which images to build: those that changed, those whose result is gone, and those that are based on one.
 func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
-	if len(req.Manifest.Images) == 0 {
-		return nil, nil
-	}
-	here, err := b.look(ctx)
-	if err != nil {
-		return nil, err
-	}
 	building := map[string]bool{}
 	var out jobs
 	for _, im := range req.Manifest.Images {
@@ -184,23 +167,13 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 			needed = true
 		}
 		building[im.Ref] = needed
-		out = append(out, job{target: im, build: needed, deliver: deployed(req.Manifest, im.Ref),
-			plan: here.machine.Choose(req.Cluster, here.engine, req.Registry, im)})
+		plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, job{target: im, build: needed, deliver: deployed(req.Manifest, im.Ref), plan: plan})
 	}
 	return out, nil
-}
-
-func (b *Image) look(ctx context.Context) (surroundings, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.here == nil {
-		info, err := b.engine.Ping(ctx)
-		if err != nil {
-			return surroundings{}, err
-		}
-		b.here = &surroundings{info, build.Probe(ctx)}
-	}
-	return *b.here, nil
 }
 
 // deployed reports whether an image runs in the cluster itself, rather than being only what others are built on.

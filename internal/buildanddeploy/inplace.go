@@ -154,7 +154,7 @@ func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liv
 	}
 	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
 	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
-		Image: c.Running, Arch: req.Cluster.Arch, Syncs: spec.Syncs, Fresh: c.New}
+		Image: c.Running, Ref: c.Image, Synclet: c.Synclet, Arch: req.Cluster.Arch, Syncs: spec.Syncs, Fresh: c.New}
 	if err := b.updater.Update(ctx, target, plan, req.Log); err != nil {
 		return err
 	}

@@ -166,7 +166,38 @@ func provideSynclets(kube *k8s.Client) (*synclet.Pool, func(), error) {
 	return p, p.Close, nil
 }
 
-func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool) buildanddeploy.BuildAndDeployer {
+// provideInjection decides what pods are given, and lets the pool bring the same image to pods that run.
+func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings, st *store.Store) *buildanddeploy.Synclets {
+	if kube == nil {
+		return nil
+	}
+	image := build.NewSyncletImage(containers, build.NewDeliverer(containers))
+	s := buildanddeploy.NewSynclets(containers, image, pool, here)
+	pool.Beside(beside{kube, s, st})
+	return s
+}
+
+func provideSurroundings(containers docker.Client) *buildanddeploy.Surroundings {
+	return buildanddeploy.NewSurroundings(containers)
+}
+
+// beside adds containers to the pods of the session's cluster.
+type beside struct {
+	*k8s.Client
+	synclets *buildanddeploy.Synclets
+	store    *store.Store
+}
+
+var _ synclet.Beside = beside{}
+
+// Image implements synclet.Beside.
+func (b beside) Image(ctx context.Context) (string, error) {
+	v := b.store.Snapshot().All()
+	return b.synclets.Deliver(ctx, state.TheCluster(v).Cluster, state.TheTiltfile(v).Result.DefaultRegistry, "", logstore.Discard)
+}
+
+func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool,
+	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) buildanddeploy.BuildAndDeployer {
 	chain := []buildanddeploy.BuildAndDeployer{buildanddeploy.Local{}, buildanddeploy.Compose{}}
 	if kube != nil {
 		has := func(ctx context.Context, id string) bool {
@@ -177,7 +208,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 			buildanddeploy.NewSynclet(synclets),
 			buildanddeploy.NewContainer(containers, has),
 			buildanddeploy.NewExec(podExecer{kube}),
-			buildanddeploy.NewImage(containers, build.New(containers), build.NewDeliverer(containers), cluster))
+			buildanddeploy.NewImage(here, build.New(containers), build.NewDeliverer(containers), cluster, injection))
 	}
 	return buildanddeploy.NewComposite(chain...)
 }

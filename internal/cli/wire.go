@@ -11,6 +11,7 @@ import (
 // initParts wires everything that a session is made of, except what shows it. Wire generates its body.
 func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideListener, provideServer,
-		provideSession, provideStore, provideCommandEnv, provideCluster, provideSynclets, provideBuilder, provideParts)
+		provideSession, provideStore, provideCommandEnv, provideCluster, provideSynclets, provideSurroundings,
+		provideInjection, provideBuilder, provideParts)
 	return sessionParts{}, nil, nil
 }

@@ -78,7 +78,9 @@ func initParts(ctx context.Context, o options) (sessionParts, func(), error) {
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool)
+	surroundings := provideSurroundings(dockerClient)
+	synclets := provideInjection(client, dockerClient, pool, surroundings, storeStore)
+	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
 	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, session, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
 	return cliSessionParts, func() {
 		cleanup6()

@@ -31,11 +31,14 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 	if err := u.files(ctx, c, plan); err != nil {
 		return err
 	}
-	return RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return retry(ctx, undelivered, func() error {
-			return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, cmd.Argv, nil,
-				logstore.WriterAt(log, logstore.LevelInfo), logstore.WriterAt(log, logstore.LevelInfo))
-		})
+	return RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return u.Run(ctx, c, cmd, log) })
+}
+
+// Run runs one command in the container, with its output in the log.
+func (u ExecUpdater) Run(ctx context.Context, c Container, cmd model.Cmd, log logstore.Logger) error {
+	return retry(ctx, undelivered, func() error {
+		return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, cmd.Argv, nil,
+			logstore.WriterAt(log, logstore.LevelInfo), logstore.WriterAt(log, logstore.LevelInfo))
 	})
 }
 

@@ -19,6 +19,10 @@ type Container struct {
 	// Image identifies by content what the container runs, Arch is the architecture of its node; empty where unknown.
 	Image string
 	Arch  string
+	// Ref is the reference by which the Tiltfile calls that image, empty where it does not build it.
+	Ref string
+	// Synclet is where the container has hone's program, if its pod was given it; empty otherwise.
+	Synclet string
 	// Syncs are the syncs that the plan was made from.
 	Syncs []model.Sync
 	// Fresh says that nothing has been copied into this run of the container yet.

@@ -44,7 +44,7 @@ func View(v store.View, version string) api.View {
 	for e := range state.Synclets.In(v).Entries() {
 		s := e.Value
 		synclets[s.Resource] = append(synclets[s.Resource], api.Synclet{Pod: s.Pod, Container: s.Container, State: s.State,
-			Way: s.Way, Error: s.Err})
+			Way: s.Way, Passed: s.Passed, Error: s.Err})
 	}
 	pods := state.PodsByResource(v)
 	for _, e := range state.InOrder(v) {

@@ -272,6 +272,11 @@ func (holder) Contract() store.Contract {
 
 func TestNeedsBuild(t *testing.T) {
 	k8s := func() model.Manifest { return statetest.K8s("a", statetest.Image("a")) }
+	restarted := func() model.Manifest {
+		m := k8s()
+		m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{File: "/a"}
+		return m
+	}
 	local := func() model.Manifest { return statetest.Local("a") }
 	compose := func() model.Manifest { return statetest.Compose("a") }
 	for _, tc := range []struct {
@@ -290,6 +295,12 @@ func TestNeedsBuild(t *testing.T) {
 		{"pod readiness", k8s, func(m *model.Manifest) { m.K8s.PodReadiness = model.PodIgnore }, false},
 		{"selectors", k8s, func(m *model.Manifest) { m.K8s.ExtraPodSelectors = []map[string]string{{"a": "b"}} }, false},
 		{"live update steps", k8s, func(m *model.Manifest) { m.Images[0].LiveUpdate = model.LiveUpdate{} }, false},
+		{"restarting the process", k8s, func(m *model.Manifest) { m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{} }, true},
+		{"another file that restarts it", restarted, func(m *model.Manifest) { m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{File: "/b"} }, true},
+		{"no more restarting the process", restarted, func(m *model.Manifest) { m.Images[0].LiveUpdate.RestartProcess = nil }, true},
+		{"what restarts the process", restarted, func(m *model.Manifest) {
+			m.Images[0].LiveUpdate.RestartProcess = &model.RestartProcess{File: "/a", Triggers: []string{"/src"}}
+		}, false},
 		{"watched files", k8s, func(m *model.Manifest) { m.Images[0].Watch = model.WatchSpec{} }, false},
 		{"objects", k8s, func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" }, true},
 		{"a Dockerfile", k8s, func(m *model.Manifest) { m.Images[0].Docker = &model.DockerBuild{Contents: "FROM b"} }, true},

@@ -14,8 +14,9 @@ type Synclet struct {
 	// State is starting, ready, broken or failed. A broken one is being started again, a failed one is not: the image does
 	// not let the program in.
 	State string
-	// Way is how the program got in: "shell" or "tar".
-	Way string
+	// Way is how the program got in: "volume", "shell", "tar" or "ephemeral". Passed is why the ways before it did not do.
+	Way    string
+	Passed string
 	// Err is why it is broken or failed.
 	Err string
 	// Supervised says that the container's process runs under the synclet; the fields below tell of it.

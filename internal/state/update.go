@@ -513,7 +513,7 @@ func AllChanges(changes map[model.TargetID][]string) []string {
 }
 
 // NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
-// forwards, dependencies and live update steps do not.
+// forwards, dependencies and live update steps do not, but for the step that restarts the process: that takes other pods.
 func NeedsBuild(was, is model.Manifest) bool {
 	return !reflect.DeepEqual(buildPart(was), buildPart(is))
 }
@@ -522,7 +522,11 @@ func buildPart(m model.Manifest) model.Manifest {
 	m.Labels, m.Links, m.ResourceDeps, m.TriggerMode, m.AutoInit = nil, nil, nil, 0, false
 	images := slices.Clone(m.Images)
 	for i := range images {
+		restart := images[i].LiveUpdate.RestartProcess
 		images[i] = buildPartOfImage(images[i])
+		if restart != nil {
+			images[i].LiveUpdate.RestartProcess = &model.RestartProcess{File: restart.File}
+		}
 	}
 	m.Images = images
 	if m.K8s != nil {

@@ -23,10 +23,14 @@ type Way string
 
 // The ways, in the order in which they are tried.
 const (
+	// WayVolume starts the one that the pod was given when it was deployed.
+	WayVolume Way = "volume"
 	// WayShell sends it to a shell that turns into it: one exec for everything.
 	WayShell Way = "shell"
 	// WayTar unpacks it with tar and starts it with a second exec.
 	WayTar Way = "tar"
+	// WayEphemeral starts one in a container of hone's beside the one that is meant, whose files it reaches from there.
+	WayEphemeral Way = "ephemeral"
 )
 
 // exits of the shell script that say what the shell could not do.

@@ -3,9 +3,6 @@ package synclet
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -26,6 +22,8 @@ type Status struct {
 	Way Way
 	// Err is why it did not, or why the conversation broke off.
 	Err error
+	// Passed is why the ways that are tried before Way did not do; nil when there are none.
+	Passed error
 	// Process is the container's process where the synclet supervises it.
 	Process protocol.Process
 }
@@ -44,29 +42,42 @@ const (
 // Pool keeps a conversation open with every container that it is told to keep ready. Make it with NewPool and end it with
 // Close. Its methods may be called from any goroutine.
 type Pool struct {
-	pods liveupdate.PodExecer
-	told func(Status)
+	pods   liveupdate.PodExecer
+	told   func(Status)
+	beside Beside // nil where no container may be added to pods
 
-	mu       sync.Mutex
-	closed   bool
-	entries  map[string]*entry  // by container id
-	verdicts map[string]verdict // by image
+	mu        sync.Mutex
+	closed    bool
+	entries   map[string]*entry  // by container id
+	verdicts  map[string]verdict // by image
+	lockedOut map[string]bool    // by Target.Ref
 }
 
-// verdict is what is known of an image: the way that works, or that none does.
+// verdict is what is known of an image: the way of its own that works, if any, and why the others do not.
 type verdict struct {
-	way Way
-	err error
+	way     Way
+	reasons []error
 }
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, verdicts: map[string]verdict{}}
+	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 }
 
 // OnStatus sets a function that is told of every change; it is called from the pool's goroutines and must not block. It is
 // to be set before the first Keep.
 func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
+
+// Beside lets the pool add containers of hone's to pods. It is to be set before the first Keep.
+func (p *Pool) Beside(b Beside) { p.beside = b }
+
+// LockedOut reports whether a container of an image, by the Tiltfile's reference, has let the program in neither by its
+// shell nor by its tar.
+func (p *Pool) LockedOut(ref string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lockedOut[ref]
+}
 
 // entry is one container.
 type entry struct {
@@ -147,7 +158,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 		e.set(nil, nil)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
-		s, way, err := p.open(ctx, e.target)
+		s, way, passed, err := p.open(ctx, e.target)
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -164,9 +175,9 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
 			e.set(s, nil)
-			p.tell(e, func(st *Status) { st.State, st.Way = Ready, way })
+			p.tell(e, func(st *Status) { st.State, st.Way, st.Passed = Ready, way, passed })
 			s.OnProcess(func(process protocol.Process) {
-				p.tell(e, func(st *Status) { st.State, st.Way, st.Process = Ready, way, process })
+				p.tell(e, func(st *Status) { st.State, st.Way, st.Passed, st.Process = Ready, way, passed, process })
 			})
 			select {
 			case <-s.Done():
@@ -274,87 +285,23 @@ type impossible struct{ reasons []error }
 
 // Error lists what went wrong in each way.
 func (e *impossible) Error() string {
-	texts := make([]string, len(e.reasons))
-	for i, r := range e.reasons {
+	return "the synclet cannot get into the container: " + inOneLine(e.reasons)
+}
+
+func inOneLine(reasons []error) string {
+	texts := make([]string, len(reasons))
+	for i, r := range reasons {
 		texts[i] = r.Error()
 	}
-	return "the synclet cannot get into the container: " + strings.Join(texts, "; ")
+	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns the reasons.
 func (e *impossible) Unwrap() []error { return e.reasons }
 
-var ways = []Way{WayShell, WayTar}
-
-// openTimeout bounds one attempt to get the program in and to hear from it.
-const openTimeout = 15 * time.Second
-
-// open gets the program into a container in the way that is known to work for its image, else in the first that does.
-func (p *Pool) open(ctx context.Context, t Target) (*Session, Way, error) {
-	p.mu.Lock()
-	known, ok := p.verdicts[t.Image]
-	p.mu.Unlock()
-	if ok && known.err != nil {
-		return nil, "", known.err
-	}
-	try := ways
-	if ok {
-		try = []Way{known.way}
-	}
-	var reasons []error
-	for _, way := range try {
-		s, err := p.attempt(ctx, t, way)
-		if err == nil {
-			p.remember(t.Image, verdict{way: way})
-			return s, way, nil
-		}
-		if !unfit(err) {
-			return nil, "", err
-		}
-		reasons = append(reasons, fmt.Errorf("%s: %w", way, err))
-	}
-	err := &impossible{reasons}
-	p.remember(t.Image, verdict{err: err})
-	return nil, "", err
-}
-
-func (p *Pool) remember(image string, v verdict) {
-	if image == "" {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.verdicts[image] = v
-}
-
-func (p *Pool) attempt(ctx context.Context, t Target, way Way) (*Session, error) {
-	arch := t.Arch
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
-	prog, err := program.For(arch)
-	if err != nil {
-		return nil, &impossible{[]error{err}}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
-	defer cancel()
-	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
-		return p.pods.Exec(ctx, t.Namespace, t.Pod, t.Name, argv, in, out, errs)
-	}
-	stream, err := begin(ctx, exec, way, prog)
-	if err != nil {
-		return nil, err
-	}
-	s, err := Open(ctx, stream, Places(t.Syncs))
-	if err != nil {
-		return nil, stream.failure(err)
-	}
-	return s, nil
-}
-
 // unfit reports whether an error says that the container does not have what a way needs, which the next try would not
 // change. What may pass, and being forbidden, are no such errors.
 func unfit(err error) bool {
 	code, ok := liveupdate.ExitCode(err)
-	return ok && slices.Contains([]int{1, 2, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
+	return ok && slices.Contains([]int{1, 2, codeNotAllowed, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
 }

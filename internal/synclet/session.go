@@ -18,6 +18,10 @@ var ErrClosed = errors.New("the conversation with the synclet has ended")
 // errUnsent says, of a request that failed because the conversation had ended, that the synclet cannot have got it.
 var errUnsent = errors.New("the request was not sent")
 
+// errForeign says that what answers is no synclet that can be talked to: of another version of the protocol, or something
+// else altogether.
+var errForeign = errors.New("the program there is not the synclet of this hone")
+
 // maxNoise bounds, in bytes, what may come before the preamble.
 const maxNoise = 64 << 10
 
@@ -25,6 +29,8 @@ const maxNoise = 64 << 10
 type Session struct {
 	stream io.ReadWriteCloser
 	hello  protocol.Hello
+	// besides says that the synclet is not in the container itself, so that commands have to get there in another way.
+	besides bool
 	// turn is held by the update that is under way.
 	turn chan struct{}
 	done chan struct{}
@@ -70,6 +76,9 @@ func open(stream io.ReadWriteCloser, places []protocol.Place) (*Session, error) 
 		return nil, err
 	}
 	m, err := protocol.NewReader(stream).Next()
+	if errors.Is(err, protocol.ErrVersion) {
+		return nil, errors.Join(err, errForeign)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +87,9 @@ func open(stream io.ReadWriteCloser, places []protocol.Place) (*Session, error) 
 		s.hello = *m
 		return s, nil
 	case *protocol.Failed:
-		return nil, errors.New(m.Text)
+		return nil, fmt.Errorf("%w: %s", errForeign, m.Text)
 	}
-	return nil, fmt.Errorf("the synclet begins with %T", m)
+	return nil, fmt.Errorf("%w: it begins with %T", errForeign, m)
 }
 
 // skipNoise reads up to the preamble, byte by byte so that nothing behind it is taken.
@@ -99,7 +108,7 @@ func skipNoise(r io.Reader) error {
 			return nil
 		}
 	}
-	return errors.New("something that is no synclet answers")
+	return fmt.Errorf("%w: something else answers", errForeign)
 }
 
 // Hello returns what the synclet said of itself.

@@ -21,6 +21,10 @@ type Target struct {
 	ID   string
 	// Image identifies what the container runs, by content: what works in one container of an image works in the others.
 	Image string
+	// Ref is the reference by which the Tiltfile calls that image, empty where it does not build it.
+	Ref string
+	// Installed is where the container has the program, if its pod was given it when it was deployed.
+	Installed string
 	// Arch is the architecture of the node; empty means that of this machine.
 	Arch string
 	// Syncs say which places may be written.
@@ -29,7 +33,7 @@ type Target struct {
 
 // same reports whether a conversation with the one container is one with the other.
 func (t Target) same(o Target) bool {
-	return t.Namespace == o.Namespace && t.Pod == o.Pod && t.Name == o.Name && t.ID == o.ID && t.Image == o.Image &&
+	return t.Namespace == o.Namespace && t.Pod == o.Pod && t.Name == o.Name && t.ID == o.ID && t.Image == o.Image && t.Ref == o.Ref && t.Installed == o.Installed &&
 		t.Arch == o.Arch && slices.Equal(t.Syncs, o.Syncs)
 }
 

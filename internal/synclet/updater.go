@@ -26,7 +26,8 @@ var _ liveupdate.Updater = (*Pool)(nil)
 // the restart. A conversation that breaks off is taken up again; the update goes on with what differs then.
 func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) error {
 	liveupdate.Announce(log, c, plan)
-	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Arch: c.Arch, Syncs: c.Syncs}
+	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Ref: c.Ref,
+		Installed: c.Synclet, Arch: c.Arch, Syncs: c.Syncs}
 	fresh := c.Fresh
 	err := p.persist(ctx, t, ErrClosed, func(s *Session) error {
 		if fresh || len(plan.Copies) > 0 && s.blank() {
@@ -45,6 +46,9 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 	}
 	err = liveupdate.RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
 		return p.persist(ctx, t, errUnsent, func(s *Session) error {
+			if s.besides {
+				return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
+			}
 			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})

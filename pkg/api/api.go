@@ -107,12 +107,13 @@ type Pod struct {
 }
 
 // Synclet is hone's program in a container, through which files get there. State is starting, ready, broken or failed; Way
-// is how it got in.
+// is how it got in, Passed why the ways that are tried before did not do.
 type Synclet struct {
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
 	State     string `json:"state"`
 	Way       string `json:"way,omitempty"`
+	Passed    string `json:"passed,omitempty"`
 	Error     string `json:"error,omitempty"`
 }
 

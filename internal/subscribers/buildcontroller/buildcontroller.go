@@ -250,7 +250,8 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 	}
 	for _, l := range buildcontrol.Lacking(m, u, state.PodsOf(v, c.Name)) {
 		req.Containers = append(req.Containers, buildanddeploy.Container{Namespace: l.Pod.Namespace, Pod: l.Pod.Name,
-			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Running: l.Container.Image, Files: l.Files, New: l.New})
+			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Running: l.Container.Image,
+			Synclet: l.Container.SyncletPath, Files: l.Files, New: l.New})
 	}
 	return req
 }

@@ -97,7 +97,7 @@ func desired(v store.View) []synclet.Target {
 		for _, l := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
 			steps, _, _ := m.LiveUpdateOf(l.Image)
 			out = append(out, synclet.Target{Resource: m.Name, Namespace: l.Pod.Namespace, Pod: l.Pod.Name, Name: l.Container.Name,
-				ID: l.Container.ID, Image: l.Container.Image, Arch: arch, Syncs: steps.Syncs})
+				ID: l.Container.ID, Image: l.Container.Image, Ref: l.Image, Installed: l.Container.SyncletPath, Arch: arch, Syncs: steps.Syncs})
 		}
 	}
 	return out
@@ -112,6 +112,9 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	if st.Err != nil {
 		row.Err = st.Err.Error()
 	}
+	if st.Passed != nil {
+		row.Passed = st.Passed.Error()
+	}
 	rt.Dispatch(state.SyncletChanged{ID: t.ID, Synclet: row})
 	log := s.logs.Logger(t.Resource, "synclet:"+t.ID, logstore.SourceBuild)
 	switch {
@@ -119,6 +122,9 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		logstore.Infof(log, "Updating %s in place takes longer: %s", t.Name, problem.Text(st.Err))
 	case st.State == synclet.Ready && !row.Supervised:
 		logstore.Infof(log, "Ready to update %s in place (by %s)", t.Name, st.Way)
+		if st.Passed != nil {
+			logstore.Infof(log, "Ways before that: %s", row.Passed)
+		}
 	case row.Supervised && !st.Process.Running:
 		logstore.Errorf(log, "The process in %s ended with exit code %d; the next change starts it anew", t.Name, st.Process.Code)
 	}

@@ -1,0 +1,134 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/synclet/program"
+)
+
+// ownWays are the ways that need nothing but what is in the container's image.
+var ownWays = []Way{WayShell, WayTar}
+
+// openTimeout bounds one attempt to get the program in and to hear from it.
+const openTimeout = 15 * time.Second
+
+// open gets the program into a container: by what its pod was given, else in the way that is known to work for its image
+// or the first that does, else from beside it. Passed is why the ways before the one that worked did not do.
+func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed, err error) {
+	var reasons []error
+	for _, try := range []func(context.Context, Target) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
+		s, way, why, err := try(ctx, t)
+		reasons = append(reasons, why...)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if s != nil {
+			if len(reasons) > 0 {
+				passed = errors.New(inOneLine(reasons))
+			}
+			return s, way, passed, nil
+		}
+	}
+	return nil, "", nil, &impossible{reasons}
+}
+
+// openInstalled starts the program that the pod was given. One of another build is as good, if it can be talked to.
+func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []error, error) {
+	if t.Installed == "" {
+		return nil, "", nil, nil
+	}
+	s, err := p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{t.Installed, "serve"}), nil
+	})
+	if err != nil && !unfit(err) && !errors.Is(err, errForeign) {
+		return nil, "", nil, err
+	}
+	return s, WayVolume, reason(WayVolume, err), nil
+}
+
+// openOwn uses what is in the image. The verdict on it holds for all containers of the image.
+func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, error) {
+	p.mu.Lock()
+	known, ok := p.verdicts[t.Image]
+	p.mu.Unlock()
+	ways := ownWays
+	if ok {
+		ways = nil
+		if known.way != "" {
+			ways = []Way{known.way}
+		}
+	}
+	v := verdict{reasons: slices.Clip(known.reasons)}
+	for _, way := range ways {
+		s, err := p.attemptOwn(ctx, t, way)
+		if err == nil {
+			v.way = way
+			p.remember(t, v)
+			return s, way, v.reasons, nil
+		}
+		if !unfit(err) {
+			return nil, "", nil, err
+		}
+		v.reasons = append(v.reasons, reason(way, err)...)
+	}
+	p.remember(t, v)
+	return nil, "", v.reasons, nil
+}
+
+func (p *Pool) attemptOwn(ctx context.Context, t Target, way Way) (*Session, error) {
+	arch := t.Arch
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	prog, err := program.For(arch)
+	if err != nil {
+		return nil, &impossible{[]error{err}}
+	}
+	return p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) { return begin(ctx, exec, way, prog) })
+}
+
+func reason(way Way, err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{fmt.Errorf("%s: %w", way, err)}
+}
+
+func (p *Pool) remember(t Target, v verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.Image != "" {
+		p.verdicts[t.Image] = v
+	}
+	if v.way == "" && t.Ref != "" {
+		p.lockedOut[t.Ref] = true
+	}
+}
+
+// attempt begins a conversation over the stream that start makes of the container's exec.
+func (p *Pool) attempt(ctx context.Context, t Target, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+	return p.attemptIn(ctx, t, t.Name, start)
+}
+
+func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
+	defer cancel()
+	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
+		return p.pods.Exec(ctx, t.Namespace, t.Pod, container, argv, in, out, errs)
+	}
+	stream, err := start(ctx, exec)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, stream, Places(t.Syncs))
+	if err != nil {
+		return nil, stream.failure(err)
+	}
+	return s, nil
+}
