@@ -1,6 +1,7 @@
 package k8s
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type EphemeralRequest struct {
 	Name    string
 	Image   string
 	Command []string
-	// User is the user to run as, if it is not the one that the pod says. Group goes with it.
+	// User is the user to run as, Group goes with it; nil where that is to be the target's, as far as the pod tells.
 	User, Group *int64
 }
 
@@ -90,16 +91,37 @@ func ephemeralFor(pod *corev1.Pod, req EphemeralRequest) (*corev1.EphemeralConta
 		return nil, fmt.Errorf("pod %s has no container %s", pod.Name, req.Target)
 	}
 	security := target.SecurityContext.DeepCopy()
+	if security == nil {
+		security = &corev1.SecurityContext{}
+	}
 	if req.User != nil {
-		if security == nil {
-			security = &corev1.SecurityContext{}
-		}
 		security.RunAsUser, security.RunAsGroup = req.User, req.Group
+	} else {
+		security.RunAsUser, security.RunAsGroup = userOf(pod, req.Target, security)
 	}
 	return &corev1.EphemeralContainer{TargetContainerName: req.Target, EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name:  fmt.Sprintf("%s-%d", req.Name, len(pod.Spec.EphemeralContainers)+1),
 		Image: req.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: req.Command, SecurityContext: security,
 	}}, nil
+}
+
+// userOf returns user and group of a container; nil where the image of another one decides as well. An image that says
+// nothing runs as root, unless that is ruled out.
+func userOf(pod *corev1.Pod, name string, security *corev1.SecurityContext) (user, group *int64) {
+	user, group = security.RunAsUser, security.RunAsGroup
+	nonRoot := security.RunAsNonRoot
+	if p := pod.Spec.SecurityContext; p != nil {
+		user, group, nonRoot = cmp.Or(user, p.RunAsUser), cmp.Or(group, p.RunAsGroup), cmp.Or(nonRoot, p.RunAsNonRoot)
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; user == nil && s.Name == name && s.User != nil && s.User.Linux != nil {
+			return &s.User.Linux.UID, &s.User.Linux.GID
+		}
+	}
+	if user == nil && (nonRoot == nil || !*nonRoot) {
+		return new(int64), group
+	}
+	return user, group
 }
 
 // twin returns the name of a container of the same kind that runs in the pod, or is about to.

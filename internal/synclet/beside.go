@@ -76,6 +76,9 @@ var userText = regexp.MustCompile(`uid=(\d+) gid=(\d+)`)
 
 // wrongUser returns user and group of the container's process where the program runs as others.
 func wrongUser(err error) (ids [2]int64, ok bool) {
+	if err == nil {
+		return ids, false
+	}
 	if code, exited := liveupdate.ExitCode(err); !exited || code != codeNotAllowed {
 		return ids, false
 	}

@@ -3,10 +3,10 @@ package synclet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/program"
@@ -97,8 +97,28 @@ func reason(way Way, err error) []error {
 	if err == nil {
 		return nil
 	}
-	return []error{fmt.Errorf("%s: %w", way, err)}
+	return []error{&passed{way, err}}
 }
+
+// passed is why a way did not do.
+type passed struct {
+	way Way
+	err error
+}
+
+// Error leaves out which layers of the cluster passed the reason on.
+func (p *passed) Error() string {
+	text := p.err.Error()
+	if i := strings.LastIndex(text, `exec: "`); i >= 0 {
+		text = strings.TrimSpace(text[i:])
+	}
+	return string(p.way) + ": " + text
+}
+
+// Unwrap returns the reason as it came.
+func (p *passed) Unwrap() error { return p.err }
+
+var _ error = (*passed)(nil)
 
 func (p *Pool) remember(t Target, v verdict) {
 	p.mu.Lock()

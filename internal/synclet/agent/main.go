@@ -62,6 +62,7 @@ func serveWith(args []string) int {
 	case len(args) == 2 && args[0] == "--in":
 		next, err := openNeighbour(args[1])
 		if err != nil {
+			leave()
 			return fail("synclet: "+err.Error()+"\n", CodeNotAllowed)
 		}
 		where = next

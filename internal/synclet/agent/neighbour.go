@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -64,6 +65,27 @@ func openNeighbour(id string) (files, error) {
 		}
 	}
 	return nil, last
+}
+
+// leave ends the idle synclets of this container: nobody has a use for it. The others that it sees are not its own.
+func leave() {
+	self, err := os.Stat("/proc/self/exe")
+	if err != nil {
+		return
+	}
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		exe, err := os.Stat(procFile(pid, "exe"))
+		group, _ := os.ReadFile(procFile(pid, "cgroup"))
+		if err == nil && os.SameFile(self, exe) && bytes.Equal(group, own) {
+			_ = syscall.Kill(pid, syscall.SIGTERM)
+		}
+	}
 }
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
