@@ -77,7 +77,7 @@ func open(stream io.ReadWriteCloser, places []protocol.Place) (*Session, error) 
 	}
 	m, err := protocol.NewReader(stream).Next()
 	if errors.Is(err, protocol.ErrVersion) {
-		return nil, errors.Join(err, errForeign)
+		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
 	if err != nil {
 		return nil, err

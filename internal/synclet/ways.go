@@ -108,11 +108,11 @@ type passed struct {
 
 // Error leaves out which layers of the cluster passed the reason on.
 func (p *passed) Error() string {
-	text := p.err.Error()
+	text := strings.TrimSpace(p.err.Error())
 	if i := strings.LastIndex(text, `exec: "`); i >= 0 {
-		text = strings.TrimSpace(text[i:])
+		text = text[i:]
 	}
-	return string(p.way) + ": " + text
+	return string(p.way) + ": " + strings.Join(slices.Compact(strings.Split(text, "\n")), ", ")
 }
 
 // Unwrap returns the reason as it came.
