@@ -14,7 +14,9 @@ var Program = "unknown"
 const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and stdout; --unlink removes the program first
        synclet serve --in CONTAINER   the same about the files of the container next door, by its id
        synclet idle                   wait to be ended
-       synclet run -- COMMAND …       run a command, and start it anew when hone asks
+       synclet run [--watch FILE] -- COMMAND …
+                                      run a command, and start it anew when hone asks or FILE is touched
+       synclet restart [--grace TIME] have it started anew; it has TIME, such as 10s, to end
        synclet install PATH           copy this program
        synclet version
 `
@@ -30,13 +32,16 @@ func Main(args []string) int {
 	case "idle":
 		return Idle()
 	case "run":
+		file, rest := option(rest, "--watch")
 		if len(rest) > 0 && rest[0] == "--" {
 			rest = rest[1:]
 		}
 		if len(rest) == 0 {
 			return fail(usage, 2)
 		}
-		return Supervise(rest)
+		return Supervise(rest, file)
+	case "restart":
+		return restart(rest)
 	case "install":
 		if len(rest) != 1 {
 			return fail(usage, 2)

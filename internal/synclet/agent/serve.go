@@ -22,7 +22,8 @@ func serve(in io.Reader, out io.Writer, environ []string, files files) error {
 	if _, err := io.WriteString(out, protocol.Preamble); err != nil {
 		return err
 	}
-	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{}}
+	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{},
+		done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -88,10 +89,12 @@ type server struct {
 	places  places
 	greeted bool
 	update  *update
-	link    *link // to the supervisor, nil where there is none
+	seeking bool          // whether seek was started
+	done    chan struct{} // closed at the end
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
+	link    *link               // to the supervisor, nil where there is none; guarded by mu
 	all     sync.WaitGroup
 }
 
@@ -143,13 +146,15 @@ func (s *server) hello(m *protocol.Hello) {
 	s.abort()
 	s.places.close()
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
-	if s.link == nil && s.own() {
-		s.link = dialSupervisor()
-		if l := s.link; l != nil {
-			s.all.Go(func() { l.relay(s.out) })
-		}
+	l, found := s.dial()
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil})
+	switch {
+	case found:
+		s.all.Go(func() { l.relay(s.out) }) // after hello, which comes first
+	case l == nil && !s.seeking && s.own():
+		s.seeking = true
+		s.all.Go(s.seek)
 	}
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: s.link != nil})
 }
 
 // own reports whether the conversation is about the container that the synclet runs in.
@@ -174,20 +179,15 @@ func (s *server) abort() {
 // end leaves nothing behind.
 func (s *server) end() {
 	s.abort()
+	close(s.done)
 	s.mu.Lock()
 	for _, c := range s.running {
 		c.kill()
 	}
-	s.mu.Unlock()
 	if s.link != nil {
 		s.link.close()
 	}
+	s.mu.Unlock()
 	s.all.Wait()
 	s.places.close()
-}
-
-func (s *server) restart(m *protocol.Restart) {
-	if s.link == nil || !s.link.send(m) {
-		s.out.send(&protocol.Restarted{ID: m.ID, Text: "the container's process does not run under a supervisor"})
-	}
 }

@@ -3,41 +3,56 @@
 package agent
 
 import (
-	"bufio"
 	"os"
 	"os/signal"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
-// attach is how long a process that has crashed is kept for a client that may be on its way.
-const attach = 5 * time.Second
+const (
+	// attach is how long a process that has crashed is kept for a client that may be on its way.
+	attach = 5 * time.Second
+	// steady is how long a process runs before its end counts as a first crash, not as one more.
+	steady = 10 * time.Second
+	// A crashed process that nobody asks for is started anew as Kubernetes would: after firstPause, then twice that, up
+	// to lastPause.
+	firstPause = 10 * time.Second
+	lastPause  = 5 * time.Minute
+	// defaultGrace is how long a process has to end for those who do not say.
+	defaultGrace = 10 * time.Second
+)
 
 // Supervise runs a command as the container's process and returns the exit code that the container is to end with. It
-// passes signals on and reaps orphans. When a client asks, it ends the process and starts it anew. A process that crashes
-// while a client is connected is kept waiting for the next restart, so that Kubernetes' back-off does not stand in the
-// way; without one the container ends as it would without a supervisor.
-func Supervise(argv []string) int {
+// passes signals on and reaps orphans. When a client asks, or somebody touches the given file, it ends the process and
+// starts it anew; an empty path is no file. A process that crashes while a client is connected does not end the
+// container: it waits for the next restart, so that Kubernetes' back-off does not stand in the way, and is tried again
+// now and then, since it may have waited for something else to come up. Without a client the container ends as it would
+// without a supervisor.
+func Supervise(argv []string, file string) int {
 	program, err := lookPath(argv[0], os.Environ())
 	if err != nil {
 		return fail("synclet: "+argv[0]+": "+err.Error()+"\n", codeNotFound)
 	}
 	s := &supervisor{program: program, argv: argv, exited: make(chan exit, 16), restarts: make(chan request),
-		clients: map[*client]bool{}, reap: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+		reap: make(chan struct{}, 1), clients: newClients()}
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
+	adoptOrphans()
 	if fd, err := listenSocket(); err == nil {
 		go s.accept(fd)
+	}
+	var touched <-chan struct{}
+	if file != "" {
+		touched = watch(file)
 	}
 	go s.wait()
 	if err := s.start(); err != nil {
 		return fail("synclet: "+err.Error()+"\n", int(cannotStart(err)))
 	}
-	return s.loop(signals)
+	return s.loop(signals, touched)
 }
 
 type exit struct {
@@ -45,7 +60,7 @@ type exit struct {
 	code uint64
 }
 
-// request is a restart that a client asked for.
+// request is a restart that a client asked for, or nobody who waits for an answer.
 type request struct {
 	client *client
 	*protocol.Restart
@@ -56,20 +71,23 @@ type supervisor struct {
 	argv     []string
 	exited   chan exit
 	restarts chan request
-	reap     chan struct{} // a process was started: there is something to wait for
+	reap     chan struct{} // there may be something to wait for
+	clients  *clients
 
 	// These belong to the loop.
 	pid     int // zero while no process runs
+	group   int // the process group of the last one
+	began   time.Time
 	starts  uint64
+	crashes uint64
 	code    uint64
 	pending []request // to be answered once the new process runs
+	again   bool      // the process is ending because it is to be started anew
+	ending  bool      // the container is to end
+	killed  bool      // it had its time to do so
 	kill    *time.Timer
+	retry   *time.Timer
 	giveUp  *time.Timer
-
-	mu      sync.Mutex
-	clients map[*client]bool // guarded by mu
-	changed chan struct{}    // clients came or went
-	last    protocol.Process // guarded by mu
 }
 
 // start starts the process in a group of its own, with this program's own input and output.
@@ -80,13 +98,10 @@ func (s *supervisor) start() error {
 	if err != nil {
 		return &os.PathError{Op: "start", Path: s.program, Err: err}
 	}
-	s.pid = pid
+	s.pid, s.group, s.began = pid, pid, time.Now()
 	s.starts++
-	select {
-	case s.reap <- struct{}{}:
-	default:
-	}
-	s.tell()
+	s.poke()
+	s.tell(0)
 	return nil
 }
 
@@ -97,6 +112,13 @@ func (s *supervisor) attributes() *syscall.SysProcAttr {
 		a.Foreground = true
 	}
 	return a
+}
+
+func (s *supervisor) poke() {
+	select {
+	case s.reap <- struct{}{}:
+	default:
+	}
 }
 
 // wait reaps the process and every orphan that the container leaves to its first process.
@@ -113,30 +135,30 @@ func (s *supervisor) wait() {
 	}
 }
 
-func (s *supervisor) loop(signals <-chan os.Signal) int {
+func (s *supervisor) loop(signals <-chan os.Signal, touched <-chan struct{}) int {
 	for {
 		select {
 		case sig := <-signals:
 			s.forward(sig)
 		case e := <-s.exited:
-			if e.pid != s.pid {
-				continue
-			}
-			s.pid, s.code = 0, e.code
-			if done := s.ended(); done {
+			if done := s.reaped(e); done {
 				return int(s.code)
 			}
 		case r := <-s.restarts:
 			s.restart(r)
+		case <-touched:
+			s.restart(request{nil, &protocol.Restart{GraceNanos: uint64(defaultGrace)}})
 		case <-timer(s.kill):
-			s.kill = nil
-			if s.pid != 0 {
-				_ = syscall.Kill(-s.pid, syscall.SIGKILL)
-			}
+			s.expire()
+		case <-timer(s.retry):
+			s.anew()
 		case <-timer(s.giveUp):
-			return int(s.code)
-		case <-s.changed:
-			if s.pid == 0 && s.giveUp == nil && s.lonely() {
+			s.giveUp = nil
+			if s.pid == 0 && s.clients.none() {
+				return int(s.code)
+			}
+		case <-s.clients.left:
+			if s.pid == 0 && s.giveUp == nil && s.clients.none() {
 				s.giveUp = time.NewTimer(attach)
 			}
 		}
@@ -150,150 +172,133 @@ func timer(t *time.Timer) <-chan time.Time {
 	return t.C
 }
 
-// forward passes a signal on to the process. Without one, a signal that would have ended it ends the container.
+func stop(t **time.Timer) {
+	if *t != nil {
+		(*t).Stop()
+		*t = nil
+	}
+}
+
+// forward passes a signal on to the process, and to nobody else, as the container's runtime would. One that asks for the
+// end overrides a restart that is under way; without a process it ends the container.
 func (s *supervisor) forward(sig os.Signal) {
 	n, ok := sig.(syscall.Signal)
-	if !ok || n == syscall.SIGCHLD || n == syscall.SIGURG || n == syscall.SIGPIPE {
-		return // SIGURG and SIGPIPE are this program's own affair
+	switch {
+	case !ok || n == syscall.SIGURG || n == syscall.SIGPIPE: // this program's own affair
+		return
+	case n == syscall.SIGCHLD:
+		s.poke()
+		return
+	case n == syscall.SIGTERM, n == syscall.SIGINT, n == syscall.SIGQUIT:
+		s.ending = true
 	}
 	if s.pid != 0 {
-		_ = syscall.Kill(-s.pid, n)
-		return
-	}
-	switch n {
-	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
+		_ = syscall.Kill(s.pid, n)
+	} else if s.ending || n == syscall.SIGHUP {
 		os.Exit(int(codeSignalled) + int(n))
 	}
 }
 
-// ended decides what happens after the process has ended: a new one, waiting for one, or the end of the container.
-func (s *supervisor) ended() (done bool) {
-	if s.kill != nil {
-		s.kill.Stop()
-		s.kill = nil
+// reaped decides what happens after a process has ended: a new one, waiting for one, or the end of the container.
+func (s *supervisor) reaped(e exit) (done bool) {
+	if e.pid == s.pid {
+		s.pid, s.code = 0, e.code
+		if done := s.ended(); done {
+			return true
+		}
 	}
-	if len(s.pending) > 0 {
-		s.again()
+	// The new process has to wait for what the old one has started, too: it may hold a port.
+	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil {
+		s.crashes = 0
+		s.anew()
+	}
+	return false
+}
+
+func (s *supervisor) ended() (done bool) {
+	switch {
+	case s.ending || s.code == 0 && !s.again:
+		s.refuse("the container is ending")
+		s.tell(0)
+		return true
+	case s.again:
 		return false
 	}
-	s.tell()
-	if s.code == 0 {
-		return true
-	}
-	_, _ = os.Stderr.WriteString("synclet: the process ended with exit code " + strconv.FormatUint(s.code, 10) +
-		"; the next change starts it anew\n")
-	if s.lonely() {
+	// With the process goes what it has started, as it would with the container.
+	_ = syscall.Kill(-s.group, syscall.SIGKILL)
+	s.crashed()
+	if s.clients.none() {
+		_, _ = os.Stderr.WriteString("synclet: the process ended with exit code " + strconv.FormatUint(s.code, 10) + "\n")
 		s.giveUp = time.NewTimer(attach)
 	}
 	return false
 }
 
+// crashed sees to it that the process is tried again.
+func (s *supervisor) crashed() {
+	if time.Since(s.began) > steady {
+		s.crashes = 0
+	}
+	pause := min(firstPause<<min(s.crashes, 10), lastPause)
+	s.crashes++
+	stop(&s.retry)
+	s.retry = time.NewTimer(pause)
+	s.tell(pause)
+}
+
 // restart ends the process; its end starts the new one. Without one the new one starts at once.
 func (s *supervisor) restart(r request) {
-	s.pending = append(s.pending, r)
-	if s.giveUp != nil {
-		s.giveUp.Stop()
-		s.giveUp = nil
+	if r.client != nil {
+		s.pending = append(s.pending, r)
 	}
 	switch {
-	case s.pid == 0:
-		s.again()
+	case s.pid == 0 && !s.again:
+		s.anew()
 	case s.kill == nil:
-		_ = syscall.Kill(-s.pid, syscall.SIGTERM)
-		_ = syscall.Kill(-s.pid, syscall.SIGCONT) // so that a stopped one can hear it
+		s.again = true
+		_ = syscall.Kill(-s.group, syscall.SIGTERM)
+		_ = syscall.Kill(-s.group, syscall.SIGCONT) // so that a stopped one can hear it
 		s.kill = time.NewTimer(time.Duration(r.GraceNanos))
 	}
 }
 
-// again starts the process and answers those who asked for it.
-func (s *supervisor) again() {
+// expire ends what did not end in its time. Something in the group that nobody reaps must not hold up the new process.
+func (s *supervisor) expire() {
+	if s.killed && s.pid == 0 {
+		s.anew()
+		return
+	}
+	_ = syscall.Kill(-s.group, syscall.SIGKILL)
+	s.killed, s.kill = true, time.NewTimer(time.Second)
+}
+
+// anew starts the process and answers those who asked for it.
+func (s *supervisor) anew() {
+	s.again, s.killed = false, false
+	stop(&s.kill)
+	stop(&s.retry)
+	stop(&s.giveUp)
 	err := s.start()
+	if err == nil {
+		s.answer(protocol.RestartDone, "")
+		return
+	}
+	s.code, s.began = cannotStart(err), time.Now()
+	s.answer(protocol.RestartNotStarted, err.Error())
+	s.crashed()
+}
+
+func (s *supervisor) refuse(text string) { s.answer(protocol.RestartFailed, text) }
+
+func (s *supervisor) answer(code uint64, text string) {
 	for _, r := range s.pending {
-		answer := &protocol.Restarted{ID: r.ID, PID: uint64(s.pid)}
-		if err != nil {
-			answer.Text = err.Error()
-		}
-		r.client.send(answer)
+		r.client.send(&protocol.Restarted{ID: r.ID, PID: uint64(s.pid), Code: code, Text: text})
 	}
 	s.pending = nil
-	if err != nil {
-		s.code = cannotStart(err)
-		s.tell()
-	}
 }
 
-// tell lets every client know how the process does.
-func (s *supervisor) tell() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts}
-	for c := range s.clients {
-		state := s.last
-		c.send(&state)
-	}
-}
-
-func (s *supervisor) lonely() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.clients) == 0
-}
-
-// client is somebody who may ask for restarts.
-type client struct {
-	conn *os.File
-	mu   sync.Mutex
-	w    *protocol.Writer
-}
-
-func (c *client) send(m protocol.Message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second)) // one who does not read holds nobody up
-	c.w.Append(m)
-	_ = c.w.Flush()
-}
-
-func (s *supervisor) accept(fd int) {
-	for {
-		conn, err := acceptSocket(fd)
-		if err != nil {
-			return
-		}
-		go s.serve(&client{conn: conn, w: protocol.NewWriter(conn)})
-	}
-}
-
-func (s *supervisor) serve(c *client) {
-	s.join(c)
-	defer s.leave(c)
-	r := protocol.NewReader(bufio.NewReader(c.conn))
-	for {
-		m, err := r.Next()
-		if err != nil {
-			return
-		}
-		if m, ok := m.(*protocol.Restart); ok {
-			s.restarts <- request{c, m}
-		}
-	}
-}
-
-func (s *supervisor) join(c *client) {
-	s.mu.Lock()
-	s.clients[c] = true
-	state := s.last
-	s.mu.Unlock()
-	c.send(&state)
-}
-
-func (s *supervisor) leave(c *client) {
-	s.mu.Lock()
-	delete(s.clients, c)
-	s.mu.Unlock()
-	_ = c.conn.Close()
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+// tell lets every client know how the process does; pause is how long a crashed one waits to be tried again.
+func (s *supervisor) tell(pause time.Duration) {
+	s.clients.tell(protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts,
+		Crashes: s.crashes, AgainNanos: uint64(pause)})
 }

@@ -21,23 +21,31 @@ import (
 // has a name of its own.
 type supervised struct {
 	t    *testing.T
+	dir  string // of the test; scripts know it as $T
 	cmd  *exec.Cmd
 	out  *bufio.Scanner
 	errs *os.File
 }
 
-func startSupervised(t *testing.T, script string) *supervised {
+func startSupervised(t *testing.T, script string, options ...string) *supervised {
 	t.Helper()
-	args := []string{"--pid", "--fork", "--kill-child", "--mount-proc", "--mount", os.Args[0]}
+	return startIn(t, append(append([]string{os.Args[0], "run"}, options...), "--", "sh", "-c", script)...)
+}
+
+// startIn starts a program as the first process of namespaces of its own.
+func startIn(t *testing.T, argv ...string) *supervised {
+	t.Helper()
+	args := []string{"--pid", "--fork", "--kill-child", "--mount-proc", "--mount"}
 	if out, err := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "--mount", "true").CombinedOutput(); err != nil {
 		t.Skipf("no namespaces can be made here: %v %s", err, out)
 	}
-	s := &supervised{t: t}
-	s.cmd = exec.Command("unshare", append(args, "run", "--", "sh", "-c", script)...)
-	s.cmd.Env = append(os.Environ(), "SYNCLET_TEST_MAIN=1")
+	s := &supervised{t: t, dir: t.TempDir()}
+	check(t, syscall.Mkfifo(s.path("gate"), 0o600))
+	s.cmd = exec.Command("unshare", append(args, argv...)...)
+	s.cmd.Env = append(os.Environ(), "SYNCLET_TEST_MAIN=1", "T="+s.dir)
 	out, err := s.cmd.StdoutPipe()
 	check(t, err)
-	s.errs, err = os.Create(filepath.Join(t.TempDir(), "stderr"))
+	s.errs, err = os.Create(s.path("stderr"))
 	check(t, err)
 	s.cmd.Stderr = s.errs
 	check(t, s.cmd.Start())
@@ -47,6 +55,14 @@ func startSupervised(t *testing.T, script string) *supervised {
 	})
 	s.out = bufio.NewScanner(out)
 	return s
+}
+
+func (s *supervised) path(name string) string { return filepath.Join(s.dir, name) }
+
+// open lets a script go on that reads a line from $T/gate.
+func (s *supervised) open() {
+	s.t.Helper()
+	check(s.t, os.WriteFile(s.path("gate"), []byte("go\n"), 0o600))
 }
 
 func check(t testing.TB, err error) {
@@ -91,10 +107,27 @@ type talk struct {
 	cmd *exec.Cmd
 }
 
+// enter is a command in the namespaces, as one of kubectl exec.
+func (s *supervised) enter(argv ...string) *exec.Cmd {
+	s.t.Helper()
+	c := exec.Command("nsenter", append([]string{"--target", fmt.Sprint(s.one()), "--pid", "--mount"}, argv...)...)
+	c.Env = append(os.Environ(), "SYNCLET_TEST_MAIN=1")
+	return c
+}
+
+// talk begins a conversation, which finds the supervisor at once.
 func (s *supervised) talk() *talk {
 	s.t.Helper()
-	c := exec.Command("nsenter", "--target", fmt.Sprint(s.one()), "--pid", "--mount", os.Args[0], "serve")
-	c.Env = append(os.Environ(), "SYNCLET_TEST_MAIN=1")
+	k, hello := s.begin()
+	if !hello.Supervised {
+		s.t.Fatal("the synclet does not find the supervisor")
+	}
+	return k
+}
+
+func (s *supervised) begin() (*talk, *protocol.Hello) {
+	s.t.Helper()
+	c := s.enter(os.Args[0], "serve")
 	in, err := c.StdinPipe()
 	check(s.t, err)
 	out, err := c.StdoutPipe()
@@ -107,11 +140,13 @@ func (s *supervised) talk() *talk {
 	_, err = io.ReadFull(out, preamble)
 	check(s.t, err)
 	k.send(&protocol.Hello{})
-	hello := expect[*protocol.Hello](k)
-	if !hello.Supervised {
-		s.t.Fatal("the synclet does not find the supervisor")
+	m, err := k.r.Next()
+	check(s.t, err)
+	hello, ok := m.(*protocol.Hello)
+	if !ok {
+		s.t.Fatalf("it begins with %T", m)
 	}
-	return k
+	return k, hello
 }
 
 func (k *talk) close() {
@@ -146,6 +181,8 @@ func TestSupervisePassesOn(t *testing.T) {
 		{"exit code 0", "echo up", 0, 0},
 		{"signal", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`, syscall.SIGTERM, 0},
 		{"another signal", `trap 'exit 0' USR1; echo up; while :; do sleep 0.01; done`, syscall.SIGUSR1, 0},
+		{"to the process alone", `(trap 'echo no' TERM; while :; do sleep 0.01; done) & trap 'exit 5' TERM; echo up; while :; do sleep 0.01; done`, syscall.SIGTERM, 5},
+		{"signal that kills", `echo up; while :; do sleep 0.01; done`, syscall.SIGTERM, 143},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -157,11 +194,14 @@ func TestSupervisePassesOn(t *testing.T) {
 			if code := s.ends(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
 			}
+			if s.out.Scan() {
+				t.Errorf("it says %q", s.out.Text())
+			}
 		})
 	}
 	s := startSupervised(t, "true")
 	s.cmd.Process.Kill()
-	if code := Supervise([]string{"no-such-program"}); code != codeNotFound {
+	if code := Supervise([]string{"no-such-program"}, ""); code != codeNotFound {
 		t.Errorf("a program that is not there: exit code %d", code)
 	}
 }
@@ -198,38 +238,12 @@ func TestRestart(t *testing.T) {
 			if r.Text != "" || r.ID != 7 || fmt.Sprint(r.PID) != second || first == second {
 				t.Errorf("restarted %+v; %s, then %s", r, first, second)
 			}
-			out, err := exec.Command("nsenter", "--target", fmt.Sprint(s.one()), "--pid", "--mount", "sh", "-c",
+			out, err := s.enter("sh", "-c",
 				`for p in /proc/[0-9]*; do tr '\0' ' ' <$p/cmdline; echo; done | grep -c '^sleep 1000'`).Output()
 			if name == "children go, too" && (err != nil || strings.TrimSpace(string(out)) != "1") {
 				t.Errorf("%s children, %v", out, err)
 			}
 		})
-	}
-}
-
-// TestCrash: with a client the process that crashed waits for a restart; once the last client has gone, the container ends
-// with its exit code.
-func TestCrash(t *testing.T) {
-	t.Parallel()
-	s := startSupervised(t, `echo up; while [ ! -e /tmp/synclet-test-$PPID-crash ]; do sleep 0.01; done; exit 3`)
-	s.says("up")
-	k := s.talk()
-	if p := expect[*protocol.Process](k); !p.Running || p.Starts != 1 {
-		t.Errorf("at first: %+v", p)
-	}
-	flag := "/tmp/synclet-test-1-crash" // the supervisor is process 1
-	check(t, os.WriteFile(flag, nil, 0o600))
-	t.Cleanup(func() { _ = os.Remove(flag) })
-	if p := expect[*protocol.Process](k); p.Running || p.Code != 3 {
-		t.Errorf("after the crash: %+v", p)
-	}
-	k.close()
-	if code := s.ends(); code != 3 {
-		t.Errorf("the container ends with %d", code)
-	}
-	text, err := os.ReadFile(s.errs.Name())
-	if err != nil || !strings.Contains(string(text), "ended with exit code 3") {
-		t.Errorf("it says %q, %v", text, err)
 	}
 }
 

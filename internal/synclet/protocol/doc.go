@@ -30,7 +30,8 @@
 //
 // List asks for the content of places, by hash; Entry messages come back, then Listed. Run starts a command; its Output
 // comes as it is written, then Exited. Kill ends it. Restart asks the supervisor for a new process and is answered by
-// Restarted. Ping is answered by Pong.
+// Restarted. Where there is a supervisor, Process tells of what it runs, unasked: soon after Hello, and whenever a process
+// starts or ends. Ping is answered by Pong.
 //
 // Requests carry an id that their answers repeat, so that several can be under way; the messages of one update are not
 // mixed with those of another.

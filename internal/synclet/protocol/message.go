@@ -182,10 +182,11 @@ type Restart struct {
 	GraceNanos uint64
 }
 
-// Restarted answers Restart. Text says why it did not work, empty when it did.
+// Restarted answers Restart. Code is one of RestartDone and its like; Text says why it did not work, empty when it did.
 type Restarted struct {
 	ID   uint64
 	PID  uint64
+	Code uint64
 	Text string
 }
 
@@ -197,6 +198,11 @@ type Process struct {
 	Code uint64
 	// Starts counts how often it was started.
 	Starts uint64
+	// Crashes counts how often in a row it ended by itself soon after a start, with an exit code other than 0. It is zero
+	// once a process runs on.
+	Crashes uint64
+	// AgainNanos is, of one that does not run, after how long since its end it is started anew without being asked for.
+	AgainNanos uint64
 }
 
 // Ping asks for a Pong.

@@ -30,8 +30,8 @@ var samples = []Message{
 	&Exited{ID: 9, Code: 127, Text: "not found"},
 	&Kill{ID: 9},
 	&Restart{ID: 5, GraceNanos: 1e10},
-	&Restarted{ID: 5, PID: 7, Text: "no supervisor"},
-	&Process{Running: true, PID: 7, Code: 1, Starts: 2},
+	&Restarted{ID: 5, PID: 7, Code: RestartUnsupervised, Text: "no supervisor"},
+	&Process{Running: true, PID: 7, Code: 1, Starts: 2, Crashes: 3, AgainNanos: 1e10},
 	&Ping{ID: 1},
 	&Pong{ID: 1},
 }

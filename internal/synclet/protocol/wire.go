@@ -92,13 +92,13 @@ func (m *Kill) encode(e *encoder)    { e.number(m.ID) }
 func (m *Restart) encode(e *encoder) { e.numbers(m.ID, m.GraceNanos) }
 
 func (m *Restarted) encode(e *encoder) {
-	e.numbers(m.ID, m.PID)
+	e.numbers(m.ID, m.PID, m.Code)
 	e.text(m.Text)
 }
 
 func (m *Process) encode(e *encoder) {
 	e.flag(m.Running)
-	e.numbers(m.PID, m.Code, m.Starts)
+	e.numbers(m.PID, m.Code, m.Starts, m.Crashes, m.AgainNanos)
 }
 
 func (m *Ping) encode(e *encoder) { e.number(m.ID) }
@@ -158,9 +158,9 @@ func (d *decoder) process(k kind) Message {
 	case kindRestart:
 		return &Restart{d.number(), d.number()}
 	case kindRestarted:
-		return &Restarted{d.number(), d.number(), d.text()}
+		return &Restarted{d.number(), d.number(), d.number(), d.text()}
 	case kindProcess:
-		return &Process{d.flag(), d.number(), d.number(), d.number()}
+		return &Process{d.flag(), d.number(), d.number(), d.number(), d.number(), d.number()}
 	case kindPing:
 		return &Ping{d.number()}
 	case kindPong:
