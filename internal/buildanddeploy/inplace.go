@@ -2,7 +2,6 @@ package buildanddeploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +82,8 @@ func outcome(containers []Container, errs []error) (Result, error) {
 	var failedImage string
 	updated := map[string]int{} // by image: containers of different images need not agree
 	for i, c := range containers {
-		var run *liveupdate.RunStepError
 		switch err := errs[i]; {
-		case errors.As(err, &run):
+		case liveupdate.IsUserError(err):
 			failed, failedImage = err, c.Image
 		case err != nil:
 			broken = err

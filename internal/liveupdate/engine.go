@@ -40,8 +40,15 @@ func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, lo
 			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
-	if err != nil || !plan.Restart {
+	switch {
+	case err != nil:
 		return err
+	case plan.RestartProcess:
+		return restartProcess(ctx, c, log, func(argv []string, said *clip) error {
+			return u.Engine.ContainerExec(ctx, c.ID, argv, nil, said)
+		})
+	case !plan.Restart:
+		return nil
 	}
 	logstore.Infof(log, "Restarting container: [%s]", c.Name)
 	if err := u.Engine.RestartContainer(ctx, c.ID); err != nil {

@@ -22,7 +22,8 @@ type ExecUpdater struct{ Pods PodExecer }
 
 var _ Updater = ExecUpdater{}
 
-// Update implements Updater: one exec for deletes and copies together, then one for each command.
+// Update implements Updater: one exec for deletes and copies together, then one for each command, and one for the
+// restart of the process.
 func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) error {
 	if plan.Restart {
 		return &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
@@ -31,7 +32,13 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 	if err := u.files(ctx, c, plan); err != nil {
 		return err
 	}
-	return RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return u.Run(ctx, c, cmd, log) })
+	err := RunAll(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return u.Run(ctx, c, cmd, log) })
+	if err != nil || !plan.RestartProcess {
+		return err
+	}
+	return restartProcess(ctx, c, log, func(argv []string, said *clip) error {
+		return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, argv, nil, io.Discard, said)
+	})
 }
 
 // Run runs one command in the container, with its output in the log.

@@ -251,7 +251,7 @@ func TestPoolUpdate(t *testing.T) {
 	if liveupdate.Classify(err) != liveupdate.UserError {
 		t.Errorf("got %v", err)
 	}
-	if err := p.Update(t.Context(), c, liveupdate.Plan{Restart: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
+	if err := p.Update(t.Context(), c, liveupdate.Plan{RestartProcess: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// restartGrace is how long a process has to end before it is killed.
-const restartGrace = 10 * time.Second
-
 // tries is how often an update is made before it counts as failed, since a stream may break at any time.
 const tries = 3
 
@@ -36,6 +33,9 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 			}
 		}
 		r, err := s.Apply(ctx, batch(plan))
+		if r.Files+r.Deletes > 0 && plan.RestartProcess {
+			p.setStale(t.ID, true)
+		}
 		if err == nil {
 			say(log, r)
 		}
@@ -52,10 +52,10 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
-	if err != nil || !plan.Restart {
+	if err != nil {
 		return err
 	}
-	return p.restart(ctx, t, log)
+	return p.restart(ctx, c, t, plan, log)
 }
 
 // persist does something with the conversation, and again with the next one when it breaks off with the given error:
@@ -96,19 +96,42 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	return &liveupdate.InfraError{Step: step, Err: err}
 }
 
-func (p *Pool) restart(ctx context.Context, t Target, log logstore.Logger) error {
-	began := time.Now()
-	s, err := p.Session(ctx, t)
-	if err == nil {
-		err = s.Restart(ctx, restartGrace)
+// restart does what a plan says about the process. In a container that is updated for the first time it does nothing when
+// the container had all files: then the process began with them.
+func (p *Pool) restart(ctx context.Context, c liveupdate.Container, t Target, plan liveupdate.Plan, log logstore.Logger) error {
+	if plan.Restart {
+		return &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
+	if !plan.RestartProcess && !plan.Revive {
+		return nil
+	}
+	s, err := p.Session(ctx, t)
+	if err != nil {
+		return p.failed(ctx, "restart the process in "+c.Name, err)
+	}
+	process := s.Process()
+	ended := process.Starts > 0 && !process.Running
+	if !ended && (!plan.RestartProcess || c.Fresh && !p.isStale(t.ID)) {
+		return nil
+	}
+	return p.restartProcess(ctx, c, t, log)
+}
+
+// restartProcess takes the conversation up again when it breaks off: a process that is started anew twice is no harm.
+func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Target, log logstore.Logger) error {
+	began := time.Now()
+	err := p.persist(ctx, t, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, ErrNoSupervisor):
-		return &liveupdate.FallBackError{Reason: "the process of " + t.Name + " cannot be restarted in place: it does not run under the synclet"}
+		return liveupdate.Unsupervised(c)
+	case errors.As(err, &notStarted):
+		return &liveupdate.StartError{Container: c, Reason: notStarted.Reason}
 	case err != nil:
-		return p.failed(ctx, "restart the process in "+t.Name, err)
+		return p.failed(ctx, "restart the process in "+c.Name, err)
 	}
-	logstore.Infof(log, "Restarted the process in %s in %s", t.Name, round(time.Since(began)))
+	p.setStale(t.ID, false)
+	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
 	return nil
 }
 
