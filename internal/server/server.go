@@ -52,7 +52,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
 		Doc:  "Serves the session's API: what every resource does, triggers and clicks.",
-		Inputs: append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Synclets, state.Services, state.Watches, state.Buttons, state.Commands,
+		Inputs: append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Buttons, state.Commands,
 			state.ConfigMaps, state.Subscribers)...),
 		Outputs:   store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}),
 		Externals: []string{"sockets"},
