@@ -107,7 +107,7 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	}
 	for id, e := range p.entries {
 		t, ok := wanted[id]
-		if ok && t.same(e.target) {
+		if ok && t.same(e.whom()) {
 			if last, changed := e.name(t.Resource); changed {
 				p.told(last)
 			}
@@ -181,7 +181,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 		e.set(nil, nil)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
-		s, way, passed, err := p.open(ctx, e.target)
+		s, way, passed, err := p.open(ctx, e.whom())
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -237,6 +237,13 @@ func (p *Pool) tell(e *entry, change func(*Status)) {
 	if status.Target.Resource != "" {
 		p.told(status)
 	}
+}
+
+// whom returns the container, with what is known of it now.
+func (e *entry) whom() Target {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.target
 }
 
 // name notes which resource the container belongs to; an update that comes before Keep does not know.
