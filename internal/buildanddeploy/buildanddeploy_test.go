@@ -65,6 +65,7 @@ func (w way) BuildAndDeploy(context.Context, Request) (Result, error) {
 var (
 	errInfra = &liveupdate.InfraError{Step: "copy files", Err: errors.New("broken pipe")}
 	errFit   = &liveupdate.FallBackError{Reason: "package.json matches fall_back_on"}
+	errStart = &liveupdate.StartError{Reason: "exec format error"}
 	errUser  = &liveupdate.RunStepError{Cmd: model.Cmd{Argv: []string{"make"}}, Code: 2}
 )
 

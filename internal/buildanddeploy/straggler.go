@@ -156,14 +156,14 @@ func (f *fanOut) sum(over []*part) (result Result, err error) {
 	return result, nil
 }
 
-// inconsistent says that the containers of an image differ: the user's command worked in some of them only.
+// inconsistent says that the containers of an image differ: the user's command or program worked in some of them only.
 type inconsistent struct{ *liveupdate.FallBackError }
 
 // Unwrap makes it a reason for a new image.
 func (e *inconsistent) Unwrap() error { return e.FallBackError }
 
-// tally counts, by image, where the user's commands worked and where they failed: containers of different images need not
-// agree. It may be used by several goroutines.
+// tally counts, by image, where the user's commands and programs worked and where they failed: containers of different
+// images need not agree. It may be used by several goroutines.
 type tally struct {
 	mu     sync.Mutex
 	worked map[string]int   // guarded by mu
@@ -182,9 +182,8 @@ func newTally(peers map[string]int) *tally {
 func (t *tally) add(image string, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var run *liveupdate.RunStepError
 	switch {
-	case errors.As(err, &run):
+	case liveupdate.IsUserError(err):
 		t.failed[image] = err
 	case err != nil:
 		return err

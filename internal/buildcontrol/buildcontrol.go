@@ -17,7 +17,7 @@ import (
 // Tables are what deciding reads.
 func Tables() []store.Input {
 	return store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
-		state.Pods, state.Objects, state.Processes)
+		state.Pods, state.Objects, state.Processes, state.Synclets)
 }
 
 // HoldReason is why a resource is not updated now.

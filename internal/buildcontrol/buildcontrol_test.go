@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -404,6 +405,10 @@ func TestRuntime(t *testing.T) {
 	deployed := func(change func(m map[string]*model.Manifest), actions ...store.Action) *statetest.State {
 		return up(change, k8s("a")).Deployed("a").Then(actions...)
 	}
+	supervised := func(s state.Synclet) state.SyncletChanged {
+		s.Resource, s.Container, s.Supervised = "a", "main", true
+		return state.SyncletChanged{ID: "c1", Synclet: s}
+	}
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
@@ -420,6 +425,15 @@ func TestRuntime(t *testing.T) {
 			p.Ready, p.Status = false, "CrashLoopBackOff"
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
 		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
+		{"process ended", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{ExitCode: 3, Crashes: 1})),
+			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change starts it anew"}},
+		{"process ends at once, and the pod is not ready", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) { p.Ready, p.Status = false, "Running" }),
+			supervised(state.Synclet{ExitCode: 3, Crashes: 4, Again: time.Minute})),
+			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change starts it anew, or else it is tried again after 1m0s"}},
+		{"process runs again", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{Running: true, ExitCode: 3, Crashes: 4})),
+			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"process of a container that is gone", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c2", "x"), supervised(state.Synclet{ExitCode: 3})),
+			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
 		{"image pull", deployed(same, pod(func(p *state.Pod) {
 			p.Ready, p.Status, p.Phase = false, "ImagePullBackOff", "Pending"
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}

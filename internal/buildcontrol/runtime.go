@@ -61,6 +61,12 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	objects := objectsOf(v, u)
 	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
 	if len(current) > 0 {
+		if r := podsRuntime(m, current, objects); r.Status == RuntimeError {
+			return r
+		}
+		if r, ended := processRuntime(v, current); ended {
+			return r
+		}
 		if r := podsRuntime(m, current, objects); r.Status != RuntimeOK {
 			return r
 		}
@@ -147,6 +153,25 @@ func podsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatu
 		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, total)}
 	}
 	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", pendingWord(pods), ready+done, total), Err: pods[0].Message}
+}
+
+// processRuntime tells of a process that has ended under the synclet's supervisor, in a container that goes on.
+func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool) {
+	synclets := state.Synclets.In(v)
+	for _, p := range pods {
+		for _, c := range p.Containers {
+			s := synclets.Value(c.ID)
+			if c.State != model.ContainerRunning || !s.Supervised || s.Running {
+				continue
+			}
+			text := fmt.Sprintf("exited %d", s.ExitCode)
+			if s.Crashes > 1 {
+				text += fmt.Sprintf(" ×%d", s.Crashes)
+			}
+			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("pod %s: %s", p.Name, s.Ended())}, true
+		}
+	}
+	return RuntimeState{}, false
 }
 
 func failureText(p state.Pod) string {

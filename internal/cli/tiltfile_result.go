@@ -115,6 +115,9 @@ func liveUpdateSteps(l model.LiveUpdate) []api.TiltfileStep {
 	if l.RestartContainer {
 		out = append(out, api.TiltfileStep{Type: api.StepRestartContainer})
 	}
+	if r := l.RestartProcess; r != nil {
+		out = append(out, api.TiltfileStep{Type: api.StepRestartProcess, Triggers: r.Triggers, File: r.File})
+	}
 	return out
 }
 

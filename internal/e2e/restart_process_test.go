@@ -3,39 +3,37 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
 )
 
-// restarting is a program that reads its text once, at its start, and runs as a user who is not root. At the end of the
-// text may stand a command that ends it.
+// restarting is an image with one static program in it, which reads its text once, at its start.
 const restarting = `
 -- Tiltfile --
 load('ext://restart_process', 'docker_build_with_restart')
-docker_build_with_restart('restarting', 'src', entrypoint=['/app/server.sh', 'one arg'],
-    live_update=[fall_back_on('src/Dockerfile'), sync('src/app', '/app')])
+docker_build_with_restart('restarting', 'src', dockerfile='Dockerfile', entrypoint=['/server', '/app/text'],
+    live_update=[sync('src/app', '/app')])
 k8s_yaml('pod.yaml')
 k8s_resource('restarting', port_forwards='$PORT0:8080')
--- src/Dockerfile --
-FROM busybox
+-- Dockerfile --
+FROM scratch
+COPY server /server
 COPY app /app
-RUN mkdir /www && chown -R 1000:1000 /app /www
-USER 1000
--- src/app/server.sh --
-#!/bin/sh
-trap 'echo "asked to end"; kill $!; exit 0' TERM
-echo "started with $1 $2"
-cp /app/text /www/index.html
-. /app/end.sh
-httpd -f -p 8080 -h /www &
-wait
 -- src/app/text --
 one
--- src/app/end.sh --
+-- src/app/other --
 -- pod.yaml --
 apiVersion: apps/v1
 kind: Deployment
@@ -47,8 +45,28 @@ spec:
     spec:
       terminationGracePeriodSeconds: 5
       containers:
-      - {name: main, image: restarting, args: [from-yaml]}
+      - {name: main, image: restarting}
 `
+
+// restartStep is the same with the step itself, and the command that the image has; files that do not matter to the process
+// do not restart it.
+const restartStep = `
+docker_build('restarting', 'src', dockerfile='Dockerfile',
+    live_update=[sync('src/app', '/app'), restart_process(trigger='src/app/text')])
+k8s_yaml('pod.yaml')
+k8s_resource('restarting', port_forwards='$PORT0:8080')
+`
+
+// compiled puts the program into a project.
+func (p *project) compiled() *project {
+	p.t.Helper()
+	c := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(p.dir, "src/server"), "./testdata/restarting")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := c.CombinedOutput(); err != nil {
+		p.t.Fatalf("%v\n%s", err, out)
+	}
+	return p
+}
 
 // pods returns the pods of an app that are not on their way out.
 func (p *project) pods(app string) ([]corev1.Pod, error) {
@@ -82,34 +100,108 @@ func (p *project) onlyContainer(app string) (corev1.ContainerStatus, error) {
 	return pods[0].Status.ContainerStatuses[0], nil
 }
 
-// TestRestartProcess saves a file that a program reads only at its start: the program starts anew, in the same
-// container. Signals reach it, and its exit code is the container's.
+// TestRestartProcess saves a file that a program reads only at its start: the program starts anew, in the same container,
+// in every way of updating, and its output stays the container's. Signals reach it.
 func TestRestartProcess(t *testing.T) {
 	t.Parallel()
-	p := newProject(t, restarting)
-	p.env = []string{"XDG_DATA_HOME=" + t.TempDir()}
+	for name, tt := range map[string]struct {
+		docker bool
+		mode   string
+		change func(*project)
+	}{
+		"extension": {mode: "synclet"},
+		"step": {mode: "synclet", change: func(p *project) {
+			p.write("Tiltfile", restartStep)
+			p.write("Dockerfile", "FROM scratch\nCOPY server /server\nCOPY app /app\nENTRYPOINT [\"/server\"]\nCMD [\"/app/text\"]\n")
+		}},
+		"without root": {mode: "synclet", change: func(p *project) {
+			p.replace("Tiltfile", "live_update=[", "live_update=[initial_sync(), ")
+			p.write("Dockerfile", "FROM scratch\nCOPY server /server\nUSER 10001\n")
+			p.replace("pod.yaml", "      containers:", "      volumes: [{name: app, emptyDir: {}}]\n      containers:")
+			p.replace("pod.yaml", "image: restarting}", `image: restarting, volumeMounts: [{name: app, mountPath: /app}],
+          securityContext: {runAsNonRoot: true, allowPrivilegeEscalation: false, readOnlyRootFilesystem: true}}`)
+		}},
+		"container": {docker: true, mode: "container"},
+		"exec":      {mode: "exec", change: func(p *project) { p.replace("Dockerfile", "FROM scratch", "FROM busybox") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begin := newProject
+			if tt.docker {
+				begin = newDockerProject
+			}
+			p := begin(t, restarting).compiled()
+			p.env = append(p.env, "XDG_DATA_HOME="+t.TempDir())
+			if tt.change != nil {
+				tt.change(p)
+			}
+			s := p.up("--update-mode", tt.mode)
+			s.ready("restarting")
+			s.serves(p.ports[0], "/", "one")
+			before, err := p.onlyContainer("restarting")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"two", "three", "four"} {
+				began := time.Now()
+				p.write("src/app/text", text)
+				s.serves(p.ports[0], "/", text)
+				t.Logf("%s: the new process answered %s after the save", name, time.Since(began).Round(time.Millisecond))
+				s.says("started with " + text)
+			}
+			s.says("asked to end") // so the signal came through
+			if b := s.builds("restarting", 2); b.Error != "" || b.Mode != tt.mode || b.FellBack != "" {
+				t.Errorf("the update: %+v", b)
+			} else if len(b.Containers) != 1 || b.Containers[0].Stages.RestartedMs == 0 {
+				t.Errorf("its stages: %+v", b.Containers)
+			}
+			after, err := p.onlyContainer("restarting")
+			if err != nil || after.ContainerID != before.ContainerID || after.RestartCount != 0 {
+				t.Errorf("the container was replaced: %+v, %v", after, err)
+			}
+		})
+	}
+}
+
+// TestCrashingProcess breaks a program, and mends it: that is seen, and takes no new container. Without hone the container
+// ends with the exit code of its process.
+func TestCrashingProcess(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, restarting).compiled()
+	p.env = append(p.env, "XDG_DATA_HOME="+t.TempDir())
+	p.replace("Tiltfile", "live_update=[sync('src/app', '/app')]", "live_update=[sync('src/app', '/app')], trigger='src/app/text'")
 	s := p.up()
 	s.ready("restarting")
 	s.serves(p.ports[0], "/", "one")
-	s.says("started with one arg from-yaml")
 	before, err := p.onlyContainer("restarting")
 	if err != nil {
 		t.Fatal(err)
 	}
-
+	crashes := func(text string) {
+		t.Helper()
+		r := s.becomes("restarting", text, func(r api.Resource) bool { return r.RuntimeStatus == "error" && r.RuntimeText == text })
+		if !strings.Contains(r.RuntimeError, "the process in main ended with exit code 3") || !strings.Contains(r.RuntimeError, "the next change starts it anew") {
+			t.Errorf("it says %q", r.RuntimeError)
+		}
+	}
+	p.write("src/app/text", "exit now")
+	crashes("exited 3")
+	s.says("The process in main ended with exit code 3;")
+	p.write("src/app/other", "does not matter, but a crashed process may start") // no trigger
+	crashes("exited 3 ×2")
 	p.write("src/app/text", "two")
 	s.serves(p.ports[0], "/", "two")
-	s.says("asked to end") // so the signal came through
-	if b := s.builds("restarting", 2); b.Error != "" {
-		t.Errorf("the update failed: %s", b.Error)
-	}
+	s.says("The process in main runs again")
+	s.ready("restarting")
 	after, err := p.onlyContainer("restarting")
 	if err != nil || after.ContainerID != before.ContainerID || after.RestartCount != 0 {
 		t.Errorf("the container was replaced: %+v, %v", after, err)
 	}
 
-	p.write("src/app/end.sh", "exit 42\n")
-	s.await("the exit code", func() error {
+	p.write("src/app/text", "exit again")
+	crashes("exited 3")
+	s.stop()
+	k8stest.Eventually(t, "the exit code", func() error {
 		c, err := p.onlyContainer("restarting")
 		if err != nil {
 			return err
@@ -121,8 +213,8 @@ func TestRestartProcess(t *testing.T) {
 		if last == nil {
 			return errors.New("not ended")
 		}
-		if last.ExitCode != 42 {
-			t.Fatalf("the container ended with %d, want 42", last.ExitCode)
+		if last.ExitCode != 3 {
+			t.Fatalf("the container ended with %d, want 3", last.ExitCode)
 		}
 		return nil
 	})

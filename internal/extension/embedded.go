@@ -1,12 +1,10 @@
 package extension
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -23,9 +21,6 @@ const Entry = "Tiltfile"
 //
 //go:embed embedded
 var embedded embed.FS
-
-// compressed is how the names of programs end that are embedded in compressed form.
-const compressed = ".gz"
 
 // Embedded returns the names of the extensions that are part of hone, sorted.
 func Embedded() []string {
@@ -92,7 +87,7 @@ func contentSum(root string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:6]), err
 }
 
-// writeTree writes an embedded folder to dir, programs without their compression.
+// writeTree writes an embedded folder to dir.
 func writeTree(root, dir string) error {
 	return fs.WalkDir(embedded, root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -102,36 +97,21 @@ func writeTree(root, dir string) error {
 		if d.IsDir() {
 			return os.MkdirAll(to, 0o755)
 		}
-		return writeFile(p, strings.TrimSuffix(to, compressed))
+		return writeFile(p, to)
 	})
 }
 
 // writeFile writes one embedded file; all but Tiltfiles may be run.
-func writeFile(from, to string) (err error) {
-	in, err := embedded.Open(from)
+func writeFile(from, to string) error {
+	content, err := embedded.ReadFile(from)
 	if err != nil {
 		return err
-	}
-	defer in.Close()
-	var content io.Reader = in
-	if strings.HasSuffix(from, compressed) {
-		if content, err = gzip.NewReader(in); err != nil {
-			return fmt.Errorf("unpack %s: %w", from, err)
-		}
 	}
 	mode := os.FileMode(0o755)
 	if path.Base(from) == Entry {
 		mode = 0o644
 	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, content)
-	if closeErr := out.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return os.WriteFile(to, content, mode)
 }
 
 // Catalog offers the extensions that are part of hone to those who only read Tiltfiles, such as editors. Its methods may

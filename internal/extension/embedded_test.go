@@ -1,8 +1,6 @@
 package extension
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -23,12 +21,12 @@ func TestEmbeddedDir(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			s := &Store{Dir: dir}
-			got, err := s.EmbeddedDir("restart_process")
+			got, err := s.EmbeddedDir("helm_resource")
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			for _, name := range []string{"Tiltfile", "restart-proc", "supervisor-linux-amd64", "supervisor-linux-arm64"} {
+			for _, name := range []string{"Tiltfile", "apply.sh", "delete.sh", "repo.sh"} {
 				info, err := os.Stat(filepath.Join(got, name))
 				if err != nil {
 					t.Error(err)
@@ -42,10 +40,6 @@ func TestEmbeddedDir(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(dir, "embedded"))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("folders %v, %v, want one", entries, err)
-	}
-	program, err := os.ReadFile(filepath.Join(dir, "embedded", entries[0].Name(), "supervisor-linux-amd64"))
-	if err != nil || !strings.HasPrefix(string(program), "\x7fELF") {
-		t.Errorf("the supervisor is no program: %.4q, %v", program, err)
 	}
 }
 
@@ -75,29 +69,6 @@ func TestCatalog(t *testing.T) {
 	}
 	if _, _, err := c.Source("gone"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want fs.ErrNotExist", err)
-	}
-}
-
-// TestSupervisorIsCurrent fails when the embedded programs are not built from the present source.
-func TestSupervisorIsCurrent(t *testing.T) {
-	files, err := filepath.Glob("supervisor/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := sha256.New()
-	for _, f := range files {
-		if strings.HasSuffix(f, "_test.go") {
-			continue
-		}
-		text, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = h.Write(text)
-	}
-	want, err := os.ReadFile("supervisor/built.sum")
-	if err != nil || strings.TrimSpace(string(want)) != hex.EncodeToString(h.Sum(nil)) {
-		t.Errorf("the embedded supervisor is stale (%v): make generate", err)
 	}
 }
 

@@ -43,6 +43,11 @@ func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, lo
 			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
+	if err == nil && plan.RestartProcess {
+		err = r.restartProcess(ctx, c, log, func(argv []string, said *clip) error {
+			return u.Engine.ContainerExec(ctx, c.ID, argv, nil, said)
+		})
+	}
 	if err != nil || !plan.Restart {
 		return r, err
 	}

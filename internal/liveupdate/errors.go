@@ -53,6 +53,28 @@ func (e *RunStepError) Error() string {
 
 var _ error = (*RunStepError)(nil)
 
+// StartError says that the container's process was to be started anew and could not be: what the change made of it is no
+// program that runs. The files are in place, and nothing falls back: the next change tries again.
+type StartError struct {
+	Container Container
+	// Reason is why, as the supervisor says it.
+	Reason string
+}
+
+// Error names the container and the reason.
+func (e *StartError) Error() string {
+	return fmt.Sprintf("start the process in container %s: %s", e.Container.Name, e.Reason)
+}
+
+var _ error = (*StartError)(nil)
+
+// IsUserError reports whether err says that something of the user's failed, so that the files are in place all the same.
+func IsUserError(err error) bool {
+	var run *RunStepError
+	var start *StartError
+	return errors.As(err, &run) || errors.As(err, &start)
+}
+
 // Outcome says what the error of a plan or an update means for what happens next.
 type Outcome int8
 
@@ -60,7 +82,7 @@ type Outcome int8
 const (
 	// Updated means that there was no error.
 	Updated Outcome = iota
-	// UserError is the user's own failing command: show it, keep the files, wait for the next change.
+	// UserError is the user's own failing command or program: show it, keep the files, wait for the next change.
 	UserError
 	// FallBack is a change that needs a new image.
 	FallBack
@@ -88,13 +110,12 @@ func (o Outcome) String() string {
 // Classify sorts an error of Make, InitialPlan or Update. A missed deadline is Infra, not Cancelled.
 func Classify(err error) Outcome {
 	var fallBack *FallBackError
-	var run *RunStepError
 	switch {
 	case err == nil:
 		return Updated
 	case errors.Is(err, context.Canceled):
 		return Cancelled
-	case errors.As(err, &run):
+	case IsUserError(err):
 		return UserError
 	case errors.As(err, &fallBack):
 		return FallBack

@@ -23,7 +23,8 @@ type ExecUpdater struct{ Pods PodExecer }
 
 var _ Updater = ExecUpdater{}
 
-// Update implements Updater: one exec for deletes and copies together, then one for each command.
+// Update implements Updater: one exec for deletes and copies together, then one for each command, and one for the
+// restart of the process.
 func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error) {
 	if plan.Restart {
 		return Report{}, &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
@@ -35,6 +36,11 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 	}
 	r := applied(plan, bytes)
 	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error { return u.Run(ctx, c, cmd, log) })
+	if err == nil && plan.RestartProcess {
+		err = r.restartProcess(ctx, c, log, func(argv []string, said *clip) error {
+			return u.Pods.Exec(ctx, c.Namespace, c.Pod, c.Name, argv, nil, io.Discard, said)
+		})
+	}
 	return r, err
 }
 

@@ -52,13 +52,16 @@ type Plan struct {
 	Runs []model.Run
 	// Restart restarts the container at the end.
 	Restart bool
+	// RestartProcess starts the container's process anew at the end, in the same container. Revive does so only where the
+	// process has ended by itself, since a change that it does not have to start anew for may still be its mend.
+	RestartProcess, Revive bool
 	// Files are the local paths that the plan accounts for, those below changed folders included.
 	Files []string
 }
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Copies) == 0 && len(p.Deletes) == 0 && len(p.Runs) == 0 && !p.Restart
+	return len(p.Copies) == 0 && len(p.Deletes) == 0 && len(p.Runs) == 0 && !p.Restart && !p.RestartProcess
 }
 
 // Make plans the update for the changed files. A changed folder stands for everything in it. The error is a
@@ -91,7 +94,8 @@ func Make(in Input) (Plan, error) {
 
 // InitialPlan plans the first contact with a container: every file below the syncs is copied and every command whose
 // triggers exist runs. Nothing is deleted, paths of fall_back_on do not count, and the container is not restarted,
-// since a restart would be a first contact again. Syncs whose local path does not exist are left out.
+// since a restart would be a first contact again. Its process is, since it began without the files; an updater that finds
+// that the container had them all leaves it alone. Syncs whose local path does not exist are left out.
 func InitialPlan(in Input) (Plan, error) {
 	in = in.withDefaults()
 	if err := check(in.Spec); err != nil {
@@ -182,6 +186,8 @@ func (in Input) assign(changes []change) (Plan, error) {
 	plan.Deletes = tidyDeletes(plan.Deletes, plan.Copies)
 	if len(plan.Files) > 0 {
 		plan.Runs = matching(in.Spec.Runs, plan.Files)
+		plan.RestartProcess = slices.ContainsFunc(plan.Files, in.Spec.RestartProcess.Due)
+		plan.Revive = in.Spec.RestartProcess != nil
 	}
 	return plan, nil
 }

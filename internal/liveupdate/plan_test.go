@@ -54,12 +54,13 @@ func withSyncs(l model.LiveUpdate, pairs ...string) model.LiveUpdate {
 
 // outline is a plan in few words.
 type outline struct {
-	Copies, Deletes, Runs []string
-	Restart               bool
+	Copies, Deletes, Runs   []string
+	Restart                 bool
+	RestartProcess, Revived bool
 }
 
 func outlineOf(p Plan) outline {
-	o := outline{Deletes: p.Deletes, Restart: p.Restart}
+	o := outline{Deletes: p.Deletes, Restart: p.Restart, RestartProcess: p.RestartProcess, Revived: p.Revive}
 	for _, c := range p.Copies {
 		line := c.Local + " > " + c.Remote
 		if c.IsDir {
@@ -162,6 +163,10 @@ func TestMake(t *testing.T) {
 
 		// Restarts.
 		{name: "restart", spec: withSyncs(model.LiveUpdate{RestartContainer: true}, "/p", "/app"), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Restart: true}},
+		{name: "restart of the process", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{}}, "/p", "/app"), changed: []string{"/p/main.go"}, kube: true, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, RestartProcess: true, Revived: true}},
+		{name: "restart of the process on a trigger", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{Triggers: []string{"/p/web/lib"}}}, "/p", "/app"), changed: []string{"/p/main.go", "/p/web"}, want: outline{Copies: []string{"/p/main.go > /app/main.go", "/p/web/a.js > /app/web/a.js", "/p/web/b.js > /app/web/b.js", "/p/web/lib/c.js > /app/web/lib/c.js", "/p/web/lib/deep/d.js > /app/web/lib/deep/d.js"}, RestartProcess: true, Revived: true}},
+		{name: "no restart of the process without its trigger", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{Triggers: []string{"/p/web"}}}, "/p", "/app"), changed: []string{"/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Revived: true}},
+		{name: "no restart of the process for nothing", spec: withSyncs(model.LiveUpdate{RestartProcess: &model.RestartProcess{}}, "/p", "/app"), changed: []string{"/p/sock"}},
 		{name: "no restart for nothing", spec: withSyncs(model.LiveUpdate{RestartContainer: true}, "/p", "/app"), changed: []string{"/p/sock"}},
 		{name: "restart in Kubernetes", spec: withSyncs(model.LiveUpdate{RestartContainer: true}, "/p", "/app"), changed: []string{"/p/main.go"}, kube: true, reason: "restart_container() needs a container engine that can restart containers"},
 
@@ -217,7 +222,7 @@ func TestMakeUnreadable(t *testing.T) {
 
 func TestInitialPlan(t *testing.T) {
 	spec := withSyncs(model.LiveUpdate{
-		InitialSync: true, RestartContainer: true, StopPaths: []string{"/p/api/go.mod"},
+		InitialSync: true, RestartContainer: true, RestartProcess: &model.RestartProcess{}, StopPaths: []string{"/p/api/go.mod"},
 		Runs: []model.Run{run("a"), run("b", "/p/api/main.go"), run("c", "/p/main.go")},
 	}, "/p/web/lib", "/lib", "/p/web", "/web", "/p/api/", "/api/", "/p/none", "/none")
 	plan, err := InitialPlan(Input{Spec: spec, Exists: exists, List: list, Ignore: skipMe})
@@ -230,7 +235,7 @@ func TestInitialPlan(t *testing.T) {
 			"/p/web/a.js > /web/a.js", "/p/web/b.js > /web/b.js",
 			"/p/api/go.mod > /api/go.mod", "/p/api/main.go > /api/main.go", "/p/api/vendor/v.go > /api/vendor/v.go",
 		},
-		Runs: []string{"a", "b"},
+		Runs: []string{"a", "b"}, RestartProcess: true, Revived: true,
 	}
 	if diff := cmp.Diff(want, outlineOf(plan)); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)

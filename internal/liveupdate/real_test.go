@@ -41,10 +41,16 @@ func (p pods) Exec(ctx context.Context, ns, pod, c string, argv []string, stdin 
 	})
 }
 
+// idle is the command of a container that is only updated.
+var idle = []string{"sh", "-c", "while :; do sleep 3600; done"}
+
 // realPod starts a pod in a namespace of its own.
-func realPod(t *testing.T, user int64) liveupdatetest.Place {
+func realPod(t *testing.T, user int64, command ...string) liveupdatetest.Place {
 	t.Helper()
 	needsCluster(t)
+	if len(command) == 0 {
+		command = idle
+	}
 	kc, err := k8s.Load(k8s.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +79,7 @@ func realPod(t *testing.T, user int64) liveupdatetest.Place {
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &token,
 		Containers: []corev1.Container{{
 			Name: c.Name, Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent,
-			Command:         []string{"sh", "-c", "while :; do sleep 3600; done"},
+			Command:         command,
 			SecurityContext: &corev1.SecurityContext{RunAsUser: &user},
 		}},
 	}}
@@ -119,7 +125,7 @@ func eventually(t *testing.T, what string, ask func() error) {
 }
 
 // realContainer starts a container of the engine.
-func realContainer(t *testing.T) liveupdatetest.Place {
+func realContainer(t *testing.T, command ...string) liveupdatetest.Place {
 	t.Helper()
 	needsCluster(t)
 	endpoint, err := docker.Find()
@@ -139,7 +145,7 @@ func realContainer(t *testing.T) liveupdatetest.Place {
 		}
 		return strings.TrimSpace(out.String())
 	}
-	id := cli(t.Context(), "run", "-d", "--network", "none", "busybox", "sh", "-c", "while :; do sleep 3600; done")
+	id := cli(t.Context(), append([]string{"run", "-d", "--network", "none", "busybox"}, command...)...)
 	t.Cleanup(func() { cli(context.WithoutCancel(t.Context()), "rm", "-f", id) })
 	return liveupdatetest.Place{Updater: liveupdate.ContainerUpdater{Engine: engine}, Container: liveupdate.Container{Name: "main", ID: id}, Ask: func(t *testing.T, script string) string {
 		t.Helper()
@@ -176,6 +182,16 @@ func TestRealExecUpdater(t *testing.T) {
 	})
 }
 
+func TestRealExecUpdaterRestarts(t *testing.T) {
+	t.Parallel()
+	liveupdatetest.RestartConformance(t, realPod(t, 0, liveupdatetest.Restarting...))
+}
+
+func TestRealContainerUpdaterRestarts(t *testing.T) {
+	t.Parallel()
+	liveupdatetest.RestartConformance(t, realContainer(t, liveupdatetest.Restarting...))
+}
+
 func TestRealExecUpdaterWithoutRoot(t *testing.T) {
 	t.Parallel()
 	p := realPod(t, 1000)
@@ -196,7 +212,7 @@ func TestRealExecUpdaterWithoutRoot(t *testing.T) {
 
 func TestRealContainerUpdater(t *testing.T) {
 	t.Parallel()
-	p := realContainer(t)
+	p := realContainer(t, idle...)
 	liveupdatetest.Conformance(t, p)
 	t.Run("restart", func(t *testing.T) {
 		p.Ask(t, "touch /dev/shm/mark") // does not outlive the container's process

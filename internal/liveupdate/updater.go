@@ -31,9 +31,9 @@ type Container struct {
 
 // Updater applies a plan to one container.
 type Updater interface {
-	// Update deletes, copies, runs and restarts, in this order, and says in the log what it does; the output of the
-	// user's commands goes there too. It stops at the first thing that fails; the report says how far it came. Applying a
-	// plan twice does no harm beyond running its commands twice. For the errors see Classify.
+	// Update deletes, copies, runs and restarts the process or the container, in this order, and says in the log what it
+	// does; the output of the user's commands goes there too. It stops at the first thing that fails; the report says how
+	// far it came. Applying a plan twice does no harm beyond running its commands twice. For the errors see Classify.
 	Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error)
 }
 

@@ -1,6 +1,9 @@
 package state
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -24,6 +27,23 @@ type Synclet struct {
 	Running    bool
 	ExitCode   int
 	Starts     int
+	// Crashes is how often in a row the process has ended by itself soon after a start. Again is after how long one that has
+	// ended is started anew by itself.
+	Crashes int
+	Again   time.Duration
+}
+
+// Ended says, of a supervised process that does not run, what became of it and what happens next.
+func (s Synclet) Ended() string {
+	text := fmt.Sprintf("the process in %s ended with exit code %d", s.Container, s.ExitCode)
+	if s.Crashes > 1 {
+		text += fmt.Sprintf(", %d times in a row", s.Crashes)
+	}
+	text += "; the next change starts it anew"
+	if s.Again > 0 {
+		text += fmt.Sprintf(", or else it is tried again after %s", s.Again)
+	}
+	return text
 }
 
 // SyncletChanged says how the synclet of a container does now.

@@ -87,12 +87,18 @@ func (s *Session) either(answered <-chan struct{}) <-chan struct{} {
 // in charge of it.
 var ErrNoSupervisor = errors.New("the container's process does not run under the synclet")
 
+// NotStartedError says that the process has ended, and that the new one could not be started.
+type NotStartedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *NotStartedError) Error() string { return e.Reason }
+
+var _ error = (*NotStartedError)(nil)
+
 // Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new one
-// has been started.
+// has been started. The error is ErrNoSupervisor where that is not possible, and a *NotStartedError where there is no
+// process now.
 func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
-	if !s.hello.Supervised {
-		return ErrNoSupervisor
-	}
 	answered := make(chan struct{})
 	var restarted *protocol.Restarted
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -112,10 +118,15 @@ func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
 	if err := s.await(ctx, answered); err != nil {
 		return err
 	}
-	if restarted.Text != "" {
-		return errors.New(restarted.Text)
+	switch restarted.Code {
+	case protocol.RestartDone:
+		return nil
+	case protocol.RestartUnsupervised:
+		return ErrNoSupervisor
+	case protocol.RestartNotStarted:
+		return &NotStartedError{restarted.Text}
 	}
-	return nil
+	return errors.New(restarted.Text)
 }
 
 // Ping returns how long the way to the synclet and back takes.

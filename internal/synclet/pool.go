@@ -24,7 +24,7 @@ type Status struct {
 	Err error
 	// Passed is why the ways that are tried before Way did not do; nil when there are none.
 	Passed error
-	// Process is the container's process where the synclet supervises it.
+	// Process is the container's process where the synclet supervises it, as it was heard of last.
 	Process protocol.Process
 }
 
@@ -49,6 +49,7 @@ type Pool struct {
 	mu        sync.Mutex
 	closed    bool
 	entries   map[string]*entry  // by container id
+	stale     map[string]bool    // by container id: files were sent that its process has not been started anew for
 	verdicts  map[string]verdict // by image
 	lockedOut map[string]bool    // by Target.Ref
 }
@@ -61,7 +62,8 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, stale: map[string]bool{},
+		verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 }
 
 // OnStatus sets a function that is told of every change; it is called from the pool's goroutines and must not block. It is
@@ -105,7 +107,7 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	}
 	for id, e := range p.entries {
 		t, ok := wanted[id]
-		if ok && t.same(e.target) {
+		if ok && t.same(e.whom()) {
 			if last, changed := e.name(t.Resource); changed {
 				p.told(last)
 			}
@@ -114,6 +116,11 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 		e.cancel()
 		<-e.done
 		delete(p.entries, id)
+	}
+	for id := range p.stale {
+		if _, ok := wanted[id]; !ok {
+			delete(p.stale, id)
+		}
 	}
 	for id, t := range wanted {
 		if p.entries[id] == nil {
@@ -130,6 +137,22 @@ func (p *Pool) start(ctx context.Context, t Target) *entry {
 		p.keep(ctx, e)
 	}()
 	return e
+}
+
+func (p *Pool) setStale(id string, stale bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stale {
+		p.stale[id] = true
+	} else {
+		delete(p.stale, id)
+	}
+}
+
+func (p *Pool) isStale(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stale[id]
 }
 
 // Close ends all conversations and waits for their goroutines.
@@ -158,7 +181,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 		e.set(nil, nil)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
-		s, way, passed, err := p.open(ctx, e.target)
+		s, way, passed, err := p.open(ctx, e.whom())
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -207,13 +230,20 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 // tell passes on how it stands with an entry's container. While nobody has said which resource that belongs to, it waits.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
-	status := Status{Target: e.target}
+	status := Status{Target: e.target, Process: e.last.Process} // a broken conversation does not change the process
 	change(&status)
 	e.last = status
 	e.mu.Unlock()
 	if status.Target.Resource != "" {
 		p.told(status)
 	}
+}
+
+// whom returns the container, with what is known of it now.
+func (e *entry) whom() Target {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.target
 }
 
 // name notes which resource the container belongs to; an update that comes before Keep does not know.

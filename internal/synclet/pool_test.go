@@ -252,7 +252,7 @@ func TestPoolUpdate(t *testing.T) {
 	if liveupdate.Classify(err) != liveupdate.UserError {
 		t.Errorf("got %v", err)
 	}
-	if _, err := p.Update(t.Context(), c, liveupdate.Plan{Restart: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
+	if _, err := p.Update(t.Context(), c, liveupdate.Plan{RestartProcess: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
 		t.Errorf("got %v", err)
 	}
 }

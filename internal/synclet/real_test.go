@@ -98,19 +98,28 @@ func (c *container) ask(script string) string {
 	return strings.TrimSpace(out.String())
 }
 
+// place is the container for a conformance suite.
+func (c *container) place() liveupdatetest.Place {
+	c.Syncs[0].RemotePath = "/"
+	return liveupdatetest.Place{Updater: c.pool, Container: c.Container, Ask: func(t *testing.T, script string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := c.pods.Exec(t.Context(), c.Namespace, c.Pod, c.Container.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
+			t.Fatalf("%s: %v\n%s", script, err, out.String())
+		}
+		return out.String()
+	}}
+}
+
 // TestRealConformance is the suite that updates through exec and through the engine pass, too.
 func TestRealConformance(t *testing.T) {
-	c := newContainer(t, func(*corev1.Container) {})
-	c.Syncs[0].RemotePath = "/"
-	liveupdatetest.Conformance(t, liveupdatetest.Place{Updater: c.pool, Container: c.Container,
-		Ask: func(t *testing.T, script string) string {
-			t.Helper()
-			var out bytes.Buffer
-			if err := c.pods.Exec(t.Context(), c.Namespace, c.Pod, c.Container.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
-				t.Fatalf("%s: %v\n%s", script, err, out.String())
-			}
-			return out.String()
-		}})
+	liveupdatetest.Conformance(t, newContainer(t, func(*corev1.Container) {}).place())
+}
+
+// TestRealRestarts begins the conversation before there is a supervisor.
+func TestRealRestarts(t *testing.T) {
+	c := newContainer(t, func(s *corev1.Container) { s.Command = liveupdatetest.Restarting })
+	liveupdatetest.RestartConformance(t, c.place())
 }
 
 func TestRealUpdate(t *testing.T) {

@@ -143,6 +143,13 @@ func (s *Session) OnProcess(fn func(protocol.Process)) {
 	}
 }
 
+// Process returns how the container's process does; its Starts are zero where nobody supervises it.
+func (s *Session) Process() protocol.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
 // read hands out what arrives until the stream ends.
 func (s *Session) read(r *protocol.Reader) {
 	var err error

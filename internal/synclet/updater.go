@@ -15,9 +15,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// restartGrace is how long a process has to end before it is killed.
-const restartGrace = 10 * time.Second
-
 // tries is how often an update is made before it counts as failed, since a stream may break at any time.
 const tries = 3
 
@@ -39,6 +36,9 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 		}
 		r, err := s.Apply(ctx, batch(plan))
 		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
+		if r.Files+r.Deletes > 0 && plan.RestartProcess {
+			p.setStale(t.ID, true)
+		}
 		return err
 	})
 	if err != nil {
@@ -52,12 +52,10 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
-	if err != nil || !plan.Restart {
+	if err != nil {
 		return report, err
 	}
-	if err = p.restart(ctx, t, log); err == nil {
-		report.Restarted = time.Now()
-	}
+	report.Restarted, err = p.restart(ctx, c, t, plan, log)
 	return report, err
 }
 
@@ -115,19 +113,46 @@ func cannotGive(err error) error {
 	return nil
 }
 
-func (p *Pool) restart(ctx context.Context, t Target, log logstore.Logger) error {
-	began := time.Now()
-	s, err := p.Session(ctx, t)
-	if err == nil {
-		err = s.Restart(ctx, restartGrace)
+// restart does what a plan says about the process, and returns when that was done, the zero time where there was nothing
+// to do. In a container that is updated for the first time there is nothing when the container had all files: then the
+// process began with them.
+func (p *Pool) restart(ctx context.Context, c liveupdate.Container, t Target, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
+	if plan.Restart {
+		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
+	if !plan.RestartProcess && !plan.Revive {
+		return done, nil
+	}
+	s, err := p.Session(ctx, t)
+	if err != nil {
+		return done, p.failed(ctx, "restart the process in "+c.Name, err)
+	}
+	process := s.Process()
+	ended := process.Starts > 0 && !process.Running
+	if !ended && (!plan.RestartProcess || c.Fresh && !p.isStale(t.ID)) {
+		return done, nil
+	}
+	if err := p.restartProcess(ctx, c, t, log); err != nil {
+		return done, err
+	}
+	return time.Now(), nil
+}
+
+// restartProcess takes the conversation up again when it breaks off: a process that is started anew twice is no harm.
+func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Target, log logstore.Logger) error {
+	began := time.Now()
+	err := p.persist(ctx, t, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, ErrNoSupervisor):
-		return &liveupdate.FallBackError{Reason: "the process of " + t.Name + " cannot be restarted in place: it does not run under the synclet"}
+		return liveupdate.Unsupervised(c)
+	case errors.As(err, &notStarted):
+		return &liveupdate.StartError{Container: c, Reason: notStarted.Reason}
 	case err != nil:
-		return p.failed(ctx, "restart the process in "+t.Name, err)
+		return p.failed(ctx, "restart the process in "+c.Name, err)
 	}
-	logstore.Infof(log, "Restarted the process in %s in %s", t.Name, round(time.Since(began)))
+	p.setStale(t.ID, false)
+	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
 	return nil
 }
 

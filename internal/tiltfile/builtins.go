@@ -23,6 +23,7 @@ var builtins = map[string]function{
 	"run":               runBuiltin,
 	"fall_back_on":      fallBackOnBuiltin,
 	"restart_container": restartContainerBuiltin,
+	"restart_process":   restartProcessBuiltin,
 	"initial_sync":      initialSyncBuiltin,
 	// k8s.go, k8s_resource.go, portforward.go, links.go
 	"k8s_yaml":                      k8sYAMLBuiltin,

@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -111,23 +112,42 @@ func (s *state) composeBuildHash(r *composeResource) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkRestarts refuses restart_container() for images that run in Kubernetes, which cannot restart a container in place.
+// checkRestarts refuses restart_container() for images that run in Kubernetes, which cannot restart a container in place,
+// and restart_process() where hone does not make the containers, so that nothing runs their processes that could.
 func (s *state) checkRestarts(manifests []model.Manifest) error {
 	for _, m := range manifests {
-		if !m.IsK8s() {
-			continue
-		}
 		for _, im := range s.images.list {
-			if _, used := m.Image(im.Ref); !used || !im.LiveUpdate.RestartContainer {
+			if _, used := m.Image(im.Ref); !used {
 				continue
 			}
 			for _, p := range im.steps {
-				if p.order == stepRestart {
-					return s.placed(p.site, "live_update: restart_container() works with Docker Compose only, but image "+im.Ref+" runs in Kubernetes resource "+string(m.Name),
-						problem.New("", "let a wrapper in the image restart the process: docker_build_with_restart of ext://restart_process"))
+				if p.order != stepRestart {
+					continue
+				}
+				if err := s.checkRestart(m, im.Ref, p); err != nil {
+					return err
 				}
 			}
 		}
 	}
 	return nil
 }
+
+func (s *state) checkRestart(m model.Manifest, ref string, p *step) error {
+	process := p.again != nil
+	switch {
+	case m.IsK8s() && !process:
+		return s.placed(p.site, fmt.Sprintf("live_update: restart_container() works with Docker Compose only, but image %s runs in Kubernetes resource %s", ref, m.Name),
+			problem.New("", "restart_process() starts the process anew, in the same container"))
+	case m.IsCompose() && process:
+		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
+			problem.New("", "use restart_container() with docker_build or custom_build"))
+	case m.IsK8s() && m.K8s.CustomDeploy != nil && process:
+		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deploy the pods, but image %s runs in %s, which a command deploys", ref, m.Name),
+			problem.New("", inCustomDeploy))
+	}
+	return nil
+}
+
+// inCustomDeploy says how to restart the process in pods that a command deploys.
+const inCustomDeploy = "let run(…) have a process in the image restart itself, or deploy with k8s_yaml()"

@@ -34,10 +34,10 @@ func (s *state) finish() (model.Tiltfile, error) {
 			all.add(s.placed(a.firstSite(), err.Error(), err))
 		}
 	}
-	all.add(s.checkRestarts(manifests))
 	composed, err := s.composeManifests(sites)
 	all.add(err)
 	manifests = append(manifests, composed...)
+	all.add(s.checkRestarts(manifests))
 	for _, l := range s.locals {
 		name := model.ManifestName(l.name)
 		if at, taken := sites[name]; taken {

@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -74,6 +75,8 @@ func (d *customDeploy) checkSelectors() error {
 		return nil
 	case d.LiveUpdate.RestartContainer:
 		return errors.New("live_update: restart_container() works with Docker Compose only")
+	case d.LiveUpdate.RestartProcess != nil:
+		return problem.New("live_update: restart_process() needs hone to deploy the pods, but a command deploys these", inCustomDeploy)
 	case d.ImageSelector != "" && d.ContainerSelector != "":
 		return errors.New("live_update: give either image_selector= or container_selector=, not both")
 	case d.ImageSelector == "" && d.ContainerSelector == "":

@@ -32,6 +32,7 @@ type step struct {
 	paths []string // fall_back_on
 	sync  model.Sync
 	run   model.Run
+	again *model.RestartProcess
 }
 
 var _ starlark.Value = (*step)(nil)
@@ -125,6 +126,22 @@ func restartContainerBuiltin(c *call) (starlark.Value, error) {
 	return c.newStep(stepRestart, &step{})
 }
 
+func restartProcessBuiltin(c *call) (starlark.Value, error) {
+	var trigger textList
+	var file string
+	if err := c.unpack("trigger??", &trigger, "file??", &file); err != nil {
+		return nil, err
+	}
+	if file != "" && !path.IsAbs(file) {
+		return nil, fmt.Errorf("file: %q must be absolute: it is a path in the container, such as %q", file, "/tmp/"+path.Base(file))
+	}
+	again := &model.RestartProcess{File: file}
+	if len(trigger.values) > 0 {
+		again.Triggers = c.absAll(trigger.values)
+	}
+	return c.newStep(stepRestart, &step{again: again})
+}
+
 // liveUpdate takes the value of live_update= and checks the order of its steps.
 func (c *call) liveUpdate(v starlark.Value) (model.LiveUpdate, []*step, error) {
 	var lu model.LiveUpdate
@@ -132,7 +149,7 @@ func (c *call) liveUpdate(v starlark.Value) (model.LiveUpdate, []*step, error) {
 	for i, e := range oneOrMany(v) {
 		p, ok := e.(*step)
 		if !ok {
-			return lu, nil, fmt.Errorf("live_update: element %d is a %s, want sync(), run(), fall_back_on(), restart_container() or initial_sync()", i, e.Type())
+			return lu, nil, fmt.Errorf("live_update: element %d is a %s, want sync(), run(), fall_back_on(), restart_process(), restart_container() or initial_sync()", i, e.Type())
 		}
 		if err := checkOrder(steps, p); err != nil {
 			return lu, nil, c.errorAt(p.site, "live_update: %w", err)
@@ -149,25 +166,27 @@ func (c *call) liveUpdate(v starlark.Value) (model.LiveUpdate, []*step, error) {
 		case stepRun:
 			lu.Runs = append(lu.Runs, p.run)
 		case stepRestart:
-			lu.RestartContainer = true
+			lu.RestartContainer, lu.RestartProcess = p.again == nil, p.again
 		}
 	}
 	return lu, steps, nil
 }
 
-// checkOrder enforces: initial_sync, fall_back_on, sync, run, restart_container.
+// checkOrder enforces: initial_sync, fall_back_on, sync, run, restart_process or restart_container.
 func checkOrder(before []*step, p *step) error {
 	if len(before) == 0 {
 		return nil
 	}
 	last := before[len(before)-1]
 	switch {
-	case p.order == stepInitialSync && last.order == stepInitialSync, p.order == stepRestart && last.order == stepRestart:
+	case p.kind == last.kind && (p.order == stepInitialSync || p.order == stepRestart):
 		return fmt.Errorf("%s() may stand only once", p.kind)
+	case p.order == stepRestart && last.order == stepRestart:
+		return errors.New("give either restart_process() or restart_container(), not both")
 	case p.order == stepInitialSync:
 		return fmt.Errorf("initial_sync() must be the first step")
 	case last.order == stepRestart:
-		return fmt.Errorf("restart_container() must be the last step, but %s follows", p)
+		return fmt.Errorf("%s() must be the last step, but %s follows", last.kind, p)
 	case p.order < last.order:
 		return fmt.Errorf("%s() steps must come before %s() steps", p.kind, last.kind)
 	}

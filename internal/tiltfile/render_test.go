@@ -309,4 +309,11 @@ func (p *printer) liveUpdate(l model.LiveUpdate) {
 	if l.RestartContainer {
 		p.line(2, "restart container")
 	}
+	if r := l.RestartProcess; r != nil {
+		p.line(2, "restart process")
+		p.list(3, "triggers", r.Triggers)
+		if r.File != "" {
+			p.line(3, "file %s", r.File)
+		}
+	}
 }

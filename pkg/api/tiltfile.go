@@ -75,6 +75,7 @@ const (
 	StepSync             = "sync"
 	StepRun              = "run"
 	StepRestartContainer = "restart_container"
+	StepRestartProcess   = "restart_process"
 )
 
 // TiltfileStep is one step of a live update. Fields that its type has no use for are absent.
@@ -89,9 +90,11 @@ type TiltfileStep struct {
 	RemotePath string `json:"remotePath,omitempty"`
 	// Cmd of run is the argument vector; a command that was written as text is ["sh", "-c", text].
 	Cmd []string `json:"cmd,omitempty"`
-	// Triggers of run are absolute local paths: without a change below one of them the command does not run. Absent means
-	// that it always runs.
+	// Triggers of run and restart_process are absolute local paths: without a change below one of them the step is left out.
+	// Absent means that it never is.
 	Triggers []string `json:"triggers,omitempty"`
+	// File of restart_process is an absolute path in the container: a touch of it restarts the process, too.
+	File string `json:"file,omitempty"`
 }
 
 // TiltfilePortForward is a local port that leads to a resource's pod.

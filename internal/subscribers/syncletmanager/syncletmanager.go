@@ -3,11 +3,15 @@
 //
 // # Concurrency
 //
-// Run owns no goroutine of its own. Those of the conversations belong to the pool; they report through actions.
+// Run owns no goroutine of its own. Those of the conversations belong to the pool; they report through actions, and share
+// what the log was told under a lock.
 package syncletmanager
 
 import (
 	"context"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -28,10 +32,16 @@ type Pool interface {
 type Subscriber struct {
 	pool Pool
 	logs *logstore.Store
+
+	mu sync.Mutex
+	// ended holds, by container, which start of a process that has ended the log told of; guarded by mu.
+	ended map[string]uint64
 }
 
 // New returns the subscriber; a nil pool keeps nothing ready.
-func New(pool Pool, logs *logstore.Store) *Subscriber { return &Subscriber{pool, logs} }
+func New(pool Pool, logs *logstore.Store) *Subscriber {
+	return &Subscriber{pool: pool, logs: logs, ended: map[string]uint64{}}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -71,6 +81,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		for id := range kept {
 			if !now[id] {
 				rt.Dispatch(state.SyncletGone{ID: id})
+				s.forget(id)
 			}
 		}
 		kept = now
@@ -108,7 +119,8 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	t := st.Target
 	row := state.Synclet{Resource: t.Resource, Namespace: t.Namespace, Pod: t.Pod, Container: t.Name, State: string(st.State),
 		Way: string(st.Way), Supervised: st.Process.Starts > 0, Running: st.Process.Running,
-		ExitCode: int(st.Process.Code), Starts: int(st.Process.Starts)}
+		ExitCode: int(st.Process.Code), Starts: int(st.Process.Starts), Crashes: int(st.Process.Crashes),
+		Again: time.Duration(st.Process.AgainNanos)}
 	if st.Err != nil {
 		row.Err = st.Err.Error()
 	}
@@ -125,8 +137,30 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		if st.Passed != nil {
 			logstore.Infof(log, "Ways before that: %s", row.Passed)
 		}
-	case row.Supervised && !st.Process.Running:
-		logstore.Errorf(log, "The process in %s ended with exit code %d; the next change starts it anew", t.Name, st.Process.Code)
+	case row.Supervised:
+		s.tellProcess(log, t.ID, row)
 	}
 	logstore.Flush(log)
+}
+
+// tellProcess says once that a process has ended, and once that there is one again.
+func (s *Subscriber) tellProcess(log logstore.Logger, container string, row state.Synclet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	start, told := s.ended[container]
+	switch {
+	case row.Running && told:
+		delete(s.ended, container)
+		logstore.Infof(log, "The process in %s runs again", row.Container)
+	case !row.Running && (!told || start != uint64(row.Starts)):
+		s.ended[container] = uint64(row.Starts)
+		text := row.Ended()
+		logstore.Errorf(log, "%s", strings.ToUpper(text[:1])+text[1:])
+	}
+}
+
+func (s *Subscriber) forget(container string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ended, container)
 }

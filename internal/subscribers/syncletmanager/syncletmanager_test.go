@@ -144,16 +144,26 @@ func TestReports(t *testing.T) {
 	}{
 		{synclet.Status{Target: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
 		{synclet.Status{Target: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3}},
-			"The process in main ended with exit code 3; the next change starts it anew"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
+			"The process in main ended with exit code 3; the next change starts it anew, or else it is tried again after 10s"},
+		{synclet.Status{Target: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, "The process in main runs again"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, ""},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Code: 3, Crashes: 2}},
+			"The process in main ended with exit code 3, 2 times in a row; the next change starts it anew"},
 	} {
+		before := len(statetest.Texts(f.logs, "a"))
 		f.pool.told(tt.status)
-		if said := statetest.Texts(f.logs, "a"); len(said) != i+1 || said[i] != tt.says {
-			t.Errorf("the log says %q, want %q at last", said, tt.says)
+		var got string
+		if said := statetest.Texts(f.logs, "a"); len(said) > before {
+			got = strings.Join(said[before:], "\n")
+		}
+		if got != tt.says {
+			t.Errorf("%d: the log says %q, want %q", i, got, tt.says)
 		}
 	}
 	f.Until("the table to show the end of the process", func(v store.View) bool {
 		s := state.Synclets.In(v).Value("c1")
-		return s.Supervised && !s.Running && s.ExitCode == 3
+		return s.Supervised && !s.Running && s.ExitCode == 3 && s.Crashes == 2
 	})
 }

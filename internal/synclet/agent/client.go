@@ -43,8 +43,9 @@ func (c *clients) join(one *client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all[one] = true
-	p := c.last
-	one.send(&p)
+	if p := c.last; p.Starts > 0 {
+		one.send(&p)
+	}
 }
 
 func (c *clients) leave(one *client) {

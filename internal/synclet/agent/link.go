@@ -17,18 +17,25 @@ const (
 	seekTimes = 100
 )
 
-// supervisor returns the connection to the supervisor of this container, nil where there is none.
+// supervisor returns the connection to the supervisor of this container, nil where there is none. That of the container
+// next door is out of reach. What the supervisor says is passed on from now on.
 func (s *server) supervisor() *link {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.link != nil || s.closed() {
-		return s.link // at the end, what would begin now would not be ended
-	}
-	if l := dialSupervisor(); l != nil {
-		s.link = l
+	l, found := s.dial()
+	if found {
 		s.all.Go(func() { l.relay(s.out) })
 	}
-	return s.link
+	return l
+}
+
+// dial is supervisor, but for one that is found now: then it leaves the relay to its caller.
+func (s *server) dial() (l *link, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link != nil || s.closed() || !s.own() {
+		return s.link, false // at the end, what would begin now would not be ended
+	}
+	s.link = dialSupervisor()
+	return s.link, s.link != nil
 }
 
 func (s *server) closed() bool {

@@ -4,7 +4,6 @@ package agent
 
 import (
 	"os"
-	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
@@ -58,26 +57,6 @@ func Main(args []string) int {
 	return fail(usage, 2)
 }
 
-// restart is Restart as a command.
-func restart(args []string) int {
-	grace := defaultGrace
-	text, rest := option(args, "--grace")
-	if text != "" {
-		var err error
-		if grace, err = time.ParseDuration(text); err != nil || grace < 0 {
-			return fail("synclet: --grace "+text+" is no time, such as 10s\n", 2)
-		}
-	}
-	if len(rest) > 0 {
-		return fail(usage, 2)
-	}
-	code, why := Restart(grace)
-	if code != protocol.RestartDone {
-		return fail("synclet: "+why+"\n", int(code))
-	}
-	return 0
-}
-
 func serveWith(args []string) int {
 	var where files = ownFiles{}
 	switch {
@@ -99,14 +78,6 @@ func serveWith(args []string) int {
 		return fail("synclet: "+err.Error()+"\n", 1)
 	}
 	return 0
-}
-
-// option takes an option with its value off the front of the arguments; the value is empty when it is not there.
-func option(args []string, name string) (value string, rest []string) {
-	if len(args) > 1 && args[0] == name {
-		return args[1], args[2:]
-	}
-	return "", args
 }
 
 func fail(text string, code int) int {

@@ -22,7 +22,8 @@ func serve(in io.Reader, out io.Writer, environ []string, files files) error {
 	if _, err := io.WriteString(out, protocol.Preamble); err != nil {
 		return err
 	}
-	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{}, done: make(chan struct{})}
+	s := &server{out: &replies{w: protocol.NewWriter(out)}, environ: environ, files: files, running: map[uint64]*command{},
+		done: make(chan struct{})}
 	defer s.end()
 	r := protocol.NewReader(bufio.NewReaderSize(in, 64<<10))
 	for {
@@ -145,12 +146,15 @@ func (s *server) hello(m *protocol.Hello) {
 	s.abort()
 	s.places.close()
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
-	supervised := s.own() && s.supervisor() != nil
-	if s.own() && !supervised && !s.seeking {
+	l, found := s.dial()
+	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil})
+	switch {
+	case found:
+		s.all.Go(func() { l.relay(s.out) }) // after hello, which comes first
+	case l == nil && !s.seeking && s.own():
 		s.seeking = true
 		s.all.Go(s.seek)
 	}
-	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: supervised})
 }
 
 // own reports whether the conversation is about the container that the synclet runs in.

@@ -140,7 +140,13 @@ func (s *supervised) begin() (*talk, *protocol.Hello) {
 	_, err = io.ReadFull(out, preamble)
 	check(s.t, err)
 	k.send(&protocol.Hello{})
-	return k, expect[*protocol.Hello](k)
+	m, err := k.r.Next()
+	check(s.t, err)
+	hello, ok := m.(*protocol.Hello)
+	if !ok {
+		s.t.Fatalf("it begins with %T", m)
+	}
+	return k, hello
 }
 
 func (k *talk) close() {

@@ -13,7 +13,7 @@ import (
 const touches = syscall.IN_CLOSE_WRITE | syscall.IN_ATTRIB | syscall.IN_MOVED_TO
 
 // watch returns a channel that gets a value after a file was touched; several touches may be one. The file is made where
-// that is possible, so that everybody in the container may touch it; else it may come later. Where its folder cannot be
+// that is possible, so that everybody in the container may touch it; else it may come later. Where its folder may not be
 // watched the supervisor says so, and goes without. The goroutine that watch starts lives as long as the program.
 func watch(file string) <-chan struct{} {
 	touched := make(chan struct{}, 1)
@@ -25,6 +25,9 @@ func watch(file string) <-chan struct{} {
 	fd, err := syscall.InotifyInit1(syscall.IN_CLOEXEC)
 	if err == nil {
 		_, err = syscall.InotifyAddWatch(fd, dir, touches) // the folder, since the file may be replaced
+	}
+	if err == syscall.ENOENT {
+		return touched // where there is no folder there is nobody who touches
 	}
 	if err != nil {
 		fail("synclet: touching "+file+" does not restart the process: watch "+dir+": "+err.Error()+"\n", 0)

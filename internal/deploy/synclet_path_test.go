@@ -1,0 +1,14 @@
+package deploy
+
+import (
+	"testing"
+
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+)
+
+// TestSyncletPath: updates start the program where deploys put it.
+func TestSyncletPath(t *testing.T) {
+	if SyncletPath != protocol.Path {
+		t.Errorf("deploys put the synclet at %s, updates look for it at %s", SyncletPath, protocol.Path)
+	}
+}
