@@ -134,6 +134,16 @@ func (c *Client) Logs(ctx context.Context, query url.Values) (io.ReadCloser, err
 	return resp.Body, nil
 }
 
+// Events returns a stream of events, one JSON object per line; query is that of GET /api/events. It ends with ctx, and must
+// be closed.
+func (c *Client) Events(ctx context.Context, query url.Values) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, http.MethodGet, "/api/events?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
 // ask sends a request and reads its answer.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -135,13 +135,9 @@ func init() {
 
 // happened adds an event.
 func happened(d *store.Draft[Event], t EventType, resource model.ManifestName, what any) {
-	first, last := d.Ends()
-	seq := uint64(1)
-	if last != nil {
-		seq = EventSeq(last.ID) + 1
-	}
-	if d.Len() >= KeptEvents {
-		d.Delete(first.ID)
+	seq := EventSeq(d.Last()) + 1
+	if kept := uint64(d.Len()); kept >= KeptEvents {
+		d.Delete(EventID(seq - kept))
 	}
 	d.Put(EventID(seq), Event{t, resource, what})
 }

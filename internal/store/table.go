@@ -230,8 +230,16 @@ func (d *Draft[T]) Value(id string) T {
 // meanwhile.
 func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.rows}.Entries() }
 
-// Ends returns the first and the last entry, which must not be changed; nil when there is none.
-func (d *Draft[T]) Ends() (first, last *Entry[T]) { return Rows[T]{d.rows}.Ends() }
+// Last returns the id of the last entry, empty when there is none.
+func (d *Draft[T]) Last() string {
+	it := d.rows.Iterator()
+	it.Last()
+	if it.Done() {
+		return ""
+	}
+	id, _, _ := it.Next()
+	return id
+}
 
 // Len returns the number of entries.
 func (d *Draft[T]) Len() int { return d.rows.Len() }

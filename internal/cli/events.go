@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// maxEvent bounds a line of the stream of events: an error with all of a command's output.
+const maxEvent = 16 << 20
+
+// eventFlags are those of hone events.
+type eventFlags struct {
+	target targetFlags
+	output string
+	since  string
+	types  []string
+	follow bool
+}
+
+func newEvents(g *global) *cobra.Command {
+	var f eventFlags
+	c := &cobra.Command{
+		Use:   "events [NAME…]",
+		Short: "Print what happens in the running session",
+		Long: `Prints what has happened in the running session, as far as it is kept, and then what happens: changed files, updates with
+their stages, pods, servers, port forwards, what resources wait for, and problems with their mends. With names only what is
+about these resources.
+
+With -o json every line is an object; EVENTS.md describes them. A line of type gap says that events are missing, which is so
+when this program could not keep up, or --since is too long ago.`,
+		Example: "  hone events\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
+	}
+	f.target.add(c)
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for one object per line")
+	c.Flags().StringVar(&f.since, "since", "", "begin after the event of this number, at this time or this long ago, as 5m (default: the oldest that is kept)")
+	c.Flags().StringSliceVar(&f.types, "type", nil, "print only events of this type or family of types, as pod-ready or pod; may be given more than once")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", true, "go on for as long as the session lasts")
+	return c
+}
+
+func (f *eventFlags) run(ctx context.Context, g *global, names []string) error {
+	print := printText
+	switch f.output {
+	case "text":
+	case "json":
+		print = printJSON
+	default:
+		return problem.New(fmt.Sprintf("unknown output %q", f.output), "choose text or json")
+	}
+	for _, t := range f.types {
+		if !events.Known(t) {
+			return problem.New(fmt.Sprintf("there are no events of type %q", t), "EVENTS.md lists the types; a family is for example: --type pod")
+		}
+	}
+	session, err := f.target.find(ctx)
+	if err != nil {
+		return err
+	}
+	query := url.Values{"resource": names, "type": f.types, "follow": {strconv.FormatBool(f.follow)}}
+	if f.since != "" {
+		query.Set("since", f.since)
+	}
+	stream, err := session.Events(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, maxEvent)
+	for lines.Scan() {
+		if err := print(g.stdout, lines.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("read events of the session: %w", err)
+	}
+	return nil
+}
+
+// printJSON prints an event as it came.
+func printJSON(out io.Writer, line []byte) error {
+	_, err := fmt.Fprintf(out, "%s\n", line)
+	return err
+}
+
+func printText(out io.Writer, line []byte) error {
+	var e api.Event
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("read an event of the session: %w", err)
+	}
+	_, err := fmt.Fprintln(out, events.Text(e, time.Local))
+	return err
+}
