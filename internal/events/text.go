@@ -54,8 +54,6 @@ func Words(e api.Event) string {
 		return fmt.Sprintf("%d events are missing", e.Gap.Missed)
 	case e.Problem != nil:
 		return problemWords(*e.Problem)
-	case e.Summary != nil:
-		return "ci: " + e.Summary.Result
 	}
 	return cmp.Or(runningWords(what, e), map[string]string{"resource triggered": "triggered", "resource enabled": "enabled",
 		"resource disabled": "disabled"}[what], what)

@@ -5,8 +5,8 @@ import "time"
 // EventVersion is the version of the events' schema. Within one version fields and types are only added.
 const EventVersion = 1
 
-// Event is something that happened in a session: a line of GET /api/events, of "hone events -o json" and of
-// "hone ci -o json". Which one of the further fields there is, its type says.
+// Event is something that happened in a session: a line of GET /api/events and of "hone events -o json". Which one of the
+// further fields there is, its type says.
 //
 // The parameters of GET /api/events are: since (the number of an event, to go on after it, a duration or a time), resource
 // and type (may be given more than once, or as a list with commas; a type is given by its name or by that of its family, as
@@ -17,8 +17,8 @@ type Event struct {
 	// V is the version of this schema.
 	V int `json:"v"`
 	// Seq is the event's number. Numbers rise by one within a session, over all resources and types; a gap has that of the
-	// last event that is missing, a summary has none.
-	Seq uint64 `json:"seq,omitempty"`
+	// last event that is missing.
+	Seq uint64 `json:"seq"`
 	// Time is when the session learned of it.
 	Time time.Time `json:"time"`
 	// Type says what happened.
@@ -43,7 +43,6 @@ type Event struct {
 	Controller *ControllerEvent `json:"controller,omitempty"`
 	Problem    *ProblemEvent    `json:"problem,omitempty"`
 	Gap        *GapEvent        `json:"gap,omitempty"`
-	Summary    *CISummary       `json:"summary,omitempty"`
 }
 
 // EventType is a type of events.
@@ -99,10 +98,9 @@ var EventTypes = []EventType{
 	{"controller-failed", "controller", "A part of hone itself has failed, and is started again."},
 	{"problem", "problem", "Something is wrong that a person may want to mend. It follows the event that shows it."},
 	{"gap", "gap", "Events are missing: they were dropped before the reader came for them."},
-	{"summary", "summary", "The end of hone ci: how each resource did. It is the last line, and only hone ci has it."},
 }
 
-// SessionEvent is the session. Failure, and Success as its contrary, are told at its end.
+// SessionEvent is the session.
 type SessionEvent struct {
 	// Command is up or ci.
 	Command string `json:"command"`
