@@ -49,7 +49,7 @@ func (s *session) follow(query string) *stream {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	transport := &http.Transport{}
+	transport := &http.Transport{DisableKeepAlives: true} // so that no connection outlives the test
 	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -57,7 +57,6 @@ func (s *session) follow(query string) *stream {
 	s.t.Cleanup(func() {
 		cancel()
 		_ = resp.Body.Close()
-		transport.CloseIdleConnections()
 	})
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || kind != "application/jsonl" {
 		s.t.Fatalf("%s, %s", resp.Status, kind)
