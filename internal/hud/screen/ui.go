@@ -268,7 +268,7 @@ func (u *ui) close() bool {
 // quit ends the session; while it stops the screen stays, and a second time leaves it at once. A screen that is attached
 // to a session ends alone.
 func (u *ui) quit() {
-	if u.stopping || u.options.Leave != "" {
+	if u.stopping {
 		u.leave(errLeft)
 		return
 	}
