@@ -71,8 +71,8 @@ func startExec(ctx context.Context, exec Exec, argv []string) *stream {
 	go func() {
 		defer close(s.done)
 		s.err = exec(ctx, argv, stdin, stdout, &s.stderr)
+		_ = stdout.CloseWithError(s.end())
 		_ = stdin.CloseWithError(io.ErrClosedPipe)
-		_ = stdout.CloseWithError(io.EOF)
 	}()
 	return s
 }

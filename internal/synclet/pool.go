@@ -3,10 +3,14 @@ package synclet
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
@@ -31,7 +35,8 @@ type Status struct {
 // State of a synclet.
 type State string
 
-// The states. A failed one is not tried again: the image does not let the program in.
+// The states. A failed one is not tried again where the image does not let the program in, and seldom where that is not
+// allowed.
 const (
 	Starting State = "starting"
 	Ready    State = "ready"
@@ -45,6 +50,7 @@ type Pool struct {
 	pods   liveupdate.PodExecer
 	told   func(Status)
 	beside Beside // nil where no container may be added to pods
+	id     string // tells its synclets from those of others
 
 	mu        sync.Mutex
 	closed    bool
@@ -61,7 +67,8 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{}, verdicts: map[string]verdict{},
+		lockedOut: map[string]bool{}}
 }
 
 // OnStatus sets a function that is told of every change; it is called from the pool's goroutines and must not block. It is
@@ -151,6 +158,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
+// rightPause is the wait until something is tried again that was not allowed: rights come by hand.
+const rightPause = 20 * time.Second
+
 // keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
 func (p *Pool) keep(ctx context.Context, e *entry) {
 	pause := firstPause
@@ -165,11 +175,19 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 				_ = s.Close()
 			}
 			return
-		case errors.As(err, new(*impossible)) || k8s.IsForbidden(err):
+		case errors.As(err, new(*impossible)):
 			e.set(nil, err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
 			<-ctx.Done()
 			return
+		case k8s.IsForbidden(err):
+			err = forbidden(err)
+			e.set(nil, err)
+			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
+			if !rest(ctx, rightPause) {
+				return
+			}
+			continue
 		case err != nil:
 			e.set(nil, err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
@@ -193,14 +211,22 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 				pause = firstPause
 			}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !rest(ctx, pause) {
 			return
 		}
 		pause = min(2*pause, lastPause)
+	}
+}
+
+// rest waits, and reports false when ctx is done before.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -299,9 +325,17 @@ func inOneLine(reasons []error) string {
 // Unwrap returns the reasons.
 func (e *impossible) Unwrap() []error { return e.reasons }
 
+// client names the pool to the synclet in a container, so that it ends those that the pool has given up.
+func (p *Pool) client(t Target) string {
+	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+t.ID))), 16)
+}
+
 // unfit reports whether an error says that the container does not have what a way needs, which the next try would not
 // change. What may pass, and being forbidden, are no such errors.
 func unfit(err error) bool {
+	if errors.Is(err, errForeign) {
+		return true
+	}
 	code, ok := liveupdate.ExitCode(err)
 	return ok && slices.Contains([]int{1, 2, codeNotAllowed, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
 }

@@ -74,7 +74,7 @@ func (r *rig) connect(limit int, places ...protocol.Place) {
 		in.Close()
 	}()
 	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit}
-	s, err := Open(r.Context(), stream, places)
+	s, err := Open(r.Context(), stream, protocol.Hello{Places: places})
 	r.Session = s
 	r.end = func() {
 		if s != nil {

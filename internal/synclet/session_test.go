@@ -456,7 +456,7 @@ func TestOpenFails(t *testing.T) {
 		}()
 		drain, toSynclet := io.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, drain) }()
-		_, err := Open(t.Context(), &duplex{r: in, w: toSynclet, limit: -1}, nil)
+		_, err := Open(t.Context(), &duplex{r: in, w: toSynclet, limit: -1}, protocol.Hello{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
@@ -464,13 +464,13 @@ func TestOpenFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, w := io.Pipe()
 	cancel()
-	if _, err := Open(ctx, &duplex{r: in, w: w, limit: -1}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, &duplex{r: in, w: w, limit: -1}, protocol.Hello{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 func TestFaultError(t *testing.T) {
-	err := error(&FaultError{[]protocol.Fault{{Path: "/a", Errno: uint64(syscall.EROFS), Text: "open: read-only"}, {Path: "/b"}, {Path: "/c"}, {Path: "/d"}, {Path: "/e"}}})
+	err := error(&FaultError{Faults: []protocol.Fault{{Path: "/a", Errno: uint64(syscall.EROFS), Text: "open: read-only"}, {Path: "/b"}, {Path: "/c"}, {Path: "/d"}, {Path: "/e"}}})
 	if !errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EACCES) {
 		t.Error("the reason is not recognised")
 	}

@@ -3,6 +3,7 @@ package synclet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/synclet/program"
+	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // ownWays are the ways that need nothing but what is in the container's image.
@@ -38,7 +40,8 @@ func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed,
 	return nil, "", nil, &impossible{reasons}
 }
 
-// openInstalled starts the program that the pod was given. One of another build is as good, if it can be talked to.
+// openInstalled starts the program that the pod was given. One of another build may speak the same and do otherwise: it is
+// not talked to.
 func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []error, error) {
 	if t.Installed == "" {
 		return nil, "", nil, nil
@@ -46,7 +49,7 @@ func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []er
 	s, err := p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) {
 		return startExec(ctx, exec, []string{t.Installed, "serve"}), nil
 	})
-	if err != nil && !unfit(err) && !errors.Is(err, errForeign) {
+	if err != nil && !unfit(err) {
 		return nil, "", nil, err
 	}
 	return s, WayVolume, reason(WayVolume, err), nil
@@ -146,9 +149,13 @@ func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start 
 	if err != nil {
 		return nil, err
 	}
-	s, err := Open(ctx, stream, Places(t.Syncs))
+	s, err := Open(ctx, stream, protocol.Hello{Places: Places(t.Syncs), Client: p.client(t)})
 	if err != nil {
 		return nil, stream.failure(err)
+	}
+	if build := s.Hello().Program; build != program.Build() {
+		_ = s.Close()
+		return nil, fmt.Errorf("%w: it is of build %s, not %s", errForeign, build, program.Build())
 	}
 	return s, nil
 }
