@@ -78,11 +78,15 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// alive reports whether a process is there and no zombie.
-func alive(p *os.Process) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
-	return err == nil && !strings.Contains(string(b), ") Z ")
+// status is the letter that the kernel has for how a process does, empty when there is none.
+func status(p *os.Process) string {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:min(1, len(rest))]
 }
+
+// alive reports whether a process is there and no zombie.
+func alive(p *os.Process) bool { return !strings.Contains("Z", status(p)) }
 
 // TestClaim stops a synclet that holds a whole update in its input, and begins anew: the old one never carries it out.
 // That of another client goes on.
@@ -98,6 +102,7 @@ func TestClaim(t *testing.T) {
 	}()
 	<-started
 	check(t, old.process.Signal(syscall.SIGSTOP))
+	eventually(t, "it stands still", func() bool { return status(old.process) == "T" })
 	done := make(chan error, 1)
 	go func() { done <- old.put(t, f, "two") }()
 	eventually(t, "the update is in the pipe", func() bool {
