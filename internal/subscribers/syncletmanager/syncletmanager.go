@@ -8,6 +8,8 @@ package syncletmanager
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -28,10 +30,15 @@ type Pool interface {
 type Subscriber struct {
 	pool Pool
 	logs *logstore.Store
+
+	mu   sync.Mutex
+	said map[model.ManifestName]string // why the synclet gets into no container of a resource, as it was told last
 }
 
 // New returns the subscriber; a nil pool keeps nothing ready.
-func New(pool Pool, logs *logstore.Store) *Subscriber { return &Subscriber{pool, logs} }
+func New(pool Pool, logs *logstore.Store) *Subscriber {
+	return &Subscriber{pool: pool, logs: logs, said: map[model.ManifestName]string{}}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -116,10 +123,18 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		row.Passed = st.Passed.Error()
 	}
 	rt.Dispatch(state.SyncletChanged{ID: t.ID, Synclet: row})
+	if st.State == synclet.Ready {
+		s.news(t.Resource, "")
+	}
 	log := s.logs.Logger(t.Resource, "synclet:"+t.ID, logstore.SourceBuild)
 	switch {
 	case st.State == synclet.Failed:
+		if !s.news(t.Resource, gist(st.Err)) {
+			break
+		}
 		logstore.Infof(log, "Updating %s in place takes longer: %s", t.Name, problem.Text(st.Err))
+	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
+		logstore.Warnf(log, "WARNING: lost the way into %s of pod %s, and look for it again: %v", t.Name, t.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
 		logstore.Infof(log, "Ready to update %s in place (by %s)", t.Name, st.Way)
 		if st.Passed != nil {
@@ -129,4 +144,22 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		logstore.Errorf(log, "The process in %s ended with exit code %d; the next change starts it anew", t.Name, st.Process.Code)
 	}
 	logstore.Flush(log)
+}
+
+// gist is what an error says whatever pod it is about.
+func gist(err error) string {
+	if p, ok := problem.Of(err); ok {
+		return p.Summary
+	}
+	return err.Error()
+}
+
+// news notes why the synclet gets into no container of a resource, and reports whether that was not told yet: the pods
+// that each new image brings meet the same.
+func (s *Subscriber) news(resource model.ManifestName, why string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.said[resource]
+	s.said[resource] = why
+	return was != why
 }
