@@ -92,10 +92,12 @@ type entry struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	target  Target        // of which only the resource may change
-	last    Status        // what was told last
-	session *Session      // nil while there is none
-	err     error         // why there is none, or will be none; nil while one is being opened
+	target  Target   // of which only the resource may change
+	last    Status   // what was told last
+	session *Session // nil while there is none
+	err     error    // why there is none, or will be none; nil while one is being opened
+	passing bool     // err may pass: it is tried again, at once when somebody hurries
+	hurry   chan struct{}
 	changed chan struct{} // closed at the next change
 }
 
@@ -131,7 +133,7 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 
 func (p *Pool) start(ctx context.Context, t Target) *entry {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
-	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{})}
+	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 	go func() {
 		defer close(e.done)
 		p.keep(ctx, e)
@@ -184,12 +186,12 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			err = forbidden(err)
 			e.set(nil, err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
-			if !rest(ctx, rightPause) {
+			if !e.rest(ctx, rightPause) {
 				return
 			}
 			continue
 		case err != nil:
-			e.set(nil, err)
+			e.fail(err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
 			e.set(s, nil)
@@ -211,19 +213,21 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 				pause = firstPause
 			}
 		}
-		if !rest(ctx, pause) {
+		if !e.rest(ctx, pause) {
 			return
 		}
 		pause = min(2*pause, lastPause)
 	}
 }
 
-// rest waits, and reports false when ctx is done before.
-func rest(ctx context.Context, d time.Duration) bool {
+// rest waits, unless somebody is in a hurry, and reports false when ctx is done before.
+func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return true
+	case <-e.hurry:
 		return true
 	case <-ctx.Done():
 		return false
@@ -254,13 +258,21 @@ func (e *entry) name(resource model.ManifestName) (last Status, changed bool) {
 func (e *entry) set(s *Session, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.session, e.err = s, err
+	e.session, e.err, e.passing = s, err, false
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// Session returns the conversation with a container, and waits for it while it is being opened. It does not wait for what
-// has failed to be tried again. A container that was not kept ready gets ready now.
+// fail notes why there is no conversation at the moment.
+func (e *entry) fail(err error) {
+	e.set(nil, err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.passing = true
+}
+
+// Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
+// pass is tried again once, at once. A container that was not kept ready gets ready now.
 func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
 
 // after is Session, but for a conversation that has ended. Where Keep has begun with the container anew meanwhile, the new
@@ -289,12 +301,19 @@ func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, er
 		p.entries[t.ID] = e
 	}
 	p.mu.Unlock()
-	for {
+	for hurried := false; ; {
 		e.mu.Lock()
-		s, err, changed := e.session, e.err, e.changed
+		s, err, passing, changed := e.session, e.err, e.passing, e.changed
 		e.mu.Unlock()
-		if s != nil && s != ended || err != nil {
+		switch {
+		case s != nil && s != ended, err != nil && (!passing || hurried):
 			return s, err
+		case err != nil:
+			hurried = true
+			select {
+			case e.hurry <- struct{}{}:
+			default:
+			}
 		}
 		select {
 		case <-changed:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
@@ -79,6 +80,9 @@ func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, e
 			return nil, "", nil, err
 		}
 		v.reasons = append(v.reasons, reason(way, err)...)
+		if code, ok := liveupdate.ExitCode(err); ok && code == exitNoFolder {
+			break // tar would find none either
+		}
 	}
 	p.remember(t, v)
 	return nil, "", v.reasons, nil
