@@ -176,6 +176,30 @@ func TestDiskFull(t *testing.T) {
 	inPlace(t, s, pod)
 }
 
+// TestOutOfMemory puts more into memory than the container may have: the reason and the mend are told, and no image is
+// built over it; without the file all is well again.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("web.yaml", "        image: web\n",
+		"        image: web\n        resources: {limits: {memory: 24Mi}}\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
+	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory}}]\n      containers:\n")
+	s := p.up()
+	s.ready("web")
+	p.write("site/data/big", strings.Repeat("0123456\n", 8<<20))
+	s.says(`web │ Build Failed: .*(OOMKilled|was killed)`)
+	s.says(`resources\.limits\.memory`)
+	if n := images(t, s, "web"); n != 1 {
+		t.Errorf("%d builds of images", n)
+	}
+	if err := os.Remove(filepath.Join(p.dir, "site/data/big")); err != nil {
+		t.Fatal(err)
+	}
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.ready("web")
+}
+
 // TestReadOnlyFiles: what cannot be written in place goes into a new image, with the reason and the mend.
 func TestReadOnlyFiles(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrKilled says that the synclet was killed inside the container, which is how it ends when memory runs out. Trying again
-// would cost the container's own process the same.
+// and again could cost the container's own process the same.
 var ErrKilled = errors.New("the synclet was killed in the container, as happens when its memory runs out")
 
 // codeKilled is the exit code of what SIGKILL ended.

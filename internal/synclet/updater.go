@@ -62,17 +62,20 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 }
 
 // persist does something with the conversation, and again with the next one when it breaks off with the given error:
-// ErrClosed for what may be done twice, errUnsent for what may not.
+// ErrClosed for what may be done twice, errUnsent for what may not. Where that killed the synclet once, it is tried only
+// once more.
 func (p *Pool) persist(ctx context.Context, t Target, again error, do func(*Session) error) error {
 	var s *Session
 	var err error
+	killed := false
 	for range tries {
 		if s, err = p.after(ctx, t, s); err != nil {
 			return err
 		}
-		if err = do(s); !errors.Is(err, again) || errors.Is(err, ErrKilled) || ctx.Err() != nil {
+		if err = do(s); !errors.Is(err, again) || killed || ctx.Err() != nil {
 			return err
 		}
+		killed = errors.Is(err, ErrKilled)
 		<-s.Done()
 	}
 	return err
