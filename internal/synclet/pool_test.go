@@ -321,7 +321,7 @@ func TestPoolOtherBuild(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.await(t, "web c1 failed")
 		_, err := p.Session(t.Context(), aTarget("c1", "p1"))
-		if !errors.Is(err, errOtherBuild) || !strings.Contains(err.Error(), "another, not "+build) {
+		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "another, not "+build) {
 			t.Errorf("got %v", err)
 		}
 		if n := strings.Count(f.ran(), ",") + 1; n != 3 { // the shell, tar, and what tar brought
