@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/docker"
@@ -65,6 +67,7 @@ func (w way) BuildAndDeploy(context.Context, Request) (Result, error) {
 var (
 	errInfra = &liveupdate.InfraError{Step: "copy files", Err: errors.New("broken pipe")}
 	errFit   = &liveupdate.FallBackError{Reason: "package.json matches fall_back_on"}
+	errFull  = &liveupdate.BlockedError{Step: "copy files", Err: errors.New("no space left")}
 	errStart = &liveupdate.StartError{Reason: "exec format error"}
 	errUser  = &liveupdate.RunStepError{Cmd: model.Cmd{Argv: []string{"make"}}, Code: 2}
 )
@@ -128,6 +131,55 @@ func TestComposite(t *testing.T) {
 			}
 			if r.Mode != tc.mode2 || r.FellBack != tc.fellBack || failure != tc.failure {
 				t.Errorf("mode %q, fell back %q, error %q; want %q, %q, %q", r.Mode, r.FellBack, failure, tc.mode2, tc.fellBack, tc.failure)
+			}
+		})
+	}
+}
+
+// TestExamine: before a failed update in place goes on in a way that needs the cluster, it is found out whether another way
+// can help.
+func TestExamine(t *testing.T) {
+	no, forbidden := &Declined{}, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)
+	away, gone := &Away{errors.New("refused")}, &Gone{"container main ended (OOMKilled)"}
+	for _, tc := range []struct {
+		name                                 string
+		synclet, container, exec, verdict    error
+		want, mode, fellBack, failure, asked string
+	}{
+		{name: "the containers run", synclet: errInfra, container: no, exec: errInfra, want: "synclet container exec image", mode: "image",
+			fellBack: errInfra.Error(), asked: "false true"},
+		{name: "the engine needs no cluster", synclet: errInfra, want: "synclet container", mode: "container", fellBack: errInfra.Error()},
+		{name: "the cluster is away", synclet: errInfra, container: no, verdict: away, want: "synclet container", mode: "synclet",
+			failure: "the cluster does not answer: refused", asked: "false"},
+		{name: "the containers are gone", synclet: errInfra, container: no, verdict: gone, want: "synclet container", mode: "synclet", asked: "false",
+			failure: "the container's memory ran out: container main ended (OOMKilled) while it was updated; what starts in its place gets the change"},
+		{name: "a change that does not fit", synclet: errFit, verdict: away, want: "synclet image", mode: "image", fellBack: errFit.Error()},
+		{name: "the disk is full", synclet: errFull, verdict: away, want: "synclet", mode: "synclet", failure: errFull.Error()},
+		{name: "exec is forbidden, to all ways alike", synclet: &liveupdate.InfraError{Step: "copy", Err: forbidden}, container: no,
+			want: "synclet container image", mode: "image", fellBack: "copy: " + forbidden.Error(), asked: "true"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d, tries := &diary{}, &diary{}
+			var asked []string
+			c := NewComposite(way{"synclet", tries, Result{}, tc.synclet}, way{"container", tries, Result{}, tc.container},
+				way{"exec", tries, Result{}, tc.exec}, way{"image", tries, Result{}, nil}).Examine(
+				func(_ context.Context, cs []Container, patient bool) error {
+					if len(cs) != 1 {
+						t.Errorf("asked about %v", cs)
+					}
+					asked = append(asked, fmt.Sprint(patient))
+					return tc.verdict
+				})
+			req := d.request(model.Manifest{})
+			req.Containers = []Container{{ID: "c1"}}
+			r, err := c.BuildAndDeploy(t.Context(), req)
+			failure := ""
+			if err != nil {
+				failure = err.Error()
+			}
+			got := []string{strings.ReplaceAll(strings.ReplaceAll(tries.text(), "try ", ""), "\n", " "), r.Mode, r.FellBack, failure, strings.Join(asked, " ")}
+			if diff := cmp.Diff([]string{tc.want, tc.mode, tc.fellBack, tc.failure, tc.asked}, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
 			}
 		})
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -15,6 +17,7 @@ import (
 type Composite struct {
 	builders []BuildAndDeployer
 	fallBack FallbackTester
+	examine  Examiner
 }
 
 // FallbackTester decides whether the error of a builder lets the next one try.
@@ -23,6 +26,12 @@ type FallbackTester func(error) bool
 // NewComposite returns the chain of the given builders, fastest first.
 func NewComposite(builders ...BuildAndDeployer) *Composite {
 	return &Composite{builders: builders, fallBack: ShouldFallBack}
+}
+
+// Examine has the containers looked at before a failed update in place goes on in a way that needs the cluster.
+func (c *Composite) Examine(e Examiner) *Composite {
+	c.examine = e
+	return c
 }
 
 var _ BuildAndDeployer = (*Composite)(nil)
@@ -53,8 +62,12 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	for i := 0; i < len(order); i++ {
 		name := order[i]
 		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
-		if at < 0 {
+		if at < 0 || name == "exec" && k8s.IsForbidden(last) { // what was forbidden to one is to the other
 			continue
+		}
+		if verdict := c.verdict(ctx, req, total, last, name); verdict != nil {
+			total.FellBack = ""
+			return total, verdict
 		}
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
@@ -78,6 +91,17 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		}
 	}
 	return total, last
+}
+
+// verdict returns why a failed update in place must not go on in another way that needs the cluster: it is away, which is
+// no reason for a new image, or the containers are gone, and others come.
+func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next string) error {
+	if c.examine == nil || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != "image" {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(req.Containers), func(ct Container) bool { return slices.Contains(sofar.Synced, ct.ID) })
+	_, known := problem.Of(last)
+	return explained(c.examine(ctx, left, next == "image" && !known))
 }
 
 func merge(a, b Result, mode string) Result {

@@ -96,15 +96,16 @@ func (f *fanOut) wait(req Request) {
 	}
 }
 
-// outcome sums up what became of the containers. An error that is not the user's goes first; then the next way tries all
-// containers, so that nothing is left behind.
+// outcome sums up what became of the containers. An error that another way may get around goes first; then that way tries
+// all containers, so that nothing is left behind.
 func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 	over := slices.DeleteFunc(slices.Clone(f.parts), func(j *part) bool { return !j.over() })
 	result, err := f.sum(over)
 	if len(over) == len(f.parts) {
 		return result, err
 	}
-	if outcome := liveupdate.Classify(err); ctx.Err() == nil && (outcome == liveupdate.Updated || outcome == liveupdate.UserError) {
+	if outcome := liveupdate.Classify(err); ctx.Err() == nil &&
+		(outcome == liveupdate.Updated || outcome == liveupdate.UserError || outcome == liveupdate.Blocked) {
 		for _, j := range f.parts {
 			if !slices.Contains(over, j) {
 				c := j.container
@@ -128,7 +129,7 @@ func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 }
 
 func (f *fanOut) sum(over []*part) (result Result, err error) {
-	var failed, differ, broken error
+	var failed, blocked, differ, broken error
 	for _, j := range over {
 		e := f.tally.add(j.container.Image, j.err)
 		if e != nil {
@@ -139,6 +140,9 @@ func (f *fanOut) sum(over []*part) (result Result, err error) {
 		case liveupdate.Updated:
 		case liveupdate.UserError:
 			failed = e
+		case liveupdate.Blocked:
+			blocked = e
+			continue
 		default:
 			if !errors.As(e, new(*inconsistent)) {
 				broken = e
@@ -148,7 +152,7 @@ func (f *fanOut) sum(over []*part) (result Result, err error) {
 		}
 		result.Synced = append(result.Synced, j.container.ID)
 	}
-	for _, e := range []error{broken, differ, failed} {
+	for _, e := range []error{broken, differ, blocked, failed} {
 		if e != nil {
 			return result, e
 		}

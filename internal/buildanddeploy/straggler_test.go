@@ -77,6 +77,10 @@ func TestStragglers(t *testing.T) {
 			after: patience, synced: "a", err: "infrastructure error"},
 		{name: "the way breaks in the slow one", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"c": errInfra},
 			after: patience, synced: "a b", behind: "c infrastructure error"},
+		{name: "nothing helps a quick one: the slow one goes on", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errFull, "b": errUser},
+			after: patience, synced: "b", err: "blocked", behind: "c fall back"},
+		{name: "the way breaks in one, and nothing helps another: the next way takes all", fail: map[string]error{"a": errInfra, "b": errFull},
+			synced: "c", err: "infrastructure error"},
 		{name: "the command fails where others have it", takes: map[string]time.Duration{}, fail: map[string]error{"a": errUser, "b": errUser, "c": errUser},
 			change: func(r *Request) { r.Peers = map[string]int{"web": 2} }, synced: "a b c", err: "fall back"},
 	} {

@@ -278,6 +278,21 @@ hold b: is-unparallelizable-local [a]`},
 		{"a container that has it all", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }), ""},
+		{"a container that nothing helps is left alone", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full), ""},
+		{"until something else changes", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full).
+			Then(statetest.Change("a", "/src/a/y")), "start a: files changed /src/a/y (in place)"},
+		{"or another one runs", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full).
+			Then(statetest.Pod("a", "p", "c2", "a:1")), "start a: container started /src/a/x (in place)"},
+		{"an update that could not reach the cluster waits for it", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.ClusterErr = true, "refused" }), "hold a: waiting-for-cluster []"},
+		{"and goes on then", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.ClusterErr = true, "refused" }).
+			Then(statetest.Connected()...), "start a: files changed /src/a/x (in place)"},
 		{"a second replica that lacks it", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
@@ -470,4 +485,9 @@ func BenchmarkDecide300(b *testing.B) {
 	for b.Loop() {
 		Decide(v, nil)
 	}
+}
+
+// full is the end of an update in place that nothing helps.
+func full(b *state.BuildCompleted) {
+	b.Mode, b.Err, b.Stuck = "synclet", "the disk is full", []string{"c1"}
 }

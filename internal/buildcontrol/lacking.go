@@ -31,7 +31,8 @@ func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContai
 	return lacking(m, u, pods, true)
 }
 
-// lacking is Lacking; without noticed, only changes that have settled count.
+// lacking is Lacking; without noticed, only changes that have settled count, and only containers that may be tried again
+// though nothing else has changed.
 func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []LackingContainer {
 	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
 		return nil
@@ -40,6 +41,9 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 	for _, l := range Live(m, u, pods) {
 		if isBehind(u, l) {
 			continue // what it lacks is on its way, and what it lacks besides comes after that
+		}
+		if _, stuck := u.Stuck[l.Container.ID]; stuck && !noticed {
+			continue
 		}
 		l.Files = lacks(m, l.Image, u, l.Container.ID, noticed)
 		steps, _, _ := m.LiveUpdateOf(l.Image)

@@ -201,7 +201,11 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 			buildanddeploy.NewExec(podExecer{kube}),
 			buildanddeploy.NewImage(here, build.New(containers), build.NewDeliverer(containers), cluster, injection))
 	}
-	return buildanddeploy.NewComposite(chain...)
+	c := buildanddeploy.NewComposite(chain...)
+	if cluster != nil {
+		c.Examine(cluster.Examine)
+	}
+	return c
 }
 
 // podExecer is a cluster as live updates see it.

@@ -2,13 +2,13 @@ package e2e
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -23,6 +23,73 @@ type wire struct {
 	l     net.Listener
 	conns map[net.Conn]bool
 	all   sync.WaitGroup
+	// left is how many bytes may still go to the server before the way is cut; negative is no limit. Pause is the wait
+	// after each piece. While stalled is open nothing moves.
+	left    int
+	over    chan struct{}
+	pause   time.Duration
+	stalled chan struct{}
+}
+
+// limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
+func (w *wire) limit(bytes int) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left, w.over = bytes, make(chan struct{})
+	return w.over
+}
+
+// slow makes the way to the server as slow as a pause after each 64 KB.
+func (w *wire) slow(pause time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pause = pause
+}
+
+// stall holds up everything, with connections open, until cut.
+func (w *wire) stall() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stalled = make(chan struct{})
+}
+
+// pass is called for each piece that goes through, and reports false where the way ends.
+func (w *wire) pass(n int, up bool) bool {
+	w.mu.Lock()
+	stalled, pause, over := w.stalled, w.pause, false
+	if up && w.left >= 0 {
+		if w.left -= n; w.left < 0 {
+			over = true
+			cut := w.over
+			go func() { // this is one of the goroutines that cut waits for
+				w.cut()
+				close(cut)
+			}()
+		}
+	}
+	w.mu.Unlock()
+	if stalled != nil {
+		<-stalled
+		return false
+	}
+	if up && n > 16<<10 {
+		time.Sleep(pause) // the slowness that is asked for
+	}
+	return !over
+}
+
+// copy carries one direction.
+func (w *wire) copy(to, from net.Conn, up bool) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && !w.pass(n, up) {
+			return
+		}
+		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
 }
 
 // kubeconfig writes a kubeconfig that goes through w.
@@ -37,7 +104,7 @@ func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	if m == nil {
 		t.Fatal("the kubeconfig names no server")
 	}
-	w = &wire{t: t, server: string(m[1]), address: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	w = &wire{t: t, server: string(m[1]), address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
 	w.join()
 	w.address = w.l.Addr().String()
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
@@ -75,6 +142,11 @@ func (w *wire) cut() {
 		_ = w.l.Close()
 	}
 	w.l = nil
+	w.left = -1
+	if w.stalled != nil {
+		close(w.stalled)
+	}
+	w.stalled = nil
 	for c := range w.conns {
 		_ = c.Close()
 	}
@@ -94,8 +166,8 @@ func (w *wire) carry(c net.Conn) {
 	}
 	w.conns[c], w.conns[up] = true, true
 	w.mu.Unlock()
-	w.all.Go(func() { _, _ = io.Copy(up, c); _ = up.Close() })
-	_, _ = io.Copy(c, up)
+	w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
+	w.copy(c, up, false)
 	_ = c.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -94,6 +94,10 @@ func stepError(ctx context.Context, step, tool string, err error, output string)
 	}
 	var p *problem.Problem
 	switch {
+	case strings.Contains(output, "No space left on device"):
+		p = problem.Wrap(err, "the disk is full in the container", "Make room there. The next change tries again.")
+		p.Detail = output
+		return &BlockedError{Step: step, Err: p}
 	case code == codeNotExecutable || code == codeNotFound:
 		p = problem.Wrap(err, tool+" missing in image",
 			fmt.Sprintf("Add %q to the image, or leave --update-mode at auto, which needs no programs in the image.", tool))

@@ -37,6 +37,22 @@ func (e *InfraError) Unwrap() error { return e.Err }
 
 var _ error = (*InfraError)(nil)
 
+// BlockedError says that hone could not carry out a plan, and that neither another way nor a new image would help: the disk
+// in the container is full. Where the user can do something about it, a problem.Problem is in the chain.
+type BlockedError struct {
+	// Step says what was being done: "copy files to web".
+	Step string
+	Err  error
+}
+
+// Error returns step and cause.
+func (e *BlockedError) Error() string { return e.Step + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *BlockedError) Unwrap() error { return e.Err }
+
+var _ error = (*BlockedError)(nil)
+
 // RunStepError says that a command of the user failed in the container. Its output is in the log already. The files
 // are in place, and nothing falls back: the next change tries again.
 type RunStepError struct {
@@ -88,6 +104,8 @@ const (
 	FallBack
 	// Cancelled is work that was called off: neither show nor fall back.
 	Cancelled
+	// Blocked is what no way gets around: show it, do not fall back, and try again with the next change.
+	Blocked
 	// Infra is everything else that went wrong: show it and fall back to an image.
 	Infra
 )
@@ -103,6 +121,8 @@ func (o Outcome) String() string {
 		return "fall back"
 	case Cancelled:
 		return "cancelled"
+	case Blocked:
+		return "blocked"
 	}
 	return "infrastructure error"
 }
@@ -110,6 +130,7 @@ func (o Outcome) String() string {
 // Classify sorts an error of Make, InitialPlan or Update. A missed deadline is Infra, not Cancelled.
 func Classify(err error) Outcome {
 	var fallBack *FallBackError
+	var blocked *BlockedError
 	switch {
 	case err == nil:
 		return Updated
@@ -119,6 +140,8 @@ func Classify(err error) Outcome {
 		return UserError
 	case errors.As(err, &fallBack):
 		return FallBack
+	case errors.As(err, &blocked):
+		return Blocked
 	}
 	return Infra
 }

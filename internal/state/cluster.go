@@ -38,6 +38,18 @@ func init() {
 		}
 		d.Put(Only, next)
 	})
+	// An update that could not reach the cluster tells before ClusterMonitor can, which then asks at once.
+	store.On(Clusters, func(d *store.Draft[Cluster], a BuildCompleted) {
+		if a.ClusterErr == "" {
+			return
+		}
+		d.Update(Only, func(c Cluster) Cluster {
+			if c.Connected {
+				c.Connected, c.Err, c.Since = false, a.ClusterErr, d.Now()
+			}
+			return c
+		})
+	})
 }
 
 // TheCluster returns the cluster as of v.

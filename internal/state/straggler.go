@@ -71,5 +71,8 @@ func (u Update) synced(id string, until time.Time) Update {
 	if _, ok := u.Faults[id]; ok {
 		u.Faults = without(u.Faults, id)
 	}
+	if _, ok := u.Stuck[id]; ok {
+		u.Stuck = without(u.Stuck, id)
+	}
 	return u
 }

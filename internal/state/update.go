@@ -62,6 +62,9 @@ type Update struct {
 	Faults map[string]string
 	// Broken is when one failed in a way that asks for a new image; zero when none did since the last build.
 	Broken time.Time
+	// Stuck says of which containers, by id, the newest update in place failed for a reason that no other way gets around:
+	// they do not ask for an update before something else changes. The value is when that update began.
+	Stuck map[string]time.Time
 	// InPlaceBroken is why live updates are not tried before the next image is deployed; empty when they are.
 	InPlaceBroken string
 }
@@ -192,8 +195,12 @@ type BuildCompleted struct {
 	// container id; the build fills in its serial and since when.
 	Containers []model.ContainerUpdate
 	Behind     map[string]Behind
+	// Stuck are the ids of containers that could not be updated in place, and that nothing else can be done about.
+	Stuck []string
 	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
 	InPlaceBroken string
+	// ClusterErr is set when the update was broken off because the cluster did not answer.
+	ClusterErr string
 }
 
 // ResourcesReady says that resources are up to date and ready, each for the first time.
@@ -438,6 +445,9 @@ func (u Update) completed(a BuildCompleted) Update {
 		behind.Serial, behind.Since = b.Serial, b.StartedAt
 		u.Behind = with(u.Behind, id, behind)
 	}
+	for _, id := range a.Stuck {
+		u.Stuck = with(u.Stuck, id, b.StartedAt)
+	}
 	if a.InPlaceBroken != "" {
 		u.InPlaceBroken = a.InPlaceBroken
 	}
@@ -481,6 +491,9 @@ func (u Update) forget(p model.Pod) Update {
 		}
 		if _, ok := u.Faults[c.ID]; ok {
 			u.Faults = without(u.Faults, c.ID)
+		}
+		if _, ok := u.Stuck[c.ID]; ok {
+			u.Stuck = without(u.Stuck, c.ID)
 		}
 	}
 	return u

@@ -7,7 +7,7 @@
 //
 // # Concurrency
 //
-// A Session owns one goroutine, which reads; Close ends it and waits. Its methods may be called from any goroutine;
-// updates take turns, everything else goes side by side. A Pool owns one goroutine for each container that it was told to
-// keep ready; Close ends them and waits.
+// A Session owns two goroutines, one that reads and one that ends the session when nothing moves on its stream any more;
+// Close ends them and waits. Its methods may be called from any goroutine; updates take turns, everything else goes side
+// by side. A Pool owns one goroutine for each container that it was told to keep ready; Close ends them and waits.
 package synclet

@@ -40,7 +40,8 @@ const (
 )
 
 // script finds a folder from which programs may be started, which takes trying, receives the program there and becomes
-// it. The program removes itself as it starts.
+// it. The program removes itself as it starts. Where there is no such folder the program is read all the same: the runtime
+// may hang over input that nobody takes.
 const script = `for d in "$TMPDIR" /tmp /var/tmp /dev/shm /run "$HOME" "$PWD" /; do
   [ -n "$d" ] && [ -d "$d" ] && [ -w "$d" ] || continue
   f="$d/.hone-synclet-$$"
@@ -48,7 +49,7 @@ const script = `for d in "$TMPDIR" /tmp /var/tmp /dev/shm /run "$HOME" "$PWD" /;
   rm -f "$f" 2>/dev/null
   f=
 done
-[ -n "$f" ] || exit 97
+[ -n "$f" ] || { head -c "$1" >/dev/null 2>&1; exit 97; }
 if command -v head >/dev/null; then head -c "$1" >"$f"; else dd bs=1 count="$1" of="$f" 2>/dev/null; fi || { rm -f "$f"; exit 96; }
 exec "$f" serve --unlink`
 
@@ -71,8 +72,8 @@ func startExec(ctx context.Context, exec Exec, argv []string) *stream {
 	go func() {
 		defer close(s.done)
 		s.err = exec(ctx, argv, stdin, stdout, &s.stderr)
+		_ = stdout.CloseWithError(s.end())
 		_ = stdin.CloseWithError(io.ErrClosedPipe)
-		_ = stdout.CloseWithError(io.EOF)
 	}()
 	return s
 }

@@ -1,9 +1,17 @@
+//go:build linux
+
 package synclet
 
 import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/synclet/agent"
+	"github.com/hone-dev/hone/internal/synclet/program"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	agent.Program = program.Build() // as the linker does
+	goleak.VerifyTestMain(m)
+}

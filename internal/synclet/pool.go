@@ -3,10 +3,14 @@ package synclet
 import (
 	"context"
 	"errors"
+	"hash/crc32"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
@@ -31,7 +35,8 @@ type Status struct {
 // State of a synclet.
 type State string
 
-// The states. A failed one is not tried again: the image does not let the program in.
+// The states. A failed one is not tried again where the image does not let the program in, and seldom where that is not
+// allowed.
 const (
 	Starting State = "starting"
 	Ready    State = "ready"
@@ -45,6 +50,7 @@ type Pool struct {
 	pods   liveupdate.PodExecer
 	told   func(Status)
 	beside Beside // nil where no container may be added to pods
+	id     string // tells its synclets from those of others
 
 	mu        sync.Mutex
 	closed    bool
@@ -62,7 +68,7 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, entries: map[string]*entry{}, stale: map[string]bool{},
+	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{}, stale: map[string]bool{},
 		verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 }
 
@@ -87,10 +93,12 @@ type entry struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	target  Target        // of which only the resource may change
-	last    Status        // what was told last
-	session *Session      // nil while there is none
-	err     error         // why there is none, or will be none; nil while one is being opened
+	target  Target   // of which only the resource may change
+	last    Status   // what was told last
+	session *Session // nil while there is none
+	err     error    // why there is none, or will be none; nil while one is being opened
+	passing bool     // err may pass: it is tried again, at once when somebody hurries
+	hurry   chan struct{}
 	changed chan struct{} // closed at the next change
 }
 
@@ -131,7 +139,7 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 
 func (p *Pool) start(ctx context.Context, t Target) *entry {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
-	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{})}
+	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 	go func() {
 		defer close(e.done)
 		p.keep(ctx, e)
@@ -174,6 +182,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
+// rightPause is the wait until something is tried again that was not allowed: rights come by hand.
+const rightPause = 20 * time.Second
+
 // keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
 func (p *Pool) keep(ctx context.Context, e *entry) {
 	pause := firstPause
@@ -188,13 +199,21 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 				_ = s.Close()
 			}
 			return
-		case errors.As(err, new(*impossible)) || k8s.IsForbidden(err):
+		case errors.As(err, new(*impossible)):
 			e.set(nil, err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
 			<-ctx.Done()
 			return
-		case err != nil:
+		case k8s.IsForbidden(err):
+			err = forbidden(err)
 			e.set(nil, err)
+			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
+			if !e.rest(ctx, rightPause) {
+				return
+			}
+			continue
+		case err != nil:
+			e.fail(err)
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
 			e.set(s, nil)
@@ -216,14 +235,24 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 				pause = firstPause
 			}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !e.rest(ctx, pause) {
 			return
 		}
 		pause = min(2*pause, lastPause)
+	}
+}
+
+// rest waits, unless somebody is in a hurry, and reports false when ctx is done before.
+func (e *entry) rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.hurry:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -258,13 +287,21 @@ func (e *entry) name(resource model.ManifestName) (last Status, changed bool) {
 func (e *entry) set(s *Session, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.session, e.err = s, err
+	e.session, e.err, e.passing = s, err, false
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// Session returns the conversation with a container, and waits for it while it is being opened. It does not wait for what
-// has failed to be tried again. A container that was not kept ready gets ready now.
+// fail notes why there is no conversation at the moment.
+func (e *entry) fail(err error) {
+	e.set(nil, err)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.passing = true
+}
+
+// Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
+// pass is tried again once, at once. A container that was not kept ready gets ready now.
 func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
 
 // after is Session, but for a conversation that has ended. Where Keep has begun with the container anew meanwhile, the new
@@ -293,12 +330,19 @@ func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, er
 		p.entries[t.ID] = e
 	}
 	p.mu.Unlock()
-	for {
+	for hurried := false; ; {
 		e.mu.Lock()
-		s, err, changed := e.session, e.err, e.changed
+		s, err, passing, changed := e.session, e.err, e.passing, e.changed
 		e.mu.Unlock()
-		if s != nil && s != ended || err != nil {
+		switch {
+		case s != nil && s != ended, err != nil && (!passing || hurried):
 			return s, err
+		case err != nil:
+			hurried = true
+			select {
+			case e.hurry <- struct{}{}:
+			default:
+			}
 		}
 		select {
 		case <-changed:
@@ -329,9 +373,17 @@ func inOneLine(reasons []error) string {
 // Unwrap returns the reasons.
 func (e *impossible) Unwrap() []error { return e.reasons }
 
+// client names the pool to the synclet in a container, so that it ends those that the pool has given up.
+func (p *Pool) client(t Target) string {
+	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+t.ID))), 16)
+}
+
 // unfit reports whether an error says that the container does not have what a way needs, which the next try would not
 // change. What may pass, and being forbidden, are no such errors.
 func unfit(err error) bool {
+	if errors.Is(err, errForeign) {
+		return true
+	}
 	code, ok := liveupdate.ExitCode(err)
 	return ok && slices.Contains([]int{1, 2, codeNotAllowed, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/synclet/agent"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/pkg/model"
@@ -39,11 +41,12 @@ func (f *fakePods) Exec(ctx context.Context, _, pod, _ string, argv []string, in
 	f.mu.Lock()
 	f.execs = append(f.execs, pod+" "+argv[0])
 	f.cut = cancel
+	shell := f.shell
 	f.mu.Unlock()
 	switch argv[0] {
 	case "sh":
-		if f.shell != nil {
-			return f.shell
+		if shell != nil {
+			return shell
 		}
 		prog, err := program.For("amd64")
 		if err != nil {
@@ -255,4 +258,75 @@ func TestPoolUpdate(t *testing.T) {
 	if _, err := p.Update(t.Context(), c, liveupdate.Plan{RestartProcess: true}, logger); liveupdate.Classify(err) != liveupdate.FallBack {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestPoolRight: what was forbidden is tried again now and then, so that a right that was given counts; it stays forbidden
+// for updates that come meanwhile, without another try.
+func TestPoolRight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakePods{shell: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)}
+		p, w := newPool(t, f)
+		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		synctest.Wait()
+		for range 3 {
+			_, err := p.Session(t.Context(), aTarget("c1", "p1"))
+			if pr, ok := problem.Of(err); !ok || !strings.Contains(pr.Mend, "pods/exec") {
+				t.Errorf("got %v", err)
+			}
+		}
+		time.Sleep(5*rightPause + time.Second)
+		if ran := f.ran(); ran != strings.TrimSuffix(strings.Repeat("p1 sh, ", 6), ", ") {
+			t.Errorf("ran %s", ran)
+		}
+		f.mu.Lock()
+		f.shell = nil
+		f.mu.Unlock()
+		time.Sleep(rightPause)
+		synctest.Wait()
+		w.await(t, "web c1 ready shell")
+		p.Close()
+	})
+}
+
+// TestPoolHurries: an update does not fail for what has passed meanwhile.
+func TestPoolHurries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakePods{shell: errors.New("connection refused")}
+		p, _ := newPool(t, f)
+		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		time.Sleep(time.Minute + time.Second/2)
+		if _, err := p.Session(t.Context(), aTarget("c1", "p1")); err == nil {
+			t.Error("no error")
+		}
+		f.mu.Lock()
+		f.shell = nil
+		f.mu.Unlock()
+		began := time.Now()
+		if _, err := p.Session(t.Context(), aTarget("c1", "p1")); err != nil || time.Since(began) > 0 {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		p.Close()
+	})
+}
+
+// TestPoolOtherBuild: a synclet of another build is not talked to, in any way, and that is not tried again and again.
+func TestPoolOtherBuild(t *testing.T) {
+	build := agent.Program
+	agent.Program = "another"
+	defer func() { agent.Program = build }()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakePods{}
+		p, w := newPool(t, f)
+		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		time.Sleep(time.Hour)
+		w.await(t, "web c1 failed")
+		_, err := p.Session(t.Context(), aTarget("c1", "p1"))
+		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "another, not "+build) {
+			t.Errorf("got %v", err)
+		}
+		if n := strings.Count(f.ran(), ",") + 1; n != 3 { // the shell, tar, and what tar brought
+			t.Errorf("ran %s", f.ran())
+		}
+		p.Close()
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -46,15 +47,21 @@ type container struct {
 // newContainer runs a pod whose container edit may change.
 func newContainer(t testing.TB, edit func(*corev1.Container)) *container {
 	t.Helper()
+	return newPod(t, func(p *corev1.PodSpec) { edit(&p.Containers[0]) })
+}
+
+// newPod runs a pod that edit may change.
+func newPod(t testing.TB, edit func(*corev1.PodSpec)) *container {
+	t.Helper()
 	real := k8stest.NewReal(t)
 	core, err := corev1client.NewForConfigAndClient(real.Client.RESTConfig(), real.Client.HTTPClient())
 	check(t, err)
 	grace, token := int64(0), false
 	spec := corev1.Container{Name: "main", Image: "busybox", ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"sh", "-c", "while :; do sleep 3600; done"}}
-	edit(&spec)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.PodSpec{
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &token, Containers: []corev1.Container{spec}}}
+	edit(&pod.Spec)
 	k8stest.Eventually(t, "the pod is created", func() error {
 		_, err := core.Pods(real.Namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 		return err
@@ -188,6 +195,50 @@ func TestRealUser(t *testing.T) {
 	plan.Copies[0].Remote = "/tmp/app/a"
 	check(t, c.update(plan))
 	if got := c.ask("cat /tmp/app/a"); got != "x" {
+		t.Errorf("the container has %q", got)
+	}
+}
+
+// signal sends a signal to the synclets in the container.
+func (c *container) signal(name string) {
+	c.Helper()
+	c.ask("for p in /proc/[0-9]*; do case $(readlink $p/exe) in */.hone-synclet*) kill -" + name + " ${p#/proc/};; esac; done")
+}
+
+// TestRealStopped stops the synclet: that is noticed, the update goes through another one, and the old one never wakes up.
+func TestRealStopped(t *testing.T) {
+	c := newContainer(t, func(*corev1.Container) {})
+	writeFile(t, filepath.Join(c.local, "a"), "one", 0o644)
+	check(t, c.update(c.copies("a")))
+	c.signal("STOP")
+	writeFile(t, filepath.Join(c.local, "a"), "two", 0o644)
+	check(t, c.update(c.copies("a")))
+	c.signal("CONT")
+	if got := c.ask("cat /app/a; ls -A /app; for p in /proc/[0-9]*; do readlink $p/exe; done | grep -c hone-synclet"); got != "twoa\n1" {
+		t.Errorf("the container has %q", got)
+	}
+}
+
+// TestRealDiskFull fills a volume: the message names file and mend, nothing is left there, and with less to write it works.
+func TestRealDiskFull(t *testing.T) {
+	c := newPod(t, func(p *corev1.PodSpec) {
+		size := resource.MustParse("1Mi")
+		p.Volumes = []corev1.Volume{{Name: "app", VolumeSource: corev1.VolumeSource{
+			EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &size}}}}
+		p.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "app", MountPath: "/app"}}
+	})
+	writeFile(t, filepath.Join(c.local, "small"), "fits", 0o644)
+	writeFile(t, filepath.Join(c.local, "big"), strings.Repeat("x", 3<<20), 0o644)
+	err := c.update(c.copies("small", "big"))
+	if p, ok := problem.Of(err); liveupdate.Classify(err) != liveupdate.Blocked || !ok || !strings.Contains(err.Error(), "/app/big: ") || p.Mend == "" {
+		t.Errorf("got %v", err)
+	}
+	if got := c.ask("ls -A /app"); got != "" {
+		t.Errorf("left over: %q", got)
+	}
+	writeFile(t, filepath.Join(c.local, "big"), strings.Repeat("y", 900<<10), 0o644)
+	check(t, c.update(c.copies("small", "big")))
+	if got := c.ask("ls -A /app; tr -d y </app/big | wc -c"); got != "big\nsmall\n0" {
 		t.Errorf("the container has %q", got)
 	}
 }

@@ -15,16 +15,27 @@ import (
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
-// duplex is one end of two pipes. With a limit, the way to the synclet breaks after so many bytes.
+// duplex is one end of two pipes. With a limit, the way to the synclet breaks after so many bytes, with a back limit the way
+// from it.
 type duplex struct {
 	r     *io.PipeReader
 	w     *io.PipeWriter
 	mu    sync.Mutex
 	limit int // -1 for none
 	sent  int
+	back  int // of the goroutine that reads; 0 for no limit
+	got   int
 }
 
-func (d *duplex) Read(p []byte) (int, error) { return d.r.Read(p) }
+func (d *duplex) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if d.got += n; d.back > 0 && d.got >= d.back {
+		n -= d.got - d.back
+		d.Close()
+		return n, errors.New("cut")
+	}
+	return n, err
+}
 
 func (d *duplex) Write(p []byte) (int, error) {
 	d.mu.Lock()
@@ -48,6 +59,8 @@ type rig struct {
 	local, remote string
 	*Session
 	end func()
+	// back breaks the way from the synclet of the next connection after so many bytes; 0 does not.
+	back int
 }
 
 func newRig(t *testing.T) *rig {
@@ -73,8 +86,9 @@ func (r *rig) connect(limit int, places ...protocol.Place) {
 		out.Close()
 		in.Close()
 	}()
-	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit}
-	s, err := Open(r.Context(), stream, places)
+	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit, back: r.back}
+	r.back = 0
+	s, err := Open(r.Context(), stream, protocol.Hello{Places: places})
 	r.Session = s
 	r.end = func() {
 		if s != nil {
@@ -82,7 +96,7 @@ func (r *rig) connect(limit int, places ...protocol.Place) {
 		}
 		<-served
 	}
-	if err != nil && limit < 0 {
+	if err != nil && limit < 0 && stream.back == 0 {
 		r.end()
 		r.Fatal(err)
 	}

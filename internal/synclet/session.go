@@ -27,10 +27,11 @@ const maxNoise = 64 << 10
 
 // Session is a conversation with the synclet in one container. Make it with Open and end it with Close.
 type Session struct {
-	stream io.ReadWriteCloser
+	stream *livingStream
 	hello  protocol.Hello
 	// besides says that the synclet is not in the container itself, so that commands have to get there in another way.
 	besides bool
+	all     sync.WaitGroup // of its goroutines
 	// turn is held by the update that is under way.
 	turn chan struct{}
 	done chan struct{}
@@ -44,14 +45,15 @@ type Session struct {
 	known   map[string]content
 	process protocol.Process
 	changed func(protocol.Process)
+	why     error // why this side ended it
 	err     error
 }
 
-// Open begins the conversation over a stream whose other end is a synclet that starts. Places are all that the session may
-// write. The stream is closed when Open fails or the session ends. Close must end a Read and a Write that are under way.
-func Open(ctx context.Context, stream io.ReadWriteCloser, places []protocol.Place) (*Session, error) {
+// Open begins the conversation over a stream whose other end is a synclet that starts, as the hello says: its places are all
+// that the session may write. The stream is closed when Open fails or the session ends. Close must end a Read and a Write that are under way.
+func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
-	s, err := open(stream, places)
+	s, err := open(stream, hello)
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -62,17 +64,19 @@ func Open(ctx context.Context, stream io.ReadWriteCloser, places []protocol.Plac
 		}
 		return nil, fmt.Errorf("begin the conversation with the synclet: %w", err)
 	}
-	go s.read(protocol.NewReader(bufio.NewReaderSize(stream, 64<<10)))
+	s.all.Go(func() { s.read(protocol.NewReader(bufio.NewReaderSize(s.stream, 64<<10))) })
+	s.all.Go(s.watch)
 	return s, nil
 }
 
-func open(stream io.ReadWriteCloser, places []protocol.Place) (*Session, error) {
+func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
 	if err := skipNoise(stream); err != nil {
 		return nil, err
 	}
-	s := &Session{stream: stream, w: protocol.NewWriter(stream), turn: make(chan struct{}, 1), done: make(chan struct{}),
+	living := newLivingStream(stream)
+	s := &Session{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]content{}}
-	if err := s.send(&protocol.Hello{Places: places}); err != nil {
+	if err := s.send(&hello); err != nil {
 		return nil, err
 	}
 	m, err := protocol.NewReader(stream).Next()
@@ -127,7 +131,7 @@ func (s *Session) Err() error {
 // Close ends the session. What is under way fails.
 func (s *Session) Close() error {
 	_ = s.stream.Close()
-	<-s.done
+	s.all.Wait()
 	return nil
 }
 
@@ -161,7 +165,9 @@ func (s *Session) read(r *protocol.Reader) {
 	}
 	_ = s.stream.Close()
 	s.mu.Lock()
-	s.err = err
+	if s.err = s.why; s.err == nil {
+		s.err = err
+	}
 	answers := s.answers
 	s.answers = nil
 	s.mu.Unlock()
@@ -244,6 +250,15 @@ func (s *Session) closed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended()
+}
+
+// reason prefers why the session ended over what that looked like to a writer, which the reader learns at the same time.
+func (s *Session) reason(err error) error {
+	if !errors.Is(err, ErrClosed) {
+		return err
+	}
+	<-s.done
+	return s.closed()
 }
 
 // send writes messages in one go.

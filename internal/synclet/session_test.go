@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
@@ -277,48 +278,76 @@ func TestRunKilled(t *testing.T) {
 	}
 }
 
-// TestCut breaks the stream to the synclet after every so many bytes of an update: the container holds either all of the
-// old or all of the new, and what was reported as done is done.
+// TestCut breaks the stream at every byte of a conversation with one update, in either direction. Whatever is lost on the
+// way there leaves the container as it was; what is lost on the way back leaves it as it was or is to be; what is reported
+// as done is done; and the next conversation brings what is missing.
 func TestCut(t *testing.T) {
-	base := newRig(t)
-	for i := range 5 {
-		base.write(fmt.Sprintf("d%d/f", i), strings.Repeat("new", 40))
-		writeFile(t, filepath.Join(base.remote, fmt.Sprintf("d%d/f", i)), "old", 0o644)
-	}
-	check(t, os.Remove(filepath.Join(base.local, "d0/f")))
-	before := tree(t, base.remote)
+	local := t.TempDir()
 	names := []string{"d0/f", "d1/f", "d2/f", "d3/f", "d4/f", "d5/f"}
-	base.write("d5/f", "in a folder that is new")
-	var after map[string]string
-	cuts := 0
-	for limit := 1; ; limit += 3 {
-		r := &rig{T: t, local: base.local, remote: t.TempDir()}
-		for i := range 5 {
-			writeFile(t, filepath.Join(r.remote, fmt.Sprintf("d%d/f", i)), "old", 0o644)
-		}
-		r.connect(limit)
-		if r.Session == nil {
-			r.end()
-			continue // not even hello
-		}
-		_, err := r.Apply(t.Context(), r.batch(names...))
-		r.end()
-		got := tree(t, r.remote)
-		if err == nil {
-			after = got
-			if len(after) != 12-1 {
-				t.Errorf("after: %v", after)
+	for i := 1; i <= 5; i++ {
+		writeFile(t, filepath.Join(local, fmt.Sprintf("d%d/f", i)), strings.Repeat("new", 10), 0o644)
+	}
+	for _, direction := range []string{"there", "back"} {
+		t.Run(direction, func(t *testing.T) {
+			t.Parallel()
+			cuts, changed := 0, 0
+			for limit := 1; ; limit++ {
+				r := &rig{T: t, local: local, remote: filepath.Join(t.TempDir(), "container")}
+				for i := range 5 {
+					writeFile(t, filepath.Join(r.remote, fmt.Sprintf("d%d/f", i)), "old", 0o644)
+				}
+				before := tree(t, r.remote)
+				if direction == "there" {
+					r.connect(limit)
+				} else {
+					r.back = limit
+					r.connect(-1)
+				}
+				err := errors.New("not even hello")
+				if r.Session != nil {
+					_, err = r.Apply(t.Context(), r.batch(names...))
+				}
+				r.end()
+				got := tree(t, r.remote)
+				r.connect(-1)
+				b := r.batch(names...)
+				check(t, r.Learn(t.Context(), remotes(planOf(b))))
+				_, again := r.Apply(t.Context(), b)
+				check(t, again)
+				r.end()
+				after := tree(t, r.remote)
+				if len(after) != 12-1 || after["d5/f"] != "-rw-r--r-- "+strings.Repeat("new", 10) {
+					t.Fatalf("after another conversation: %v", after)
+				}
+				if err == nil {
+					if d := cmp.Diff(after, got); d != "" {
+						t.Errorf("reported as done (-want +got):\n%s", d)
+					}
+					break
+				}
+				cuts++
+				switch {
+				case cmp.Equal(before, got):
+				case direction == "back" && cmp.Equal(after, got):
+					changed++
+				default:
+					t.Fatalf("cut after %d bytes: %v", limit, got)
+				}
 			}
-			break
-		}
-		cuts++
-		if d := cmp.Diff(before, got); d != "" {
-			t.Fatalf("cut after %d bytes (-want +got):\n%s", limit, d)
-		}
+			t.Logf("%d cuts, %d of them after the change", cuts, changed)
+			if cuts < 30 || direction == "back" && changed == 0 {
+				t.Error("too few")
+			}
+		})
 	}
-	if cuts < 50 {
-		t.Errorf("only %d cuts", cuts)
+}
+
+func planOf(b Batch) (plan liveupdate.Plan) {
+	plan.Deletes = b.Deletes
+	for _, p := range b.Puts {
+		plan.Copies = append(plan.Copies, liveupdate.Copy{Local: p.Local, Remote: p.Remote})
 	}
+	return plan
 }
 
 // TestModel does random things to a tree on this side, with the stream breaking now and then: after each update that
@@ -343,7 +372,11 @@ func TestModel(t *testing.T) {
 				}
 				if rnd.IntN(4) == 0 {
 					r.end()
-					r.connect(40 + rnd.IntN(3000))
+					limit := 40 + rnd.IntN(3000)
+					if rnd.IntN(2) == 0 {
+						r.back, limit = 40+rnd.IntN(100), -1
+					}
+					r.connect(limit)
 				}
 				converge(r, pending)
 				if d := cmp.Diff(tree(t, r.local), tree(t, r.remote)); d != "" {
@@ -456,7 +489,7 @@ func TestOpenFails(t *testing.T) {
 		}()
 		drain, toSynclet := io.Pipe()
 		go func() { _, _ = io.Copy(io.Discard, drain) }()
-		_, err := Open(t.Context(), &duplex{r: in, w: toSynclet, limit: -1}, nil)
+		_, err := Open(t.Context(), &duplex{r: in, w: toSynclet, limit: -1}, protocol.Hello{})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
@@ -464,17 +497,68 @@ func TestOpenFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, w := io.Pipe()
 	cancel()
-	if _, err := Open(ctx, &duplex{r: in, w: w, limit: -1}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, &duplex{r: in, w: w, limit: -1}, protocol.Hello{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
 func TestFaultError(t *testing.T) {
-	err := error(&FaultError{[]protocol.Fault{{Path: "/a", Errno: uint64(syscall.EROFS), Text: "open: read-only"}, {Path: "/b"}, {Path: "/c"}, {Path: "/d"}, {Path: "/e"}}})
+	err := error(&FaultError{Faults: []protocol.Fault{{Path: "/a", Errno: uint64(syscall.EROFS), Text: "open: read-only"}, {Path: "/b"}, {Path: "/c"}, {Path: "/d"}, {Path: "/e"}}})
 	if !errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EACCES) {
 		t.Error("the reason is not recognised")
 	}
 	if got, want := err.Error(), "/a: open: read-only; /b: ; /c: ; and 2 more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// FuzzHostile talks to something that answers anything at all: every request ends, nothing outside of what was asked is
+// believed, and the session ends with its stream.
+func FuzzHostile(f *testing.F) {
+	var good bytes.Buffer
+	w := protocol.NewWriter(&good)
+	for _, m := range []protocol.Message{&protocol.Hello{Supervised: true}, &protocol.Entry{ID: 1, Path: "/a"}, &protocol.Listed{ID: 1},
+		&protocol.Applied{ID: 2, Faults: []protocol.Fault{{Path: "/a"}}}, &protocol.Exited{ID: 3, Code: 1}, &protocol.Restarted{ID: 4},
+		&protocol.Pong{ID: 5}, &protocol.Process{Starts: 1}, &protocol.Output{ID: 99}, &protocol.Failed{Text: "no"}, &protocol.Begin{}} {
+		w.Append(m)
+	}
+	check(f, w.Flush())
+	f.Add(good.Bytes())
+	// Answers that come twice, before their question, or to another.
+	for _, m := range []protocol.Message{&protocol.Applied{ID: 1}, &protocol.Exited{ID: 1}, &protocol.Pong{ID: 1}, &protocol.Listed{ID: 2}} {
+		var b bytes.Buffer
+		w := protocol.NewWriter(&b)
+		for _, m := range []protocol.Message{&protocol.Hello{}, m, m, m} {
+			w.Append(m)
+		}
+		check(f, w.Flush())
+		f.Add(b.Bytes())
+	}
+	local := filepath.Join(f.TempDir(), "a")
+	check(f, os.WriteFile(local, []byte("x"), 0o600))
+	f.Fuzz(func(t *testing.T, answers []byte) {
+		in, out := io.Pipe()
+		drain, toSynclet := io.Pipe()
+		go func() { _, _ = io.Copy(io.Discard, drain) }()
+		go func() {
+			_, _ = io.WriteString(out, protocol.Preamble)
+			_, _ = out.Write(answers)
+			_ = out.Close()
+		}()
+		s, err := Open(t.Context(), &duplex{r: in, w: toSynclet, limit: -1}, protocol.Hello{})
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		s.OnProcess(func(protocol.Process) {})
+		_ = s.Learn(t.Context(), []string{"/a"})
+		_, _ = s.Apply(t.Context(), Batch{Puts: []Put{{Local: local, Remote: "/a"}}, Deletes: []string{"/b"}})
+		_ = s.Run(t.Context(), []string{"true"}, "", nil, io.Discard)
+		_ = s.Restart(t.Context(), time.Second)
+		_, _ = s.Ping(t.Context())
+		<-s.Done()
+		if _, err := s.Apply(t.Context(), Batch{Deletes: []string{"/never"}}); !errors.Is(err, ErrClosed) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
 }

@@ -34,6 +34,8 @@ type Report struct {
 // FaultError says that paths could not be written.
 type FaultError struct {
 	Faults []protocol.Fault
+	// UID is the user as whom the synclet tried.
+	UID uint64
 }
 
 // Error names the first paths with their reasons.
@@ -103,7 +105,7 @@ func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
 	}
 	if len(applied.Faults) > 0 {
 		s.doubt(paths...)
-		return r, &FaultError{applied.Faults}
+		return r, &FaultError{applied.Faults, s.hello.UID}
 	}
 	return r, nil
 }
@@ -148,7 +150,7 @@ func (s *Session) transfer(ctx context.Context, deletes []string, files []*local
 	}
 	defer s.forget(id)
 	if err := s.stage(ctx, id, deletes, files, *r); err != nil {
-		return nil, err
+		return nil, s.reason(err)
 	}
 	r.Sent = time.Now()
 	if err := s.await(ctx, answered); err != nil {
@@ -168,7 +170,7 @@ func (s *Session) stage(ctx context.Context, id uint64, deletes []string, files 
 	for _, l := range files {
 		err := s.stageFile(l)
 		if err == nil && s.w.Buffered() > protocol.MaxData {
-			err = s.flush()
+			err = s.flushBulk()
 		}
 		if err == nil {
 			err = context.Cause(ctx)
@@ -194,7 +196,7 @@ func (s *Session) stageFile(l *local) error {
 		s.w.Append(&protocol.Data{Data: rest[:n]})
 		rest = rest[n:]
 		if s.w.Buffered() > protocol.MaxData {
-			if err := s.flush(); err != nil {
+			if err := s.flushBulk(); err != nil {
 				return err
 			}
 		}
@@ -216,7 +218,7 @@ func (s *Session) stageBig(l *local) error {
 		n, err := io.ReadFull(f, buf[:min(left, uint64(len(buf)))])
 		if n > 0 {
 			s.w.Append(&protocol.Data{Data: buf[:n]})
-			if err := s.flush(); err != nil {
+			if err := s.flushBulk(); err != nil {
 				return err
 			}
 			left -= uint64(n)

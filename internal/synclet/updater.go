@@ -60,17 +60,20 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 }
 
 // persist does something with the conversation, and again with the next one when it breaks off with the given error:
-// ErrClosed for what may be done twice, errUnsent for what may not.
+// ErrClosed for what may be done twice, errUnsent for what may not. Where that killed the synclet once, it is tried only
+// once more.
 func (p *Pool) persist(ctx context.Context, t Target, again error, do func(*Session) error) error {
 	var s *Session
 	var err error
+	killed := false
 	for range tries {
 		if s, err = p.after(ctx, t, s); err != nil {
 			return err
 		}
-		if err = do(s); !errors.Is(err, again) || ctx.Err() != nil {
+		if err = do(s); !errors.Is(err, again) || killed || ctx.Err() != nil {
 			return err
 		}
+		killed = errors.Is(err, ErrKilled)
 		<-s.Done()
 	}
 	return err
@@ -82,19 +85,25 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
 	}
 	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		// The other ways write to the same disk, and a tar that runs out of room leaves torn files. A new image needs more
+		// room on the node, and puts nothing into a volume.
+		return &liveupdate.BlockedError{Step: step, Err: problem.Wrap(err, "the disk is full in the container",
+			"Make room there, or give the volume a larger sizeLimit (the container a larger ephemeral-storage limit). The next "+
+				"change tries again.")}
 	case errors.Is(err, syscall.EROFS):
 		err = problem.Wrap(err, "the container's files cannot be changed", "Remove readOnlyRootFilesystem from the container's "+
 			"securityContext while you develop, or mount an emptyDir volume where the files go.")
 	case cannotGive(err) != nil:
 		err = cannotGive(err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		err = problem.Wrap(err, "the container's user may not change its files", "Give the files to that user in the Dockerfile "+
+		err = problem.Wrap(err, whose(err)+" may not change its files", "Give the files to that user in the Dockerfile "+
 			"(COPY --chown=…), or run the container as another one while you develop.")
-	case errors.Is(err, syscall.ENOSPC):
-		err = problem.Wrap(err, "the container's disk is full", "Free some space on the node, or raise the ephemeral-storage limit.")
+	case errors.Is(err, ErrKilled):
+		err = problem.Wrap(err, "the container could not take the files in",
+			"Raise the container's memory limit (resources.limits.memory) while you develop.")
 	case k8s.IsForbidden(err):
-		err = problem.Wrap(err, "not allowed to run commands in the pod",
-			`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
+		err = forbidden(err)
 	}
 	return &liveupdate.InfraError{Step: step, Err: err}
 }
@@ -111,6 +120,24 @@ func cannotGive(err error) error {
 		}
 	}
 	return nil
+}
+
+// whose names the user that a synclet runs as.
+func whose(err error) string {
+	var f *FaultError
+	if !errors.As(err, &f) {
+		return "the container's user"
+	}
+	return fmt.Sprintf("the container's user (id %d)", f.UID)
+}
+
+// forbidden says what to do where running commands in pods is not allowed.
+func forbidden(err error) error {
+	if _, ok := problem.Of(err); ok {
+		return err
+	}
+	return problem.Wrap(err, "not allowed to run commands in the pod",
+		`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
 }
 
 // restart does what a plan says about the process, and returns when that was done, the zero time where there was nothing

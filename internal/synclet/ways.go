@@ -3,13 +3,16 @@ package synclet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/program"
+	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // ownWays are the ways that need nothing but what is in the container's image.
@@ -38,7 +41,8 @@ func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed,
 	return nil, "", nil, &impossible{reasons}
 }
 
-// openInstalled starts the program that the pod was given. One of another build is as good, if it can be talked to.
+// openInstalled starts the program that the pod was given. One of another build may speak the same and do otherwise: it is
+// not talked to.
 func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []error, error) {
 	if t.Installed == "" {
 		return nil, "", nil, nil
@@ -46,7 +50,7 @@ func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []er
 	s, err := p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) {
 		return startExec(ctx, exec, []string{t.Installed, "serve"}), nil
 	})
-	if err != nil && !unfit(err) && !errors.Is(err, errForeign) {
+	if err != nil && !unfit(err) {
 		return nil, "", nil, err
 	}
 	return s, WayVolume, reason(WayVolume, err), nil
@@ -76,6 +80,9 @@ func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, e
 			return nil, "", nil, err
 		}
 		v.reasons = append(v.reasons, reason(way, err)...)
+		if code, ok := liveupdate.ExitCode(err); ok && code == exitNoFolder {
+			break // tar would find none either
+		}
 	}
 	p.remember(t, v)
 	return nil, "", v.reasons, nil
@@ -146,9 +153,13 @@ func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start 
 	if err != nil {
 		return nil, err
 	}
-	s, err := Open(ctx, stream, Places(t.Syncs))
+	s, err := Open(ctx, stream, protocol.Hello{Places: Places(t.Syncs), Client: p.client(t)})
 	if err != nil {
 		return nil, stream.failure(err)
+	}
+	if build := s.Hello().Program; build != program.Build() {
+		_ = s.Close()
+		return nil, fmt.Errorf("%w: it is of build %s, not %s", errForeign, build, program.Build())
 	}
 	return s, nil
 }

@@ -9,12 +9,15 @@ package buildcontroller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
@@ -269,7 +272,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		},
 	}
 	for _, im := range m.Images {
-		req.Dirty[im.Ref] = u.Dirty(im.ID())
+		req.Dirty[im.Ref] = u.Dirty(im.ID()) || len(u.Noticed[im.ID()]) > 0 // should they not get into containers
 	}
 	pods := state.PodsOf(v, c.Name)
 	lacking := buildcontrol.Lacking(m, u, pods)
@@ -298,18 +301,40 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	if r.FellBack != "" && r.Deployed {
 		done.Synced = append(done.Synced, initialSyncs(req)...)
 	}
+	var away *buildanddeploy.Away
 	switch {
 	case err == nil:
+	case ctx.Err() == nil && errors.As(err, &away):
+		done.Cancelled, done.ClusterErr = true, problem.Text(err)
+		logstore.Infof(log, "%v. The update goes on when it does", err)
 	case ctx.Err() != nil: // an error that only speaks of cancelling would be tried again without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")
 	default:
 		why := state.ProblemOf(err)
-		done.Err, done.Problem = problem.Text(err), &why
+		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
 	}
 	logstore.Flush(log)
 	return done
+}
+
+// stuck returns the containers that could not be updated in place, where no other way would do better: they are tried
+// again with the next change, or are gone.
+func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error) []string {
+	if liveupdate.Classify(err) != liveupdate.Blocked && !errors.As(err, new(*buildanddeploy.Gone)) {
+		return nil
+	}
+	behind := func(id string) bool {
+		return slices.ContainsFunc(r.Behind, func(s *buildanddeploy.Straggler) bool { return s.Container.ID == id })
+	}
+	var ids []string
+	for _, c := range req.Containers {
+		if !slices.Contains(r.Synced, c.ID) && !behind(c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // initialSyncs returns the containers that were to get an initial sync. One that has survived the deploy which came in its

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
@@ -554,4 +555,22 @@ func TestAnInitialSyncIsTriedOnce(t *testing.T) {
 		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c2"}}})
 		f.running("")
 	})
+}
+
+// TestStuck: what nothing helps is told from what has the change, and from what is still getting it.
+func TestStuck(t *testing.T) {
+	req := buildanddeploy.Request{Containers: []buildanddeploy.Container{{ID: "full"}, {ID: "slow"}, {ID: "done"}}}
+	r := buildanddeploy.Result{Synced: []string{"done"}, Behind: []*buildanddeploy.Straggler{{Container: req.Containers[1]}}}
+	for _, tc := range []struct {
+		err  error
+		want []string
+	}{
+		{&liveupdate.BlockedError{Err: errors.New("no space left")}, []string{"full"}},
+		{&buildanddeploy.Gone{Reason: "pod p was deleted"}, []string{"full"}},
+		{errors.New("broken"), nil},
+	} {
+		if got := stuck(req, r, tc.err); !slices.Equal(got, tc.want) {
+			t.Errorf("%v: %v, want %v", tc.err, got, tc.want)
+		}
+	}
 }

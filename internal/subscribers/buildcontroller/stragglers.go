@@ -82,7 +82,7 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 	case liveupdate.FallBack:
 		a.Broken = err.Error()
 		logstore.Infof(log, "Falling back to a new image: %v", err)
-	case liveupdate.Infra:
+	case liveupdate.Infra, liveupdate.Blocked:
 		a.Fault = err.Error()
 		logstore.Infof(log, "Trying %s again: %v", update.Pod, err)
 	case liveupdate.Cancelled:

@@ -14,6 +14,8 @@ import (
 const (
 	pollHealthy = 15 * time.Second
 	pollMin     = time.Second
+	// pollAway is the longest pause while the cluster does not answer: everybody waits for it to be back.
+	pollAway    = 4 * time.Second
 	pollTimeout = 10 * time.Second
 	// tolerated is how many polls in a row may fail before a connected cluster counts as gone.
 	tolerated = 2
@@ -43,10 +45,11 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "ClusterMonitor",
 		Doc:       "Finds out which cluster the session works on, and keeps asking whether it answers.",
-		Inputs:    store.Reads(state.Sessions),
+		Inputs:    store.Reads(state.Sessions, state.Clusters),
 		Outputs:   store.Emits(state.ClusterReported{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
+		Feedback:  "it asks at once when an update could not reach the cluster",
 	}
 }
 
@@ -75,15 +78,30 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				rt.Dispatch(state.ClusterReported{Cluster: cluster, Err: problem.Text(err)})
 			}
 		}
-		timer := time.NewTimer(pause)
-		if err != nil {
-			pause = min(2*pause, pollHealthy)
+		if !s.rest(ctx, rt, pause, err == nil) {
+			return nil
 		}
+		if err != nil {
+			pause = min(2*pause, pollAway)
+		}
+	}
+}
+
+// rest waits for the next poll, which comes at once when somebody else finds that a cluster which was connected does not
+// answer. It reports false when ctx is done.
+func (s *Subscriber) rest(ctx context.Context, rt *store.Runtime, pause time.Duration, connected bool) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
 		select {
 		case <-timer.C:
+			return true
+		case <-rt.Wake():
+			if c := state.TheCluster(rt.View()); connected && c.Ever && !c.Connected {
+				return true
+			}
 		case <-ctx.Done():
-			timer.Stop()
-			return nil
+			return false
 		}
 	}
 }

@@ -79,10 +79,42 @@ func TestPolls(t *testing.T) {
 		check("two do", false, "cannot reach cluster\n  start it", "healthy@14 healthy@15")
 		time.Sleep(60 * time.Second)
 		check("pauses grow to a limit", false, "cannot reach cluster\n  start it",
-			"healthy@14 healthy@15 healthy@17 healthy@21 healthy@29 healthy@44 healthy@59 healthy@74")
+			"healthy@14 healthy@15 healthy@17 healthy@21 healthy@25 healthy@29 healthy@33 healthy@37 healthy@41 healthy@45 healthy@49 healthy@53 healthy@57 healthy@61 healthy@65 healthy@69 healthy@73")
 		c.set(nil)
-		time.Sleep(20 * time.Second)
-		check("back", true, "", "healthy@14")
+		time.Sleep(10 * time.Second)
+		check("back", true, "", "healthy@2")
+	})
+}
+
+// TestDoubt: an update that does not get through has the cluster asked at once, and again soon.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(nil)
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev"}), "BuildController").Then(statetest.Session)
+		time.Sleep(10 * time.Second)
+		c.set(errors.New("refused"))
+		away := state.BuildCompleted{Resource: "web", Cancelled: true, ClusterErr: "the cluster does not answer: EOF"}
+		a.Then(away)
+		if got := state.TheCluster(a.View()); got.Connected || got.Err != away.ClusterErr || c.log() != "healthy@0" {
+			t.Errorf("%+v, asked %s", got, c.log())
+		}
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); got.Connected || got.Err != "refused" || c.log() != "healthy@0 healthy@1" {
+			t.Errorf("%+v, asked %s", got, c.log())
+		}
+		c.set(nil)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); !got.Connected || got.Err != "" {
+			t.Errorf("%+v, asked %s", got, c.log())
+		}
+		c.set(nil)
+		a.Then(away) // a blip
+		if got := state.TheCluster(a.View()); !got.Connected || c.log() != "healthy@0" {
+			t.Errorf("%+v, asked %s", got, c.log())
+		}
 	})
 }
 

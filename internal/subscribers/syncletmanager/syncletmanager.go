@@ -9,6 +9,7 @@ package syncletmanager
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -36,11 +37,13 @@ type Subscriber struct {
 	mu sync.Mutex
 	// ended holds, by container, which start of a process that has ended the log told of; guarded by mu.
 	ended map[string]uint64
+	// said holds, by resource, why the synclet gets into no container of it, as it was told last; guarded by mu.
+	said map[model.ManifestName]string
 }
 
 // New returns the subscriber; a nil pool keeps nothing ready.
 func New(pool Pool, logs *logstore.Store) *Subscriber {
-	return &Subscriber{pool: pool, logs: logs, ended: map[string]uint64{}}
+	return &Subscriber{pool: pool, logs: logs, ended: map[string]uint64{}, said: map[model.ManifestName]string{}}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -128,10 +131,18 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		row.Passed = st.Passed.Error()
 	}
 	rt.Dispatch(state.SyncletChanged{ID: t.ID, Synclet: row})
+	if st.State == synclet.Ready {
+		s.news(t.Resource, "")
+	}
 	log := s.logs.Logger(t.Resource, "synclet:"+t.ID, logstore.SourceBuild)
 	switch {
 	case st.State == synclet.Failed:
+		if !s.news(t.Resource, gist(st.Err)) {
+			break
+		}
 		logstore.Infof(log, "Updating %s in place takes longer: %s", t.Name, problem.Text(st.Err))
+	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
+		logstore.Warnf(log, "WARNING: lost the way into %s of pod %s, and look for it again: %v", t.Name, t.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
 		logstore.Infof(log, "Ready to update %s in place (by %s)", t.Name, st.Way)
 		if st.Passed != nil {
@@ -163,4 +174,22 @@ func (s *Subscriber) forget(container string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.ended, container)
+}
+
+// gist is what an error says whatever pod it is about.
+func gist(err error) string {
+	if p, ok := problem.Of(err); ok {
+		return p.Summary
+	}
+	return err.Error()
+}
+
+// news notes why the synclet gets into no container of a resource, and reports whether that was not told yet: the pods
+// that each new image brings meet the same.
+func (s *Subscriber) news(resource model.ManifestName, why string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.said[resource]
+	s.said[resource] = why
+	return was != why
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/internal/store"
@@ -144,6 +145,8 @@ func TestReports(t *testing.T) {
 	}{
 		{synclet.Status{Target: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
 		{synclet.Status{Target: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
+		{synclet.Status{Target: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
+			"WARNING: lost the way into main of pod p1, and look for it again: the synclet stopped answering: no sign of it for 20s"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
 			"The process in main ended with exit code 3; the next change starts it anew, or else it is tried again after 10s"},
 		{synclet.Status{Target: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},
@@ -161,9 +164,35 @@ func TestReports(t *testing.T) {
 		if got != tt.says {
 			t.Errorf("%d: the log says %q, want %q", i, got, tt.says)
 		}
+		f.pool.told(synclet.Status{Target: target, State: synclet.Broken, Err: errors.New("connection refused"), // it passes
+			Process: tt.status.Process})
 	}
-	f.Until("the table to show the end of the process", func(v store.View) bool {
+	f.Until("the table to show the end of the process and of the conversation", func(v store.View) bool {
 		s := state.Synclets.In(v).Value("c1")
-		return s.Supervised && !s.Running && s.ExitCode == 3 && s.Crashes == 2
+		return s.State == "broken" && strings.Contains(s.Err, "refused") && s.Supervised && !s.Running && s.ExitCode == 3 && s.Crashes == 2
 	})
+}
+
+// TestReportsOnce: the pods of each new image meet the same; that is told once, and again when it worked in between.
+func TestReportsOnce(t *testing.T) {
+	f := start(t, model.UpdateSynclet)
+	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))
+	f.pool.await(t, "c1 p1/main a:1 /app")
+	target := f.pool.kept[0]
+	for _, st := range []struct {
+		pod   string
+		state synclet.State
+	}{{"p1", synclet.Failed}, {"p1", synclet.Starting}, {"p1", synclet.Failed}, {"p2", synclet.Failed}, {"p2", synclet.Ready}, {"p3", synclet.Failed}} {
+		target.Pod = st.pod
+		f.pool.told(synclet.Status{Target: target, State: st.state, Way: synclet.WayShell,
+			Err: problem.Wrap(errors.New("pods "+st.pod+" is forbidden"), "not allowed to run commands in the pod", "ask")})
+	}
+	want := []string{
+		"Updating main in place takes longer: not allowed to run commands in the pod: pods p1 is forbidden", "  ask",
+		"Ready to update main in place (by shell)",
+		"Updating main in place takes longer: not allowed to run commands in the pod: pods p3 is forbidden", "  ask",
+	}
+	if said := statetest.Texts(f.logs, "a"); strings.Join(said, "|") != strings.Join(want, "|") {
+		t.Errorf("the log says %q, want %q", said, want)
+	}
 }

@@ -10,7 +10,7 @@
 //
 // Serve reads on its caller's goroutine and answers from there, except for what commands and the supervisor say: each
 // running command has two goroutines that read its output and one that waits for it, a connection to the supervisor has
-// one, and so has the search for a supervisor that was not there at first. All end with the stream; Serve waits for them.
-// Supervise owns one goroutine that reaps, one that takes connections, one for each connection and one that hears of
-// touches; they live as long as the program.
+// one, so has the search for a supervisor that was not there at first, and one removes what killed synclets left behind.
+// All end with the stream; Serve waits for them. Supervise owns one goroutine that reaps, one that takes connections, one
+// for each connection and one that hears of touches; they live as long as the program.
 package agent

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
@@ -91,6 +92,7 @@ type server struct {
 	update  *update
 	seeking bool          // whether seek was started
 	done    chan struct{} // closed at the end
+	ended   atomic.Bool
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
@@ -120,13 +122,13 @@ func (s *server) handle(m protocol.Message) error {
 		return s.staging(func() { s.update.delete(m) })
 	case *protocol.Commit:
 		return s.staging(func() {
-			s.out.send(s.update.commit())
+			s.beating(func() { s.out.send(s.update.commit()) })
 			s.update = nil
 		})
 	case *protocol.Abort:
 		s.abort()
 	case *protocol.List:
-		s.list(m)
+		s.beating(func() { s.list(m) })
 	case *protocol.Run:
 		s.run(m)
 	case *protocol.Kill:
@@ -145,6 +147,10 @@ func (s *server) handle(m protocol.Message) error {
 func (s *server) hello(m *protocol.Hello) {
 	s.abort()
 	s.places.close()
+	if !s.greeted {
+		claim(m.Client)
+		s.all.Go(func() { sweep(m.Places, s.files, &s.ended) })
+	}
 	s.places, s.greeted = newPlaces(m.Places, s.files), true
 	l, found := s.dial()
 	s.out.send(&protocol.Hello{Program: Program, UID: uint64(os.Getuid()), Supervised: l != nil})
@@ -178,6 +184,7 @@ func (s *server) abort() {
 
 // end leaves nothing behind.
 func (s *server) end() {
+	s.ended.Store(true)
 	s.abort()
 	close(s.done)
 	s.mu.Lock()

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strconv"
 	"syscall"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
@@ -107,11 +106,6 @@ func (u *update) create(s *staged) error {
 		s.temp = ""
 	}
 	return err
-}
-
-// tempName is the name of a file on its way. The dot keeps it out of what most programs watch and list.
-func tempName(update uint64, n int) string {
-	return ".hone-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(update, 10) + "-" + strconv.Itoa(n) + ".tmp"
 }
 
 // check notes the error of a staged entry, once.

@@ -31,7 +31,11 @@
 // List asks for the content of places, by hash; Entry messages come back, then Listed. Run starts a command; its Output
 // comes as it is written, then Exited. Kill ends it. Restart asks the supervisor for a new process and is answered by
 // Restarted. Where there is a supervisor, Process tells of what it runs, unasked: soon after Hello, and whenever a process
-// starts or ends. Ping is answered by Pong.
+// starts or ends. Ping is answered by Pong, also within an update. While the synclet carries out a Commit or a List that
+// takes long, it sends a Pong with the id 0 every few seconds; a client uses no id 0 for what it waits for.
+//
+// The client's Hello names it. A synclet that is greeted ends those in its container that the same client greeted before,
+// with what they run: the client has given them up, and one that was stopped must not carry out later what it still holds.
 //
 // Requests carry an id that their answers repeat, so that several can be under way; the messages of one update are not
 // mixed with those of another.

@@ -41,7 +41,7 @@ type Place struct {
 	Name string
 }
 
-// Hello opens the conversation, from both sides. The client fills in Places alone.
+// Hello opens the conversation, from both sides. The client fills in Places and Client alone.
 type Hello struct {
 	// Program identifies the build of the synclet.
 	Program string
@@ -51,6 +51,9 @@ type Hello struct {
 	UID uint64
 	// Supervised says that the container's process runs under a supervisor, so that Restart works.
 	Supervised bool
+	// Client names who speaks to which container, in at most ten letters and digits: a synclet that it greets ends those
+	// that it greeted before. Empty leaves them alone.
+	Client string
 }
 
 // Failed says why the synclet ends the conversation.

@@ -27,6 +27,7 @@ func (m *Hello) encode(e *encoder) {
 	e.places(m.Places)
 	e.number(m.UID)
 	e.flag(m.Supervised)
+	e.text(m.Client)
 }
 
 func (m *Failed) encode(e *encoder) { e.text(m.Text) }
@@ -117,7 +118,7 @@ func decode(k kind, payload []byte) (Message, error) {
 func (d *decoder) message(k kind) Message {
 	switch k {
 	case kindHello:
-		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag()}
+		return &Hello{Program: d.text(), Places: d.places(), UID: d.number(), Supervised: d.flag(), Client: d.text()}
 	case kindFailed:
 		return &Failed{d.text()}
 	case kindBegin:

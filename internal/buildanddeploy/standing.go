@@ -1,0 +1,151 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// Examiner finds out whether it was the containers' doing, or the cluster's, that they could not be updated in place. It
+// returns nil where they run, so that another way may do better, else an error of type *Away or *Gone. With patient it
+// waits for a moment: that a container has ended shows in the cluster a little later than on its streams.
+type Examiner func(ctx context.Context, containers []Container, patient bool) error
+
+// Away says that the cluster does not answer, so that no way leads to the containers, and none is to blame.
+type Away struct{ Err error }
+
+// Error says so, with the cause.
+func (a *Away) Error() string { return "the cluster does not answer: " + a.Err.Error() }
+
+// Unwrap returns the cause.
+func (a *Away) Unwrap() error { return a.Err }
+
+// Gone says that all containers that could not be updated have ended. What starts in their place will lack the change.
+type Gone struct{ Reason string }
+
+// Error says so, with the reason.
+func (g *Gone) Error() string {
+	return g.Reason + " while it was updated; what starts in its place gets the change"
+}
+
+var (
+	_ error = (*Away)(nil)
+	_ error = (*Gone)(nil)
+)
+
+const (
+	// askTimeout bounds how long the cluster may take to say how a container does.
+	askTimeout = 5 * time.Second
+	// lag is how long it may take until the cluster shows that a container has ended.
+	lag      = 4 * time.Second
+	lagPause = 250 * time.Millisecond
+)
+
+var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+
+// Examine is the Examiner that asks the cluster.
+func (c *Cluster) Examine(ctx context.Context, containers []Container, patient bool) error {
+	for late := time.Now().Add(lag); ; {
+		err := c.examine(ctx, containers)
+		if err != nil || !patient || time.Now().After(late) {
+			return err
+		}
+		timer := time.NewTimer(lagPause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+func (c *Cluster) examine(ctx context.Context, containers []Container) error {
+	asking, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var reason string
+	for _, ct := range containers {
+		u, err := c.dyn.Resource(podResource).Namespace(ct.Namespace).Get(asking, ct.Pod, metav1.GetOptions{})
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case apierrors.IsNotFound(err):
+			reason = fmt.Sprintf("pod %s was deleted", ct.Pod)
+			continue
+		case err != nil && silent(err):
+			return &Away{err}
+		case err != nil:
+			return nil
+		}
+		var pod corev1.Pod
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod) != nil {
+			return nil
+		}
+		why, ended := end(pod, ct)
+		if !ended {
+			return nil
+		}
+		reason = why
+	}
+	if reason == "" {
+		return nil
+	}
+	return &Gone{reason}
+}
+
+// silent reports whether an error is no answer of the API server, or says that it cannot give one now.
+func silent(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	return status.Status().Code >= 500 || apierrors.IsTooManyRequests(err)
+}
+
+// end returns why a container does not run any more, and whether it does not.
+func end(pod corev1.Pod, c Container) (reason string, ended bool) {
+	if pod.DeletionTimestamp != nil {
+		return fmt.Sprintf("pod %s was deleted", c.Pod), true
+	}
+	for _, s := range append(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses...) {
+		if s.Name != c.Name {
+			continue
+		}
+		for _, t := range []*corev1.ContainerStateTerminated{s.State.Terminated, s.LastTerminationState.Terminated} {
+			if t != nil && strings.HasSuffix(t.ContainerID, c.ID) {
+				return fmt.Sprintf("container %s ended (%s)", c.Name, cause(t)), true
+			}
+		}
+		if s.State.Running != nil && strings.HasSuffix(s.ContainerID, c.ID) {
+			return "", false
+		}
+	}
+	return fmt.Sprintf("container %s ended", c.Name), true
+}
+
+func cause(t *corev1.ContainerStateTerminated) string {
+	if t.Reason == "" || t.Reason == "Error" || t.Reason == "Completed" {
+		return fmt.Sprintf("exit code %d", t.ExitCode)
+	}
+	return t.Reason
+}
+
+// explained adds what the user can do about the end of a container.
+func explained(err error) error {
+	var gone *Gone
+	if errors.As(err, &gone) && strings.Contains(gone.Reason, "OOMKilled") {
+		return problem.Wrap(err, "the container's memory ran out",
+			"Raise its memory limit (resources.limits.memory) while you develop.")
+	}
+	return err
+}

@@ -1,0 +1,338 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// images counts the builds of a resource that made or deployed an image, the first included.
+func images(t *testing.T, s *session, name string) int {
+	t.Helper()
+	r, err := s.resource(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, b := range r.BuildHistory {
+		if b.Mode == "image" || b.Mode == "deploy" {
+			n++
+		}
+	}
+	return n
+}
+
+// inPlace fails the test when the pod was replaced, or another image built.
+func inPlace(t *testing.T, s *session, pod api.Pod) {
+	t.Helper()
+	if now := current(t, s, "web"); now.Name != pod.Name || now.Restarts != 0 {
+		t.Errorf("the pod was replaced: %+v, then %+v", pod, now)
+	}
+	if n := images(t, s, "web"); n != 1 {
+		t.Errorf("%d builds of images", n)
+	}
+}
+
+func waitsForCluster(r api.Resource) bool {
+	return r.Waiting != nil && r.Waiting.Reason == "waiting-for-cluster"
+}
+
+// TestEditsDuringOutage edits while the API server is away for half a minute, refusing or silent: nothing is built, and
+// when it is back the newest content of each file gets into the same pod by itself.
+func TestEditsDuringOutage(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*wire){"refuses": (*wire).cut, "is silent": (*wire).stall} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, web)
+			w, kubeconfig := newWire(t)
+			p.env = []string{"KUBECONFIG=" + kubeconfig}
+			s := p.up()
+			s.ready("web")
+			s.says(`Ready to update web in place`)
+			pod := current(t, s, "web")
+
+			began := time.Now()
+			begin(w)
+			p.write("site/index.html", "two")
+			p.write("site/new.html", "new")
+			s.becomes("web", "waiting for the cluster", waitsForCluster)
+			p.write("site/index.html", "three")
+			s.await("half a minute to pass", func() error {
+				if d := time.Since(began); d < 30*time.Second {
+					return fmt.Errorf("%s", d)
+				}
+				return nil
+			})
+			p.write("site/new.html", "newer")
+			w.cut() // a server that comes back knows nothing of its connections
+			w.join()
+			s.serves(p.ports[0], "/", "three")
+			s.serves(p.ports[0], "/new.html", "newer")
+			s.ready("web")
+			inPlace(t, s, pod)
+			if r, _ := s.resource("web"); r.BuildHistory[0].Mode != "synclet" || r.BuildHistory[0].Error != "" {
+				t.Errorf("newest build: %+v", r.BuildHistory[0])
+			}
+		})
+	}
+}
+
+// TestCutInFrame loses every connection while a file is on its way, twice: it arrives whole.
+func TestCutInFrame(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+	pod := current(t, s, "web")
+	for i, limit := range []int{1 << 20, 5 << 20} {
+		cut := w.limit(limit)
+		text := strings.Repeat(fmt.Sprintf("%07d\n", i), 1<<20)
+		p.write("site/big", text)
+		<-cut
+		w.join()
+		s.serves(p.ports[0], "/big", strings.TrimSpace(text))
+	}
+	s.ready("web")
+	inPlace(t, s, pod)
+}
+
+// TestContainerEndsInFrame deletes the pod while a file is on its way: the next one gets all of it before it counts as up
+// to date, and needs no new image for that.
+func TestContainerEndsInFrame(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+	pod := current(t, s, "web")
+	w.slow(50 * time.Millisecond)
+	text := strings.Repeat("0123456\n", 2<<20)
+	p.write("site/big", text)
+	s.says(`Will copy 1 file\(s\) to container: \[web\]`)
+	zero := int64(0)
+	if err := p.dyn.Resource(pods).Namespace(p.namespace).Delete(t.Context(), pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero}); err != nil {
+		t.Fatal(err)
+	}
+	s.becomes("web", "in another pod", func(r api.Resource) bool {
+		return len(r.Pods) == 1 && r.Pods[0].Name != pod.Name && r.Pods[0].Ready
+	})
+	w.slow(0)
+	s.serves(p.ports[0], "/big", strings.TrimSpace(text))
+	s.ready("web")
+	if n := images(t, s, "web"); n != 1 {
+		t.Errorf("%d builds of images", n)
+	}
+	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" {
+		t.Errorf("newest build: %+v", b)
+	}
+}
+
+// TestDiskFull fills a small volume: the file and the mend are named, nothing falls back and nothing is left there; once
+// there is room the next save brings everything.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("web.yaml", "        image: web\n", "        image: web\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
+	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory, sizeLimit: 1Mi}}]\n      containers:\n")
+	s := p.up()
+	s.ready("web")
+	pod := current(t, s, "web")
+	p.write("site/data/big", strings.Repeat("0123456\n", 1<<18))
+	b := s.builds("web", 2)
+	if b.Mode != "synclet" || b.FellBack != "" || !strings.Contains(b.Error, "/www/data/big") || !strings.Contains(b.Error, "sizeLimit") {
+		t.Errorf("build: %+v", b)
+	}
+	if r := s.becomes("web", "at rest", func(r api.Resource) bool { return r.CurrentBuild == nil }); r.UpdateStatus != "error" || len(r.BuildHistory) != 2 {
+		t.Errorf("%s after %d builds", r.UpdateStatus, len(r.BuildHistory))
+	}
+	p.write("site/data/small", "fits")
+	s.builds("web", 3) // it does not fit yet, together with the other
+	if err := os.Remove(filepath.Join(p.dir, "site/data/big")); err != nil {
+		t.Fatal(err)
+	}
+	s.serves(p.ports[0], "/data/small", "fits")
+	s.ready("web")
+	p.write("site/data/half", strings.Repeat("0123456\n", 1<<16)) // there would be no room beside what was left over
+	s.serves(p.ports[0], "/data/half", strings.TrimSpace(strings.Repeat("0123456\n", 1<<16)))
+	inPlace(t, s, pod)
+}
+
+// TestOutOfMemory puts more into memory than the container may have: the reason and the mend are told, and no image is
+// built over it; without the file all is well again.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("web.yaml", "        image: web\n",
+		"        image: web\n        resources: {limits: {memory: 24Mi}}\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
+	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory}}]\n      containers:\n")
+	s := p.up()
+	s.ready("web")
+	p.write("site/data/big", strings.Repeat("0123456\n", 8<<20))
+	s.says(`web │ Build Failed: .*(OOMKilled|was killed)`)
+	s.says(`resources\.limits\.memory`)
+	if n := images(t, s, "web"); n != 1 {
+		t.Errorf("%d builds of images", n)
+	}
+	if err := os.Remove(filepath.Join(p.dir, "site/data/big")); err != nil {
+		t.Fatal(err)
+	}
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.ready("web")
+}
+
+// TestReadOnlyFiles: what cannot be written in place goes into a new image, with the reason and the mend.
+func TestReadOnlyFiles(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ context, says string }{
+		"read-only":     {"{readOnlyRootFilesystem: true}", `cannot write to the container's file system`},
+		"no permission": {"{runAsUser: 12345}", `user \(id 12345\) may not change its files: /www/index.html`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, web)
+			p.replace("web.Dockerfile", `"-v", "-h"`, `"-v", "-p", "8080", "-h"`)
+			p.replace("web.yaml", "        image: web\n", "        image: web\n        securityContext: "+tt.context+"\n")
+			p.replace("web.yaml", "containerPort: 80", "containerPort: 8080")
+			p.replace("web.yaml", "path: /, port: 80", "path: /, port: 8080")
+			p.replace("Tiltfile", "$PORT0:80", "$PORT0:8080")
+			s := p.up()
+			s.ready("web")
+			p.write("site/index.html", "two")
+			s.serves(p.ports[0], "/", "two")
+			s.says(tt.says)
+			if b := s.builds("web", 2); b.Mode != "image" || b.Error != "" || b.FellBack == "" {
+				t.Errorf("build: %+v", b)
+			}
+		})
+	}
+}
+
+var (
+	accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	roles    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}
+	bindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
+)
+
+// TestExecForbidden works as somebody who may do everything in the namespace but run commands in pods: that is told once,
+// updates go by image, and in place as soon as the right is there.
+func TestExecForbidden(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "docker_build(", "default_registry('localhost:5000')\ndocker_build(")
+	rules := []any{
+		map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"*"}, "verbs": []any{"*"}},
+		map[string]any{"apiGroups": []any{""}, "verbs": []any{"*"},
+			"resources": []any{"pods", "pods/log", "pods/portforward", "services", "events", "endpoints", "configmaps"}},
+	}
+	p.env = append(p.env, "KUBECONFIG="+p.actAs("developer", rules))
+	s := p.up()
+	s.ready("web")
+	s.says(`Updating web in place takes longer: not allowed to run commands in the pod`)
+	s.says(`"pods/exec"`)
+	for i, text := range []string{"two", "three"} {
+		p.write("site/index.html", text)
+		s.serves(p.ports[0], "/", text)
+		if b := s.builds("web", i+2); b.Mode != "image" || b.Error != "" || !strings.Contains(b.FellBack, "not allowed") {
+			t.Errorf("build: %+v", b)
+		}
+		s.ready("web")
+	}
+	if n := strings.Count(s.out.String(), "Updating web in place takes longer"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+	rules[1].(map[string]any)["resources"] = append(rules[1].(map[string]any)["resources"].([]any), "pods/exec")
+	p.apply(roles, object("rbac.authorization.k8s.io/v1", "Role", "developer", map[string]any{"rules": rules}))
+	s.says(`Ready to update web in place`)
+	p.write("site/index.html", "four")
+	s.serves(p.ports[0], "/", "four")
+	if b := s.builds("web", 4); b.Mode != "synclet" || b.Error != "" {
+		t.Errorf("build: %+v", b)
+	}
+}
+
+func object(apiVersion, kind, name string, rest map[string]any) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: rest}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	u.SetName(name)
+	return u
+}
+
+// apply creates or changes an object in the project's namespace.
+func (p *project) apply(kind schema.GroupVersionResource, u *unstructured.Unstructured) {
+	p.t.Helper()
+	_, err := p.dyn.Resource(kind).Namespace(p.namespace).Apply(p.t.Context(), u.GetName(), u, metav1.ApplyOptions{FieldManager: "test", Force: true})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// cluster creates an object that belongs to no namespace, until the end of the test.
+func (p *project) cluster(resource string, u *unstructured.Unstructured) {
+	p.t.Helper()
+	kind := p.dyn.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource})
+	if _, err := kind.Create(p.t.Context(), u, metav1.CreateOptions{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := kind.Delete(context.Background(), u.GetName(), metav1.DeleteOptions{}); err != nil {
+			p.t.Error(err)
+		}
+	})
+}
+
+// actAs makes a service account with the given rights in the namespace, and returns a kubeconfig for it.
+func (p *project) actAs(name string, rules []any) (kubeconfig string) {
+	p.t.Helper()
+	p.apply(accounts, object("v1", "ServiceAccount", name, map[string]any{}))
+	p.apply(roles, object("rbac.authorization.k8s.io/v1", "Role", name, map[string]any{"rules": rules}))
+	p.apply(bindings, object("rbac.authorization.k8s.io/v1", "RoleBinding", name, map[string]any{
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": name, "namespace": p.namespace}},
+	}))
+	// hone tells clusters apart by a namespace, and ledgers with them.
+	// That one is not in the namespace, so the right to see it is given for the time of the test.
+	reader := "hone-test-" + p.namespace
+	p.cluster("clusterroles", object("rbac.authorization.k8s.io/v1", "ClusterRole", reader, map[string]any{"rules": []any{
+		map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "resourceNames": []any{"default"}, "verbs": []any{"get"}}}}))
+	p.cluster("clusterrolebindings", object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", reader, map[string]any{
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": reader},
+		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": name, "namespace": p.namespace}},
+	}))
+	request := object("authentication.k8s.io/v1", "TokenRequest", name, map[string]any{"spec": map[string]any{}})
+	token, err := p.dyn.Resource(accounts).Namespace(p.namespace).Create(p.t.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	text, _, _ := unstructured.NestedString(token.Object, "status", "token")
+	for user := range config.AuthInfos {
+		config.AuthInfos[user] = &clientcmdapi.AuthInfo{Token: text}
+	}
+	kubeconfig = filepath.Join(p.t.TempDir(), "kubeconfig")
+	k8stest.Eventually(p.t, "a kubeconfig", func() error { return clientcmd.WriteToFile(*config, kubeconfig) })
+	return kubeconfig
+}
