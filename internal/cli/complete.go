@@ -18,15 +18,15 @@ const completionTime = time.Second
 type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
 // completing asks the session that is meant. A session that does not answer completes nothing.
-func (f *objectFlags) completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
+func (f *targetFlags) completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
 	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
-	f.target.settle(cmd)
-	c, err := f.target.find(ctx)
+	f.settle(cmd)
+	c, err := f.find(ctx)
 	if err != nil {
 		return nil
 	}
@@ -44,33 +44,38 @@ func (f *objectFlags) complete(cmd *cobra.Command, args []string, word string) (
 		words, _ := f.completeKind(cmd, args, word)
 		return words, directive
 	}
-	return f.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
-		kind, prefix := word, ""
+	return f.target.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
 		if len(args) > 0 && !strings.Contains(args[0], "/") {
-			kind, _, _ = strings.Cut(args[0], ",")
-		} else {
-			var slash bool
-			if kind, _, slash = strings.Cut(word, "/"); !slash {
-				return kindNames(s, word, "/")
-			}
-			prefix = kind + "/"
+			kind, _, _ := strings.Cut(args[0], ",")
+			return matching(namesOf(ctx, s, kind), "", word, args)
 		}
-		return matching(namesOf(ctx, s, kind), prefix, word, args)
+		kind, _, slash := strings.Cut(word, "/")
+		if !slash {
+			return kindNames(s, word, "/")
+		}
+		return matching(namesOf(ctx, s, kind), kind+"/", word, args)
 	}), directive
 }
 
 // completeKind completes the name of a kind; of several, separated by commas, the last.
 func (f *objectFlags) completeKind(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return f.completing(cmd, func(_ context.Context, s *objects.Session) []string { return kindNames(s, word, "") }), cobra.ShellCompDirectiveNoFileComp
+	return f.target.completing(cmd, func(_ context.Context, s *objects.Session) []string { return kindNames(s, word, "") }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeNames completes the names of objects of one kind.
 func (f *objectFlags) completeNames(kind string) completion {
 	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return f.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
+		return f.target.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
 			return matching(namesOf(ctx, s, kind), "", word, nil)
 		}), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// completeResources completes the names of resources.
+func (f *targetFlags) completeResources(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	return f.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
+		return matching(namesOf(ctx, s, "uiresources"), "", word, args)
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 func namesOf(ctx context.Context, s *objects.Session, kind string) []string {

@@ -18,7 +18,7 @@ func newPatch(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "patch KIND NAME… -p PATCH",
 		Short: "Change some fields of objects of the running session",
-		Example: `  hone patch uiresource web -p '{"status": {"triggerMode": 2}}'
+		Example: `  hone patch uiresource web -p '{"status": {"triggerMode": 1}}'
   hone patch configmap web-disable --type merge -p '{"data": {"isDisabled": "true"}}'
   hone patch cmd/lint --type json -p '[{"op": "replace", "path": "/spec/dir", "value": "/tmp"}]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -29,5 +29,6 @@ func newTrigger(g *global) *cobra.Command {
 		},
 	}
 	f.add(c)
+	c.ValidArgsFunction = f.completeResources
 	return c
 }

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,7 +42,12 @@ func (k Kind) answersTo(word string) bool {
 	return word == k.GVR.Resource || word == k.Singular || slices.Contains(k.ShortNames, word)
 }
 
-func kindsOf(lists []*metav1.APIResourceList) (out []Kind) {
+// kindsOf returns all kinds, in the order of their groups.
+func kindsOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) (out []Kind) {
+	place := func(l *metav1.APIResourceList) int {
+		return slices.IndexFunc(groups, func(g *metav1.APIGroup) bool { return strings.HasPrefix(l.GroupVersion, g.Name+"/") })
+	}
+	slices.SortStableFunc(lists, func(a, b *metav1.APIResourceList) int { return cmp.Compare(place(a), place(b)) })
 	for _, l := range lists {
 		gv, err := schema.ParseGroupVersion(l.GroupVersion)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/problem"
 )
@@ -136,9 +137,9 @@ func Decode(from string, in io.Reader) (out []*unstructured.Unstructured, err er
 
 // decodeDocument adds the objects of one document; comments alone are none.
 func decodeDocument(all []*unstructured.Unstructured, doc []byte) ([]*unstructured.Unstructured, error) {
-	text, err := utilyaml.ToJSON(doc)
+	text, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
-		return nil, problem.Wrap(err, "it is not YAML", "")
+		return nil, problem.Wrap(err, "it is neither YAML nor JSON", "")
 	}
 	if t := bytes.TrimSpace(text); len(t) == 0 || bytes.Equal(t, []byte("null")) {
 		return all, nil

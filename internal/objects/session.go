@@ -61,11 +61,11 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, e
 		return nil, fmt.Errorf("talk to the session: %w", err)
 	}
 	s.openAPI = d.OpenAPIV3()
-	_, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
+	groups, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
 	if err != nil {
 		return nil, Explain(fmt.Errorf("ask the session for its kinds: %w", err))
 	}
-	s.kinds = kindsOf(lists)
+	s.kinds = kindsOf(groups, lists)
 	return s, nil
 }
 

@@ -11,5 +11,7 @@ func ObjectName(id string) string {
 	if id == "." || id == ".." {
 		return "~" + id
 	}
-	return strings.NewReplacer("~", "~~", ":", "~c", "%", "~p", "/", ":").Replace(id)
+	return inPath.Replace(id)
 }
+
+var inPath = strings.NewReplacer("~", "~~", ":", "~c", "%", "~p", "/", ":")

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/problem"
@@ -38,11 +38,11 @@ func ParsePatch(kind, text, subresource string) (Patch, error) {
 		return p, problem.New(fmt.Sprintf("unknown --subresource %q", subresource), "choose status, or leave it out")
 	}
 	if text == "" {
-		return p, problem.New("there is no patch", `for example: -p '{"status":{"triggerMode":2}}', or --patch-file PATH`)
+		return p, problem.New("there is no patch", `for example: -p '{"status":{"triggerMode":1}}', or --patch-file PATH`)
 	}
 	var err error
-	if p.Data, err = utilyaml.ToJSON([]byte(text)); err != nil {
-		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":2}}'`)
+	if p.Data, err = yaml.YAMLToJSON([]byte(text)); err != nil {
+		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":1}}'`)
 	}
 	return p, nil
 }

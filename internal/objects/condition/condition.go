@@ -60,6 +60,11 @@ func Parse(text string) (Condition, error) {
 }
 
 func (c *Condition) parsePath(rest string) error {
+	if rest != "" && (rest[0] == '\'' || rest[0] == '"') { // quotes that the shell has left
+		if path, after, ok := strings.Cut(rest[1:], rest[:1]); ok {
+			rest = path + after
+		}
+	}
 	path, value := rest, ""
 	if i := strings.LastIndex(rest, "}"); i >= 0 && strings.HasPrefix(strings.TrimSpace(rest), "{") {
 		path, value = rest[:i+1], rest[i+1:]

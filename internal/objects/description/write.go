@@ -142,7 +142,8 @@ func title(name string) string {
 	runes := []rune(name)
 	var b strings.Builder
 	for i, r := range runes {
-		begins := unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		plural := i+2 == len(runes) && runes[i+1] == 's' // of an acronym
+		begins := unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural)
 		if begins {
 			b.WriteByte(' ')
 		}

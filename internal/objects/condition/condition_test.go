@@ -1,0 +1,84 @@
+package condition
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+var object = &unstructured.Unstructured{Object: map[string]any{
+	"metadata": map[string]any{"name": "web"},
+	"status": map[string]any{
+		"updateStatus": "ok", "count": int64(3), "on": true, "empty": nil,
+		"list": []any{map[string]any{"n": "a"}, map[string]any{"n": "b"}},
+		"conditions": []any{
+			map[string]any{"type": "Ready", "status": "False", "reason": "RuntimeError", "message": "it crashed"},
+			map[string]any{"type": "UpToDate", "status": "True"},
+			"nonsense",
+		},
+	},
+}}
+
+func TestMet(t *testing.T) {
+	for _, tc := range []struct {
+		text    string
+		object  *unstructured.Unstructured
+		met     bool
+		instead string
+	}{
+		{"delete", nil, true, ""},
+		{"delete", object, false, "it is still there"},
+		{"create", object, true, ""},
+		{"create", nil, false, "there is no such object"},
+		{"condition=UpToDate", object, true, ""},
+		{"condition=uptodate=TRUE", object, true, ""},
+		{"condition=Ready", object, false, "Ready is False: RuntimeError: it crashed"},
+		{"condition=Ready=false", object, true, ""},
+		{"condition=Nice", object, false, "it has no condition Nice, but Ready, UpToDate"},
+		{"condition=Ready", nil, false, "there is no such object"},
+		{"condition=Ready", &unstructured.Unstructured{Object: map[string]any{}}, false, "it has no conditions"},
+		{"jsonpath={.status.updateStatus}=ok", object, true, ""},
+		{"jsonpath='{.status.updateStatus}'=ok", object, true, ""},
+		{`jsonpath="{.status.updateStatus}"="ok"`, object, true, ""},
+		{"jsonpath=.status.updateStatus=ok", object, true, ""},
+		{"jsonpath=status.updateStatus", object, true, ""},
+		{"jsonpath={.status.updateStatus}=error", object, false, "it is ok"},
+		{"jsonpath={.status.count}=3", object, true, ""},
+		{"jsonpath={.status.on}=true", object, true, ""},
+		{"jsonpath={.status.list[*].n}=b", object, true, ""},
+		{`jsonpath={.status.conditions[?(@.type=="UpToDate")].status}=True`, object, true, ""},
+		{"jsonpath={.status.list[*].n}=c", object, false, "it is a, b"},
+		{"jsonpath={.status.nope}", object, false, "nothing is there"},
+		{"jsonpath={.status.empty}", object, false, "nothing is there"},
+		{"jsonpath={.status.updateStatus}=", object, false, "it is ok"},
+	} {
+		c, err := Parse(tc.text)
+		if err != nil {
+			t.Errorf("%s: %v", tc.text, err)
+			continue
+		}
+		met, instead := c.Met(tc.object)
+		if met != tc.met || instead != tc.instead && !met {
+			t.Errorf("%s: %v, %q, want %v, %q", tc.text, met, instead, tc.met, tc.instead)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, text := range []string{"", "ready", "condition", "condition=", "jsonpath", "jsonpath=", "jsonpath={.x", "jsonpath={.x}y", "jsonpath={}=1"} {
+		if c, err := Parse(text); err == nil {
+			t.Errorf("%q: %+v", text, c)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("condition=Ready=false")
+	f.Add("jsonpath='{.status.list[*].n}'=b")
+	f.Fuzz(func(_ *testing.T, text string) {
+		if c, err := Parse(text); err == nil {
+			c.Met(object)
+			c.Met(nil)
+		}
+	})
+}
