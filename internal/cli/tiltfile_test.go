@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-var update = flag.Bool("update", false, "rewrite the goldens in testdata")
+var update = flag.Bool("update", false, "rewrite the goldens in testdata, and the pages of reference")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
