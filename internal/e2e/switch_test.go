@@ -19,6 +19,7 @@ func (s *session) patch(plural, name, patch string) {
 		s.p.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/merge-patch+json")
+	req.Header.Set("Authorization", "Bearer "+s.token())
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		s.p.t.Fatal(err)
