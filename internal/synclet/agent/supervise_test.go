@@ -50,6 +50,9 @@ func startIn(t *testing.T, argv ...string) *supervised {
 	s.cmd.Stderr = s.errs
 	check(t, s.cmd.Start())
 	t.Cleanup(func() {
+		if pid, err := s.child(); err == nil && s.cmd.ProcessState == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // one that has changed its user does not end with unshare
+		}
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
 	})
@@ -84,12 +87,17 @@ func (s *supervised) says(want string) string {
 // one is the number of the supervisor, outside: the child of unshare.
 func (s *supervised) one() int {
 	s.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.cmd.Process.Pid, s.cmd.Process.Pid))
-	check(s.t, err)
-	var pid int
-	_, err = fmt.Sscan(string(b), &pid)
+	pid, err := s.child()
 	check(s.t, err)
 	return pid
+}
+
+func (s *supervised) child() (pid int, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", s.cmd.Process.Pid, s.cmd.Process.Pid))
+	if err == nil {
+		_, err = fmt.Sscan(string(b), &pid)
+	}
+	return pid, err
 }
 
 // ends waits for the end and returns the exit code.
