@@ -444,7 +444,10 @@ func (l *live) measureRestarts(ctx context.Context, server []*container) error {
 	served := l.report.cases[len(l.report.cases)-1]
 	there.name, there.mode, there.busy = "restart: the file is there", served.mode, served.busy
 	l.report.cases = append(l.report.cases, there)
-	return nil
+	alone := liveCase{name: "restart: the program's own start"}
+	alone.took, err = l.starts(ctx, l.times(60), 50*time.Millisecond)
+	l.report.cases = append(l.report.cases, alone)
+	return err
 }
 
 // wanted reports whether a case is to be measured.

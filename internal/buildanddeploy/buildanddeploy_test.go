@@ -74,13 +74,26 @@ var (
 
 func TestOrder(t *testing.T) {
 	for mode, want := range map[model.UpdateMode]string{
-		"": "local compose synclet container exec image", model.UpdateAuto: "local compose synclet container exec image",
-		model.UpdateSynclet: "local compose synclet image", model.UpdateImage: "local compose image",
-		model.UpdateNaive: "local compose image", model.UpdateContainer: "local compose container image", model.UpdateExec: "local compose exec image",
+		"": "local synclet container exec compose image", model.UpdateAuto: "local synclet container exec compose image",
+		model.UpdateSynclet: "local synclet compose image", model.UpdateImage: "local compose image",
+		model.UpdateNaive: "local compose image", model.UpdateContainer: "local container compose image", model.UpdateExec: "local exec compose image",
 	} {
 		if got := strings.Join(Order(mode), " "); got != want {
 			t.Errorf("%q: %s, want %s", mode, got, want)
 		}
+	}
+}
+
+// TestCancelledWhileAsked cancels an update while a builder finds out whether it can do it: no other is asked then.
+func TestCancelledWhileAsked(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := &diary{}
+	asking := NewContainer(nil, func(context.Context, string) bool { cancel(); return false })
+	c := NewComposite(asking, way{"image", d, Result{}, nil})
+	req := (&diary{}).request(model.Manifest{})
+	req.InPlace, req.Containers = true, []Container{{ID: "c1", Runtime: "docker"}}
+	if _, err := c.BuildAndDeploy(ctx, req); !errors.Is(err, context.Canceled) || d.text() != "" {
+		t.Errorf("%v, then %q", err, d.text())
 	}
 }
 

@@ -45,33 +45,45 @@ func Order(mode model.UpdateMode) []string {
 	case model.UpdateImage, model.UpdateNaive:
 		return []string{"local", "compose", "image"}
 	case model.UpdateSynclet:
-		return []string{"local", "compose", "synclet", "image"}
+		return []string{"local", "synclet", "compose", "image"}
 	case model.UpdateContainer:
-		return []string{"local", "compose", "container", "image"}
+		return []string{"local", "container", "compose", "image"}
 	case model.UpdateExec:
-		return []string{"local", "compose", "exec", "image"}
+		return []string{"local", "exec", "compose", "image"}
 	}
-	return []string{"local", "compose", "synclet", "container", "exec", "image"}
+	return []string{"local", "synclet", "container", "exec", "compose", "image"}
+}
+
+// whole returns the name of the builder that makes all of a resource anew, which the others fall back to.
+func whole(m model.Manifest) string {
+	if m.IsCompose() {
+		return "compose"
+	}
+	return "image"
 }
 
 // BuildAndDeploy implements BuildAndDeployer.
 func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	var total Result
 	var last error
-	order := Order(req.Mode)
+	whole := whole(req.Manifest)
+	order := slices.DeleteFunc(Order(req.Mode), func(name string) bool { return (name == "image" || name == "compose") && name != whole })
 	for i := 0; i < len(order); i++ {
 		name := order[i]
 		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
 		if at < 0 || name == "exec" && k8s.IsForbidden(last) { // what was forbidden to one is to the other
 			continue
 		}
-		if verdict := c.verdict(ctx, req, total, last, name); verdict != nil {
+		if verdict := c.verdict(ctx, req, total, last, name, whole); verdict != nil {
 			total.FellBack = ""
 			return total, verdict
 		}
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
 		if errors.As(err, &declined) {
+			if ctx.Err() != nil { // one that could not find out whether it can
+				return total, ctx.Err()
+			}
 			if last == nil {
 				last = err
 			}
@@ -83,8 +95,8 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		}
 		last = err
 		total.FellBack = err.Error()
-		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == "image" {
-			i = slices.Index(order, "image") - 1 // a change that does not fit fits no other way in place either
+		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == whole {
+			i = slices.Index(order, whole) - 1 // a change that does not fit fits no other way in place either
 			logstore.Infof(req.Log, "Falling back to a new image: %v", err)
 		} else {
 			logstore.Infof(req.Log, "Trying another way: %v", err)
@@ -94,14 +106,15 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 }
 
 // verdict returns why a failed update in place must not go on in another way that needs the cluster: it is away, which is
-// no reason for a new image, or the containers are gone, and others come.
-func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next string) error {
-	if c.examine == nil || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != "image" {
+// no reason for a new image, or the containers are gone, and others come. Containers of Compose are not examined: where one is
+// gone, nobody but Compose starts another.
+func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next, whole string) error {
+	if c.examine == nil || req.Manifest.IsCompose() || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != whole {
 		return nil
 	}
 	left := slices.DeleteFunc(slices.Clone(req.Containers), func(ct Container) bool { return slices.Contains(sofar.Synced, ct.ID) })
 	_, known := problem.Of(last)
-	return explained(c.examine(ctx, left, next == "image" && !known))
+	return explained(c.examine(ctx, left, next == whole && !known))
 }
 
 func merge(a, b Result, mode string) Result {

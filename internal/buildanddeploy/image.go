@@ -31,7 +31,7 @@ type Deployer interface {
 
 // Image builds the images of a resource, brings them to the cluster, and deploys the resource with them.
 type Image struct {
-	here      *Surroundings
+	here      *Surroundings // nil where images are used where they are built
 	builder   ImageBuilder
 	deliverer Deliverer
 	deployer  Deployer
@@ -57,24 +57,14 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	st := &steps{log: req.Log, progress: req.Progress, total: work.steps() + 1, began: time.Now()}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
 	result := Result{Images: map[string]model.ImageResult{}}
 	if work.steps() == 0 {
 		result.Mode = "deploy" // nothing was built: only the objects are new
 	}
-	images := maps.Clone(req.Results)
-	if images == nil {
-		images = map[string]model.ImageResult{}
-	}
-	for _, w := range work {
-		if !w.build {
-			continue
-		}
-		r, err := b.image(ctx, req, w, images, st)
-		if err != nil {
-			return result, err
-		}
-		images[w.target.Ref], result.Images[w.target.Ref] = r, r
+	images, err := b.images(ctx, req, work, st, &result)
+	if err != nil {
+		return result, err
 	}
 	if b.synclets != nil {
 		if req.Synclet, err = b.synclets.Injection(ctx, req, images); err != nil {
@@ -92,6 +82,25 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 	return result, nil
 }
 
+// images carries out the jobs, notes in the result what was built, and returns all images that are in use.
+func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, result *Result) (map[string]model.ImageResult, error) {
+	images := maps.Clone(req.Results)
+	if images == nil {
+		images = map[string]model.ImageResult{}
+	}
+	for _, w := range work {
+		if !w.build {
+			continue
+		}
+		r, err := b.image(ctx, req, w, images, st)
+		if err != nil {
+			return images, err
+		}
+		images[w.target.Ref], result.Images[w.target.Ref] = r, r
+	}
+	return images, nil
+}
+
 // image builds one image and brings it to the cluster.
 func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
 	ref := w.target.Ref
@@ -106,7 +115,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	r, err := b.builder.Build(ctx, build.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.Mode == model.UpdateNaive, Platform: platform(req.Cluster), Env: req.Env, Logger: log})
+		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log})
 	if err != nil {
 		return r, err
 	}
@@ -121,8 +130,8 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 }
 
 // platform is what images should be built for unless somebody says otherwise.
-func platform(c model.Cluster) string {
-	if c.Arch == "" {
+func (b *Image) platform(c model.Cluster) string {
+	if c.Arch == "" || b.here == nil {
 		return ""
 	}
 	return "linux/" + c.Arch
@@ -167,11 +176,15 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 			needed = true
 		}
 		building[im.Ref] = needed
-		plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
-		if err != nil {
-			return nil, err
+		j := job{target: im, build: needed}
+		if b.here != nil {
+			plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
+			if err != nil {
+				return nil, err
+			}
+			j.plan, j.deliver = plan, deployed(req.Manifest, im.Ref)
 		}
-		out = append(out, job{target: im, build: needed, deliver: deployed(req.Manifest, im.Ref), plan: plan})
+		out = append(out, j)
 	}
 	return out, nil
 }
@@ -204,6 +217,7 @@ func deployed(m model.Manifest, ref string) bool {
 type steps struct {
 	log      logstore.Logger
 	progress func(mode, stage string)
+	mode     string
 	total    int
 	at       int
 	name     string
@@ -217,7 +231,7 @@ func (s *steps) next(name string) {
 	s.at++
 	s.name, s.started = name, time.Now()
 	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
-	s.progress("image", fmt.Sprintf("%d/%d %s", s.at, s.total, name))
+	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
 }
 
 func (s *steps) finish() {

@@ -56,7 +56,11 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, &Declined{}
 	}
 	for _, c := range req.Containers {
-		if why := b.accepts(ctx, c); why != "" {
+		why := b.accepts(ctx, c)
+		if spec, _, _ := req.Manifest.LiveUpdateOf(c.Image); why == "" && spec.RestartContainer && b.name != "container" && c.Synclet == "" {
+			why = fmt.Sprintf("only the container engine can restart container %s", c.Name)
+		}
+		if why != "" {
 			return Result{}, &Declined{Reason: why}
 		}
 	}
@@ -82,6 +86,9 @@ func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Image)
 		if !ok {
 			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c))}
+		}
+		if spec.RestartContainer && c.Synclet != "" { // there is a supervisor: the container itself need not be restarted
+			spec.RestartContainer, spec.RestartProcess = false, &model.RestartProcess{}
 		}
 		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
 		if spec.InitialSync && c.New {
@@ -124,8 +131,12 @@ func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liv
 		return u, nil
 	}
 	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
+	arch := req.Cluster.Arch
+	if req.Manifest.IsCompose() {
+		arch = "" // it does not run in the cluster
+	}
 	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
-		Image: c.Running, Ref: c.Image, Synclet: c.Synclet, Arch: req.Cluster.Arch, Syncs: spec.Syncs, Fresh: c.New}
+		Image: c.Running, Ref: c.Image, Synclet: c.Synclet, Arch: arch, Syncs: spec.Syncs, Fresh: c.New}
 	began := time.Now()
 	r, err := b.updater.Update(ctx, target, plan, req.Log)
 	u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes

@@ -225,7 +225,7 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 // updatable reports whether all pending changes are in images whose containers have live update steps that may be
 // tried, or are for the live update of a custom deploy, which leaves other changes to its command at once.
 func updatable(r *resource, pending map[model.TargetID][]string) bool {
-	if !r.manifest.IsK8s() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
+	if r.manifest.IsLocal() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
 		return false
 	}
 	for id, files := range pending {

@@ -235,7 +235,9 @@ hold b: is-unparallelizable-local [a]`},
 			"start l: initial build\nhold a: waiting-for-cluster []"},
 		{"so must the engine, for images", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a", image("a")), k8s("b")),
 			state.ClusterReported{Connected: true}), "start b: initial build\nhold a: waiting-for-engine []"},
-		{"a Compose service needs no cluster, nor what is applied to it first", statetest.New(statetest.Session, state.TiltfileStarted{},
+		{"a Compose service needs the engine", statetest.New(statetest.Session, state.TiltfileStarted{},
+			statetest.Loaded(statetest.Compose("db"))), "hold db: waiting-for-engine []"},
+		{"a Compose service needs no cluster, nor what is applied to it first", statetest.New(statetest.Session, state.TiltfileStarted{}, state.EngineReported{Connected: true},
 			statetest.Loaded(k8s("uncategorized"), statetest.Compose("db"))), "start db: initial build\nhold uncategorized: waiting-for-cluster []"},
 		{"a failed Compose service is not tried again by itself", up(same, statetest.Compose("db")).Begin("db").
 			Finish("db", func(b *state.BuildCompleted) { b.Err = "not yet" }), ""},
@@ -424,13 +426,18 @@ func TestRuntime(t *testing.T) {
 		s.Resource, s.Container, s.Supervised = "a", "main", true
 		return state.SyncletChanged{ID: "c1", Synclet: s}
 	}
+	job := func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }
+	attempt := func(name string, second int, phase string) state.PodChanged {
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: name, UID: name, Resource: "a", Owner: "job",
+			CreatedAt: statetest.Epoch.Add(time.Duration(second) * time.Second), Phase: phase, Status: phase}}}
+	}
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
 		want  RuntimeState
 	}{
 		{"not deployed", up(same, k8s("a")), RuntimeState{Status: RuntimeNone}},
-		{"a Compose service", up(same, statetest.Compose("a")), RuntimeState{Status: RuntimeNotApplicable}},
+		{"a Compose service that was not started", up(same, statetest.Compose("a")), RuntimeState{Status: RuntimeNone}},
 		{"not seen yet", deployed(same), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
 		{"no replicas", deployed(same, statetest.Healthy("a")), RuntimeState{Status: RuntimeOK, Text: "applied"}},
 		{"running", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
@@ -441,7 +448,7 @@ func TestRuntime(t *testing.T) {
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
 		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
 		{"process ended", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{ExitCode: 3, Crashes: 1})),
-			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change starts it anew"}},
+			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change starts it anew", Final: true}},
 		{"process ends at once, and the pod is not ready", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) { p.Ready, p.Status = false, "Running" }),
 			supervised(state.Synclet{ExitCode: 3, Crashes: 4, Again: time.Minute})),
 			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change starts it anew, or else it is tried again after 1m0s"}},
@@ -462,6 +469,13 @@ func TestRuntime(t *testing.T) {
 			RuntimeState{Status: RuntimeError, Text: "failed", Err: "deployment/default/a: progress deadline exceeded"}},
 		{"completed", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a"),
 			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
+		{"a job tries again", deployed(job, attempt("1", 0, "Failed"), attempt("2", 1, "Running")), RuntimeState{Status: RuntimePending, Text: "Running"}},
+		{"a job has tried again", deployed(job, statetest.Healthy("a"), attempt("1", 0, "Failed"), attempt("2", 1, "Succeeded")),
+			RuntimeState{Status: RuntimeOK, Text: "completed"}},
+		{"the newest try of a job has failed", deployed(job, attempt("1", 0, "Failed"), attempt("2", 1, "Failed")),
+			RuntimeState{Status: RuntimeError, Text: "Failed", Err: "pod 2: pod failed: Failed"}},
+		{"one of several tries at the same time has failed", deployed(job, attempt("1", 0, "Failed"), attempt("2", 0, "Succeeded")),
+			RuntimeState{Status: RuntimeError, Text: "Failed", Err: "pod 1: pod failed: Failed"}},
 		{"completed, pods collected", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a")),
 			RuntimeState{Status: RuntimeOK, Text: "completed"}},
 	} {

@@ -141,9 +141,9 @@ func (d *decision) holdCluster(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
 }
 
-// holdEngine waits for the container engine where an image is built with it.
+// holdEngine waits for the container engine where it builds an image or runs the service.
 func (d *decision) holdEngine(r *resource) (Hold, bool) {
-	needs := slices.ContainsFunc(r.manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
+	needs := r.manifest.IsCompose() || slices.ContainsFunc(r.manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
 	return Hold{Reason: HoldEngine}, needs && !r.inPlace && !state.TheEngine(d.view).Connected
 }
 

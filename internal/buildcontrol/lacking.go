@@ -120,8 +120,8 @@ func customTakes(m model.Manifest, files []string) bool {
 
 // allTaken reports whether a live update takes every change: one that it does not take is for the command to deploy, and
 // until it has, nothing is copied beside it.
-func allTaken(steps model.LiveUpdate, changes map[string]time.Time) bool {
-	for f := range changes {
+func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
+	for f := range changes.All() {
 		if !steps.Takes(f) {
 			return false
 		}
@@ -136,16 +136,14 @@ func lacks(m model.Manifest, ref string, u state.Update, container string, notic
 	steps, _, _ := m.LiveUpdateOf(ref)
 	files := map[string]bool{}
 	add := func(id model.TargetID) {
-		for p, at := range u.Changes[id] {
-			if at.After(since) {
-				files[p] = true
-			}
+		for p := range u.Changes[id].After(since) {
+			files[p] = true
 		}
 		if !noticed {
 			return
 		}
-		for p, at := range u.Noticed[id] {
-			if at.After(since) && steps.OnlyCopies(p) {
+		for p := range u.Noticed[id].After(since) {
+			if steps.OnlyCopies(p) {
 				files[p] = true
 			}
 		}
@@ -179,14 +177,9 @@ func lackingFiles(lacking []LackingContainer) []string {
 
 // Stale reports whether a build that began at the given time has been overtaken: a file that it takes in changed since.
 func Stale(u state.Update, began time.Time) bool {
-	for id, files := range u.Changes {
-		if id.Type != model.TargetImage {
-			continue
-		}
-		for _, at := range files {
-			if at.After(began) {
-				return true
-			}
+	for id, changes := range u.Changes {
+		if id.Type == model.TargetImage && changes.Newest().After(began) {
+			return true
 		}
 	}
 	return false

@@ -12,16 +12,13 @@ import (
 // comes later is copied too; a command or a new image made too early would have to be made again.
 func quick(r *resource) []string {
 	u := r.update
-	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || !r.manifest.IsK8s() {
+	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || r.manifest.IsLocal() {
 		return nil
 	}
 	files := map[string]bool{}
 	for id, noticed := range u.Noticed {
 		steps := stepsOf(r.manifest, id)
-		for p, at := range noticed {
-			if !at.After(u.AttemptedAt) {
-				continue
-			}
+		for p := range noticed.After(u.AttemptedAt) {
 			if !steps.OnlyCopies(p) {
 				return nil
 			}

@@ -34,7 +34,7 @@ type RuntimeState struct {
 	Text string
 	// Err explains RuntimeError and, where it is known, RuntimePending.
 	Err string
-	// FailingSince is when an error began to show; zero when it is final or there is none.
+	// FailingSince is when an error began to show; zero where that is not known or there is none.
 	FailingSince time.Time
 	// Final says that waiting cannot help: a job has failed, a server has exited.
 	Final bool
@@ -51,6 +51,8 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	switch {
 	case m.IsLocal():
 		return localRuntime(v, m, u)
+	case m.IsCompose():
+		return composeRuntime(v, u, pods)
 	case !m.IsK8s():
 		return RuntimeState{Status: RuntimeNotApplicable}
 	case u.AppliedAt.IsZero():
@@ -59,9 +61,10 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 		return RuntimeState{Status: RuntimeOK, Text: "applied"}
 	}
 	objects := objectsOf(v, u)
-	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
 	if len(current) > 0 {
 		if r := podsRuntime(m, current, objects); r.Status == RuntimeError {
+			r.Final = slices.ContainsFunc(objects, givenUp)
 			return r
 		}
 		if r, ended := processRuntime(v, current); ended {
@@ -72,6 +75,14 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 		}
 	}
 	return objectsRuntime(m, current, objects)
+}
+
+// replaced reports whether a pod that has failed for good was followed by another one of the same owner: a job that tries
+// again, a workload whose pod was evicted. It stays to be read, and says nothing about the resource any more.
+func replaced(p state.Pod, pods []state.Pod) bool {
+	return p.Phase == "Failed" && p.Owner != "" && slices.ContainsFunc(pods, func(o state.Pod) bool {
+		return o.Owner == p.Owner && o.Current && !o.Deleting && o.CreatedAt.After(p.CreatedAt)
+	})
 }
 
 func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
@@ -168,7 +179,12 @@ func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool)
 			if s.Crashes > 1 {
 				text += fmt.Sprintf(" ×%d", s.Crashes)
 			}
-			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("pod %s: %s", p.Name, s.Ended())}, true
+			what := "pod"
+			if p.OfCompose() {
+				what = "container"
+			}
+			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("%s %s: %s", what, p.Name, s.Ended()),
+				FailingSince: s.EndedAt, Final: s.Again == 0}, true
 		}
 	}
 	return RuntimeState{}, false
@@ -203,7 +219,7 @@ func objectsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectSt
 	for _, o := range objects {
 		switch o.Health {
 		case model.HealthFailed:
-			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: o.Kind == "Job"}
+			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: givenUp(o)}
 		case model.HealthInProgress, model.HealthUnknown, model.HealthTerminating:
 			if o.Kind == "Job" && completedByPods(m, pods) {
 				continue
@@ -219,6 +235,9 @@ func objectsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectSt
 	}
 	return RuntimeState{Status: RuntimeOK, Text: "applied"}
 }
+
+// givenUp reports whether an object is a job that Kubernetes will not try again.
+func givenUp(o model.ObjectStatus) bool { return o.Kind == "Job" && o.Health == model.HealthFailed }
 
 func completedByPods(m model.Manifest, pods []state.Pod) bool {
 	return m.K8s.PodReadiness == model.PodSucceeded &&

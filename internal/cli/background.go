@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,28 +20,82 @@ const (
 	backgroundVariable = "HONE_BACKGROUND"
 	// startCheck is how often the caller looks whether the session has started.
 	startCheck = 50 * time.Millisecond
+	// maxBackgroundLog is the size at which the log of a session in the background begins anew; twice as much stays on disk.
+	maxBackgroundLog = 16 << 20
 )
 
-// background is the log file of a session in the background; empty for any other.
-type background string
+// background is the log of a session in the background, which is what its outputs lead to. As a writer it bounds the log: what
+// would grow beyond the limit moves to a second file, in place of what that held. The file itself stays, since the outputs of
+// the process lead to it whoever writes to them.
+type background struct {
+	file  *os.File // appends
+	limit int64
 
-// inBackground returns what this process was started as, and hides it from the commands that it starts.
-func inBackground() background {
-	log := background(os.Getenv(backgroundVariable))
+	mu   sync.Mutex // guards what follows, and the file's size
+	path string
+}
+
+var _ io.Writer = (*background)(nil)
+
+// inBackground returns what this process was started as, and hides it from the commands that it starts; nil for a session
+// that is not in the background.
+func inBackground() *background {
+	path := os.Getenv(backgroundVariable)
 	_ = os.Unsetenv(backgroundVariable)
-	return log
+	if path == "" {
+		return nil
+	}
+	return &background{file: os.Stdout, limit: maxBackgroundLog, path: path}
 }
 
 // name calls the log file by the session's name.
-func (b background) name(ctx context.Context, c *session.Claim) error {
-	if b == "" {
+func (b *background) name(ctx context.Context, c *session.Claim) error {
+	if b == nil {
 		return nil
 	}
-	path := filepath.Join(filepath.Dir(string(b)), c.Info().Name+".log")
-	if err := os.Rename(string(b), path); err != nil {
+	b.mu.Lock()
+	path := filepath.Join(filepath.Dir(b.path), c.Info().Name+".log")
+	err := os.Rename(b.path, path)
+	if err == nil {
+		b.path = path
+		_ = os.Remove(b.older()) // of an earlier session
+	}
+	b.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("name the session's log: %w", err)
 	}
 	return c.Publish(ctx, func(i *session.Info) { i.Log = path })
+}
+
+// older is the file of what was written before.
+func (b *background) older() string { return b.path + ".1" }
+
+// Write implements io.Writer.
+func (b *background) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if info, err := b.file.Stat(); err == nil && info.Size() > 0 && info.Size()+int64(len(p)) > b.limit {
+		if err := b.rotate(); err != nil {
+			fmt.Fprintf(b.file, "what was written before is lost: %v\n", err)
+		}
+	}
+	return b.file.Write(p)
+}
+
+// rotate empties the file, in any case, after it has copied what it holds.
+func (b *background) rotate() (err error) {
+	defer func() { err = errors.Join(err, b.file.Truncate(0)) }()
+	in, err := os.Open(b.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(b.older(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }
 
 // detach starts a session in the background and waits until it has begun its work. What keeps it from that is printed here.
@@ -87,6 +142,11 @@ func newBackgroundLog() (*os.File, error) {
 	}
 	f, err := os.CreateTemp(dir, "starting-*.log")
 	if err != nil {
+		return nil, fmt.Errorf("make the session's log: %w", err)
+	}
+	_ = f.Close()
+	// Who appends goes on at the end also when the file was emptied by somebody else.
+	if f, err = os.OpenFile(f.Name(), os.O_RDWR|os.O_APPEND, 0); err != nil {
 		return nil, fmt.Errorf("make the session's log: %w", err)
 	}
 	return f, nil

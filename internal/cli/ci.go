@@ -1,31 +1,73 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/state"
 )
 
+// ciFlags are those of hone ci.
+type ciFlags struct {
+	session sessionFlags
+	timeout time.Duration
+	output  string
+	junit   string
+}
+
 func newCI(g *global) *cobra.Command {
-	var f sessionFlags
-	var timeout time.Duration
+	var f ciFlags
 	c := &cobra.Command{
 		Use:   "ci [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build and deploy once; succeed when everything is ready",
-		Long: `Does what up does once, without watching files: exits with 0 as soon as every resource is updated and ready, and with 1
-on the first failure that waiting would not mend, which is printed.`,
+		Long: fmt.Sprintf(`Does what up does once, without watching files, and ends as soon as every resource is updated and ready, or on the first
+failure that waiting would not mend. Resources that are disabled, or that wait for somebody to begin, do not count. What a
+Tiltfile says by ci_settings() bounds how long pods may fail, and how long resources may take to get ready.
+
+At the end a table says how each resource did: how long it took, what it waited for, and why it failed. With -o json standard
+output holds an object per line: the session's events as hone events -o json prints them, then one of type summary, all of
+which EVENTS.md describes; everything else goes to standard error. With --junit a file tells the same to whatever shows the
+results of tests, also when the session fails, takes too long or is interrupted.
+
+It exits with %d when everything is ready, %d when something failed, %d when the Tiltfile has a fault, %d when the time is up,
+and %d when it is interrupted.`, exitOK, exitFailure, exitTiltfile, exitTimeout, exitInterrupted),
+		Example: "  hone ci\n  hone ci api --timeout 10m --junit report.xml\n  hone ci -o json 2> log | jq 'select(.type == \"summary\").summary'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o, err := f.options(g, state.CommandCI, args)
+			o, err := f.options(g, args)
 			if err != nil {
 				return err
 			}
-			o.stream, o.timeout = true, timeout
 			return runSession(cmd.Context(), o)
 		},
 	}
-	f.add(c)
-	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after this time (default: ci_settings, else 30m)")
+	f.session.add(c)
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "give up after this time (default: ci_settings, else 30m)")
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for one object per line")
+	c.Flags().StringVar(&f.junit, "junit", "", "write how it went to this file, in JUnit's format")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// options checks the flags.
+func (f *ciFlags) options(g *global, args []string) (options, error) {
+	o, err := f.session.options(g, state.CommandCI, args)
+	if err != nil {
+		return o, err
+	}
+	o.stream, o.timeout = true, f.timeout
+	switch f.output {
+	case "text":
+	case "json":
+		o.report.lines = g.stdout
+	default:
+		return o, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose text or json")
+	}
+	if f.junit != "" {
+		o.report.junit, err = report.NewFile(f.junit)
+	}
+	return o, err
 }

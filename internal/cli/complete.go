@@ -17,13 +17,18 @@ const completionTime = time.Second
 // completion is what cobra calls to complete a word.
 type completion = func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective)
 
-// completing asks the session that is meant. A session that does not answer completes nothing.
-func (f *targetFlags) completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
+// completionContext bounds a completion; a command that is not run has no context of its own.
+func completionContext(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx := cmd.Context()
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	return context.WithTimeout(ctx, completionTime)
+}
+
+// completing asks the session that is meant. A session that does not answer completes nothing.
+func (f *targetFlags) completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
+	ctx, cancel := completionContext(cmd)
 	defer cancel()
 	f.settle(cmd)
 	c, err := f.find(ctx)
@@ -124,11 +129,7 @@ func matching(names []string, prefix, word string, args []string) (out []string)
 
 // completeSessions completes the names of running sessions.
 func completeSessions(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := completionContext(cmd)
 	defer cancel()
 	all, err := registry().List(ctx)
 	if err != nil {

@@ -2,158 +2,177 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"text/tabwriter"
-	"time"
 
+	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/doctor"
+	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// doctorTimeout bounds each question.
-const doctorTimeout = 10 * time.Second
-
 func newDoctor(g *global) *cobra.Command {
 	var f projectFlags
+	var output string
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what hone finds on this machine and in the cluster, and what is wrong with it",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), g, f) },
+		Long: `Says what hone finds on this machine and in the cluster. What is wrong is marked, and says what mends it; the exit code is 0
+all the same. Nothing is changed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "" && output != outputJSON {
+				return problem.New(fmt.Sprintf("unknown output %q", output), "leave it out, or: hone doctor -o json")
+			}
+			e := examine(cmd.Context(), f)
+			if output == outputJSON {
+				enc := json.NewEncoder(g.stdout)
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				return enc.Encode(e)
+			}
+			return printExamination(g.stdout, e)
+		},
 	}
 	c.Flags().StringVar(&f.context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.namespace, "namespace", "", "namespace to use instead of the context's")
+	c.Flags().StringVarP(&output, "output", "o", "", "format: json for programs")
 	return c
 }
 
-// report collects what doctor has found, and what is wrong.
-type report struct {
-	w      *tabwriter.Writer
-	faults []error
+// examine looks at everything.
+func examine(ctx context.Context, f projectFlags) api.Examination {
+	cluster, found := examineCluster(ctx, f)
+	engine, info := examineEngine(ctx, found)
+	if info != nil && found.Context != "" {
+		plan := build.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
+		engine.Delivered(plan.Method, plan.Why)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
+	}
+	running, err := runningSessions(ctx, registry())
+	return doctor.Report(Version,
+		doctor.Program(versionText(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH, path),
+		cluster, engine,
+		doctor.Watching(func() error { _, err := watch.New(watch.Options{}); return err }, "/proc/sys/fs/inotify"),
+		doctor.Terminal(terminalHere()),
+		doctor.Sessions(running, err),
+		doctor.Folders(folders()))
 }
 
-func (r *report) section(name string)     { fmt.Fprintf(r.w, "%s\n", name) }
-func (r *report) line(name, value string) { fmt.Fprintf(r.w, "  %s\t%s\n", name, value) }
-func (r *report) fault(what string, e error) {
-	r.line(what, "✖ "+e.Error())
-	r.faults = append(r.faults, e)
-}
-
-func doctor(ctx context.Context, g *global, f projectFlags) error {
-	r := &report{w: tabwriter.NewWriter(g.stdout, 0, 4, 2, ' ', 0)}
-	r.section(versionText())
-	r.section("Kubernetes")
+func examineCluster(ctx context.Context, f projectFlags) (*doctor.Section, model.Cluster) {
 	kc, err := k8s.Load(k8s.Config{Context: f.context, Namespace: f.namespace})
-	cluster := model.Cluster{}
 	if err != nil {
-		r.fault("kubeconfig", err)
-	} else {
-		cluster = r.kubernetes(ctx, kc)
+		return doctor.Cluster(ctx, model.Cluster{}, err, nil)
 	}
-	r.section("Container engine")
-	engine := r.engine(ctx, cluster)
-	if engine != nil && cluster.Context != "" {
-		plan := build.Probe(ctx).Choose(cluster, *engine, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
-		r.line("images are delivered by", fmt.Sprintf("%s (%s)", plan.Method, plan.Why))
-	}
-	r.section("Files")
-	r.files()
-	_ = r.w.Flush()
-	if len(r.faults) == 0 {
-		return nil
-	}
-	texts := make([]string, len(r.faults))
-	for i, e := range r.faults {
-		texts[i] = problem.Text(e)
-	}
-	return fmt.Errorf("%d fault(s) found\n\n%s", len(r.faults), strings.Join(texts, "\n\n"))
+	var client *k8s.Client
+	defer func() {
+		if client != nil {
+			_ = client.Close()
+		}
+	}()
+	return doctor.Cluster(ctx, kc.Cluster(), nil, func() (doctor.Kube, error) {
+		var err error
+		client, err = kc.Connect()
+		return client, err
+	})
 }
 
-func (r *report) kubernetes(ctx context.Context, kc *k8s.Kubeconfig) model.Cluster {
-	c := kc.Cluster()
-	if c.Context == "" {
-		r.line("kubeconfig", "none: set KUBECONFIG to use a cluster")
-		return c
-	}
-	r.line("context", c.Context)
-	r.line("server", c.Server)
-	r.line("namespace", c.Namespace)
-	allowed := "yes, a development cluster"
-	if !c.Product.Dev() {
-		allowed = fmt.Sprintf("only with allow_k8s_contexts(%q) in the Tiltfile", c.Context)
-	}
-	r.line("product", string(c.Product))
-	r.line("hone may change it", allowed)
-	client, err := kc.Connect()
-	if err != nil {
-		r.fault("connection", err)
-		return model.Cluster{}
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
-	defer cancel()
-	found, err := client.Detect(ctx)
-	if err != nil {
-		r.fault("connection", err)
-		return model.Cluster{}
-	}
-	r.line("version", found.Version)
-	r.line("nodes", fmt.Sprintf("%d, %s, %s", found.Nodes, found.Arch, found.Runtime))
-	registry := "none announced"
-	if !found.Registry.Empty() {
-		registry = found.Registry.Host
-	}
-	r.line("registry", registry)
-	return found
+func examineEngine(ctx context.Context, cluster model.Cluster) (*doctor.Section, *docker.Info) {
+	var engine docker.Client
+	defer func() {
+		if engine != nil {
+			_ = engine.Close()
+		}
+	}()
+	return doctor.Engine(ctx, func(ctx context.Context) (doctor.Pinger, error) {
+		endpoint, err := docker.FindFor(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		e, err := docker.New(endpoint)
+		if err != nil {
+			return nil, err
+		}
+		engine = e
+		return e, nil
+	}, func(ctx context.Context) (string, error) {
+		var env []string
+		if engine != nil {
+			env = engine.Env()
+		}
+		return compose.NewTool(env).Version(ctx)
+	})
 }
 
-func (r *report) engine(ctx context.Context, cluster model.Cluster) *docker.Info {
-	endpoint, err := docker.FindFor(ctx, cluster)
-	if err != nil {
-		r.fault("engine", err)
-		return nil
+// terminalHere is the terminal that this process runs in.
+func terminalHere() doctor.Screen {
+	fd := int(os.Stdout.Fd())
+	s := doctor.Screen{Is: term.IsTerminal(fd), UTF8: utf8Locale(), Term: os.Getenv("TERM"), ColorTerm: os.Getenv("COLORTERM"), NoColor: os.Getenv("NO_COLOR")}
+	if s.Is {
+		s.Columns, s.Rows, _ = term.GetSize(fd)
 	}
-	e, err := docker.New(endpoint)
-	if err != nil {
-		r.fault("engine", err)
-		return nil
-	}
-	defer e.Close()
-	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
-	defer cancel()
-	info, err := e.Ping(ctx)
-	if err != nil {
-		r.fault("engine", err)
-		return nil
-	}
-	r.line("address", info.Host)
-	r.line("version", fmt.Sprintf("%s, API %s, %s/%s", info.Version, info.APIVersion, info.OS, info.Arch))
-	builder := "BuildKit"
-	if !info.BuildKit {
-		builder = "the classic builder"
-	}
-	r.line("builds with", builder)
-	return &info
+	return s
 }
 
-func (r *report) files() {
-	if _, err := watch.New(watch.Options{}); err != nil {
-		r.fault("watching", err)
-		return
+// folders are where hone keeps things.
+func folders() []doctor.Folder {
+	return []doctor.Folder{
+		{Name: "running sessions", Path: session.Dir(xdg.RuntimeDir, stateDir())},
+		{Name: "records of deploys", Path: filepath.Join(stateDir(), "ledger")},
+		{Name: "logs of running sessions", Path: filepath.Join(stateDir(), "logs")},
+		{Name: "logs of background sessions", Path: filepath.Join(stateDir(), "sessions")},
+		{Name: "copies of extensions", Path: extension.DefaultDir()},
 	}
-	r.line("watching", "works")
-	for _, limit := range []string{"max_user_watches", "max_user_instances"} {
-		if b, err := os.ReadFile("/proc/sys/fs/inotify/" + limit); err == nil {
-			r.line(limit, strings.TrimSpace(string(b)))
+}
+
+// printExamination prints findings for people: what is wrong is marked and says what mends it.
+func printExamination(out io.Writer, e api.Examination) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, s := range e.Sections {
+		fmt.Fprintln(w, s.Name)
+		for _, f := range s.Findings {
+			if f.Fault == "" {
+				fmt.Fprintf(w, "  %s\t%s\n", f.Name, f.Value)
+				continue
+			}
+			fmt.Fprintf(w, "  %s\t✖ %s\n", f.Name, firstThenIndented(f.Fault))
+			for line := range strings.Lines(f.Mend) {
+				fmt.Fprintf(w, "  \t  %s\n", strings.TrimRight(line, "\n"))
+			}
 		}
 	}
-	r.line("records", stateDir())
+	switch e.Faults {
+	case 0:
+		fmt.Fprintln(w, "\nNothing is wrong.")
+	case 1:
+		fmt.Fprintln(w, "\n1 thing is wrong, marked with ✖.")
+	default:
+		fmt.Fprintf(w, "\n%d things are wrong, marked with ✖.\n", e.Faults)
+	}
+	return w.Flush()
+}
+
+// firstThenIndented lets the lines of a text after the first stand in the second column.
+func firstThenIndented(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  \t  ")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,17 +32,20 @@ func newDown(g *global) *cobra.Command {
 	var f downFlags
 	c := &cobra.Command{
 		Use:   "down [NAME…] [-- TILTFILE ARGS]",
-		Short: "Delete from the cluster what up and ci have made",
+		Short: "Delete what up and ci have made",
 		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
 gone. It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares
 and that carry hone's labels are deleted too. Objects that hone did not make are never touched.
+
+Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; of a project of which only
+some services are chosen, the containers of those are removed.
 
 Namespaces and volumes are kept unless you ask for them.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
 	}
 	f.project.add(c)
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "delete the namespaces, too, that hone made")
-	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made")
+	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made, and the volumes of Compose projects")
 	return c
 }
 
@@ -57,6 +61,16 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	}
 	known := kc.Cluster()
 	tf := evaluateForDown(ctx, path, args, known, f, log)
+	stopped, err := composeDown(ctx, known, tf, f.volumes, log)
+	if known.Context == "" && stopped {
+		return err
+	}
+	return errors.Join(err, clusterDown(ctx, kc, path, tf, f, args, stopped, log))
+}
+
+// clusterDown deletes what is in the cluster. Something says that there was something to take down elsewhere.
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, f downFlags, args []string, something bool, log logstore.Logger) error {
+	known := kc.Cluster()
 	if known.Context == "" {
 		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
 	}
@@ -66,6 +80,9 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	}
 	defer kube.Close()
 	if _, err := kube.Detect(ctx); err != nil {
+		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
+			return nil // a project of Compose alone needs no cluster that answers
+		}
 		return err
 	}
 	env, err := overlayEnv(kc)
@@ -79,6 +96,9 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
 	if err != nil {
 		return err
+	}
+	if len(records) == 0 && something {
+		return nil
 	}
 	if len(records) == 0 {
 		logstore.Infof(log, "Nothing to delete.")

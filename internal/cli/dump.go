@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/reference"
 	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/state"
@@ -19,11 +23,55 @@ import (
 func newDump(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump",
-		Short: "Print what hone knows of itself",
+		Short: "Print what hone, or a running session, knows of itself",
 		Args:  cobra.NoArgs,
 	}
-	c.AddCommand(newDumpCLIDocs(g), newDumpAPIDocs(g))
+	c.AddCommand(newDumpOf(g, "engine", client.DumpEngine, "Print the whole store of the running session, as JSON",
+		"Prints every table of the store with its metadata, and how the loop and hone's own parts do. hone get TABLE shows one table."),
+		newDumpOf(g, "webview", client.DumpView, "Print what the running session shows, as JSON", "Prints what GET /api/view serves."),
+		newDumpOf(g, "logstore", client.DumpLogstore, "Print all logs of the running session, as JSON",
+			"Prints all lines that are kept, with their resources, spans and levels, and in which pieces they are kept. hone logs prints them for people."),
+		newDumpCLIDocs(g), newDumpAPIDocs(g))
 	return c
+}
+
+// newDumpOf prints a document of the session.
+func newDumpOf(g *global, name, document, short, long string) *cobra.Command {
+	var f targetFlags
+	c := &cobra.Command{
+		Use:   name,
+		Short: short,
+		Long:  long + "\n\nSecrets that the session knows of are taken out.",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return copyDump(cmd.Context(), &f, document, g.stdout)
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// copyDump writes a document of the session that is meant.
+func copyDump(ctx context.Context, f *targetFlags, document string, out io.Writer) error {
+	session, err := f.find(ctx)
+	if err != nil {
+		return err
+	}
+	body, err := session.Dump(ctx, document)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	_, err = io.Copy(out, body)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return problem.New("the session ended before it had written all of it", "hone sessions shows what still runs")
+	case err != nil:
+		return fmt.Errorf("copy what the session writes: %w", err)
+	}
+	return nil
 }
 
 func newDumpCLIDocs(g *global) *cobra.Command {
@@ -101,15 +149,16 @@ var environment = []reference.Entry{
 	{Name: "TILT_PORT", Doc: "--port, where that is not given"},
 	{Name: sessionVariable, Doc: "--session, where neither that nor --port is given"},
 	{Name: tokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
-	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor of hone edit, the first that is set"},
+	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor of hone edit and hone args, the first that is set"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "where sockets of sessions, and logs and ledgers are kept"},
 	{Name: "NO_COLOR", Doc: "no colours"},
 }
 
 // exitCodes say how commands end.
 var exitCodes = []reference.Entry{
-	{Name: fmt.Sprint(exitOK), Doc: "all went well; hone ci: all resources are ready"},
-	{Name: fmt.Sprint(exitFailure), Doc: "something went wrong, and was said; hone wait: the time is up; hone get --watch: the session is over"},
+	{Name: fmt.Sprint(exitOK), Doc: "all went well; hone ci: every resource is updated and ready"},
+	{Name: fmt.Sprint(exitFailure), Doc: "something went wrong, and was said; hone ci: a resource has failed, or did not get ready in its time; hone wait: the time is up; hone get --watch: the session is over"},
 	{Name: fmt.Sprint(exitTiltfile), Doc: "the Tiltfile has a fault"},
+	{Name: fmt.Sprint(exitTimeout), Doc: "hone ci: the time of --timeout is up"},
 	{Name: fmt.Sprint(exitInterrupted), Doc: "the command was interrupted"},
 }

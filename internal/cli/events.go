@@ -86,8 +86,11 @@ func (f *eventFlags) run(ctx context.Context, g *global, names []string) error {
 			return err
 		}
 	}
-	if err := lines.Err(); err != nil && ctx.Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("read events of the session: %w", err)
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("read an event of the session: %w", err)
+	case err != nil:
+		return ended(ctx, session, "events", brokenOff{fmt.Errorf("read events: %w", err)})
 	}
 	return nil
 }

@@ -10,7 +10,9 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	// exitTiltfile says that hone itself is fine, but that the Tiltfile has a fault.
-	exitTiltfile    = 5
+	exitTiltfile = 5
+	// exitTimeout is what timeout(1) ends with.
+	exitTimeout     = 124
 	exitInterrupted = 130
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -36,7 +37,10 @@ type options struct {
 	forward    bool
 	timeout    time.Duration
 	lines      stream.Options
-	background background
+	report     reportOptions
+	// snapshot takes the session's last state; nil for none.
+	snapshot   *snapshot.File
+	background *background
 	global     *global
 }
 
@@ -143,6 +147,7 @@ type sessionFlags struct {
 	logLevel    string
 	logSource   string
 	logResource []string
+	snapshot    string
 }
 
 func (f *sessionFlags) add(c *cobra.Command) {
@@ -153,6 +158,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
+	c.Flags().StringVar(&f.snapshot, "output-snapshot-on-exit", "", "write the session's state and logs to this file when it ends; hone snapshot view shows it")
 	// Flags of Tilt that ask for something that hone does anyway, or for a page that it does not have.
 	c.Flags().Bool("legacy", false, "")
 	c.Flags().Bool("hud", false, "")
@@ -173,6 +179,11 @@ func (f *sessionFlags) options(g *global, command state.Command, args []string) 
 	}
 	if o.updateMode, err = model.ParseUpdateMode(f.updateMode); err != nil {
 		return o, problem.New(err.Error(), "for example: --update-mode "+string(model.UpdateAuto))
+	}
+	if f.snapshot != "" {
+		if o.snapshot, err = snapshot.Open(f.snapshot); err != nil {
+			return o, err
+		}
 	}
 	o.lines, err = f.filter()
 	return o, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/engine"
@@ -148,12 +149,8 @@ func provideCluster(kube *k8s.Client, s state.Session, env commandEnv) (*buildan
 	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID, env)
 }
 
-// provideSynclets returns nil in a session without a cluster.
-func provideSynclets(kube *k8s.Client) (*synclet.Pool, func(), error) {
-	if kube == nil {
-		return nil, func() {}, nil
-	}
-	p := synclet.NewPool(podExecer{kube})
+func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool, func(), error) {
+	p := synclet.NewPool(execer{kube, containers})
 	return p, p.Close, nil
 }
 
@@ -189,17 +186,20 @@ func (b beside) Image(ctx context.Context) (string, error) {
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool,
 	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) buildanddeploy.BuildAndDeployer {
-	chain := []buildanddeploy.BuildAndDeployer{buildanddeploy.Local{}, buildanddeploy.Compose{}}
+	has := func(ctx context.Context, id string) bool {
+		running, err := containers.Containers(ctx, nil)
+		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
+	}
+	images := build.New(containers)
+	chain := []buildanddeploy.BuildAndDeployer{
+		buildanddeploy.Local{},
+		buildanddeploy.NewSynclet(synclets),
+		buildanddeploy.NewContainer(containers, has),
+		buildanddeploy.NewExec(execer{kube, containers}),
+		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
+	}
 	if kube != nil {
-		has := func(ctx context.Context, id string) bool {
-			running, err := containers.Containers(ctx, nil)
-			return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
-		}
-		chain = append(chain,
-			buildanddeploy.NewSynclet(synclets),
-			buildanddeploy.NewContainer(containers, has),
-			buildanddeploy.NewExec(podExecer{kube}),
-			buildanddeploy.NewImage(here, build.New(containers), build.NewDeliverer(containers), cluster, injection))
+		chain = append(chain, buildanddeploy.NewImage(here, images, build.NewDeliverer(containers), cluster, injection))
 	}
 	c := buildanddeploy.NewComposite(chain...)
 	if cluster != nil {
@@ -208,14 +208,21 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 	return c
 }
 
-// podExecer is a cluster as live updates see it.
-type podExecer struct{ kube *k8s.Client }
+// execer is a cluster and an engine as live updates see them: containers that Compose runs have no namespace, and what
+// stands for the pod is the engine's name of the container.
+type execer struct {
+	kube   *k8s.Client // nil in a session without a cluster
+	engine docker.Client
+}
 
-var _ liveupdate.PodExecer = podExecer{}
+var _ liveupdate.PodExecer = execer{}
 
 // Exec implements liveupdate.PodExecer.
-func (p podExecer) Exec(ctx context.Context, namespace, pod, container string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	return p.kube.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Container: container, Argv: argv,
+func (e execer) Exec(ctx context.Context, namespace, pod, container string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	if namespace == "" {
+		return e.engine.Exec(ctx, pod, argv, stdin, stdout, stderr)
+	}
+	return e.kube.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Container: container, Argv: argv,
 		Stdin: stdin, Stdout: stdout, Stderr: stderr})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -30,11 +32,16 @@ func runSession(ctx context.Context, o options) error {
 	quit := func() { cancel(nil) }
 	parts, cleanup, err := initParts(ctx, o, func() { cancel(errStopped) })
 	if err != nil {
-		return err
+		return o.notBegun(err)
 	}
 	defer cleanup()
 	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
+	var reporter *report.Reporter
+	if o.command == state.CommandCI {
+		reporter = report.New(o.report.lines)
+		parts.Report = reporter
+	}
 	e, err := engine.New(parts.Store, parts.Parts)
 	if err != nil {
 		return err
@@ -48,23 +55,33 @@ func runSession(ctx context.Context, o options) error {
 	cause := context.Cause(ctx) // of an end from outside
 	cancel(nil)
 	publishing.Wait()
-	switch {
-	case err != nil:
-		return err
-	case o.command == state.CommandCI && cause != nil:
-		return cause
-	case o.command != state.CommandCI:
-		return nil
+	if o.snapshot != nil {
+		if failed := exitSnapshot(o.snapshot, e, parts.Logs); failed != nil {
+			err = errors.Join(err, failed)
+		} else {
+			fmt.Fprintf(o.global.stderr, "Snapshot in %s\n", o.snapshot.Path())
+		}
 	}
-	fmt.Fprintln(o.global.stdout, "SUCCESS. All workloads are healthy.")
-	return nil
+	if reporter == nil {
+		return err
+	}
+	end, at := e.End()
+	return o.conclude(conclusion{reporter: reporter, end: end, now: parts.Store.Snapshot().All(), at: at, logs: parts.Logs}, err, cause)
+}
+
+// human is where people read what a session says.
+func (o options) human() io.Writer {
+	if o.report.lines != nil {
+		return o.global.stderr
+	}
+	return o.global.stdout
 }
 
 // newView returns the screen, or the stream where there is no terminal or lines were asked for.
 func newView(o options, p sessionParts, quit func()) store.Subscriber {
 	if o.stream || !interactive() {
 		lines := o.lines
-		lines.Logs, lines.Out = p.Logs, o.global.stdout
+		lines.Logs, lines.Out = p.Logs, o.human()
 		return stream.New(lines)
 	}
 	o.global.terminal.screen.Store(true)
@@ -86,10 +103,10 @@ func interactive() bool {
 }
 
 func greet(o options, p sessionParts) {
-	fmt.Fprintf(o.global.stdout, "hone v%s\n", Version)
-	fmt.Fprintf(o.global.stdout, "Session %s\n", p.Claim.Info().Name)
+	fmt.Fprintf(o.human(), "hone v%s\n", Version)
+	fmt.Fprintf(o.human(), "Session %s\n", p.Claim.Info().Name)
 	if p.Session.URL != "" {
-		fmt.Fprintf(o.global.stdout, "Session API at %s\n", p.Session.URL)
+		fmt.Fprintf(o.human(), "Session API at %s\n", p.Session.URL)
 	}
 }
 

@@ -26,15 +26,16 @@ func newUp(g *global) *cobra.Command {
 cluster. With names only these resources, and what they depend on, take part.
 
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
---detach the session runs in the background: hone attach shows it, hone stop ends it.`,
+--detach the session runs in the background: hone attach shows it, hone stop ends it, and its log keeps the newest 16 MiB at
+least, and twice as much at most.`,
 		Example: "  hone up\n  hone up api web\n  hone up --detach\n  hone up -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options(g, state.CommandUp, args)
 			if err != nil {
 				return err
 			}
-			if o.background = inBackground(); o.background != "" {
-				o.stream = true
+			if o.background = inBackground(); o.background != nil {
+				o.stream, g.stdout, g.stderr = true, o.background, o.background
 			} else if detached {
 				return detach(cmd.Context(), g)
 			}

@@ -81,7 +81,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	pool, cleanup7, err := provideSynclets(client)
+	pool, cleanup7, err := provideSynclets(client, dockerClient)
 	if err != nil {
 		cleanup6()
 		cleanup5()

@@ -55,7 +55,7 @@ func (c *Client) upgrade(ctx context.Context, conn net.Conn, req *http.Request) 
 		return nil, c.refused(resp)
 	}
 	if got := resp.Header.Get("Upgrade"); got != terminal.Protocol {
-		return nil, fmt.Errorf("%s speaks %q instead of %s", c.where(), got, terminal.Protocol)
+		return nil, fmt.Errorf("%s speaks %q instead of %s", c.Where(), got, terminal.Protocol)
 	}
 	_ = conn.SetDeadline(time.Time{})
 	return terminal.NewConn(&buffered{conn, in}), nil

@@ -21,6 +21,8 @@ import (
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -69,8 +71,8 @@ func (c *Client) base() *url.URL {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(c.Session.Host, fmt.Sprint(c.Session.Port))}
 }
 
-// where names the session for messages.
-func (c *Client) where() string {
+// Where names the session for messages.
+func (c *Client) Where() string {
 	if c.Session.Name != "" {
 		return "session " + c.Session.Name
 	}
@@ -115,6 +117,25 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
+// Switch enables or disables resources. It returns when the session has taken it.
+func (c *Client) Switch(ctx context.Context, r api.SwitchRequest) (result api.SwitchResult, err error) {
+	err = c.ask(ctx, http.MethodPost, "/api/switch", r, &result)
+	return result, err
+}
+
+// Args returns the arguments that the Tiltfile is evaluated with. Secrets among them are redacted.
+func (c *Client) Args(ctx context.Context) ([]string, error) {
+	var t v1alpha1.Tiltfile
+	err := c.ask(ctx, http.MethodGet, "/apis/"+v1alpha1.Group+"/v1alpha1/tiltfiles/"+url.PathEscape(string(model.TiltfileName)), nil, &t)
+	return t.Spec.Args, err
+}
+
+// SetArgs has the Tiltfile evaluated with other arguments. One that Args returned redacted, and that is in the same place,
+// stays what it is.
+func (c *Client) SetArgs(ctx context.Context, args []string) error {
+	return c.ask(ctx, http.MethodPost, "/api/set_tiltfile_args", append([]string{}, args...), nil)
+}
+
 // Click clicks a button.
 func (c *Client) Click(ctx context.Context, r api.ClickRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/click", r, nil)
@@ -144,6 +165,23 @@ func (c *Client) Events(ctx context.Context, query url.Values) (io.ReadCloser, e
 	return resp.Body, nil
 }
 
+// What Dump takes: documents that may be long, of type api.EngineDump, api.LogDump, api.View and api.Snapshot.
+const (
+	DumpEngine   = "/api/dump/engine"
+	DumpLogstore = "/api/dump/logstore"
+	DumpView     = "/api/view"
+	DumpSnapshot = "/api/snapshot"
+)
+
+// Dump returns a document as the session writes it, which takes as long as it is read. It ends with ctx, and must be closed.
+func (c *Client) Dump(ctx context.Context, document string) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, http.MethodGet, document, nil)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
 // ask sends a request and reads its answer.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -157,7 +195,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 		return nil
 	}
 	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", c.where(), err)
+		return fmt.Errorf("read the answer of %s: %w", c.Where(), err)
 	}
 	return nil
 }
@@ -225,8 +263,11 @@ func (c *Client) refused(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		return problem.New(fmt.Sprintf("%s wants its token", c.where()),
+		return problem.New(fmt.Sprintf("%s wants its token", c.Where()),
 			"a session of yours on this machine is found by --session NAME; for another, set HONE_TOKEN to what is in its file NAME.token")
 	}
-	return fmt.Errorf("%s: %s", c.where(), failure.Error)
+	if failure.Mend != "" {
+		return problem.New(c.Where()+": "+failure.Error, failure.Mend)
+	}
+	return fmt.Errorf("%s: %s", c.Where(), failure.Error)
 }

@@ -29,7 +29,10 @@ type Service struct {
 	Build *model.ComposeBuild
 	// DependsOn are the services that are started before this one, sorted, active ones only.
 	DependsOn []string
-	Ports     []model.ComposePort
+	// Entrypoint and Command are what its containers run; nil where that is left to the image.
+	Entrypoint []string
+	Command    []string
+	Ports      []model.ComposePort
 	// Binds are the absolute paths on this machine that its containers mount.
 	Binds []string
 	// Hash is a digest of the resolved configuration without what it is built from, BuildHash one of the latter.
@@ -39,7 +42,7 @@ type Service struct {
 
 // service takes over what hone acts on, and digests the rest.
 func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, error) {
-	out := Service{Name: c.Name, Image: c.Image, Ports: ports(c.Ports)}
+	out := Service{Name: c.Name, Image: c.Image, Entrypoint: c.Entrypoint, Command: c.Command, Ports: ports(c.Ports)}
 	if c.Image != "" {
 		out.Names = []string{c.Image}
 	}

@@ -42,11 +42,28 @@ type Client interface {
 	// any other. Both output streams go to out; stdin and out may be nil. When ctx ends the connection is cut, the process
 	// may go on. A stdin that can block should be an io.Closer: it is closed when the process has ended before reading it.
 	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
-	// CopyTo unpacks an uncompressed tar archive below dir, an existing folder of the container. Nothing reads from tar any
-	// more when it returns; a Read that blocks holds it up.
+	// Exec is ContainerExec with the two output streams kept apart; each may be nil.
+	Exec(ctx context.Context, containerID string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error
+	// CopyTo unpacks an uncompressed tar archive below dir, an existing folder of the container, which need not run. Nothing reads
+	// from tar any more when it returns; a Read that blocks holds it up.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 	// RestartContainer stops the container's processes at once and starts it again.
 	RestartContainer(ctx context.Context, containerID string) error
+	// ContainerStates lists the containers that carry all of the labels, those that do not run with them, and says how they
+	// do. An empty value stands for any.
+	ContainerStates(ctx context.Context, labels map[string]string) ([]ContainerState, error)
+	// WatchContainers calls changed once it is listening, and then whenever something happens to a container that carries
+	// the label. It returns when ctx or the connection ends, which is always an error. Changed is called by its goroutine.
+	WatchContainers(ctx context.Context, label string, changed func()) error
+	// ContainerLogs opens what a container has written since a time (zero means from the beginning), over all of its runs:
+	// whole lines, each after its time in RFC 3339 with nanoseconds and a space. With follow the stream stays open until the
+	// container ends. The caller closes it. A container that does not exist satisfies IsNotFound.
+	ContainerLogs(ctx context.Context, containerID string, since time.Time, follow bool) (io.ReadCloser, error)
+	// ContainerChanges returns the paths at which the file system of a container differs from its image, volumes left out.
+	ContainerChanges(ctx context.Context, containerID string) ([]string, error)
+	// RemoveContainer stops a container as its own settings say, and removes it; its volumes stay. Removing one that does
+	// not exist satisfies IsNotFound.
+	RemoveContainer(ctx context.Context, containerID string) error
 	// Env is what has to be added to the environment of a docker CLI for it to reach this engine; empty when it does so
 	// anyway.
 	Env() []string
@@ -99,6 +116,45 @@ type Container struct {
 	Name   string
 	Image  string
 	Labels map[string]string
+}
+
+// ContainerState says what a container is and how it does.
+type ContainerState struct {
+	ID   string
+	Name string
+	// Image is the reference that it was made with, ImageID the content id of that image.
+	Image   string
+	ImageID string
+	Labels  map[string]string
+	// Entrypoint is what it runs, with the image's where it was given none of its own.
+	Entrypoint []string
+	// Status is the engine's word: created, running, paused, restarting, removing, exited, dead. Health is empty where
+	// nobody checks it, else starting, healthy or unhealthy, and HealthLog is what the newest check said.
+	Status    string
+	Health    string
+	HealthLog string
+	// ExitCode is that of the last run that has ended; Err is why the engine could not start it.
+	ExitCode  int
+	OOMKilled bool
+	Err       string
+	// Restarts counts how often the engine has started it anew by itself.
+	Restarts   int
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	// Ports are those that are published, sorted.
+	Ports []PublishedPort
+}
+
+// Running reports whether the container's process runs, or is only paused.
+func (c ContainerState) Running() bool { return c.Status == "running" || c.Status == "paused" }
+
+// PublishedPort is a port of a container that is reached on the engine's machine.
+type PublishedPort struct {
+	HostIP   string
+	HostPort int
+	Port     int
+	Protocol string
 }
 
 // BuildRequest describes an image to build.

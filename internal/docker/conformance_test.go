@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,9 @@ type subject struct {
 	client Client
 	// container starts a container that stays, with the labels, and returns its id.
 	container func(t *testing.T, labels map[string]string) string
+	// writes starts a container that writes a line, and one of 20,000 letters, to each of its two streams, and ends with
+	// code 3.
+	writes func(t *testing.T) string
 	// started returns something that changes when the container is restarted.
 	started func(t *testing.T, id string) string
 }
@@ -40,6 +44,7 @@ func testConformance(t *testing.T, s subject) {
 		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
 		"ignores": testIgnores, "images": testImages, "remove": testRemove, "save": testSave, "load": testLoad, "programs": testPrograms, "push": testPushUnknown,
 		"containers": testContainers, "exec": testExec, "exec errors": testExecErrors, "copy": testCopy, "restart": testRestart,
+		"container states": testContainerStates, "watch containers": testWatchContainers, "logs": testLogs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -413,6 +418,12 @@ func testCopy(t *testing.T, s subject) {
 	if err := s.client.ContainerExec(t.Context(), id, []string{"cat", "/tmp/hone.txt"}, nil, &out); err != nil || out.String() != text {
 		t.Errorf("cat: %q, %v", out.String(), err)
 	}
+	if changes, err := s.client.ContainerChanges(t.Context(), id); err != nil || !slices.Contains(changes, "/tmp/hone.txt") {
+		t.Errorf("changes: %v, %v", changes, err)
+	}
+	if changes, err := s.client.ContainerChanges(t.Context(), s.container(t, nil)); err != nil || len(changes) > 0 {
+		t.Errorf("changes of a container that is as its image: %v, %v", changes, err)
+	}
 	if err := s.client.CopyTo(t.Context(), "0123456789abcdef", "/tmp", &archive); !IsNotFound(err) {
 		t.Errorf("no container: %v", err)
 	}
@@ -429,5 +440,131 @@ func testRestart(t *testing.T, s subject) {
 	}
 	if err := s.client.RestartContainer(t.Context(), "0123456789abcdef"); !IsNotFound(err) {
 		t.Errorf("no container: %v", err)
+	}
+}
+
+// testContainerStates looks at containers that run and at one that does not, and removes one.
+func testContainerStates(t *testing.T, s subject) {
+	label := "hone-test-" + uuid.NewString()
+	labels := map[string]string{label: "yes"}
+	id := s.container(t, labels)
+	find := func(labels map[string]string) []ContainerState {
+		t.Helper()
+		list, err := s.client.ContainerStates(t.Context(), labels)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, value := range []string{"yes", ""} {
+		list := find(map[string]string{label: value})
+		if len(list) != 1 || list[0].ID != id || list[0].Image != "busybox" || list[0].Labels[label] != "yes" || !list[0].Running() {
+			t.Errorf("label %q: %+v", value, list)
+		}
+	}
+	if list := find(map[string]string{label: "no"}); len(list) > 0 {
+		t.Errorf("another label: %+v", list)
+	}
+	if s.writes == nil {
+		return
+	}
+	id = s.writes(t)
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		var state ContainerState
+		for _, c := range find(nil) {
+			if c.ID == id {
+				state = c
+			}
+		}
+		if state.Status == "exited" {
+			if state.ExitCode != 3 || state.StartedAt.IsZero() || state.FinishedAt.IsZero() || state.Running() {
+				t.Errorf("a container that has ended: %+v", state)
+			}
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the container has not ended: %+v", state)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := s.client.RemoveContainer(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if err := s.client.RemoveContainer(t.Context(), id); !IsNotFound(err) {
+		t.Errorf("remove it again: %v", err)
+	}
+}
+
+// testWatchContainers is told of a container that comes, and of one that is restarted.
+func testWatchContainers(t *testing.T, s subject) {
+	label := "hone-test-" + uuid.NewString()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changed, ended := make(chan struct{}, 1000), make(chan error, 1)
+	go func() { ended <- s.client.WatchContainers(ctx, label, func() { changed <- struct{}{} }) }()
+	next := func(what string) {
+		t.Helper()
+		select {
+		case <-changed:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("not told of %s", what)
+		}
+	}
+	next("the beginning")
+	id := s.container(t, map[string]string{label: "yes"})
+	next("a container")
+	for len(changed) > 0 {
+		<-changed
+	}
+	if err := s.client.RestartContainer(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	next("its restart")
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the end: %v", err)
+	}
+}
+
+// testLogs reads what a container has written: whole lines with their times, whichever stream they went to.
+func testLogs(t *testing.T, s subject) {
+	if _, err := s.client.ContainerLogs(t.Context(), "hone-no-such-container", time.Time{}, false); !IsNotFound(err) {
+		t.Errorf("a container that does not exist: %v", err)
+	}
+	id := s.writes(t)
+	body, err := s.client.ContainerLogs(t.Context(), id, time.Time{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	data, err := io.ReadAll(body) // until the container ends
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	var last time.Time
+	for line := range strings.Lines(string(data)) {
+		stamp, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		at, err := time.Parse(time.RFC3339Nano, stamp)
+		if err != nil {
+			t.Fatalf("line %.100q: %v", line, err)
+		}
+		got[text]++
+		if at.After(last) {
+			last = at
+		}
+	}
+	long := strings.Repeat("x", 20_000)
+	if want := map[string]int{"out": 1, "err": 1, "o" + long: 1, "e" + long: 1}; !cmp.Equal(got, want) {
+		t.Errorf("%d lines: %.300v", len(got), got)
+	}
+	body, err = s.client.ContainerLogs(t.Context(), id, last.Add(time.Second), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if rest, err := io.ReadAll(body); err != nil || len(rest) > 0 {
+		t.Errorf("after the end there is %.100q, %v", rest, err)
 	}
 }

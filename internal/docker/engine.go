@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/docker/cli/cli/connhelper"
 	"github.com/docker/docker/api/types/build"
@@ -24,6 +25,7 @@ type Engine struct {
 	endpoint Endpoint
 	config   *userConfig
 	looks    sync.Once // cleans up before the first image is looked into
+	agreed   atomic.Bool
 }
 
 var _ Client = (*Engine)(nil)
@@ -79,6 +81,19 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 	}, nil
 }
 
+// agree has the client settle with the engine which version of the API they speak. Its calls do so by themselves, but some
+// look at the version before, which is no time to do it while another goroutine settles it.
+func (e *Engine) agree(ctx context.Context) error {
+	if e.agreed.Load() {
+		return nil
+	}
+	_, err := e.api.ServerVersion(ctx)
+	if err == nil {
+		e.agreed.Store(true)
+	}
+	return err
+}
+
 // hasBuildKit decides whether to build with BuildKit. Engines before 23 have it but do not announce it unless they were
 // told to prefer it, so what counts is the version of the API.
 func (e *Engine) hasBuildKit(announced, osType string) bool {
@@ -99,6 +114,9 @@ func (e *Engine) Containers(ctx context.Context, labels map[string]string) ([]Co
 	args := filters.NewArgs(filters.Arg("status", "running"))
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		args.Add("label", k+"="+labels[k])
+	}
+	if err := e.agree(ctx); err != nil {
+		return nil, e.wrap("list containers", err)
 	}
 	list, err := e.api.ContainerList(ctx, container.ListOptions{Filters: args})
 	if err != nil {

@@ -15,6 +15,11 @@ import (
 
 // ContainerExec implements Client.
 func (e *Engine) ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error {
+	return e.Exec(ctx, containerID, argv, stdin, out, out)
+}
+
+// Exec implements Client.
+func (e *Engine) Exec(ctx context.Context, containerID string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	op := fmt.Sprintf("run %s in container %s", strings.Join(argv, " "), short(containerID))
 	created, err := e.api.ContainerExecCreate(ctx, containerID, container.ExecOptions{
 		Cmd: argv, AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true,
@@ -26,7 +31,7 @@ func (e *Engine) ContainerExec(ctx context.Context, containerID string, argv []s
 	if err != nil {
 		return e.wrap(op, err)
 	}
-	if err := pump(ctx, conn, stdin, out); err != nil {
+	if err := pump(ctx, conn, stdin, stdout, stderr); err != nil {
 		return e.wrap(op, err)
 	}
 	code, err := e.exitCode(ctx, created.ID)
@@ -40,9 +45,12 @@ func (e *Engine) ContainerExec(ctx context.Context, containerID string, argv []s
 }
 
 // pump moves stdin in and the output out until the process has closed its output or ctx ends, and closes conn.
-func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, out io.Writer) error {
-	if out == nil {
-		out = io.Discard
+func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, stdout, stderr io.Writer) error {
+	if stdout == nil {
+		stdout = io.Discard
+	}
+	if stderr == nil {
+		stderr = io.Discard
 	}
 	stop := afterFunc(ctx, conn.Close)
 	defer stop()
@@ -56,7 +64,7 @@ func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, out
 			_ = conn.CloseWrite() // a process that has ended already does not mind
 		}
 	}()
-	_, err := stdcopy.StdCopy(out, out, conn.Reader)
+	_, err := stdcopy.StdCopy(stdout, stderr, conn.Reader)
 	conn.Close()
 	if c, ok := stdin.(io.Closer); ok {
 		_ = c.Close() // frees a copy that waits for more of it
@@ -94,7 +102,11 @@ func (e *Engine) CopyTo(ctx context.Context, containerID, dir string, tar io.Rea
 // RestartContainer implements Client.
 func (e *Engine) RestartContainer(ctx context.Context, containerID string) error {
 	now := 0
-	err := e.api.ContainerRestart(ctx, containerID, container.StopOptions{Timeout: &now})
+	err := e.agree(ctx)
+	if err != nil {
+		return e.wrap("restart container "+short(containerID), err)
+	}
+	err = e.api.ContainerRestart(ctx, containerID, container.StopOptions{Timeout: &now})
 	return e.wrap("restart container "+short(containerID), err)
 }
 

@@ -38,6 +38,8 @@ type Fake struct {
 	tags       map[string]string // full reference → id
 	bare       map[string]bool   // images without any program, by id
 	containers map[string]*FakeContainer
+	changed    chan struct{} // closed and replaced when a container changes
+	life       int           // counts interruptions
 	failures   map[string][]error
 	builds     []BuildRequest
 	pushed     []string
@@ -51,7 +53,7 @@ func NewFake() *Fake {
 		info: Info{Version: "20.10.24", APIVersion: "1.41", OS: "linux", Arch: "amd64", BuildKit: true,
 			Host: "unix:///var/run/docker.sock", Name: "fake", Product: "Fake Linux"},
 		images: map[string]Image{}, tags: map[string]string{}, bare: map[string]bool{}, containers: map[string]*FakeContainer{},
-		failures: map[string][]error{},
+		failures: map[string][]error{}, changed: make(chan struct{}),
 	}
 	f.AddImage("busybox")
 	return f

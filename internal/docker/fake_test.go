@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/problem"
 )
@@ -18,6 +20,16 @@ func TestFakeConformance(t *testing.T) {
 		container: func(_ *testing.T, labels map[string]string) string {
 			id := fmt.Sprintf("container-%d", n.Add(1))
 			f.AddContainer(id, FakeContainer{Name: "web-" + id, Image: "busybox", Labels: labels})
+			return id
+		},
+		writes: func(*testing.T) string {
+			id := fmt.Sprintf("container-%d", n.Add(1))
+			long, at := strings.Repeat("x", 20_000), time.Now()
+			c := FakeContainer{Name: id, Image: "busybox", State: ContainerState{Status: "exited", ExitCode: 3, StartedAt: at, FinishedAt: at}}
+			for _, text := range []string{"out", "err", "o" + long, "e" + long} {
+				c.Log = append(c.Log, FakeLine{at, text})
+			}
+			f.AddContainer(id, c)
 			return id
 		},
 		started: func(t *testing.T, id string) string {

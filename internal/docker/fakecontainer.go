@@ -2,14 +2,17 @@ package docker
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 )
@@ -19,13 +22,24 @@ type FakeContainer struct {
 	Name   string
 	Image  string
 	Labels map[string]string
-	// Files maps absolute paths to contents.
-	Files map[string]string
+	// Files maps absolute paths to contents. Changed are those of them that the image does not have so.
+	Files   map[string]string
+	Changed []string
 	// Exec, when not nil, runs commands; it returns the exit code. Without it the container knows true, false, echo, cat
 	// and "sh -c" with exit, true and false.
 	Exec func(ctx context.Context, argv []string, stdin io.Reader, out io.Writer) int
 	// Restarts counts calls of RestartContainer.
 	Restarts int
+	// State is how it does; what FakeContainer says itself need not be set in it. An empty Status means running.
+	State ContainerState
+	// Log is what it has written.
+	Log []FakeLine
+}
+
+// FakeLine is a line that a container of a Fake has written.
+type FakeLine struct {
+	Time time.Time
+	Text string
 }
 
 // AddContainer puts a running container into the engine.
@@ -37,6 +51,39 @@ func (f *Fake) AddContainer(id string, c FakeContainer) {
 		c.Files = map[string]string{}
 	}
 	f.containers[id] = &c
+	f.wake()
+}
+
+// ChangeContainer changes a container, and lets those who watch know.
+func (f *Fake) ChangeContainer(id string, change func(*FakeContainer)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c, ok := f.containers[id]; ok {
+		change(c)
+		f.wake()
+	}
+}
+
+// DropContainer takes a container away.
+func (f *Fake) DropContainer(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.containers, id)
+	f.wake()
+}
+
+// Interrupt ends every stream of events and every log that is followed, as an engine does that is restarted.
+func (f *Fake) Interrupt() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.life++
+	f.wake()
+}
+
+// wake lets those go on who wait for a change; f.mu is held.
+func (f *Fake) wake() {
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
 // Container returns a copy of the container's present state.
@@ -67,9 +114,143 @@ next:
 				continue next
 			}
 		}
+		if !c.state(id).Running() {
+			continue
+		}
 		out = append(out, Container{ID: id, Name: c.Name, Image: c.Image, Labels: maps.Clone(c.Labels)})
 	}
 	return out, nil
+}
+
+func (c *FakeContainer) state(id string) ContainerState {
+	s := c.State
+	s.ID, s.Name, s.Image, s.Labels = id, c.Name, c.Image, maps.Clone(c.Labels)
+	s.Status = cmp.Or(s.Status, "running")
+	return s
+}
+
+// ContainerStates implements Client.
+func (f *Fake) ContainerStates(ctx context.Context, labels map[string]string) ([]ContainerState, error) {
+	if err := f.begin(ctx, "ContainerStates"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []ContainerState
+next:
+	for _, id := range slices.Sorted(maps.Keys(f.containers)) {
+		c := f.containers[id]
+		for k, v := range labels {
+			if got, ok := c.Labels[k]; !ok || v != "" && got != v {
+				continue next
+			}
+		}
+		out = append(out, c.state(id))
+	}
+	return out, nil
+}
+
+// WatchContainers implements Client.
+func (f *Fake) WatchContainers(ctx context.Context, _ string, changed func()) error {
+	if err := f.begin(ctx, "WatchContainers"); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	life, next := f.life, f.changed
+	f.mu.Unlock()
+	for {
+		changed()
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		f.mu.Lock()
+		now := f.life
+		next = f.changed
+		f.mu.Unlock()
+		if now != life {
+			return errors.New("the engine has ended the stream of events")
+		}
+	}
+}
+
+// ContainerLogs implements Client.
+func (f *Fake) ContainerLogs(ctx context.Context, containerID string, since time.Time, follow bool) (io.ReadCloser, error) {
+	if err := f.begin(ctx, "ContainerLogs"); err != nil {
+		return nil, err
+	}
+	if _, err := f.container(containerID); err != nil {
+		return nil, fmt.Errorf("read the log of container %s: %w", short(containerID), err)
+	}
+	r, w := io.Pipe()
+	go func() { _ = w.CloseWithError(f.tell(ctx, containerID, since, follow, w)) }()
+	return r, nil
+}
+
+// tell writes the log of a container until it ends, nobody reads or ctx is done.
+func (f *Fake) tell(ctx context.Context, id string, since time.Time, follow bool, w io.Writer) error {
+	f.mu.Lock()
+	life := f.life
+	f.mu.Unlock()
+	for told := 0; ; {
+		f.mu.Lock()
+		c, next, now := f.containers[id], f.changed, f.life
+		var lines []FakeLine
+		running := false
+		if c != nil {
+			lines, running = slices.Clone(c.Log[told:]), c.state(id).Running()
+		}
+		f.mu.Unlock()
+		for _, l := range lines {
+			told++
+			if l.Time.Before(since) {
+				continue
+			}
+			if _, err := fmt.Fprintf(w, "%s %s\n", l.Time.UTC().Format(time.RFC3339Nano), l.Text); err != nil {
+				return err
+			}
+		}
+		if !follow || !running || now != life {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ContainerChanges implements Client.
+func (f *Fake) ContainerChanges(ctx context.Context, containerID string) ([]string, error) {
+	if err := f.begin(ctx, "ContainerChanges"); err != nil {
+		return nil, err
+	}
+	c, err := f.container(containerID)
+	if err != nil {
+		return nil, fmt.Errorf("compare container %s with its image: %w", short(containerID), err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(c.Changed), nil
+}
+
+// RemoveContainer implements Client.
+func (f *Fake) RemoveContainer(ctx context.Context, containerID string) error {
+	if err := f.begin(ctx, "RemoveContainer"); err != nil {
+		return err
+	}
+	if _, err := f.container(containerID); err != nil {
+		return fmt.Errorf("remove container %s: %w", short(containerID), err)
+	}
+	f.DropContainer(containerID)
+	return nil
+}
+
+// Exec implements Client. The fake's programs write to stdout only.
+func (f *Fake) Exec(ctx context.Context, containerID string, argv []string, stdin io.Reader, stdout, _ io.Writer) error {
+	return f.ContainerExec(ctx, containerID, argv, stdin, stdout)
 }
 
 // ContainerExec implements Client.
@@ -188,6 +369,7 @@ func (f *Fake) CopyTo(ctx context.Context, containerID, dir string, archive io.R
 		}
 		f.mu.Lock()
 		c.Files[clean(path.Join(dir, header.Name))] = string(data)
+		c.Changed = append(c.Changed, clean(path.Join(dir, header.Name)))
 		f.mu.Unlock()
 	}
 }
@@ -204,5 +386,7 @@ func (f *Fake) RestartContainer(ctx context.Context, containerID string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.Restarts++
+	c.State.Status, c.State.StartedAt = "running", time.Now()
+	f.wake()
 	return nil
 }

@@ -40,6 +40,9 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (Image, bool, error) {
 
 // Images implements Client.
 func (e *Engine) Images(ctx context.Context, label string) ([]Image, error) {
+	if err := e.agree(ctx); err != nil {
+		return nil, e.wrap("list images", err)
+	}
 	list, err := e.api.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
 		return nil, e.wrap("list images", err)

@@ -59,6 +59,9 @@ func (e *Engine) isProgram(ctx context.Context, id, name string) (bool, error) {
 
 // removeLooks removes what an earlier session was killed over.
 func (e *Engine) removeLooks(ctx context.Context) {
+	if e.agree(ctx) != nil {
+		return
+	}
 	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", lookLabel))})
 	if err != nil {
 		return

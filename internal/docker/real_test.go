@@ -39,15 +39,21 @@ func realEngine(t *testing.T) *Engine {
 // realContainer starts a container that does nothing until the test ends.
 func realContainer(t *testing.T, e *Engine, labels map[string]string) string {
 	t.Helper()
+	return realContainerOf(t, e, labels, "while true; do sleep 3600; done")
+}
+
+// realContainerOf starts a container that runs a script.
+func realContainerOf(t *testing.T, e *Engine, labels map[string]string, script string) string {
+	t.Helper()
 	created, err := e.api.ContainerCreate(t.Context(), &container.Config{
-		Image: "busybox", Cmd: []string{"sh", "-c", "while true; do sleep 3600; done"}, Labels: labels,
+		Image: "busybox", Cmd: []string{"sh", "-c", script}, Labels: labels,
 	}, nil, nil, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		err := e.api.ContainerRemove(context.WithoutCancel(t.Context()), created.ID, container.RemoveOptions{Force: true})
-		if err != nil {
+		if err != nil && !IsNotFound(err) {
 			t.Errorf("remove the container: %v", err)
 		}
 	})
@@ -71,6 +77,9 @@ func TestEngineConformance(t *testing.T) {
 	testConformance(t, subject{
 		client:    e,
 		container: func(t *testing.T, labels map[string]string) string { return realContainer(t, e, labels) },
+		writes: func(t *testing.T) string {
+			return realContainerOf(t, e, nil, `x=$(head -c 20000 /dev/zero | tr '\0' x); echo out; echo err >&2; echo o$x; echo e$x >&2; exit 3`)
+		},
 		started: func(t *testing.T, id string) string {
 			c, err := e.api.ContainerInspect(t.Context(), id)
 			if err != nil {

@@ -24,8 +24,8 @@ func foreignKubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestBadInput gives hone what cannot work: each time one message says what, where and the mend, the exit code is 1, and
-// nothing was made.
+// TestBadInput gives hone what cannot work: each time one message says what, where and the mend, the exit code is 1, or 5 for a
+// fault of the Tiltfile, and nothing was made.
 func TestBadInput(t *testing.T) {
 	busy, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -33,6 +33,7 @@ func TestBadInput(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = busy.Close() })
 	port := fmt.Sprint(busy.Addr().(*net.TCPAddr).Port)
+	ofTiltfile := map[string]bool{"YAML error": true, "missing YAML file": true, "Tiltfile error": true}
 	for _, tc := range []struct {
 		name string
 		edit func(p *project)
@@ -82,8 +83,12 @@ func TestBadInput(t *testing.T) {
 				c.Env = append(c.Env, e)
 			}
 			out, code := p.finish(c)
-			if code != 1 {
-				t.Errorf("exit code %d, want 1", code)
+			wantCode := 1
+			if ofTiltfile[tc.name] {
+				wantCode = 5
+			}
+			if code != wantCode {
+				t.Errorf("exit code %d, want %d", code, wantCode)
 			}
 			last := out[max(0, strings.LastIndex(out, "Error: ")):]
 			for _, want := range tc.want {
@@ -130,7 +135,7 @@ func TestVersionAndDoctor(t *testing.T) {
 	}
 	c := p.command("doctor")
 	c.Env = append(c.Env, "DOCKER_HOST=unix:///nonexistent.sock")
-	if out, code := p.finish(c); code != 1 || !strings.Contains(out, "1 fault(s) found") {
+	if out, code := p.finish(c); code != 0 || !strings.Contains(out, "1 thing is wrong") {
 		t.Errorf("doctor without an engine: %d\n%s", code, out)
 	}
 }
@@ -141,7 +146,7 @@ func TestCITimeout(t *testing.T) {
 	p := newProject(t, strings.Replace(nothing, "replicas: 0", "replicas: 1", 1))
 	p.replace("app.yaml", "image: busybox", "image: busybox, command: [sleep, '100000'], readinessProbe: {exec: {command: ['false']}, periodSeconds: 1}")
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0", "--timeout", "8s")
-	if code != 1 || !strings.Contains(out, "timed out after 8s: app is") || !strings.Contains(out, "--timeout") {
+	if code != 124 || !strings.Contains(out, "timed out after 8s: app is") || !strings.Contains(out, "--timeout") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }

@@ -74,7 +74,8 @@ func TestContainerMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range r.BuildHistory[:3] {
-		if b.Mode != "container" || b.Error != "" || b.FellBack != "" {
+		overtaken := b.Cancelled && b.Mode != "image" // by the rest of a folder's removal, which takes no other way either
+		if !overtaken && b.Mode != "container" || b.Error != "" || b.FellBack != "" {
 			t.Errorf("build: %+v", b)
 		}
 	}

@@ -119,7 +119,7 @@ func TestForeignContextIsRefused(t *testing.T) {
 		return p.finish(c)
 	}
 	out, code := run()
-	if code != 1 || !strings.Contains(out, "production") || !strings.Contains(out, "allow_k8s_contexts") {
+	if code != 5 || !strings.Contains(out, "production") || !strings.Contains(out, "allow_k8s_contexts") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if _, err := p.get("apps", "v1", "deployments", "app"); err == nil {

@@ -348,7 +348,7 @@ local_resource('paint', r'printf "\033[35mviolet\033[0m FORCE_COLOR=$FORCE_COLOR
 		t.Errorf("the colour is gone: %q", screen)
 	}
 	term.keys("C-c")
-	term.shows(`^prompt>`)
+	term.shows(`prompt>\s*$`)
 }
 
 // TestLocalHUD shows a project without Kubernetes, and no word about a cluster.
@@ -370,7 +370,7 @@ local_resource('dies', serve_cmd='exit 0', labels=['tools'])
 		}
 	}
 	term.keys("C-c")
-	term.shows(`^prompt>`)
+	term.shows(`^prompt>\s*$`)
 }
 
 // TestLocalAndKubernetesDependencies chains a server on this machine, a Deployment that needs it, and a command that

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
@@ -35,8 +37,8 @@ const (
 
 // TestContracts is the check that every start of hone makes.
 func TestContracts(t *testing.T) {
-	for _, view := range []store.Subscriber{hud.New(hud.Options{}), &stream.Subscriber{}} {
-		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
+	for view, reporter := range map[store.Subscriber]store.Subscriber{hud.New(hud.Options{}): nil, &stream.Subscriber{}: report.New(io.Discard)} {
+		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Report: reporter, Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
 		contracts := make([]store.Contract, len(subs))
 		for i, s := range subs {
 			contracts[i] = s.Contract()
@@ -144,7 +146,7 @@ var rules = []rule{
 	{in: `^internal/(k8s|docker|watch|process|compose)(/|$)`, not: `^internal/(build|deploy|liveupdate|tiltfile|portforward|podlogs|buildanddeploy)(/|$)`,
 		because: "clients stand below capabilities"},
 	{in: `^internal/subscribers/`, not: `^internal/(subscribers|hud|server|engine|cli)/?`, because: "subscribers meet in the store only"},
-	{in: `^internal/(hud|server|kinds)(/|$)`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|engine|cli|buildanddeploy)(/|$)`,
+	{in: `^internal/(hud|server|kinds|report)(/|$)`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|engine|cli|buildanddeploy)(/|$)`,
 		because: "what shows the session reads snapshots and dispatches actions, nothing more"},
 	{in: `^internal/`, not: `^internal/cli$`, because: "the command line is the top"},
 	{in: `.`, not: `^k8s\.io/client-go`, unless: `^internal/(k8s|deploy|objects)(/|$)|^internal/(buildanddeploy|client)$`, because: "client-go stops at its wrapper, and at the clients of the session's own API, which speaks the same way"},

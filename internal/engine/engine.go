@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -25,6 +27,7 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/clustermonitor"
 	"github.com/hone-dev/hone/internal/subscribers/collector"
 	"github.com/hone-dev/hone/internal/subscribers/commandcontroller"
+	"github.com/hone-dev/hone/internal/subscribers/composewatcher"
 	"github.com/hone-dev/hone/internal/subscribers/deploydiscovery"
 	"github.com/hone-dev/hone/internal/subscribers/enginemonitor"
 	"github.com/hone-dev/hone/internal/subscribers/eventwatcher"
@@ -65,9 +68,10 @@ type Parts struct {
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
-	// View shows the session to the user, Terminals shows it in the terminals that attach to it.
-	View, Terminals store.Subscriber
-	Log             *slog.Logger
+	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, unless nil, takes
+	// down what happens.
+	View, Terminals, Report store.Subscriber
+	Log                     *slog.Logger
 }
 
 // Subscribers returns everything that runs. Nothing starts yet.
@@ -90,12 +94,18 @@ func Subscribers(p Parts) []store.Subscriber {
 	if p.Cluster != nil {
 		collects, prepares = p.Cluster, p.Cluster
 	}
+	var containers composewatcher.Engine
+	var removes compose.Engine
+	var containerLogs podlogmanager.Engine
+	if p.Docker != nil {
+		containers, removes, containerLogs = p.Docker, p.Docker, p.Docker
+	}
 	watches := watchmanager.New(watch.Options{Logger: p.Log}, p.Watch)
 	var synclets syncletmanager.Pool
 	if p.Synclets != nil {
 		synclets = p.Synclets
 	}
-	return []store.Subscriber{
+	all := []store.Subscriber{
 		sessioncontroller.New(p.Session),
 		tiltfileloader.New(tiltfile.Load, p.Tiltfile, p.Logs),
 		watches,
@@ -103,13 +113,14 @@ func Subscribers(p Parts) []store.Subscriber {
 		enginemonitor.New(p.Docker),
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
-		collector.New(collects, p.Logs),
+		collector.New(collects, removes, p.Logs),
 		pruner.New(build.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
+		composewatcher.New(containers),
 		servicewatcher.New(services),
 		deploydiscovery.New(objects),
 		eventwatcher.New(events, p.Logs),
-		podlogmanager.New(podLogs, p.Logs),
+		podlogmanager.New(podLogs, containerLogs, p.Logs),
 		portforwardcontroller.New(dialer, p.Host, p.Logs),
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
@@ -117,6 +128,10 @@ func Subscribers(p Parts) []store.Subscriber {
 		p.Terminals,
 		p.View,
 	}
+	if p.Report != nil {
+		all = append(all, p.Report)
+	}
+	return all
 }
 
 // Graph draws the contracts of all subscribers. It needs no cluster, no engine and no Tiltfile.
@@ -132,6 +147,9 @@ func Graph(view, terminals store.Subscriber) store.Graph {
 type Engine struct {
 	store      *store.Store
 	supervisor *store.Supervisor
+	// end and endAt are set before Run returns.
+	end   *store.Snapshot
+	endAt time.Time
 }
 
 // New verifies the contracts of all subscribers and returns the engine.
@@ -140,34 +158,35 @@ func New(s *store.Store, p Parts) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{s, sup}, nil
+	return &Engine{store: s, supervisor: sup}, nil
 }
 
 // Run runs the session until it has reached its end or ctx is done. It returns the session's failure, if it has one.
 func (e *Engine) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	wake, stop := e.store.Watch(state.Sessions.Name())
 	defer stop()
-	ended := make(chan struct{})
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stopped := make(chan struct{})
 	go func() {
-		defer close(ended)
-		for {
+		defer close(stopped)
+		defer cancel()
+		for e.end == nil {
 			select {
 			case <-ctx.Done():
-				return
+				e.end = e.store.Snapshot()
 			case <-wake:
-				if state.TheSession(e.store.Snapshot().All()).Ended != nil {
-					cancel()
+				if s := e.store.Snapshot(); state.TheSession(s.All()).Ended != nil {
+					e.end = s
 				}
 			}
 		}
+		e.endAt = time.Now()
 	}()
-	err := e.supervisor.Run(ctx)
-	cancel()
-	<-ended
+	err := e.supervisor.Run(running)
+	<-stopped
 	if end := state.TheSession(e.store.Snapshot().All()).Ended; end != nil && end.Failure != "" {
-		return errors.Join(&Failure{Text: end.Failure}, err)
+		return errors.Join(&Failure{Text: end.Failure, Cause: end.Cause}, err)
 	}
 	if err != nil {
 		return fmt.Errorf("run the session: %w", err)
@@ -175,8 +194,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
+// End returns everything as it was when the session came to its end, before anything was stopped, and when that was. It is
+// for those who call after Run has returned.
+func (e *Engine) End() (store.View, time.Time) { return e.end.All(), e.endAt }
+
 // Failure is why a session ended without success.
-type Failure struct{ Text string }
+type Failure struct {
+	Text  string
+	Cause state.EndCause
+}
 
 // Error returns the reason.
 func (f *Failure) Error() string { return f.Text }

@@ -14,11 +14,11 @@ const timeLayout = "15:04:05.000"
 
 // Text returns an event as one line for people: the time, the resource, what happened.
 func Text(e api.Event, zone *time.Location) string {
-	return strings.TrimRight(fmt.Sprintf("%s %-16s %s", e.Time.In(zone).Format(timeLayout), cmp.Or(e.Resource, "·"), oneLine(Words(e))), " ")
+	return strings.TrimRight(fmt.Sprintf("%s %-16s %s", e.Time.In(zone).Format(timeLayout), cmp.Or(e.Resource, "·"), OneLine(Words(e))), " ")
 }
 
-// oneLine keeps what foreign programs say from leaving its line, or from steering the terminal.
-func oneLine(s string) string {
+// OneLine returns the first line of a text without what would steer the terminal, and a sign where there is more.
+func OneLine(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
@@ -49,7 +49,7 @@ func Words(e api.Event) string {
 	case e.Container != nil:
 		return "caught up: " + containerWords(*e.Container)
 	case e.Ready != nil:
-		return "ready for the first time, after " + took(e.Ready.AfterMs)
+		return "ready for the first time, after " + Took(e.Ready.AfterMs)
 	case e.Gap != nil:
 		return fmt.Sprintf("%d events are missing", e.Gap.Missed)
 	case e.Problem != nil:
@@ -70,7 +70,7 @@ func tiltfileWords(what string, t api.TiltfileEvent) string {
 	if t.Error != "" || t.TookMs == 0 {
 		return join(what, cmp.Or(t.Error, t.Reason))
 	}
-	return join(fmt.Sprintf("%s in %s: %s", what, took(t.TookMs), count(t.Resources, "resource")), warnings(t.Warnings))
+	return join(fmt.Sprintf("%s in %s: %s", what, Took(t.TookMs), count(t.Resources, "resource")), warnings(t.Warnings))
 }
 
 func filesWords(f api.FilesEvent) string {
@@ -84,7 +84,7 @@ func filesWords(f api.FilesEvent) string {
 func holdWords(h api.HoldEvent) string {
 	after := ""
 	if h.Was != "" {
-		after = fmt.Sprintf("waited %s: %s", took(h.WasMs), h.Was)
+		after = fmt.Sprintf("waited %s: %s", Took(h.WasMs), h.Was)
 	}
 	return cmp.Or(h.Text, after)
 }
@@ -105,7 +105,7 @@ func updateWords(e api.Event) string {
 	case u.Error != "":
 		result = "failed"
 	}
-	s := fmt.Sprintf("update %d %s after %s", u.Serial, result, took(u.TookMs))
+	s := fmt.Sprintf("update %d %s after %s", u.Serial, result, Took(u.TookMs))
 	if u.Mode != "" {
 		s += " (" + u.Mode + ")"
 	}
@@ -131,10 +131,10 @@ func containerWords(c api.ContainerUpdate) string {
 	}{{"noticed", c.Stages.NoticedMs}, {"waited", c.Stages.WaitedMs}, {"sent", c.Stages.SentMs}, {"applied", c.Stages.AppliedMs},
 		{"ran", c.Stages.RanMs}, {"restarted", c.Stages.RestartedMs}} {
 		if s.ms > 0 {
-			stages = append(stages, s.name+" "+took(s.ms))
+			stages = append(stages, s.name+" "+Took(s.ms))
 		}
 	}
-	return fmt.Sprintf("%s in %s (%s)", where, took(c.TotalMs), strings.Join(stages, ", "))
+	return fmt.Sprintf("%s in %s (%s)", where, Took(c.TotalMs), strings.Join(stages, ", "))
 }
 
 func runningWords(what string, e api.Event) string {
@@ -206,8 +206,8 @@ func list(names []string, total int) string {
 	return s
 }
 
-// took returns a duration in words of about three digits.
-func took(ms api.Milliseconds) string {
+// Took returns a duration in words of about three digits.
+func Took(ms api.Milliseconds) string {
 	d := time.Duration(float64(ms) * float64(time.Millisecond))
 	switch {
 	case d >= time.Minute:

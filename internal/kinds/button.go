@@ -119,10 +119,11 @@ func toggleButton() Kind {
 func toggles[O Object](s *source, kind string, name func(resource string) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
 	items := make([]Item, 0, state.Resources.In(s.View).Len())
 	for e := range state.Resources.In(s.View).Refs() {
-		if e.Phase == store.TearingDown && e.Value.Next == nil {
+		is, stays := state.Staying(e)
+		if !stays {
 			continue
 		}
-		off := switchedOff(e)
+		off := !is.Enabled
 		made := digest(0).number(uint64(e.Created.UnixNano())).word(e.ID)
 		if off {
 			made = made.number(1)
@@ -133,14 +134,6 @@ func toggles[O Object](s *source, kind string, name func(resource string) string
 		items = append(items, item(s, kind, name(e.ID), made, func() O { return create(e, off) }))
 	}
 	return items
-}
-
-// switchedOff reports whether a resource is off, or will be once it is torn down.
-func switchedOff(e *store.Entry[state.Resource]) bool {
-	if e.Value.Next != nil {
-		return !e.Value.Next.Enabled
-	}
-	return !e.Value.Enabled
 }
 
 // toggleButtonName is the name of the UIButton that a resource's ToggleButton shows.

@@ -121,13 +121,14 @@ func targetWatch(r *row, id model.TargetID, spec model.WatchSpec) *v1alpha1.File
 }
 
 // events are changes, one event per moment.
-func events(changes map[string]time.Time) v1alpha1.FileWatchStatus {
+func events(changes state.Changes) v1alpha1.FileWatchStatus {
 	byTime := map[time.Time][]string{}
-	for _, p := range state.PathsOf(changes) {
-		byTime[changes[p]] = append(byTime[changes[p]], p)
+	for p, at := range changes.All() {
+		byTime[at] = append(byTime[at], p)
 	}
 	var st v1alpha1.FileWatchStatus
 	for at, files := range byTime {
+		slices.Sort(files)
 		st.FileEvents = append(st.FileEvents, v1alpha1.FileEvent{Time: micro(at), SeenFiles: files})
 		if at.After(st.LastEventTime.Time) {
 			st.LastEventTime = micro(at)

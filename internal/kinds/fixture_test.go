@@ -19,6 +19,9 @@ func shop() *statetest.State {
 	s := statetest.New(sessionStarted()).Then(statetest.Connected()...).
 		Then(state.TiltfileStarted{At: statetest.Epoch, Span: "tiltfile:1"}, shopTiltfile(), state.ResourcesSwitched{Off: []model.ManifestName{"off"}})
 	s.Deployed("web").Then(statetest.Healthy("web"), webPod())
+	s.Then(state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: "shop-db-1", UID: "c2", Resource: "db", Phase: "Running", Status: "Running", Ready: true,
+		Engine: "running", Health: "healthy", Containers: []model.Container{{Name: "db", ID: "c2", State: model.ContainerRunning, StartedAt: statetest.Epoch}},
+		Published: []model.ComposePort{{HostIP: "127.0.0.1", Published: 5432, Target: 5432}}}}})
 	s.Then(state.ForwardChanged{ID: "web/8080", Forward: state.Forward{Resource: "web", Spec: model.PortForward{LocalPort: 8080, ContainerPort: 80, Name: "http"},
 		Address: "localhost:8080", URL: "http://localhost:8080/", Pod: "default/web-1:80", State: state.ForwardReady}},
 		state.ServiceChanged{Service: model.Service{Namespace: "default", Name: "web", UID: "svc", Resource: "web", URL: "http://10.0.0.1/"}})

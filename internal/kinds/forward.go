@@ -107,6 +107,9 @@ func podLogStreams(v store.View) iter.Seq[Item] {
 	began := state.TheSession(v).StartedAt
 	var items []Item
 	for e := range state.Pods.In(v).Refs() {
+		if e.Value.OfCompose() {
+			continue
+		}
 		name := e.Value.Namespace + "-" + e.Value.Name
 		items = append(items, item(s, "PodLogStream", name, digest(0).entry(&e.Meta), func() *v1alpha1.PodLogStream { return makePodLog(e, metav1.NewTime(began)) }))
 	}

@@ -217,14 +217,22 @@ func dockerComposeService() Kind {
 	return Kind{
 		Name: "DockerComposeService", ShortNames: []string{"dcs"},
 		Doc:    "DockerComposeService is a service of Docker Compose.",
-		Tables: tables(state.Resources, state.Updates),
+		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(perResource(v, "DockerComposeService", 0, func(r *row) bool { return r.Value.Manifest.IsCompose() }, nil, makeService))
+			return inOrder(perResource(v, "DockerComposeService", withPods, func(r *row) bool { return r.Value.Manifest.IsCompose() },
+				func(r *row) digest { return r.podsMade }, makeService))
 		},
 		New: func() Object { return &v1alpha1.DockerComposeService{} },
 		Columns: []Column{
 			column("Service", "The service.", func(o object) any { return o.Spec.Service }),
 			column("Project", "The project.", func(o object) any { return o.Spec.Project.Name }),
+			column("Container", "The name of its container.", func(o object) any { return o.Status.ContainerName }),
+			column("Status", "What the container does.", func(o object) any {
+				if o.Status.ContainerState == nil {
+					return ""
+				}
+				return o.Status.ContainerState.Status
+			}),
 			column("Error", "Why its last update failed.", func(o object) any { return o.Status.LastApplyError }),
 		},
 		Write: readOnly("dockercomposeservices", "services are declared in the Compose files"),
@@ -241,7 +249,15 @@ func makeService(_ *source, r *row) *v1alpha1.DockerComposeService {
 			o.Spec.Project.ConfigPaths = append(o.Spec.Project.ConfigPaths, f.Path)
 		}
 	}
-	for _, p := range c.Ports {
+	ports := c.Ports
+	if pods := r.sortedPods(); len(pods) > 0 {
+		p := pods[0]
+		o.Status.ContainerID, o.Status.ContainerName, o.Status.ContainerState = p.UID, p.Name, containerStateOf(p.Pod)
+		if p.Phase == "Running" {
+			ports = p.Published // what the engine has chosen
+		}
+	}
+	for _, p := range ports {
 		o.Status.PortBindings = append(o.Status.PortBindings, v1alpha1.DockerPortBinding{ContainerPort: int32(p.Target), HostPort: int32(p.Published), HostIP: p.HostIP})
 	}
 	if last, ok := r.update.Value.Last(); ok {
@@ -249,6 +265,16 @@ func makeService(_ *source, r *row) *v1alpha1.DockerComposeService {
 	}
 	o.Status.DisableStatus = disableStatusOf(r.Entry)
 	return o
+}
+
+// containerStateOf is how a container of Compose does, in the engine's words.
+func containerStateOf(p model.Pod) *v1alpha1.DockerContainerState {
+	st := &v1alpha1.DockerContainerState{Status: p.Engine, HealthStatus: p.Health}
+	for _, c := range p.Containers {
+		st.ExitCode, st.Error = int32(c.ExitCode), c.Message
+		st.StartedAt, st.FinishedAt = micro(c.StartedAt), micro(c.FinishedAt)
+	}
+	return st
 }
 
 // counted is a number of things: "2 warnings".

@@ -122,7 +122,7 @@ func runtimeTarget(s *source, r *row) (t v1alpha1.Target, ok bool) {
 	}
 	if !r.Value.Enabled {
 		t.State.Disabled = &v1alpha1.TargetStateDisabled{}
-		return t, m.IsK8s() || m.IsLocal() && !m.Local.Serve.Empty()
+		return t, !m.IsLocal() || !m.Local.Serve.Empty()
 	}
 	run := buildcontrol.Runtime(s.View, *m, *u, pods)
 	began := u.AppliedAt

@@ -76,7 +76,7 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
 	st := &o.Status
 	st.RuntimeStatus, st.UpdateStatus = "not_applicable", v1alpha1.UpdateStatusPending
-	st.HasPendingChanges, st.Queued = len(t.Changed) > 0, !t.Triggered.IsZero()
+	st.HasPendingChanges, st.Queued = !t.Changed.Empty(), !t.Triggered.IsZero()
 	st.DisableStatus = v1alpha1.DisableResourceStatus{State: v1alpha1.DisableStateEnabled, EnabledCount: 1}
 	current := false
 	switch {

@@ -96,6 +96,9 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 		st.LocalResourceInfo = &v1alpha1.UIResourceLocal{PID: int64(state.Processes.In(s.View).Value(r.ID).PID)}
 	case m.IsCompose():
 		st.ComposeResourceInfo = &v1alpha1.UIResourceCompose{}
+		if len(pods) > 0 {
+			st.ComposeResourceInfo.HealthStatus = pods[0].Health
+		}
 	}
 	st.Conditions = conditions(st, u, pods, runtime)
 	return o
@@ -103,7 +106,7 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 
 // deployedAt is when what runs was deployed: objects when they were applied, a command when it last succeeded.
 func deployedAt(m *model.Manifest, u *state.Update) time.Time {
-	if m.IsK8s() {
+	if !m.IsLocal() {
 		return u.AppliedAt
 	}
 	for _, b := range u.Builds {

@@ -31,6 +31,16 @@ func (l Level) String() string {
 	return "info"
 }
 
+// ParseLevel returns the level of a name that String returns. Any other is LevelInfo.
+func ParseLevel(name string) Level {
+	for _, l := range []Level{LevelDebug, LevelWarn, LevelError} {
+		if l.String() == name {
+			return l
+		}
+	}
+	return LevelInfo
+}
+
 // Logger takes the text that one piece of work (a build, an evaluation, a container) has to say. It is safe for use by
 // several goroutines. Text need not end in a line break: lines are put together per logger and level.
 type Logger interface {

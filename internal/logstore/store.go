@@ -121,6 +121,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
+// Flush stores the lines that are not ended, for somebody who wants all that was said up to now.
+func (s *Store) Flush() { s.keeper.flushAll() }
+
 // SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by
 // "[redacted secret name:key]", also in its base64 and JSON-escaped forms; of a value of several lines, each line of at
 // least twelve bytes is. Lines that are stored already do not change.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,15 +35,20 @@ type Command struct {
 	Stderr io.Writer
 	// Grace is the time between SIGTERM and SIGKILL; zero means DefaultRunGrace or DefaultServeGrace.
 	Grace time.Duration
-	// ExtraEnv ("K=V") is added to this process' environment.
+	// ExtraEnv ("K=V") is added to this process' environment, of which the variables that Without names are left out.
 	ExtraEnv []string
+	Without  []string
 	// Plain leaves out the hints by which programs write colours into a pipe: set it when a program reads the output.
 	Plain bool
 }
 
 // environment returns the variables for the command, the last of a name counting.
 func (c Command) environment() []string {
-	env := append(os.Environ(), c.ExtraEnv...)
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(c.Without, name)
+	})
+	env = append(env, c.ExtraEnv...)
 	env = append(env, c.Env...)
 	env = append(env, theGuard.environment()...)
 	if c.Dir != "" {

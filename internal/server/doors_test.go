@@ -309,7 +309,9 @@ func TestLogsFollow(t *testing.T) {
 	expect("api │ line 1\n")
 	f.logs.Logger("web", "s", logstore.SourceBuild).Write(logstore.LevelInfo, "more\n")
 	expect("web │ more\n")
+	f.logs.Logger("web", "s", logstore.SourceBuild).Write(logstore.LevelInfo, "the last word\n")
 	f.Stop()
+	expect("web │ the last word\n")
 	if got, err := b.ReadString('\n'); err == nil {
 		t.Errorf("%q after the end", got)
 	}

@@ -1,9 +1,10 @@
 package server
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/events"
-	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -40,7 +40,7 @@ func (s *Subscriber) events(src *source, w http.ResponseWriter, r *http.Request)
 	w.Header().Set("Content-Type", "application/jsonl")
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		sendEvents(src, w, r, q)
+		s.sendEvents(src, w, r, q)
 	}
 }
 
@@ -92,53 +92,42 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// sendEvents writes events, piece by piece, and waits for more where that is wanted. A client that reads slowly is given
-// them when it takes them, and told of those that were dropped meanwhile.
-func sendEvents(src *source, w http.ResponseWriter, r *http.Request, q eventQuery) {
-	flush := http.NewResponseController(w).Flush
-	end := state.NewestEvent(src.View())
-	for r.Context().Err() == nil {
-		changed := src.Changed()
-		v := src.View()
-		next, more := q.cursor.Next(v, eventChunk)
-		if !q.follow {
-			if i := slices.IndexFunc(next, func(e api.Event) bool { return e.Seq > end }); i >= 0 {
-				next, more = next[:i], false
-			}
+// sendEvents writes events, piece by piece, and waits for more where that is wanted. A client that reads slowly is told of
+// those that were dropped meanwhile.
+func (s *Subscriber) sendEvents(src *source, w http.ResponseWriter, r *http.Request, q eventQuery) {
+	a := answer{w: w, r: r}
+	end := uint64(math.MaxUint64)
+	if q.follow {
+		a.changed = src.Changed
+	} else {
+		end = state.NewestEvent(src.View())
+	}
+	a.make = func(piece *bytes.Buffer) bool {
+		next, more := q.cursor.Next(src.View(), eventChunk)
+		if i := slices.IndexFunc(next, func(e api.Event) bool { return e.Seq > end }); i >= 0 {
+			next, more = next[:i], false
 		}
-		door.Extend(w)
-		if !writeEvents(w, src, next) || flush() != nil {
-			return
-		}
-		switch {
-		case more:
-		case !q.follow:
-			return
-		default:
-			door.Endless(w)
-			select {
-			case <-changed:
-			case <-r.Context().Done():
-			}
-		}
+		writeEvents(piece, src, next)
+		return more
+	}
+	s.send(a)
+	if !q.follow {
+		return
 	}
 	// The session's end ends the request, too: the client is told of it, if it is still there.
-	door.Extend(w)
-	last, _ := q.cursor.Next(src.View(), eventChunk)
-	_ = writeEvents(w, src, last)
+	var last bytes.Buffer
+	a.make(&last)
+	push(w, &last)
 }
 
-// writeEvents reports whether the client took them.
-func writeEvents(w http.ResponseWriter, src *source, list []api.Event) bool {
-	b := bufio.NewWriterSize(w, 32<<10)
+func writeEvents(b *bytes.Buffer, src *source, list []api.Event) {
 	redactor := src.Redactor(src.View())
 	for _, e := range list {
 		line, err := json.Marshal(e)
 		if err != nil {
 			continue // no type of the schema can fail
 		}
-		_, _ = b.Write(redactor.JSON(line))
-		_ = b.WriteByte('\n')
+		b.Write(redactor.JSON(line))
+		b.WriteByte('\n')
 	}
-	return b.Flush() == nil
 }

@@ -31,7 +31,7 @@ func serve(t *testing.T, actions ...store.Action) *session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{statetest.Start(t, New(Options{TCP: l})), t, l.Addr().String()}
+	s := &session{statetest.Start(t, New(Options{TCP: l, Token: token})), t, l.Addr().String()}
 	s.Dispatch(actions...)
 	return s
 }
@@ -49,6 +49,7 @@ func (s *session) follow(query string) *stream {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	r.Header.Set("Authorization", "Bearer "+token)
 	transport := &http.Transport{DisableKeepAlives: true} // so that no connection outlives the test
 	resp, err := transport.RoundTrip(r)
 	if err != nil {

@@ -97,7 +97,7 @@ func TestStrangers(t *testing.T) {
 		return h
 	}
 	paths := []struct{ method, path string }{
-		{"GET", "/api/view"}, {"GET", "/api/logs"}, {"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"}, {"POST", "/api/attach"},
+		{"GET", "/api/view"}, {"GET", "/api/logs"}, {"GET", "/api/dump/engine"}, {"GET", "/api/dump/logstore"}, {"GET", "/api/snapshot"}, {"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"}, {"POST", "/api/attach"},
 		{"GET", "/apis"}, {"GET", "/apis/hone.dev/v1alpha1/sessions"}, {"GET", "/apis/hone.dev/v1alpha1/sessions?watch=true"}, {"GET", "/openapi/v2"},
 		{"GET", "/openapi/v3"}, {"GET", "/version"}, {"GET", "/"}, {"GET", "/readyz"}, {"OPTIONS", "/api/view"}, {"PUT", "/apis/hone.dev/v1alpha1/sessions/session"},
 		{"HEAD", "/api/view"}, {"TRACE", "/api/view"}, {"PROPFIND", "/"},

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/snapshot"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -36,7 +38,7 @@ type logQuery struct {
 }
 
 // logs answers GET /api/logs.
-func (s *Subscriber) logs(w http.ResponseWriter, r *http.Request) {
+func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
 	if s.options.Logs == nil {
 		fail(w, http.StatusNotFound, "this session keeps no logs")
 		return
@@ -46,12 +48,39 @@ func (s *Subscriber) logs(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	if err := s.audible(src.View(), q.filter.Resources); err != nil {
+		failBy(w, http.StatusNotFound, err)
+		return
+	}
 	w.Header().Set("Content-Type", map[bool]string{true: "application/jsonl", false: "text/plain; charset=utf-8"}[q.lines])
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return
 	}
 	s.sendLogs(w, r, q)
+}
+
+// audible refuses names that no resource has, nor has had. Before the first good evaluation of the Tiltfile nobody knows which
+// ones there will be.
+func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
+	if !state.TheTiltfile(v).Good {
+		return nil
+	}
+	for _, n := range names {
+		if _, ok := state.Resources.In(v).Get(string(n)); ok || n == model.TiltfileName {
+			continue
+		}
+		past := logstore.Filter{Resources: []model.ManifestName{n}}
+		if s.options.Logs.Count(past) > 0 || s.options.Logs.Dropped(past) > 0 {
+			continue
+		}
+		all := []string{string(model.TiltfileName)}
+		for _, t := range switchable(v) {
+			all = append(all, t.name)
+		}
+		return unknown("resource", string(n), all)
+	}
+	return nil
 }
 
 func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err error) {
@@ -137,77 +166,78 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// sendLogs writes lines, piece by piece, and waits for more where that is wanted. A client that reads slowly is given its
-// lines when it takes them; those that were dropped meanwhile are counted for it.
+// sendLogs writes lines, piece by piece, and waits for more where that is wanted. Those that were dropped before a slow
+// client took them are counted for it.
 func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery) {
 	logs := s.options.Logs
 	changed, cancel := logs.Subscribe()
 	defer cancel()
 	from := q.after
 	if q.tail >= 0 {
-		from = max(from, startOfTail(r.Context(), logs, q.filter, q.tail))
+		start, ok := s.startOfTail(r.Context(), q.filter, q.tail)
+		if !ok {
+			return
+		}
+		from = max(from, start)
 	}
 	end := uint64(math.MaxUint64)
-	if !q.follow {
+	a := answer{w: w, r: r}
+	if q.follow {
+		a.changed = func() <-chan struct{} { return changed }
+	} else {
 		end = logs.Newest()
 	}
 	cursor := logs.CursorAt(q.filter, from)
-	flush := http.NewResponseController(w).Flush
-	for r.Context().Err() == nil {
+	a.make = func(piece *bytes.Buffer) bool {
 		lines := cursor.Next(logChunk)
 		more := len(lines) == logChunk
 		if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return l.Seq > end }); i >= 0 {
 			lines, more = lines[:i], false
 		}
-		door.Extend(w)
-		if !writeLines(w, q, cursor.Skipped(), lines) || flush() != nil {
-			return
-		}
-		switch {
-		case more:
-		case !q.follow:
-			return
-		default:
-			door.Endless(w)
-			select {
-			case <-changed:
-			case <-r.Context().Done():
-			}
-		}
+		writeLines(piece, q, cursor.Skipped(), lines)
+		return more
+	}
+	s.send(a)
+	if q.follow && r.Context().Err() != nil {
+		// The session's end ends the request, too: the client is given what was said until then, if it is still there.
+		var last bytes.Buffer
+		a.make(&last)
+		push(w, &last)
 	}
 }
 
-// startOfTail returns the number of the line before the newest n, without holding all of them.
-func startOfTail(ctx context.Context, logs *logstore.Store, f logstore.Filter, n int) uint64 {
+// startOfTail returns the number of the line before the newest n, without holding all of them. It is not ok when the
+// request is over.
+func (s *Subscriber) startOfTail(ctx context.Context, f logstore.Filter, n int) (start uint64, ok bool) {
+	logs := s.options.Logs
 	before := logs.Newest() + 1
-	start := before - 1
+	start = before - 1
 	for n > 0 {
-		lines, err := logs.Search(ctx, f, before, min(n, logChunk), true)
-		if err != nil || len(lines) == 0 {
-			if err == nil {
-				start = 0
-			}
-			return start
+		var lines []logstore.Line
+		var err error
+		if !s.turns.Do(ctx, func() { lines, err = logs.Search(ctx, f, before, min(n, logChunk), true) }) || err != nil {
+			return 0, false
+		}
+		if len(lines) == 0 {
+			return 0, true
 		}
 		n -= len(lines)
 		before = lines[0].Seq
 		start = before - 1
 	}
-	return start
+	return start, true
 }
 
-// writeLines reports whether the client took them.
-func writeLines(w http.ResponseWriter, q logQuery, skipped uint64, lines []logstore.Line) bool {
-	b := bufio.NewWriterSize(w, 32<<10)
+func writeLines(b *bytes.Buffer, q logQuery, skipped uint64, lines []logstore.Line) {
 	if q.lines {
 		enc := json.NewEncoder(b)
 		if skipped > 0 {
 			_ = enc.Encode(api.LogLine{Skipped: skipped})
 		}
 		for _, l := range lines {
-			_ = enc.Encode(logLine(l))
+			_ = enc.Encode(snapshot.Line(l))
 		}
-		return b.Flush() == nil
+		return
 	}
 	if skipped > 0 {
 		fmt.Fprintf(b, "… %d lines were dropped\n", skipped)
@@ -217,14 +247,11 @@ func writeLines(w http.ResponseWriter, q logQuery, skipped uint64, lines []logst
 			continue // only a screen can replace a line
 		}
 		if l.Resource != "" {
-			_, _ = b.WriteString(string(l.Resource) + " │ ")
+			b.WriteString(string(l.Resource))
+			b.WriteString(" │ ")
 		}
-		_, _ = b.WriteString(l.Prefix + l.Text + "\n")
+		b.WriteString(l.Prefix)
+		b.WriteString(l.Text)
+		b.WriteByte('\n')
 	}
-	return b.Flush() == nil
-}
-
-func logLine(l logstore.Line) api.LogLine {
-	return api.LogLine{Seq: l.Seq, Time: l.Time, Resource: string(l.Resource), Span: l.Span, Source: string(l.Source), Level: l.Level.String(),
-		Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
 }

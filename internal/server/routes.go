@@ -2,19 +2,19 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/server/door"
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/pkg/api"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // route is one of hone's own.
@@ -27,11 +27,18 @@ type route struct {
 // routes returns hone's own routes. Those that change something take JSON, which no form of a web page can send.
 func (s *Subscriber) routes(src *source) []route {
 	return []route{
-		{"GET /api/view", func(w http.ResponseWriter, _ *http.Request) { s.view(src, w) }},
+		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }},
 		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src.Runtime, w, r) })},
 		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src.Runtime, w, r) })},
-		{"GET /api/logs", s.logs},
+		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
+		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
+		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},
 		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},
+		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
+			return of.WriteEngine(ctx, w, src.Runtime)
+		})},
+		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) })},
+		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) })},
 		{"POST /api/stop", wantsJSON(s.stop)},
 		{"POST /api/attach", s.attach},
 	}
@@ -65,21 +72,30 @@ func wantsJSON(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (s *Subscriber) view(src *source, w http.ResponseWriter) {
-	v := src.View()
-	doc, err := json.Marshal(View(v, s.options.Version))
+func (s *Subscriber) view(src *source, w http.ResponseWriter, r *http.Request) {
+	var doc bytes.Buffer
+	var err error
+	if !s.turns.Do(r.Context(), func() { err = writeView(&doc, src, s.options.Version) }) {
+		return
+	}
 	if err != nil {
 		fail(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, src.Redactor(v).JSON(doc), "", "  "); err != nil {
-		fail(w, http.StatusInternalServerError, err.Error())
-		return
-	}
 	w.Header().Set("Content-Type", "application/json")
-	b.WriteByte('\n')
-	_, _ = b.WriteTo(w)
+	_, _ = doc.WriteTo(w)
+}
+
+func writeView(out *bytes.Buffer, src *source, version string) error {
+	v := src.View()
+	doc, err := json.Marshal(View(v, version))
+	if err != nil {
+		return err
+	}
+	if err := json.Indent(out, src.Redactor(v).JSON(doc), "", "  "); err != nil {
+		return err
+	}
+	return out.WriteByte('\n')
 }
 
 // stop answers first and ends the session then.
@@ -100,10 +116,17 @@ func (s *Subscriber) stop(w http.ResponseWriter, r *http.Request) {
 	s.options.Stop()
 }
 
-func fail(w http.ResponseWriter, code int, text string) {
+func fail(w http.ResponseWriter, code int, text string) { failBy(w, code, errors.New(text)) }
+
+// failBy answers with an error, and with its mend where it is a problem.
+func failBy(w http.ResponseWriter, code int, err error) {
+	f := api.Failure{Error: err.Error()}
+	if p, ok := problem.Of(err); ok {
+		f.Mend = p.Mend
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(api.Failure{Error: text})
+	_ = json.NewEncoder(w).Encode(f)
 }
 
 // clip shortens what a client sent for an answer.
@@ -113,20 +136,6 @@ func clip(s string) string {
 		return s[:most] + "…"
 	}
 	return s
-}
-
-func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
-	var req api.TriggerRequest
-	if !decode(w, r, &req) {
-		return
-	}
-	names, err := known(rt.View(), req.ManifestNames)
-	if err != nil {
-		fail(w, http.StatusNotFound, err.Error())
-		return
-	}
-	rt.Dispatch(state.ResourcesTriggered{Names: names})
-	done(w)
 }
 
 // decode reads a request's body into req, or answers what is wrong with it.
@@ -150,26 +159,4 @@ func decode(w http.ResponseWriter, r *http.Request, req any) bool {
 func done(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte("{}\n"))
-}
-
-// known returns the names that a trigger asks for, if all of them exist.
-func known(v store.View, asked []string) ([]model.ManifestName, error) {
-	if len(asked) == 0 {
-		return nil, errors.New("name at least one resource")
-	}
-	all := []string{string(model.TiltfileName)}
-	for _, e := range state.InOrder(v) {
-		all = append(all, e.ID)
-	}
-	var names []model.ManifestName
-	for _, n := range asked {
-		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
-			return nil, fmt.Errorf("resource %q is disabled; enable it first: hone enable %s", n, n)
-		}
-		if !slices.Contains(all, n) {
-			return nil, fmt.Errorf("no resource is called %q; there are: %s", n, strings.Join(all, ", "))
-		}
-		names = append(names, model.ManifestName(n))
-	}
-	return names, nil
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/rest"
 	"github.com/hone-dev/hone/internal/server/tables"
+	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 )
@@ -43,7 +44,7 @@ type Options struct {
 	// Unix and TCP are the listeners, which the server closes; nil ones serve nothing. Whoever reaches Unix may do
 	// everything: its file's mode says who that is.
 	Unix, TCP net.Listener
-	// Token is what requests over TCP have to show. Without one, none is asked for.
+	// Token is what requests over TCP have to show. Without one, all of them are refused.
 	Token string
 	// Certificate lets connections over TCP speak TLS; without one they are plain.
 	Certificate *tls.Certificate
@@ -65,6 +66,7 @@ type Options struct {
 type Subscriber struct {
 	options Options
 	changes broadcast
+	turns   turn.Turns
 	// attached are the connections that have left HTTP.
 	attached sync.WaitGroup
 }
@@ -74,7 +76,7 @@ func New(o Options) *Subscriber {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Subscriber{options: o}
+	return &Subscriber{options: o, turns: turn.New()}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -174,7 +176,7 @@ func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	src := &source{Runtime: rt, changes: &s.changes}
 	all := append(append([]kinds.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
-	objects := rest.New(src, s.options.Version, append(all, tables.Machine(rt)...))
+	objects := rest.New(src, s.options.Version, s.turns, append(all, tables.Machine(rt)...))
 	mux := http.NewServeMux()
 	for _, path := range rest.Paths {
 		mux.Handle(path, objects)
@@ -191,7 +193,11 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 func (s *Subscriber) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
-			if p := recover(); p != nil && p != http.ErrAbortHandler {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p) // the answer is not to look whole
+			default:
 				s.options.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
 				refuse(w, r, http.StatusInternalServerError, "this request has met a bug in hone")
 			}

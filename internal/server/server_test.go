@@ -32,7 +32,7 @@ type fixture struct {
 func newFixture(actions ...store.Action) fixture {
 	st := store.New(state.Schema, store.WithClock(func() time.Time { return statetest.Epoch }))
 	sub := New(Options{Version: "1.2.3"})
-	f := fixture{st, door.Guard(door.Rules{Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
+	f := fixture{st, door.Guard(door.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for _, a := range actions {
 		st.Dispatch(a)
 		st.Step()
@@ -47,6 +47,7 @@ func request(method, path, body string) *http.Request {
 	}
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "localhost:10350"
+	r.Header.Set("Authorization", "Bearer "+token)
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -116,7 +117,7 @@ func TestTrigger(t *testing.T) {
 		{"several", `{"manifest_names":["b","a"]}`, 200, "{}", []string{"a", "b"}},
 		{"the Tiltfile", `{"manifest_names":["(Tiltfile)"]}`, 200, "{}", []string{"(Tiltfile)"}},
 		{"none", `{"manifest_names":[]}`, 404, "name at least one resource", nil},
-		{"an unknown one: nothing is done", `{"manifest_names":["a","x"]}`, 404, `no resource is called \"x\"; there are: (Tiltfile), a, b`, nil},
+		{"an unknown one: nothing is done", `{"manifest_names":["a","x"]}`, 404, `{"error":"no resource is called \"x\"","mend":"did you mean a? there are: (Tiltfile), a, b"}`, nil},
 		{"a disabled one", `{"manifest_names":["off"]}`, 404, "hone enable off", nil},
 		{"no JSON", `a`, 400, "read the request", nil},
 		{"too long", `{"manifest_names":["` + strings.Repeat("a", maxBody) + `"]}`, 413, "too large", nil},
@@ -228,7 +229,7 @@ func TestView(t *testing.T) {
 	if got := v.Resources[1]; got.Type != "local" || got.UpdateStatus != "error" || got.TriggerMode != "manual" || got.RuntimeStatus != "not_applicable" || got.BuildHistory[0].Error != "exit code 1" {
 		t.Errorf("gen: %+v", got)
 	}
-	if got := v.Resources[3]; got.Type != "compose" || got.UpdateStatus != "none" || got.RuntimeStatus != "not_applicable" {
+	if got := v.Resources[3]; got.Type != "compose" || got.UpdateStatus != "none" || got.RuntimeStatus != "none" {
 		t.Errorf("db: %+v", got)
 	}
 	want := &api.Waiting{Reason: "waiting-for-dep", On: []string{"web"}, Text: "waits for web to be ready"}
@@ -237,32 +238,19 @@ func TestView(t *testing.T) {
 	}
 }
 
-func TestUpdateStatus(t *testing.T) {
-	trigger := state.ResourcesTriggered{Names: []model.ManifestName{"a"}}
-	fresh := func() *statetest.State {
-		return statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
-	}
-	for want, s := range map[string]*statetest.State{
-		"none":        fresh(),
-		"in_progress": fresh().Begin("a"),
-		"ok":          fresh().Deployed("a"),
-		"error":       fresh().Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Err = "oops" }),
-		"pending":     fresh().Deployed("a").Then(trigger),
-	} {
-		if got := updateStatus(state.Updates.In(s.View()).Value("a")); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}
-
 func TestServesUntilStopped(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := statetest.Start(t, New(Options{TCP: l, Version: "1"}))
+	a := statetest.Start(t, New(Options{TCP: l, Token: token, Version: "1"}))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
-	r, err := client.Get("http://" + l.Addr().String() + "/api/view")
+	req, err := http.NewRequest(http.MethodGet, "http://"+l.Addr().String()+"/api/view", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	r, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

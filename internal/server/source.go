@@ -28,17 +28,13 @@ func (s *source) Changed() <-chan struct{} { return s.changes.wait() }
 // Session implements rest.Store.
 func (s *source) Session(v store.View) string { return state.TheSession(v).RunID }
 
-// Redactor implements rest.Store. Secrets are what the last good evaluation of the Tiltfile has found.
+// Redactor implements rest.Store.
 func (s *source) Redactor(v store.View) *redact.Redactor {
 	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.redactor == nil || now[0] > s.versions[0] || now[1] > s.versions[1] {
-		var names []string
-		for e := range state.Resources.In(v).Refs() {
-			names = append(names, e.ID)
-		}
-		s.redactor, s.versions = redact.New(state.TheTiltfile(v).Result.Secrets, names), now
+		s.redactor, s.versions = redact.Of(v), now
 	}
 	return s.redactor
 }

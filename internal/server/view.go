@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/events"
 	"github.com/hone-dev/hone/internal/state"
@@ -84,7 +82,7 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 	run := buildcontrol.Runtime(v, m, u, pods)
 	r := api.Resource{
 		Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
-		UpdateStatus: updateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
+		UpdateStatus: buildcontrol.UpdateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
 		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
 		Lag: lag(m, u, pods),
 	}
@@ -122,18 +120,4 @@ func build(b state.Build) *api.Build {
 	return &api.Build{Serial: b.Serial, Mode: b.Mode, Reason: b.Reason.String(), Files: b.Files, Stage: b.Stage,
 		StartedAt: b.StartedAt, FinishedAt: b.FinishedAt, Error: b.Err, Cancelled: b.Cancelled, FellBack: b.FellBack,
 		Containers: events.Containers(b.Containers)}
-}
-
-// updateStatus is the word that Tilt's scripts know.
-func updateStatus(u state.Update) string {
-	last, ok := u.Last()
-	switch {
-	case u.Current != nil:
-		return "in_progress"
-	case len(u.Pending()) > 0 || !u.Triggered.IsZero() || !u.Declared.IsZero():
-		return "pending"
-	case !ok:
-		return "none"
-	}
-	return cmp.Or(map[bool]string{true: "error"}[last.Err != ""], "ok")
 }

@@ -55,3 +55,22 @@ func BenchmarkReduce(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSave is a save that is noticed and settles, of a resource that has so many changes since its image was built.
+func BenchmarkSave(b *testing.B) {
+	for _, files := range []int{10, 5000} {
+		b.Run(fmt.Sprintf("changes=%d", files), func(b *testing.B) {
+			paths := make([]string, files)
+			for i := range paths {
+				paths[i] = fmt.Sprintf("/src/a/folder%d/file%d.go", i%70, i)
+			}
+			s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")))).
+				Deployed("a").Then(statetest.Change("a", paths...))
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				change := statetest.Change("a", paths[i*7%files])
+				s.Then(state.FilesNoticed(change), change)
+			}
+		})
+	}
+}

@@ -17,6 +17,8 @@ type Cluster struct {
 	Err string
 	// Since is when Connected or Err last changed.
 	Since time.Time
+	// Lost is since when it has not answered, whatever the reasons; zero while it does, and before it was asked.
+	Lost time.Time
 }
 
 // ClusterReported says whether the cluster answers, and what it is.
@@ -32,11 +34,10 @@ func init() {
 		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Since: d.Now()}
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
-			if was.Value == next {
-				return
-			}
 		}
-		d.Put(Only, next)
+		if next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now()); !ok || was.Value != next {
+			d.Put(Only, next)
+		}
 	})
 	// An update that could not reach the cluster tells before ClusterMonitor can, which then asks at once.
 	store.On(Clusters, func(d *store.Draft[Cluster], a BuildCompleted) {
@@ -45,11 +46,22 @@ func init() {
 		}
 		d.Update(Only, func(c Cluster) Cluster {
 			if c.Connected {
-				c.Connected, c.Err, c.Since = false, a.ClusterErr, d.Now()
+				c.Connected, c.Err, c.Since, c.Lost = false, a.ClusterErr, d.Now(), d.Now()
 			}
 			return c
 		})
 	})
+}
+
+// lostSince returns since when the cluster or the engine has not answered, given since when that was so.
+func lostSince(was time.Time, connected bool, err string, now time.Time) time.Time {
+	switch {
+	case connected || err == "":
+		return time.Time{}
+	case was.IsZero():
+		return now
+	}
+	return was
 }
 
 // TheCluster returns the cluster as of v.

@@ -16,7 +16,8 @@ type Engine struct {
 	// Platform is what it builds for, "linux/amd64".
 	Platform string
 	Err      string
-	Since    time.Time
+	// Since and Lost are as those of Cluster.
+	Since, Lost time.Time
 }
 
 // EngineReported says whether the container engine answers.
@@ -36,6 +37,7 @@ func init() {
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}
+		next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now())
 		if !ok || was.Value != next {
 			d.Put(Only, next)
 		}

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"slices"
+
 	"time"
 
 	"github.com/hone-dev/hone/internal/store"
@@ -35,7 +37,7 @@ func init() {
 		if now.Triggered.After(before.Triggered) {
 			happened(d, EventTriggered, model.TiltfileName, nil)
 		}
-		if added := newer(before.Changed, now.Changed); len(added) > 0 {
+		if added := slices.Sorted(now.Changed.Since(before.Changed)); len(added) > 0 {
 			happened(d, EventFilesChanged, model.TiltfileName, settledFiles(added))
 		}
 		switch {

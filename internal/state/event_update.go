@@ -3,7 +3,6 @@ package state
 import (
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -74,28 +73,13 @@ func same[M ~map[K]V, K comparable, V any](a, b M) bool {
 func filesChanged(d *store.Draft[Event], name model.ManifestName, before, now *Update) {
 	set := map[string]bool{}
 	for id, changes := range now.Changes {
-		if same(before.Changes[id], changes) {
-			continue
-		}
-		for _, f := range newer(before.Changes[id], changes) {
+		for f := range changes.Since(before.Changes[id]) {
 			set[f] = true
 		}
 	}
 	if len(set) > 0 {
 		happened(d, EventFilesChanged, name, settledFiles(sortedKeys(set)))
 	}
-}
-
-// newer returns the files, sorted, that have changed since, or not at all before.
-func newer(before, now map[string]time.Time) []string {
-	var out []string
-	for f, at := range now {
-		if !before[f].Equal(at) {
-			out = append(out, f)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 func settledFiles(sorted []string) SettledFiles {

@@ -15,7 +15,8 @@ type Pod struct {
 	model.Pod
 	// Current tells a pod of the resource's newest deploy from older ones.
 	Current bool
-	// FailingSince is when the pod began to look as if it would not get ready by itself; zero while it does not.
+	// FailingSince is when the pod began to look as if it would not get ready by itself; zero when it never did, or has
+	// become ready since. That a container is started anew in vain is no new beginning.
 	FailingSince time.Time
 }
 
@@ -41,12 +42,7 @@ func init() {
 	store.On(Pods, func(d *store.Draft[Pod], a PodChanged) {
 		next := a.Pod
 		was, ok := d.Get(next.UID)
-		if _, failing := PodFailure(next.Pod); failing {
-			next.FailingSince = d.Now()
-			if ok && !was.Value.FailingSince.IsZero() {
-				next.FailingSince = was.Value.FailingSince
-			}
-		}
+		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
 		if !ok || !reflect.DeepEqual(was.Value, next) {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)
 		}
@@ -73,6 +69,18 @@ func init() {
 	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
 }
 
+// failingSince returns since when a pod has been failing, given what was known of that.
+func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
+	_, failing := PodFailure(p)
+	switch {
+	case failing && was.IsZero():
+		return now
+	case !failing && (p.Ready || p.Phase == "Succeeded"):
+		return time.Time{}
+	}
+	return was
+}
+
 // retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them anew, they
 // would pass for the pods of the newest one, and the resource for ready.
 func retirePods(d *store.Draft[Pod], a BuildCompleted) {
@@ -91,6 +99,10 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 
 // PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason and its message.
 func PodFailure(p model.Pod) (string, bool) {
+	if p.OfCompose() {
+		failed := p.Phase == "Failed" || p.Restarting()
+		return describe("container "+p.Name, p.Status, p.Message), failed
+	}
 	if p.Phase == "Failed" {
 		return describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message), true
 	}

@@ -119,9 +119,12 @@ func NeedsCluster(v store.View) bool {
 	return false
 }
 
-// NeedsEngine reports whether an image is built with the container engine, so that it matters whether that answers.
+// NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it matters whether that answers.
 func NeedsEngine(v store.View) bool {
 	for e := range Enabled(v) {
+		if e.Value.Manifest.IsCompose() {
+			return true
+		}
 		for _, im := range e.Value.Manifest.Images {
 			if im.Docker != nil {
 				return true

@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
 
 // keptSaves is how many of the newest saves of a resource are remembered, for the updates that take them in.
 const keptSaves = 64
@@ -26,18 +30,14 @@ func (u Update) saved(s Save) Update {
 // SaveOf returns the newest save among the given files, the zero value when that is not known.
 func (u Update) SaveOf(files []string) Save {
 	var newest time.Time
-	look := func(changes map[string]time.Time) {
-		for _, f := range files {
-			if at := changes[f]; at.After(newest) {
-				newest = at
+	for _, targets := range []map[model.TargetID]Changes{u.Changes, u.Noticed} {
+		for _, changes := range targets {
+			for _, f := range files {
+				if at, _ := changes.At(f); at.After(newest) {
+					newest = at
+				}
 			}
 		}
-	}
-	for _, changes := range u.Changes {
-		look(changes)
-	}
-	for _, noticed := range u.Noticed {
-		look(noticed)
 	}
 	for i := len(u.Saves) - 1; i >= 0; i-- {
 		if u.Saves[i].At.Equal(newest) {

@@ -42,14 +42,33 @@ type Session struct {
 type Ending struct {
 	// Failure is empty when all went well.
 	Failure string
-	At      time.Time
+	// Cause is what kind of failure that is, and Resource whose, where it is one resource's.
+	Cause    EndCause
+	Resource model.ManifestName
+	At       time.Time
 }
+
+// EndCause is what kind of failure ended a session.
+type EndCause string
+
+// The causes. EndWell is none.
+const (
+	EndWell     EndCause = ""
+	EndResource EndCause = "resource" // a resource failed, or did not get ready in its time
+	EndTimeout  EndCause = "timeout"  // the session as a whole took too long
+	EndTiltfile EndCause = "tiltfile" // the Tiltfile has a fault
+	EndOutside  EndCause = "outside"  // the command line, the cluster or the engine
+)
 
 // SessionStarted opens the session. It is the first action of all.
 type SessionStarted struct{ Session Session }
 
-// SessionEnded says that the session is over.
-type SessionEnded struct{ Failure string }
+// SessionEnded says that the session is over, and why, as in Ending.
+type SessionEnded struct {
+	Failure  string
+	Cause    EndCause
+	Resource model.ManifestName
+}
 
 func init() {
 	store.On(Sessions, func(d *store.Draft[Session], a SessionStarted) {
@@ -60,7 +79,7 @@ func init() {
 	store.On(Sessions, func(d *store.Draft[Session], a SessionEnded) {
 		d.Update(Only, func(s Session) Session {
 			if s.Ended == nil {
-				s.Ended = &Ending{Failure: a.Failure, At: d.Now()}
+				s.Ended = &Ending{Failure: a.Failure, Cause: a.Cause, Resource: a.Resource, At: d.Now()}
 			}
 			return s
 		})

@@ -79,12 +79,21 @@ func (a ResourcesSwitched) each(f func(id string, s Switch)) {
 // revise changes what a resource is to be. One that has left the Tiltfile is not to be anything any more.
 func revise(d *store.Draft[Resource], id string, change func(*Resource)) {
 	e, ok := d.Get(id)
-	if !ok || e.Phase == store.TearingDown && e.Value.Next == nil {
+	if !ok {
 		return
 	}
-	r := e.Value.coming()
+	r, stays := Staying(&e)
+	if !stays {
+		return
+	}
 	change(&r)
 	become(d, id, r)
+}
+
+// Staying returns the resource as it is to be once what is under way is done, and false for one that is on its way out of the
+// Tiltfile: nobody can switch that any more.
+func Staying(e *store.Entry[Resource]) (Resource, bool) {
+	return e.Value.coming(), e.Phase != store.TearingDown || e.Value.Next != nil
 }
 
 // coming returns what the resource is to be once it is torn down, or what it is where it is not.
@@ -128,7 +137,7 @@ func (u Update) turn(d *store.Draft[Update], id string, off bool) {
 func begun(m model.Manifest, s Switch, off bool, serial int) Update {
 	u := Update{manifest: m, switched: s, Off: off, Serial: serial}
 	if !off {
-		u.Targets, u.Changes = targetsOf(m), noChanges()
+		u.Targets = targetsOf(m)
 	}
 	return u
 }

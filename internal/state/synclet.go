@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -31,6 +32,8 @@ type Synclet struct {
 	// ended is started anew by itself.
 	Crashes int
 	Again   time.Duration
+	// EndedAt is since when it has not run; zero while it does. The reducer fills it in.
+	EndedAt time.Time
 }
 
 // Ended says, of a supervised process that does not run, what became of it and what happens next.
@@ -57,8 +60,14 @@ type SyncletGone struct{ ID string }
 
 func init() {
 	store.On(Synclets, func(d *store.Draft[Synclet], a SyncletChanged) {
-		if was, ok := d.Get(a.ID); !ok || was.Value != a.Synclet {
-			d.PutOwned(a.ID, string(a.Synclet.Resource), nil, a.Synclet)
+		was, ok := d.Get(a.ID)
+		next := a.Synclet
+		next.EndedAt = time.Time{}
+		if next.Supervised && !next.Running {
+			next.EndedAt = cmp.Or(was.Value.EndedAt, d.Now())
+		}
+		if !ok || was.Value != next {
+			d.PutOwned(a.ID, string(next.Resource), nil, next)
 		}
 	})
 	store.On(Synclets, func(d *store.Draft[Synclet], a SyncletGone) { d.Delete(a.ID) })

@@ -27,7 +27,7 @@ var (
 	Engines = store.Define[Engine](Schema, "engines",
 		"The container engine that builds images, and whether it answers.")
 	Pods = store.Define[Pod](Schema, "pods",
-		"Pods that belong to resources, with their containers.")
+		"Pods that belong to resources, with their containers, and containers that Compose runs.")
 	Services = store.Define[model.Service](Schema, "services",
 		"Services that resources applied, with their addresses.")
 	Objects = store.Define[model.ObjectStatus](Schema, "objects",

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -25,7 +24,7 @@ type Tiltfile struct {
 	Usage    bool
 	Warnings []string
 	// Changed are the files that changed since the last evaluation began.
-	Changed map[string]time.Time
+	Changed Changes
 	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments.
 	Triggered time.Time
 	ArgsSet   bool
@@ -42,7 +41,7 @@ func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.
 
 // Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
 func (t Tiltfile) Pending() bool {
-	return !t.Running() && (t.Runs == 0 || len(t.Changed) > 0 || !t.Triggered.IsZero())
+	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
 }
 
 // Reason says why an evaluation is pending or began, in the words of the log.
@@ -50,8 +49,8 @@ func (t Tiltfile) Reason() string {
 	switch {
 	case t.Runs == 0:
 		return "Initial Build"
-	case len(t.Changed) > 0:
-		return FilesChangedText(slices.Sorted(maps.Keys(t.Changed)))
+	case !t.Changed.Empty():
+		return FilesChangedText(PathsOf(t.Changed))
 	case t.ArgsSet:
 		return "Arguments Changed"
 	}
@@ -86,7 +85,7 @@ func init() {
 			if !t.Triggered.After(a.At) {
 				t.Triggered, t.ArgsSet = time.Time{}, false
 			}
-			t.Changed = olderRemoved(t.Changed, a.At)
+			t.Changed = t.Changed.Later(a.At)
 			t.Runs++
 			return t
 		})
@@ -98,7 +97,7 @@ func init() {
 		for _, c := range a.Changes {
 			if c.Target.Type == model.TargetConfigs {
 				d.Update(Only, func(t Tiltfile) Tiltfile {
-					t.Changed = pathsAdded(t.Changed, c.Paths, d.Now())
+					t.Changed = t.Changed.With(c.Paths, d.Now())
 					return t
 				})
 			}
@@ -141,27 +140,3 @@ func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 
 // TheTiltfile returns the Tiltfile's state as of v.
 func TheTiltfile(v store.View) Tiltfile { return Tiltfiles.In(v).Value(Only) }
-
-// pathsAdded returns changes with paths marked as changed at the given time.
-func pathsAdded(changes map[string]time.Time, paths []string, at time.Time) map[string]time.Time {
-	c := make(map[string]time.Time, len(changes)+len(paths))
-	maps.Copy(c, changes)
-	for _, p := range paths {
-		c[p] = at
-	}
-	return c
-}
-
-// olderRemoved returns the changes that happened after the given time.
-func olderRemoved(changes map[string]time.Time, until time.Time) map[string]time.Time {
-	c := map[string]time.Time{}
-	for p, at := range changes {
-		if at.After(until) {
-			c[p] = at
-		}
-	}
-	return c
-}
-
-// PathsOf returns the files of a set of changes, sorted.
-func PathsOf(changes map[string]time.Time) []string { return slices.Sorted(maps.Keys(changes)) }

@@ -2,9 +2,6 @@ package state
 
 import (
 	"cmp"
-	"fmt"
-	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,10 +25,10 @@ type Update struct {
 	// Targets are the targets of the manifest whose files it watches.
 	Targets []model.TargetID
 	// Changes are, per target, the files that changed since the result that is in use was begun.
-	Changes map[model.TargetID]map[string]time.Time
+	Changes map[model.TargetID]Changes
 	// Noticed are changes that have not settled yet, by target and path. They do not ask for a build, since more may come;
 	// files that need nothing but to be copied into a container go at once.
-	Noticed map[model.TargetID]map[string]time.Time
+	Noticed map[model.TargetID]Changes
 	// AttemptedAt is when the newest build began: changes up to then no longer ask for a build of their own.
 	AttemptedAt time.Time
 	// Declared is when the manifest changed in a way that asks for a build; zero when it did not since the last one.
@@ -131,27 +128,6 @@ func (r BuildReason) String() string {
 	return strings.Join(words, ", ")
 }
 
-// FileChange is a set of changed files of one target.
-type FileChange struct {
-	Target model.TargetID
-	Paths  []string
-}
-
-// FilesChanged says that files that targets depend on have changed. The store counts a change from when it learns of it,
-// so that a build, which begins with a snapshot, takes in exactly the changes of that snapshot; At is when the file
-// system told of it, and Made when the newest of the changes was made.
-type FilesChanged struct {
-	Changes  []FileChange
-	At, Made time.Time
-}
-
-// FilesNoticed says that files have changed just now; FilesChanged follows for those whose change is still there when all
-// has settled.
-type FilesNoticed struct {
-	Changes  []FileChange
-	At, Made time.Time
-}
-
 // BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
 // decided on.
 type BuildStarted struct {
@@ -218,20 +194,6 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a TiltfileLoaded) {
 		if a.Err == "" {
 			declareUpdates(d, a.Result)
-		}
-	})
-	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
-		for e := range d.All() {
-			if u, changed := e.Value.changed(a, d.Now()); changed {
-				d.Put(e.ID, u)
-			}
-		}
-	})
-	store.On(Updates, func(d *store.Draft[Update], a FilesNoticed) {
-		for e := range d.All() {
-			if u, changed := e.Value.noticed(a, d.Now()); changed {
-				d.Put(e.ID, u)
-			}
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a ResourcesTriggered) {
@@ -324,92 +286,12 @@ func (u Update) redeclared(m model.Manifest, now time.Time) Update {
 	return u
 }
 
-func noChanges() map[model.TargetID]map[string]time.Time {
-	return map[model.TargetID]map[string]time.Time{}
-}
-
 func targetsOf(m model.Manifest) []model.TargetID {
 	var ids []model.TargetID
 	for _, im := range m.Images {
 		ids = append(ids, im.ID())
 	}
 	return append(ids, m.DeployID())
-}
-
-func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
-	hit := false
-	for _, c := range a.Changes {
-		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) {
-			u.Changes = with(u.Changes, c.Target, u.settled(c, now))
-			hit = true
-		}
-	}
-	if hit {
-		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
-	}
-	return u, hit
-}
-
-// settled adds paths to the changes of a target. One that was noticed and only asks to be copied counts from then, since
-// every update that began meanwhile has taken it in. The others have waited for this, whatever began meanwhile.
-func (u *Update) settled(c FileChange, now time.Time) map[string]time.Time {
-	out := pathsAdded(u.Changes[c.Target], c.Paths, now)
-	noticed := u.Noticed[c.Target]
-	if len(noticed) == 0 {
-		return out
-	}
-	steps := u.stepsOf(c.Target)
-	left := maps.Clone(noticed)
-	for _, p := range c.Paths {
-		if at, ok := left[p]; ok {
-			if steps.OnlyCopies(p) {
-				out[p] = at
-			}
-			delete(left, p)
-		}
-	}
-	u.keepNoticed(c.Target, left)
-	return out
-}
-
-func (u *Update) keepNoticed(id model.TargetID, paths map[string]time.Time) {
-	if len(paths) == 0 {
-		u.Noticed = without(u.Noticed, id)
-	} else {
-		u.Noticed = with(u.Noticed, id, paths)
-	}
-}
-
-// noticed takes in changes of targets whose files can go into a container at once.
-func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
-	hit := false
-	for _, c := range a.Changes {
-		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) && u.quick(c.Target) {
-			u.Noticed = with(u.Noticed, c.Target, pathsAdded(u.Noticed[c.Target], c.Paths, now))
-			hit = true
-		}
-	}
-	if hit {
-		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
-	}
-	return u, hit
-}
-
-// quick reports whether changes of a target may be wanted before they settle.
-func (u Update) quick(id model.TargetID) bool {
-	steps := u.stepsOf(id)
-	return len(steps.Syncs) > 0 && !steps.RestartContainer
-}
-
-// stepsOf returns the live update that changes of a target are for.
-func (u Update) stepsOf(id model.TargetID) (steps model.LiveUpdate) {
-	switch id.Type {
-	case model.TargetImage:
-		steps, _, _ = u.manifest.LiveUpdateOf(id.Name)
-	case model.TargetK8s:
-		steps, _, _ = u.manifest.LiveUpdateOf("")
-	}
-	return steps
 }
 
 func (u Update) completed(a BuildCompleted) Update {
@@ -468,18 +350,6 @@ func (u Update) completed(a BuildCompleted) Update {
 	return u
 }
 
-// settle forgets the changes of a target that its newest result holds. The map in u is replaced, never written to.
-func (u *Update) settle(id model.TargetID, until time.Time) {
-	if left := olderRemoved(u.Changes[id], until); len(left) > 0 {
-		u.Changes = with(u.Changes, id, left)
-	} else if u.Changes[id] != nil {
-		u.Changes = without(u.Changes, id)
-	}
-	if noticed := u.Noticed[id]; noticed != nil {
-		u.keepNoticed(id, olderRemoved(noticed, until))
-	}
-}
-
 // forget drops what is known of the containers of a pod that is gone.
 func (u Update) forget(p model.Pod) Update {
 	for _, c := range p.Containers {
@@ -499,41 +369,6 @@ func (u Update) forget(p model.Pod) Update {
 	return u
 }
 
-// Pending returns the files that ask for a build: those that changed after the newest build began.
-func (u Update) Pending() map[model.TargetID][]string {
-	var out map[model.TargetID][]string
-	for id, files := range u.Changes {
-		for p, at := range files {
-			if at.After(u.AttemptedAt) {
-				if out == nil {
-					out = map[model.TargetID][]string{}
-				}
-				out[id] = append(out[id], p)
-			}
-		}
-	}
-	for _, files := range out {
-		slices.Sort(files)
-	}
-	return out
-}
-
-// PendingSince returns when the oldest pending change happened; zero when there is none.
-func (u Update) PendingSince() time.Time {
-	var oldest time.Time
-	for _, files := range u.Changes {
-		for _, at := range files {
-			if at.After(u.AttemptedAt) && (oldest.IsZero() || at.Before(oldest)) {
-				oldest = at
-			}
-		}
-	}
-	return oldest
-}
-
-// Dirty reports whether a target changed since the result that is in use was begun.
-func (u Update) Dirty(id model.TargetID) bool { return len(u.Changes[id]) > 0 }
-
 // Last returns the newest past build that was not cancelled.
 func (u Update) Last() (Build, bool) {
 	for _, b := range u.Builds {
@@ -544,49 +379,8 @@ func (u Update) Last() (Build, bool) {
 	return Build{}, false
 }
 
-// FilesChangedText is the log's phrase for changed files: "2 Files Changed: [a b]".
-func FilesChangedText(files []string) string {
-	word := "Files"
-	if len(files) == 1 {
-		word = "File"
-	}
-	shown := files
-	more := ""
-	if len(files) > 5 {
-		shown, more = files[:5], " …"
-	}
-	return fmt.Sprintf("%d %s Changed: [%s%s]", len(files), word, strings.Join(shown, " "), more)
-}
-
-// Relative returns paths relative to the folder of the Tiltfile where they lie below it.
-func Relative(tiltfile string, paths []string) []string {
-	dir := filepath.Dir(tiltfile)
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		out[i] = p
-		if p != dir && model.IsChild(dir, p) {
-			out[i] = strings.TrimPrefix(p[len(dir):], string(filepath.Separator))
-		}
-	}
-	return out
-}
-
-// AllChanges returns every file in changes once, sorted.
-func AllChanges(changes map[model.TargetID][]string) []string {
-	if len(changes) == 0 {
-		return nil
-	}
-	set := map[string]bool{}
-	for _, files := range changes {
-		for _, f := range files {
-			set[f] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
-}
-
 // NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
-// forwards, dependencies and live update steps do not, but for the step that restarts the process: that takes other pods.
+// forwards, dependencies and live update steps do not, but for the step that restarts the process: that takes other containers.
 func NeedsBuild(was, is model.Manifest) bool {
 	return !reflect.DeepEqual(buildPart(was), buildPart(is))
 }
@@ -596,7 +390,9 @@ func buildPart(m model.Manifest) model.Manifest {
 	images := slices.Clone(m.Images)
 	for i := range images {
 		restart := images[i].LiveUpdate.RestartProcess
+		supervised := m.IsCompose() && images[i].LiveUpdate.RestartContainer
 		images[i] = buildPartOfImage(images[i])
+		images[i].LiveUpdate.RestartContainer = supervised
 		if restart != nil {
 			images[i].LiveUpdate.RestartProcess = &model.RestartProcess{File: restart.File}
 		}

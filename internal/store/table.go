@@ -79,6 +79,7 @@ type tableDef interface {
 	refs(content any) iter.Seq[Row]
 	valueType() reflect.Type
 	size(content any) int
+	restore(kept []Kept) (any, error)
 }
 
 func (t *Table[T]) docText() string     { return t.doc }

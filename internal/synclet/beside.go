@@ -31,7 +31,7 @@ const codeNotAllowed = 95
 // openBeside puts a container of hone's beside the one that is meant. That one's user is not always known before: the
 // program tells, and a second container runs as that user.
 func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error, error) {
-	if p.beside == nil {
+	if p.beside == nil || t.Namespace == "" { // containers of Compose stand alone
 		return nil, "", nil, nil
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container runs in time"))

@@ -228,7 +228,7 @@ func (s *state) composeManifest(r *composeResource, list []*composeResource) (mo
 		AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
 		ResourceDeps: manifestNames(appendNew(r.deps, r.startedAfter(list))),
 		Compose: &model.ComposeTarget{Project: r.project.ComposeProject, Service: r.Name, Image: r.Image,
-			Ports: r.Ports, Build: r.Build, Hash: r.Hash},
+			Entrypoint: r.Entrypoint, Command: r.Command, Ports: r.Ports, Build: r.Build, Hash: r.Hash},
 	}
 	if r.inferLinks {
 		m.Links = append(slices.Clip(m.Links), inferredLinks(r.Ports, r.links)...)

@@ -16,7 +16,7 @@ import (
 type SettlerOptions struct {
 	// Quiet is for how long nothing may change before a target's changes are let go; 30 ms by default.
 	Quiet time.Duration
-	// Eager is Quiet for the targets that IsEager names, where it is the shorter one; 10 ms by default. IsEager is asked by
+	// Eager is Quiet for the targets that IsEager names, where it is the shorter one; 5 ms by default. IsEager is asked by
 	// Add and must not call the settler; nil names none.
 	Eager   time.Duration
 	IsEager func(model.TargetID) bool
@@ -69,7 +69,7 @@ func NewSettler(opts SettlerOptions) *Settler {
 		}
 	}
 	set(&opts.Quiet, 30*time.Millisecond)
-	set(&opts.Eager, 10*time.Millisecond)
+	set(&opts.Eager, 5*time.Millisecond)
 	set(&opts.MaxQuiet, 200*time.Millisecond)
 	opts.Eager = min(opts.Eager, opts.Quiet)
 	opts.MaxQuiet = max(opts.MaxQuiet, opts.Quiet)

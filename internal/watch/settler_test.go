@@ -121,9 +121,9 @@ func TestSettler(t *testing.T) {
 			script: func(s *Settler) {
 				s.Add(change("b", "/x"))
 				s.Add(change("a", "/x"))
-				ms(5)
+				ms(3)
 				s.Add(change("a", "/y"))
-				ms(995)
+				ms(997)
 				s.Add(change("a", "/x"))
 				ms(60)
 				s.Add(change("a", "/fmt"))
@@ -132,7 +132,7 @@ func TestSettler(t *testing.T) {
 				ms(60)
 				s.Add(change("a", "/fmt"))
 			},
-			want: []string{"15ms a /x /y", "30ms b /x", "1.01s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
+			want: []string{"9ms a /x /y", "30ms b /x", "1.005s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
 		}, {
 			name: "endless changes are cut",
 			script: func(s *Settler) {

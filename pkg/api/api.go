@@ -12,6 +12,8 @@ type TriggerRequest struct {
 // Failure is the body of every answer that is not a success.
 type Failure struct {
 	Error string `json:"error"`
+	// Mend, where it is known, is what to do about it.
+	Mend string `json:"mend,omitempty"`
 }
 
 // View is the body of GET /api/view: the whole session at one moment.

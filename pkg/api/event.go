@@ -43,6 +43,7 @@ type Event struct {
 	Controller *ControllerEvent `json:"controller,omitempty"`
 	Problem    *ProblemEvent    `json:"problem,omitempty"`
 	Gap        *GapEvent        `json:"gap,omitempty"`
+	Summary    *Summary         `json:"summary,omitempty"`
 }
 
 // EventType is a type of events.
@@ -98,6 +99,7 @@ var EventTypes = []EventType{
 	{"controller-failed", "controller", "A part of hone itself has failed, and is started again."},
 	{"problem", "problem", "Something is wrong that a person may want to mend. It follows the event that shows it."},
 	{"gap", "gap", "Events are missing: they were dropped before the reader came for them."},
+	{"summary", "summary", "The session is over, and this is how it went: the last line of \"hone ci -o json\", and told nowhere else."},
 }
 
 // SessionEvent is the session.

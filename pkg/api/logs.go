@@ -4,7 +4,8 @@ import "time"
 
 // LogLine is a line of GET /api/logs?format=json, which has one such object per line of its answer.
 //
-// The parameters of GET /api/logs are: resource (may be given more than once, or as a list with commas), level (debug,
+// The parameters of GET /api/logs are: resource (may be given more than once, or as a list with commas; one that there has
+// never been is an error, once the Tiltfile was evaluated), level (debug,
 // info, warn, error: that and above), source (all, build, runtime), span, since (a duration or a time), tail (how many of
 // the newest lines), after (the number of a line, to go on from), follow (true goes on for as long as the session lasts)
 // and format (text or json).

@@ -18,6 +18,9 @@ type ComposeTarget struct {
 	ImageTarget string
 	// Build is what Compose builds the image from; nil where the image is pulled, or built by hone.
 	Build *ComposeBuild
+	// Entrypoint and Command are what the service says its containers run; nil where it leaves that to the image.
+	Entrypoint []string
+	Command    []string
 	// Ports are the ports that the service publishes on this machine.
 	Ports []ComposePort
 	// Watch are the files of Build, without what containers of the service mount.
@@ -87,6 +90,24 @@ type ComposePort struct {
 	// empty.
 	Name        string
 	AppProtocol string
+}
+
+// Labels that Compose gives to its containers.
+const (
+	ComposeProjectLabel = "com.docker.compose.project"
+	ComposeServiceLabel = "com.docker.compose.service"
+	// ComposeOneOffLabel is "True" for the containers of "docker compose run", which are none of the service's.
+	ComposeOneOffLabel = "com.docker.compose.oneoff"
+)
+
+// Supervised reports whether containers of the resource are to run their process under the synclet, because live updates
+// restart it: they are Compose's, and the image that they run has restart_container().
+func (m Manifest) Supervised() bool {
+	if m.Compose == nil {
+		return false
+	}
+	im, ok := m.Image(m.Compose.ImageTarget)
+	return ok && im.LiveUpdate.RestartContainer
 }
 
 // IsCompose reports whether Docker Compose runs the resource.

@@ -96,7 +96,8 @@ type AppliedObject struct {
 	Foreign bool
 }
 
-// Pod is a pod as far as hone is concerned with it.
+// Pod is a pod as far as hone is concerned with it, or a container that Compose runs, which is like a pod of one container:
+// that one has no namespace but the engine's word in Engine, its UID is the engine's id of the container, and Name is what the engine calls it.
 type Pod struct {
 	Namespace string
 	Name      string
@@ -123,6 +124,12 @@ type Pod struct {
 	InitContainers      []Container
 	Containers          []Container
 	Ready               bool
+	// Of a container of Compose, Engine is the engine's word for how it does (created, running, paused, restarting, removing,
+	// exited, dead), Health what its health check says (empty where there is none), and Published are the ports that are
+	// reached on this machine. All are empty for pods.
+	Engine    string
+	Health    string
+	Published []ComposePort
 }
 
 // Restarts is the number of restarts of all containers together.
@@ -134,8 +141,21 @@ func (p Pod) Restarts() int {
 	return n
 }
 
-// Key returns "namespace/name".
-func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
+// Restarting reports whether the engine starts a container of Compose anew and anew, since it ends each time.
+func (p Pod) Restarting() bool {
+	return p.OfCompose() && len(p.Containers) == 1 && p.Containers[0].Reason == ContainerRestarting
+}
+
+// OfCompose reports whether it is a container that Compose runs, not a pod of Kubernetes.
+func (p Pod) OfCompose() bool { return p.Engine != "" }
+
+// Key returns "namespace/name", for a container of Compose its name.
+func (p Pod) Key() string {
+	if p.OfCompose() {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
 
 // AllContainers returns the init containers, then the others.
 func (p Pod) AllContainers() []Container {
@@ -151,6 +171,9 @@ const (
 	ContainerRunning    ContainerState = "running"
 	ContainerTerminated ContainerState = "terminated"
 )
+
+// ContainerRestarting is the reason for which a container of Compose waits that the engine is about to start anew.
+const ContainerRestarting = "restarting"
 
 // Container is a container of a pod.
 type Container struct {

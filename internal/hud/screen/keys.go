@@ -101,21 +101,26 @@ func (b binding) matches(event *tcell.EventKey, where focus) bool {
 	})
 }
 
-// keymap lists every key, in the order in which the footer has room for it. In a screen that is attached to a session
-// other keys leave.
-func keymap(attached bool) []binding {
+// keymap lists every key that a screen with the given options has, in the order in which the footer has room for it. Other
+// keys leave a screen that is not the session's own, and nothing can be asked of a session that is past.
+func keymap(o Options) []binding {
 	quit := binding{named(tcell.KeyCtrlC), always, "quit", "quit", (*ui).quit}
 	back := []binding{{append(named(tcell.KeyEscape), letters("q")...), always, backVerb, "", (*ui).back}}
-	if attached {
+	if o.leaves() {
 		quit.verb, quit.hint = "leave this screen; the session goes on", detachHint
+		if o.Past {
+			quit.verb, quit.hint = "leave", "quit"
+		}
 		back = []binding{
 			{named(tcell.KeyEscape), always, backVerb, "", (*ui).back},
 			{letters("q"), always, "back, and from the table leave this screen", "", (*ui).backOrLeave},
 		}
 	}
-	return append([]binding{
-		{named(tcell.KeyEnter), inMain, "details of the resource", "details", (*ui).openDetails},
-		{letters("t"), inMain, "trigger an update of the resource", "trigger", (*ui).trigger},
+	first := []binding{{named(tcell.KeyEnter), inMain, "details of the resource", "details", (*ui).openDetails}}
+	if !o.Past {
+		first = append(first, binding{letters("t"), inMain, "trigger an update of the resource", "trigger", (*ui).trigger})
+	}
+	return slices.Concat(first, []binding{
 		{letters("e"), inMain, "next error", "next error", (*ui).nextError},
 		{letters("a"), inMain, "log of all resources, or of this one", "all/one", (*ui).toggleAll},
 		{letters("x"), inMain, "size of the log: short, half, full", "log size", (*ui).cycleSize},
@@ -151,5 +156,5 @@ func keymap(attached bool) []binding {
 		{named(tcell.KeyPgDn), inPager, "page down", "", func(u *ui) { u.pager.scroll(u.pager.page()) }},
 		{append(named(tcell.KeyHome), letters("g")...), inPager, "beginning", "", func(u *ui) { u.pager.scroll(-1 << 20) }},
 		{append(named(tcell.KeyEnd), letters("G")...), inPager, "end", "", func(u *ui) { u.pager.scroll(1 << 20) }},
-	}, append(back, binding{named(tcell.KeyCtrlL), always, "draw the screen anew", "", (*ui).redraw})...)
+	}, back, []binding{{named(tcell.KeyCtrlL), always, "draw the screen anew", "", (*ui).redraw}})
 }

@@ -42,11 +42,17 @@ type Options struct {
 	// Leave is set for a screen that is attached to a session: leaving it ends the screen alone, and Quit only says that the
 	// user did so. It names the session.
 	Leave string
+	// Past is set for a screen that shows a session as it was: nothing can be asked of it, so that Trigger is not called, and
+	// leaving it is as with Leave.
+	Past bool
 	// Version is shown in the help.
 	Version string
 	// NoColor shows everything in the terminal's two colours.
 	NoColor bool
 }
+
+// leaves reports whether leaving the screen ends it alone.
+func (o Options) leaves() bool { return o.Leave != "" || o.Past }
 
 // errLeft is why a screen ends that the user left while the session was still stopping.
 var errLeft = errors.New("left by the user")
@@ -67,7 +73,7 @@ func (e *PanicError) Error() string {
 var _ error = (*PanicError)(nil)
 
 // Run shows the screen until ctx is done, which is not an error, or until the user leaves it, which they can do only
-// after they quit, or where Leave is set; it does not wait for the session's end then. The terminal is as it was before when Run returns,
+// after they quit, or where Leave or Past is set; it does not wait for the session's end then. The terminal is as it was before when Run returns,
 // whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *PanicError is ours.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {

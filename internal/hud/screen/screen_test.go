@@ -185,7 +185,7 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{keys: keymap(false), pager: newPager(theme{})}
+	u := &ui{keys: keymap(Options{}), pager: newPager(theme{})}
 	u.openHelp()
 	var all strings.Builder
 	for _, line := range u.pager.content(100) {

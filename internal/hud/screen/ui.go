@@ -47,7 +47,7 @@ type ui struct {
 }
 
 func newUI(o Options, t theme) *ui {
-	return &ui{theme: t, options: o, keys: keymap(o.Leave != ""), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
+	return &ui{theme: t, options: o, keys: keymap(o), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
 }
 
 // ended reports whether the screen has come to its end.
@@ -232,6 +232,9 @@ func (u *ui) back() {
 }
 
 func (u *ui) quitHint() string {
+	if u.options.Past {
+		return "q or Ctrl-C leaves"
+	}
 	if u.options.Leave != "" {
 		return "q or Ctrl-C leaves this screen, the session goes on"
 	}
@@ -273,7 +276,7 @@ func (u *ui) quit() {
 		return
 	}
 	u.options.Quit()
-	if u.options.Leave != "" {
+	if u.options.leaves() {
 		u.leave(errLeft)
 		return
 	}

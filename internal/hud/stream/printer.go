@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -17,6 +18,33 @@ const (
 	// firstPause is how long a progress is silent after its first line; each further pause is twice as long.
 	firstPause = 5 * time.Second
 )
+
+// Printer writes lines from elsewhere as the stream writes its own. It is for one goroutine.
+type Printer struct {
+	out     io.Writer
+	printer printer
+}
+
+// NewPrinter returns a printer of all lines that it is given.
+func NewPrinter(out io.Writer, color ColorMode) *Printer {
+	return &Printer{out, printer{color: Options{Out: out, Color: color}.colored(), progress: map[progressKey]progress{}}}
+}
+
+// Print writes lines, after the note that some before them are missing unless skipped is 0. Of a progress it writes the first
+// line and the last, and those between less and less often.
+func (p *Printer) Print(skipped uint64, lines ...logstore.Line) error {
+	var b bytes.Buffer
+	if skipped > 0 {
+		p.printer.skipped(&b, skipped)
+	}
+	for _, l := range lines {
+		p.printer.line(&b, l)
+	}
+	if _, err := b.WriteTo(p.out); err != nil {
+		return fmt.Errorf("print log lines: %w", err)
+	}
+	return nil
+}
 
 // printer turns lines into text.
 type printer struct {

@@ -99,6 +99,34 @@ func TestShape(t *testing.T) {
 	}
 }
 
+// TestPrinter gives a printer the lines of a stream: both write the same.
+func TestPrinter(t *testing.T) {
+	entries := []logstore.Entry{
+		{Resource: "api", Text: "hello\tthere", Level: logstore.LevelInfo, Prefix: "[main] "},
+		{Resource: "api", Text: "10 %", ProgressID: "p", Span: "s", Level: logstore.LevelInfo},
+		{Resource: "api", Text: "20 %", ProgressID: "p", Span: "s", Level: logstore.LevelInfo},
+		{Resource: model.TiltfileName, Text: "bad", Level: logstore.LevelError},
+	}
+	var out bytes.Buffer
+	logs := newLogs(t, logstore.Options{})
+	for _, e := range entries {
+		logs.Append(e)
+	}
+	p := NewPrinter(&out, ColorAlways)
+	for _, l := range logs.Tail(logstore.Filter{}, len(entries)) {
+		if err := p.Print(0, l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(printed(t, Options{Color: ColorAlways}, entries...), out.String()); diff != "" {
+		t.Error(diff)
+	}
+	out.Reset()
+	if err := NewPrinter(&out, ColorAuto).Print(2); err != nil || out.String() != "… 2 lines were dropped before they could be printed\n" {
+		t.Errorf("%q %v", out.String(), err)
+	}
+}
+
 func TestColors(t *testing.T) {
 	got := printed(t, Options{Color: ColorAlways},
 		logstore.Entry{Resource: "web", Text: "plain \x1b[32mgreen\x1b[2K", Level: logstore.LevelInfo},

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/hud/text"
@@ -38,4 +39,53 @@ func (v View) Summary() string {
 		}
 	}
 	return b.String()
+}
+
+// Text is the table of the main screen as plain text, with the notices before it and under each row what failed. It is empty
+// when there is nothing to show, and ends with a line break otherwise.
+func (v View) Text() string {
+	if len(v.Rows) == 0 && len(v.Notices) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, n := range v.Notices {
+		b.WriteString(text.Clean(n.Text) + "\n")
+	}
+	rows := [][]string{{"STATUS", "NAME", "UPDATE", "RUNTIME", "PORTS", "CHANGED"}}
+	errs := []string{""}
+	for _, r := range v.Rows {
+		rows = append(rows, []string{plainWords[r.Status], string(r.Name), r.Update.String(), r.Runtime.String(), portNumbers(r.Ports), r.Age})
+		errs = append(errs, r.Err())
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], text.Width(cell))
+		}
+	}
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(text.PadRight(cell, widths[i]+Gap))
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		if errs[n] != "" {
+			for l := range strings.Lines(errs[n]) {
+				b.WriteString("    " + text.Clean(strings.TrimRight(l, "\r\n")) + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// plainWords are the statuses for those who see no glyphs.
+var plainWords = map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating", Failed: "failed"}
+
+// portNumbers lists ports: "8080 9229".
+func portNumbers(ports []Port) string {
+	var out []string
+	for _, p := range ports {
+		out = append(out, strconv.Itoa(p.Number))
+	}
+	return strings.Join(out, " ")
 }

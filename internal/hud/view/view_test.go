@@ -65,6 +65,7 @@ func TestShop(t *testing.T) {
 		golden(t, fmt.Sprintf("shop-%d.txt", width), render(v, width))
 	}
 	golden(t, "shop-summary.txt", v.Summary())
+	golden(t, "shop-text.txt", v.Text())
 	for _, name := range []string{"(Tiltfile)", "worker", "mailer", "api"} {
 		var b strings.Builder
 		for _, line := range DetailsOf(s, model.ManifestName(name), hudtest.ShopTime) {

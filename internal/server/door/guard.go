@@ -15,7 +15,8 @@ import (
 
 // Rules say who may come in.
 type Rules struct {
-	// Token is what a request has to show; empty asks for none, which is for a door that other users cannot reach.
+	// Token is what a request has to show. Only a Local door may go without: any other lets nobody in then, so that a token
+	// that got lost never means that none is asked for.
 	Token string
 	// Local is set for a door that only the owner's programs reach, whatever name they call it by: a unix socket.
 	Local bool
@@ -83,6 +84,8 @@ func headers(h http.Header) {
 // refusal returns why a request may not come in whoever makes it; 0 when there is no reason.
 func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	switch origin := r.Header.Get("Origin"); {
+	case !rules.Local && rules.Token == "":
+		return http.StatusUnauthorized, "this door has no token, and is closed to everybody"
 	case !rules.Local && !rules.ours(r.Host):
 		return http.StatusForbidden, fmt.Sprintf("host %q is not this machine", clip(r.Host))
 	case len(r.Header.Values("Origin")) > 1 || origin != "" && (rules.Local || origin != scheme(r.Context())+"://"+r.Host):

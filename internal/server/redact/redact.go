@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -24,6 +26,15 @@ func New(secrets []model.Secret, names []string) *Redactor {
 		r.names[n] = true
 	}
 	return r
+}
+
+// Of returns a redactor for the session as of v. Secrets are what the last good evaluation of the Tiltfile has found.
+func Of(v store.View) *Redactor {
+	var names []string
+	for e := range state.Resources.In(v).Refs() {
+		names = append(names, e.ID)
+	}
+	return New(state.TheTiltfile(v).Result.Secrets, names)
 }
 
 // identity are the fields of an object's metadata that say which object it is.

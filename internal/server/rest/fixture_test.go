@@ -23,6 +23,7 @@ import (
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -108,7 +109,7 @@ func newWorld(t testing.TB) *world {
 	})
 	readOnly := w.kind()
 	readOnly.Name, readOnly.Plural, readOnly.ShortNames, readOnly.Write = "Fact", "facts", nil, nil
-	w.handler = New(w, "1.2.3", []kinds.Kind{w.kind(), readOnly})
+	w.handler = New(w, "1.2.3", turn.New(), []kinds.Kind{w.kind(), readOnly})
 	return w
 }
 
@@ -268,13 +269,13 @@ func names(list map[string]any) (out []string) {
 	return out
 }
 
-// serve runs a real server behind a door without a token, and returns its address.
+// serve runs a real server behind a door that only this test reaches, and returns its address.
 func (w *world) serve() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	srv := door.Server(door.Guard(door.Rules{Refuse: Refuse}, w.handler))
+	srv := door.Server(door.Guard(door.Rules{Local: true, Refuse: Refuse}, w.handler))
 	ctx, cancel := context.WithCancel(context.Background())
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
 	done := make(chan error, 1)

@@ -54,11 +54,11 @@ func (h *Handler) list(a *answer, k *kind) {
 			return
 		}
 	}
-	if !h.take(a.r.Context()) {
+	if !h.turns.Take(a.r.Context()) {
 		return
 	}
 	doc, err := func() ([]byte, error) {
-		defer h.leave()
+		defer h.turns.Leave()
 		return h.document(a, k, v, o)
 	}()
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/internal/store"
 )
 
@@ -39,12 +40,12 @@ type Store interface {
 
 // Handler serves all paths of Kubernetes' API.
 type Handler struct {
-	store   Store
-	version string
-	kinds   []*kind
-	now     func() time.Time
-	writing chan struct{} // holds a value while somebody writes
-	turns
+	store    Store
+	version  string
+	kinds    []*kind
+	now      func() time.Time
+	writing  chan struct{} // holds a value while somebody writes
+	turns    turn.Turns
 	openAPI  *documents
 	patience time.Duration
 }
@@ -72,9 +73,10 @@ func (k *kind) verbs() []string {
 	return v
 }
 
-// New returns a handler. Of two kinds that requests name alike, the one that comes first is what clients take.
-func New(s Store, version string, all []kinds.Kind) *Handler {
-	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), turns: newTurns(), patience: writeTimeout}
+// New returns a handler. Its requests work when it is their turn. Of two kinds that requests name alike, the one that comes
+// first is what clients take.
+func New(s Store, version string, turns turn.Turns, all []kinds.Kind) *Handler {
+	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), turns: turns, patience: writeTimeout}
 	for _, k := range all {
 		h.kinds = append(h.kinds, &kind{Kind: k, history: history{kind: k}})
 	}

@@ -72,11 +72,11 @@ func (h *Handler) watch(a *answer, k *kind, o options) {
 
 // work makes events when it is this watch's turn, and then writes them. It reports whether the watch goes on.
 func (wr *watcher) work(make func() bool) bool {
-	if !wr.h.take(wr.a.r.Context()) {
+	if !wr.h.turns.Take(wr.a.r.Context()) {
 		return false
 	}
 	more := func() bool {
-		defer wr.h.leave()
+		defer wr.h.turns.Leave()
 		return make()
 	}()
 	return wr.push() && more
@@ -243,9 +243,9 @@ func (wr *watcher) write(what watch.EventType, doc []byte) bool {
 	if wr.out.Len() < watchPiece {
 		return true
 	}
-	wr.h.leave()
+	wr.h.turns.Leave()
 	ok := wr.push()
-	wr.h.retake()
+	wr.h.turns.Retake()
 	return ok
 }
 

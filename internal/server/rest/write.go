@@ -100,18 +100,28 @@ func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d 
 	if at.IsZero() {
 		return d, v, apierrors.NewServiceUnavailable("the session has ended")
 	}
+	if v, err = Reduced(ctx, h.store, at); err != nil {
+		err = apierrors.NewTimeoutError("the session did not take the change in time", 1)
+	}
+	return d, v, err
+}
+
+// Reduced waits until the actions that were dispatched with this time are reduced, and returns the snapshot that has them, or
+// ctx's error. What they lead to may follow later.
+func Reduced(ctx context.Context, s Store, at time.Time) (store.View, error) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		changed := h.store.Changed()
-		if v = h.store.View(); !v.At.Before(at) {
-			return d, v, nil
+		changed := s.Changed()
+		v := s.View()
+		if !v.At.Before(at) {
+			return v, nil
 		}
 		select {
 		case <-changed:
 		case <-ticker.C:
 		case <-ctx.Done():
-			return d, v, apierrors.NewTimeoutError("the session did not take the change in time", 1)
+			return v, ctx.Err()
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/internal/store"
 )
 
@@ -176,7 +177,7 @@ func TestSlowOutcomes(t *testing.T) {
 		}
 		return []store.Action{erased{"nobody"}}, nil // is taken, and changes nothing
 	}
-	w.handler = New(w, "1", []kinds.Kind{k})
+	w.handler = New(w, "1", turn.New(), []kinds.Kind{k})
 	w.handler.patience = 50 * time.Millisecond
 	w.then(put("a", "one"), put("ignored", "one"))
 	for _, tc := range []struct {

@@ -24,6 +24,16 @@ func NewDefinitions(prefix string) *Definitions {
 	return &Definitions{Prefix: prefix, All: map[string]any{}}
 }
 
+// Shown is implemented by types of which JSON has another value. Shown returns that value; it is of the same type for all
+// values of a type, the zero value included.
+type Shown interface{ Shown() any }
+
+// Restored is implemented by pointers to such types that can be read again: Restore takes what Shown has returned.
+type Restored interface {
+	Shown
+	Restore(shown any)
+}
+
 // modulePath is what the names of our own types begin with in Go.
 const modulePath = "github.com/hone-dev/hone/"
 
@@ -37,6 +47,9 @@ func Name(t reflect.Type) string {
 // Define adds the schema of a type, and of all that it is made of, and returns the type's.
 func (d *Definitions) Define(t reflect.Type) map[string]any {
 	t = deref(t)
+	if t.Implements(reflect.TypeFor[Shown]()) && t.Kind() != reflect.Interface {
+		return d.Define(reflect.TypeOf(reflect.Zero(t).Interface().(Shown).Shown()))
+	}
 	switch {
 	case t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() || t == reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}

@@ -63,6 +63,15 @@ func TestValue(t *testing.T) {
 		{"times", struct{ At time.Time }{now}, `{"at":"2026-01-02T02:04:05.000000006Z"}`},
 		{"words for numbers", struct{ M model.TriggerMode }{model.TriggerManual}, `{"m":"manual"}`},
 		{"maps", map[model.TargetID]map[string]time.Time{{Type: "image", Name: "web"}: {"/a": now}}, `{"image:web":{"/a":"2026-01-02T02:04:05.000000006Z"}}`},
+		{"what shows another value", struct {
+			G guests
+			N guests
+		}{G: guests{[]string{"a"}}}, `{"g":{"a":true}}`},
+		{"changes", struct {
+			C map[model.TargetID]state.Changes
+			D state.Changes
+		}{C: map[model.TargetID]state.Changes{{Type: "image", Name: "web"}: state.Changes{}.With([]string{"/a"}, now)}},
+			`{"c":{"image:web":{"/a":"2026-01-02T02:04:05.000000006Z"}}}`},
 		{"errors", struct{ Err error }{errors.New("oops")}, `{"err":"oops"}`},
 		{"bytes", []byte("text"), `"text"`},
 		{"no number", []float64{math.NaN(), 1.5}, `["NaN",1.5]`},
@@ -92,6 +101,27 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// guests are shown as a map.
+type guests struct{ names []string }
+
+func (g guests) Shown() any {
+	m := map[string]bool{}
+	for _, n := range g.names {
+		m[n] = true
+	}
+	return m
+}
+
+// TestShown says that a schema describes what is shown of a value.
+func TestShown(t *testing.T) {
+	want := map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "boolean"}}
+	for _, typ := range []reflect.Type{reflect.TypeFor[guests](), reflect.TypeFor[*guests]()} {
+		if diff := cmp.Diff(want, schema.NewDefinitions("#/").Define(typ)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", typ, diff)
+		}
+	}
+}
+
 func TestName(t *testing.T) {
 	ids := []string{"web", "web/80", "web/localhost:80", "(Tiltfile)", "a%b", ".", "..", "a~/b", "a/~b", "a:/b", "a/:b"}
 	seen := map[string]string{}
@@ -117,6 +147,9 @@ func fill(v reflect.Value, depth int) {
 		return
 	case v.Type() == reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+		return
+	case v.Type() == reflect.TypeFor[state.Changes]():
+		v.Set(reflect.ValueOf(state.Changes{}.With([]string{"/x"}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))))
 		return
 	}
 	switch v.Kind() {

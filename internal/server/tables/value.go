@@ -20,7 +20,7 @@ const maxDepth = 32
 // Value returns what a value of the store looks like in JSON: maps, lists, texts, numbers and bools. Fields have the names
 // that package schema gives them; those that are empty texts, lists, maps or times are left out, and so is what says
 // nothing outside of the program: functions, channels, unexported fields. What a value keeps to itself, such as the text
-// of a secret, is left out too.
+// of a secret, is left out too. A schema.Shown is what it says.
 func Value(v any) any { return value(reflect.ValueOf(v), 0) }
 
 // private returns what may be shown of values of which only a part may.
@@ -118,6 +118,8 @@ func value(v reflect.Value, depth int) any {
 		return x.UTC().Format(time.RFC3339Nano)
 	case time.Duration:
 		return x.String()
+	case schema.Shown:
+		return value(reflect.ValueOf(x.Shown()), depth)
 	case json.RawMessage:
 		var tree any
 		if json.Unmarshal(x, &tree) != nil {

@@ -272,7 +272,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		},
 	}
 	for _, im := range m.Images {
-		req.Dirty[im.Ref] = u.Dirty(im.ID()) || len(u.Noticed[im.ID()]) > 0 // should they not get into containers
+		req.Dirty[im.Ref] = u.Dirty(im.ID()) || !u.Noticed[im.ID()].Empty() // should they not get into containers
 	}
 	pods := state.PodsOf(v, c.Name)
 	lacking := buildcontrol.Lacking(m, u, pods)

@@ -1,5 +1,6 @@
 // Package collector deletes the objects of resources that the Tiltfile no longer declares: of those that leave it while
-// hone runs, and of those that left it while hone did not. It also deletes those of resources that are switched off.
+// hone runs, and of those that left it while hone did not. It also deletes those of resources that are switched off. Of
+// services of Compose it removes the containers.
 package collector
 
 import (
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -34,11 +36,14 @@ type Cluster interface {
 // Subscriber is the Collector. It works on its own goroutine, one resource at a time.
 type Subscriber struct {
 	cluster Cluster
+	engine  compose.Engine
 	logs    *logstore.Store
 }
 
-// New returns the subscriber; a nil cluster collects nothing.
-func New(cluster Cluster, logs *logstore.Store) *Subscriber { return &Subscriber{cluster, logs} }
+// New returns the subscriber; where one is nil, nothing is collected there.
+func New(cluster Cluster, engine compose.Engine, logs *logstore.Store) *Subscriber {
+	return &Subscriber{cluster, engine, logs}
+}
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -46,10 +51,10 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
-		Doc:  "Deletes the objects of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
+		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
 		Inputs: append(store.Holds(state.Resources),
 			store.Reads(state.Tiltfiles, state.Clusters)...),
-		Externals: []string{"kubernetes", "filesystem"},
+		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Stage:     store.StageController,
 	}
 }
@@ -134,6 +139,8 @@ func turned(v store.View, deployed map[string]bool) bool {
 // its objects stay.
 func (s *Subscriber) collect(ctx context.Context, r state.Resource) error {
 	switch {
+	case r.Manifest.IsCompose():
+		return s.collectContainers(ctx, r)
 	case !r.Manifest.IsK8s() || s.cluster == nil || r.Next != nil && r.Next.Enabled:
 		return nil
 	case r.Next != nil:
@@ -179,4 +186,26 @@ func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName, wh
 func (s *Subscriber) report(resource model.ManifestName, err error) error {
 	logstore.Errorf(s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild), "%s", problem.Text(err))
 	return err
+}
+
+// collectContainers removes the containers of a service, unless it comes back at once as what it was. Its networks and
+// volumes stay, as Compose would have it.
+func (s *Subscriber) collectContainers(ctx context.Context, r state.Resource) error {
+	t, why := r.Manifest.Compose, undeclared
+	if next := r.Next; next != nil && next.Enabled {
+		if c := next.Manifest.Compose; c != nil && c.Project.Name == t.Project.Name && c.Service == t.Service {
+			return nil
+		}
+	} else if next != nil {
+		why = "which is switched off"
+	}
+	if s.engine == nil {
+		return nil
+	}
+	log := s.logs.Logger(r.Manifest.Name, "collect:"+string(r.Manifest.Name), logstore.SourceBuild)
+	logstore.Infof(log, "Removing the containers of %s, %s", r.Manifest.Name, why)
+	if err := compose.Remove(ctx, s.engine, t.Project.Name, t.Service, log); err != nil {
+		return s.report(r.Manifest.Name, err)
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
@@ -62,6 +63,7 @@ type fixture struct {
 	*statetest.Alone
 	t       *testing.T
 	cluster *cluster
+	engine  *docker.Fake
 	logs    *logstore.Store
 }
 
@@ -76,8 +78,8 @@ func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 			t.Fatal(err)
 		}
 	}
-	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.cluster, f.logs), "Other")
+	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs), "Other")
 	f.Then(statetest.Session)
 	return f
 }
@@ -199,7 +201,7 @@ func TestTriesAgainAfterAFailure(t *testing.T) {
 
 func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := statetest.Start(t, New(nil, statetest.Logs(t))).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
+		a := statetest.Start(t, New(nil, nil, statetest.Logs(t))).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
 		if n := state.Resources.In(a.View()).Len(); n != 0 {
 			t.Errorf("%d resources are left", n)
 		}
@@ -234,5 +236,56 @@ func TestDependentsGoFirst(t *testing.T) {
 		f.check("now it can, and the next is held", "c-db c-db", "a-operator b-mid")
 		f.Release("b-mid", "Other")
 		f.check("all of them", "c-db c-db b-mid a-operator", "")
+	})
+}
+
+// TestRemovesContainers removes those of a Compose service that leaves or is switched off, and nobody else's.
+func TestRemovesContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		add := func(id, project, service, oneOff string) {
+			f.engine.AddContainer(id, docker.FakeContainer{Name: id, Labels: map[string]string{
+				model.ComposeProjectLabel: project, model.ComposeServiceLabel: service, model.ComposeOneOffLabel: oneOff}})
+		}
+		add("a-1", "shop", "a", "False")
+		add("a-2", "shop", "a", "False")
+		add("a-run", "shop", "a", "True")
+		add("b-1", "shop", "b", "False")
+		add("foreign", "other", "a", "False")
+		left := func(what, want string) {
+			t.Helper()
+			list, err := f.engine.ContainerStates(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, c := range list {
+				names = append(names, c.Name)
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("%s: there are %s, want %s", what, got, want)
+			}
+		}
+		f.Then(statetest.Loaded(statetest.Compose("a"), statetest.Compose("b")))
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"b"}})
+		left("others still hold it", "a-1 a-2 a-run b-1 foreign")
+		f.engine.Fail("RemoveContainer", errors.New("busy"))
+		f.Release("b", "Other")
+		f.Then()
+		left("it could not be removed", "a-1 a-2 a-run b-1 foreign")
+		time.Sleep(retry)
+		synctest.Wait()
+		left("tried again", "a-1 a-2 a-run foreign")
+		f.Then(state.ResourcesSwitched{Off: []model.ManifestName{"a"}}, state.ResourcesSwitched{On: []model.ManifestName{"a"}})
+		f.Release("a", "Other")
+		f.Then()
+		left("switched off and on again at once", "a-1 a-2 a-run foreign")
+		f.Then(statetest.Loaded(statetest.Compose("b")))
+		f.Release("a", "Other")
+		f.Then()
+		left("left the Tiltfile", "a-run foreign")
+		if text := statetest.Texts(f.logs, "a"); len(text) == 0 || !strings.Contains(text[0], "no longer declares") {
+			t.Errorf("log: %v", text)
+		}
 	})
 }

@@ -7,10 +7,12 @@ package podlogmanager
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"time"
 
+	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/podlogs"
@@ -34,17 +36,23 @@ type Client interface {
 	Logs(ctx context.Context, req k8s.LogRequest) (io.ReadCloser, error)
 }
 
+// Engine is the part of a container engine that is needed here.
+type Engine interface {
+	ContainerLogs(ctx context.Context, containerID string, since time.Time, follow bool) (io.ReadCloser, error)
+}
+
 // Subscriber is the PodLogManager.
 type Subscriber struct {
 	client Client
+	engine Engine
 	logs   *logstore.Store
 	// places outlive a crash of Run, so that the next one goes on where it stood.
 	places map[place]*podlogs.Stream
 }
 
-// New returns the subscriber; a nil client streams nothing.
-func New(client Client, logs *logstore.Store) *Subscriber {
-	return &Subscriber{client, logs, map[place]*podlogs.Stream{}}
+// New returns the subscriber. Where a client is nil, its containers have no streams.
+func New(client Client, engine Engine, logs *logstore.Store) *Subscriber {
+	return &Subscriber{client, engine, logs, map[place]*podlogs.Stream{}}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -53,9 +61,9 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
-		Doc:       "Streams the logs of every container of every pod into the log store.",
+		Doc:       "Streams the logs of every container of every pod, and of those that Compose runs, into the log store.",
 		Inputs:    append(store.Holds(state.Resources), store.Reads(state.Sessions, state.Pods)...),
-		Externals: []string{"kubernetes"},
+		Externals: []string{"kubernetes", "docker"},
 		Stage:     store.StageWatch,
 	}
 }
@@ -85,14 +93,14 @@ type place struct{ podUID, container string }
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	if s.client == nil {
+	if s.client == nil && s.engine == nil {
 		return s.releaseOnly(ctx, rt)
 	}
 	// The streams outlive ctx for a moment: see follower.finish.
 	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	same := func(a, b stream) bool { return true } // the key says all that matters
-	f := &follower{client: s.client, places: s.places, begun: map[key]bool{},
+	f := &follower{source: source{s.client, s.engine}, places: s.places, begun: map[key]bool{},
 		streams: task.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
 	defer f.streams.Stop()
 	for {
@@ -114,7 +122,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // follower keeps the streams in step with the pods. It belongs to Run's goroutine.
 type follower struct {
-	client  Client
+	source  source
 	streams *task.Set[key, stream]
 	places  map[place]*podlogs.Stream
 	// begun are the runs that have had a stream.
@@ -132,7 +140,7 @@ func (f *follower) update(v store.View) {
 	for k, st := range want {
 		at := place{k.podUID, k.container}
 		if f.places[at] == nil {
-			f.places[at] = podlogs.NewStream(source{f.client})
+			f.places[at] = podlogs.NewStream(f.source)
 		}
 		st.log = f.places[at]
 		want[k] = st
@@ -189,11 +197,11 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 			if quietContainers[c.Name] || c.ID == "" {
 				continue
 			}
-			st := stream{pod: p, name: c.Name, id: c.ID, prefix: prefix(p, c), since: began}
+			st := stream{pod: p, name: c.Name, id: runOf(p, c), prefix: prefix(p, c), since: began}
 			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
 				st.missed = c.LastID
 			}
-			out[key{p.UID, c.Name, c.ID}] = st
+			out[key{p.UID, c.Name, runOf(p, c)}] = st
 		}
 	}
 	return out
@@ -204,10 +212,19 @@ func now(rt *store.Runtime, uid, container string) (id string, st model.Containe
 	e, _ := state.Pods.In(rt.View()).Get(uid)
 	for _, c := range e.Value.AllContainers() {
 		if c.Name == container {
-			return c.ID, c.State
+			return runOf(e.Value.Pod, c), c.State
 		}
 	}
 	return "", ""
+}
+
+// runOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
+// started anew as it is, and goes on with the same log.
+func runOf(p model.Pod, c model.Container) string {
+	if !p.OfCompose() || c.ID == "" {
+		return c.ID
+	}
+	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
 }
 
 func prefix(p model.Pod, c model.Container) string {
@@ -229,15 +246,19 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, st stream) {
 
 func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Config {
 	span := "pod:" + st.pod.Key() + "/" + st.name + ":" + id
+	pod := st.pod.Name
+	if st.pod.OfCompose() {
+		pod = st.pod.UID // the next container may have the same name
+	}
 	return podlogs.Config{
-		Namespace: st.pod.Namespace, Pod: st.pod.Name, Container: st.name, ContainerID: id, Since: st.since,
+		Namespace: st.pod.Namespace, Pod: pod, Container: st.name, ContainerID: id, Since: st.since,
 		Ended: func() bool {
 			running, is := now(rt, st.pod.UID, st.name)
 			return running != id || is == model.ContainerTerminated
 		},
 		Replaced: func() bool {
 			running, _ := now(rt, st.pod.UID, st.name)
-			return running != "" && running != id
+			return running != "" && running != id && !st.pod.OfCompose()
 		},
 		Sink: func(t time.Time, text string) {
 			s.logs.Append(logstore.Entry{Time: t, Resource: st.pod.Resource, Span: span, Source: logstore.SourceRuntime,
@@ -246,11 +267,24 @@ func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Con
 	}
 }
 
-// source is a cluster as podlogs sees it.
-type source struct{ client Client }
+// source is a cluster and an engine as podlogs sees them.
+type source struct {
+	client Client
+	engine Engine
+}
 
 // Logs implements podlogs.Source.
 func (s source) Logs(ctx context.Context, req podlogs.Request) (io.ReadCloser, error) {
-	return s.client.Logs(ctx, k8s.LogRequest{Namespace: req.Namespace, Pod: req.Pod, Container: req.Container,
-		Previous: req.Previous, Since: req.Since, Follow: req.Follow})
+	switch {
+	case req.Namespace != "" && s.client != nil:
+		return s.client.Logs(ctx, k8s.LogRequest{Namespace: req.Namespace, Pod: req.Pod, Container: req.Container,
+			Previous: req.Previous, Since: req.Since, Follow: req.Follow})
+	case req.Namespace != "" || s.engine == nil || req.Previous: // the engine has one log for all runs of a container
+		return nil, podlogs.ErrNoLog
+	}
+	log, err := s.engine.ContainerLogs(ctx, req.Pod, req.Since, req.Follow)
+	if docker.IsNotFound(err) {
+		err = fmt.Errorf("%w: %w", podlogs.ErrNoLog, err)
+	}
+	return log, err
 }

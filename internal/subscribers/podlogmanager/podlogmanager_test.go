@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -69,13 +70,14 @@ type fixture struct {
 	*statetest.Alone
 	t       *testing.T
 	cluster *cluster
+	engine  *docker.Fake
 	logs    *logstore.Store
 	began   time.Time
 }
 
 func start(t *testing.T, manifests ...model.Manifest) *fixture {
-	f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, logs: statetest.Logs(t), began: time.Now()}
-	f.Alone = statetest.Start(t, New(f.cluster, f.logs), "Other")
+	f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: docker.NewFake(), logs: statetest.Logs(t), began: time.Now()}
+	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs), "Other")
 	f.Then(statetest.Session, statetest.Loaded(manifests...))
 	return f
 }
@@ -235,7 +237,7 @@ func TestACompletedRunIsReadOnce(t *testing.T) {
 
 func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := statetest.Start(t, New(nil, nil)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")), statetest.Loaded())
+		a := statetest.Start(t, New(nil, nil, nil)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")), statetest.Loaded())
 		if n := state.Resources.In(a.View()).Len(); n != 0 {
 			t.Errorf("%d resources are left", n)
 		}
@@ -264,8 +266,8 @@ func (r restarted) Run(ctx context.Context, rt *store.Runtime) error {
 
 func TestACrashRepeatsNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, logs: statetest.Logs(t), began: time.Now()}
-		sub := restarted{New(f.cluster, f.logs), make(chan struct{})}
+		f := &fixture{t: t, cluster: &cluster{Fake: k8stest.New()}, engine: docker.NewFake(), logs: statetest.Logs(t), began: time.Now()}
+		sub := restarted{New(f.cluster, f.engine, f.logs), make(chan struct{})}
 		f.Alone = statetest.Start(t, sub, "Other")
 		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
 		f.pod("p", running("main", "c1"))
@@ -275,5 +277,49 @@ func TestACrashRepeatsNoLine(t *testing.T) {
 		f.pod("p", running("main", "c1"), running("side", "c2")) // wakes it
 		f.say("p", "main", "two")
 		f.want("after the crash", "p/main, p/side", "one", "[main] two")
+	})
+}
+
+// TestComposeContainers reads the log of a container that is started anew as it is, which is one log: no line is lost or
+// told twice, also when the engine itself is restarted, and nothing is told that was written before the session.
+func TestComposeContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Compose("web"))
+		c := model.Container{Name: "web", ID: "c1", State: model.ContainerRunning, StartedAt: f.began}
+		pod := func() {
+			f.Then(state.PodChanged{Pod: state.Pod{Pod: model.Pod{Name: "shop-web-1", UID: "c1", Resource: "web", Engine: "running",
+				Containers: []model.Container{c}}, Current: true}})
+		}
+		say := func(text string) {
+			time.Sleep(time.Millisecond)
+			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
+				c.Log = append(c.Log, docker.FakeLine{Time: time.Now(), Text: text})
+			})
+			synctest.Wait()
+		}
+		status := func(status string) {
+			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status = status })
+		}
+		f.engine.AddContainer("c1", docker.FakeContainer{Name: "shop-web-1", Log: []docker.FakeLine{{Time: f.began.Add(-time.Hour), Text: "long ago"}}})
+		pod()
+		say("one")
+		f.want("a container", "", "one")
+
+		status("exited")
+		c.State = model.ContainerTerminated
+		pod()
+		time.Sleep(time.Second)
+		status("running")
+		say("two")
+		c.State, c.StartedAt = model.ContainerRunning, time.Now()
+		pod()
+		say("three")
+		time.Sleep(time.Second)
+		f.want("started anew", "", "one", "two", "three")
+
+		f.engine.Interrupt()
+		say("four")
+		time.Sleep(time.Second)
+		f.want("the engine was restarted", "", "one", "two", "three", "four")
 	})
 }

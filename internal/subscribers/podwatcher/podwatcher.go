@@ -41,7 +41,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "PodWatcher",
 		Doc:       "Follows the pods of all resources, and tells those of the newest deploy from older ones.",
 		Inputs:    store.Reads(state.Resources, state.Updates),
-		Outputs:   store.Emits(state.PodChanged{}, state.PodGone{}),
+		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 		Feedback:  "a pod that is gone only drops what is known of its containers",

@@ -15,59 +15,117 @@ import (
 // podGrace is how much later than its job a pod may be seen.
 const podGrace = 3 * time.Second
 
-// judgeCI applies the rules of ci: 0 when every target is updated and its runtime ready, 1 on the first terminal error,
-// on a resource that does not get ready in its time, and when the whole takes too long.
+// outage is for how long ci waits for a cluster or an engine that has answered before and does not any more.
+const outage = time.Minute
+
+// judgeCI applies the rules of ci: success when every target is updated and its runtime ready, failure on the first
+// terminal error, on a resource that does not get ready in its time, and when the whole takes too long. Resources that are
+// switched off, or wait for the user to begin, do not count.
 func judgeCI(v store.View, session state.Session, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
 	t := state.TheTiltfile(v)
 	if t.Loaded && t.Err != "" {
-		return &state.SessionEnded{Failure: t.Err}, 0
+		return &state.SessionEnded{Failure: t.Err, Cause: state.EndTiltfile, Resource: model.TiltfileName}, 0
 	}
 	settings := t.Result.CI
 	limit := cmp.Or(session.CITimeout, settings.Timeout, model.DefaultCISettings.Timeout)
 	next := session.StartedAt.Add(limit).Sub(now)
 	if next <= 0 {
-		return &state.SessionEnded{Failure: timedOut(v, limit)}, 0
+		return &state.SessionEnded{Failure: timedOut(v, limit), Cause: state.EndTimeout}, 0
 	}
 	if !t.Good {
 		return nil, next
 	}
+	why, left := cutOff(v, now)
+	if why != "" {
+		return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0
+	}
+	next = sooner(next, left)
 	waiting := false
 	pods := state.PodsByResource(v)
 	for _, e := range state.OrderedUpdates(v) {
-		m, u := e.Value.Manifest, *e.Update
-		if !m.AutoInit && u.Serial == 0 {
-			continue
+		r := subject{name: e.Value.Manifest.Name, manifest: &e.Value.Manifest, update: e.Update, pods: pods[e.Value.Manifest.Name]}
+		done, why, left := r.judge(v, settings, now, deployed)
+		if why != "" {
+			return &state.SessionEnded{Failure: why, Cause: state.EndResource, Resource: r.name}, 0
 		}
-		if last, ok := u.Last(); ok && last.Err != "" {
-			return &state.SessionEnded{Failure: fmt.Sprintf("%s: %s", m.Name, last.Err)}, 0
-		}
-		r := buildcontrol.Runtime(v, m, u, pods[m.Name])
-		if r.Status == buildcontrol.RuntimeError {
-			left := settings.GracePeriod - now.Sub(r.FailingSince)
-			if r.Final || r.FailingSince.IsZero() || left <= 0 {
-				return &state.SessionEnded{Failure: fmt.Sprintf("%s: %s", m.Name, r.Err)}, 0
-			}
-			next = min(next, left)
-		}
-		if left := podsToCome(m, u, pods[m.Name], now); left > 0 {
-			waiting, next = true, min(next, left)
-			continue
-		}
-		if u.Succeeded && u.Current == nil && r.Status.Settled() {
-			delete(deployed, m.Name)
-			continue
-		}
-		waiting = true
-		if end, left := readiness(m, u, r, settings, now, deployed); end != nil {
-			return end, 0
-		} else if left > 0 {
-			next = min(next, left)
-		}
+		waiting, next = waiting || !done, sooner(next, left)
 	}
 	if waiting {
 		return nil, next
 	}
 	return &state.SessionEnded{}, 0
+}
+
+// sooner returns the shorter of two times to wait; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// cutOff returns why nothing can be done any more since the cluster or the engine does not answer, or else after which time
+// that may be so.
+func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
+	cluster, engine := state.TheCluster(v), state.TheEngine(v)
+	for _, on := range []struct {
+		needed, ever bool
+		err          string
+		lost         time.Time
+	}{
+		{state.NeedsCluster(v), cluster.Ever, cluster.Err, cluster.Lost},
+		{state.NeedsEngine(v), engine.Ever, engine.Err, engine.Lost},
+	} {
+		if !on.needed || on.lost.IsZero() {
+			continue
+		}
+		rest := on.lost.Add(outage).Sub(now)
+		if !on.ever || rest <= 0 {
+			return on.err, 0
+		}
+		if left == 0 || rest < left {
+			left = rest
+		}
+	}
+	return "", left
+}
+
+// subject is a resource that is judged.
+type subject struct {
+	name     model.ManifestName
+	manifest *model.Manifest
+	update   *state.Update
+	pods     []state.Pod
+}
+
+// judge returns whether a resource needs no more waiting for, or why it has failed, or else when to look again though
+// nothing has changed (0: never).
+func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time) (done bool, why string, again time.Duration) {
+	m, u := *s.manifest, *s.update
+	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
+		return true, "", 0
+	}
+	if last, ok := u.Last(); ok && last.Err != "" {
+		return false, fmt.Sprintf("%s: %s", m.Name, last.Err), 0
+	}
+	r := buildcontrol.Runtime(v, m, u, s.pods)
+	if r.Status == buildcontrol.RuntimeError {
+		left := settings.GracePeriod - now.Sub(r.FailingSince)
+		if r.Final || r.FailingSince.IsZero() || left <= 0 {
+			return false, fmt.Sprintf("%s: %s", m.Name, r.Err), 0
+		}
+		delete(deployed, m.Name) // the time to get ready begins once it does not fail any more
+		return false, "", left
+	}
+	if left := podsToCome(m, u, s.pods, now); left > 0 {
+		return false, "", left
+	}
+	if u.Succeeded && u.Current == nil && u.Triggered.IsZero() && r.Status.Settled() {
+		delete(deployed, m.Name)
+		return true, "", 0
+	}
+	why, again = readiness(m, u, r, settings, now, deployed)
+	return false, why, again
 }
 
 // podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may be seen to be
@@ -80,11 +138,12 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 	return u.AppliedAt.Add(podGrace).Sub(now)
 }
 
-// readiness bounds how long a deployed resource may take to get ready. Jobs may take as long as they like.
+// readiness bounds how long a deployed resource may take to get ready, and returns why that is over. Jobs may take as long
+// as they like.
 func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, settings model.CISettings, now time.Time,
-	deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
+	deployed map[model.ManifestName]time.Time) (why string, again time.Duration) {
 	if !u.Succeeded || m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded {
-		return nil, 0
+		return "", 0
 	}
 	if deployed[m.Name].IsZero() {
 		deployed[m.Name] = now
@@ -92,9 +151,10 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, se
 	limit := cmp.Or(settings.ReadinessTimeout, model.DefaultCISettings.ReadinessTimeout)
 	left := deployed[m.Name].Add(limit).Sub(now)
 	if left <= 0 {
-		return &state.SessionEnded{Failure: fmt.Sprintf("%s did not get ready within %s: %s", m.Name, limit, cmp.Or(r.Err, r.Text, string(r.Status)))}, 0
+		return fmt.Sprintf("%s did not get ready within %s: %s\n  raise the limit with ci_settings(readiness_timeout=…)",
+			m.Name, limit, cmp.Or(r.Err, r.Text, string(r.Status))), 0
 	}
-	return nil, left
+	return "", left
 }
 
 // timedOut says what ci was still waiting for.
@@ -110,8 +170,11 @@ func timedOut(v store.View, limit time.Duration) string {
 			open = append(open, fmt.Sprintf("%s is being updated (%s)", m.Name, cmp.Or(u.Current.Stage, "started")))
 		case held:
 			open = append(open, fmt.Sprintf("%s %s", m.Name, hold))
-		case m.AutoInit && !r.Status.Settled():
+		case !m.AutoInit && u.Serial == 0:
+		case !r.Status.Settled():
 			open = append(open, fmt.Sprintf("%s is %s", m.Name, cmp.Or(r.Err, r.Text, string(r.Status))))
+		case !u.Succeeded:
+			open = append(open, fmt.Sprintf("%s is not updated yet", m.Name))
 		}
 	}
 	if len(open) == 0 {

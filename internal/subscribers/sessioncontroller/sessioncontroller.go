@@ -76,7 +76,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // judge returns the session's end, or when to look again though nothing has changed (0: never).
 func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
 	if why := cannotBegin(v); why != "" {
-		return &state.SessionEnded{Failure: why}, 0
+		return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0
 	}
 	session := state.TheSession(v)
 	if session.Command != state.CommandCI {

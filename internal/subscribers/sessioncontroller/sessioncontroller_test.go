@@ -80,6 +80,18 @@ func crashing(pod string) state.PodChanged {
 	return p
 }
 
+// exited is a supervised process that has ended, and is tried again after a while.
+func exited(again time.Duration) state.SyncletChanged {
+	return state.SyncletChanged{ID: "c", Synclet: state.Synclet{Resource: "web", Container: "main", Supervised: true, ExitCode: 3, Again: again}}
+}
+
+// attempt is a pod of a job.
+func attempt(pod, phase string) state.PodChanged {
+	p := statetest.Pod("web", pod, "c-"+pod, "i")
+	p.Pod.Ready, p.Pod.Phase, p.Pod.Status, p.Pod.Owner, p.Pod.CreatedAt = false, phase, phase, "job", time.Now()
+	return p
+}
+
 func connected() []store.Action {
 	return []store.Action{state.ClusterReported{Connected: true}, state.EngineReported{Connected: true}}
 }
@@ -152,6 +164,66 @@ func TestCI(t *testing.T) {
 			time.Sleep(time.Second)
 			f.ends("after it", "CrashLoopBackOff")
 		}},
+		{"a pod that is started anew in vain has no new grace period", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
+			f.built("web", "")
+			f.Then(crashing("p"))
+			time.Sleep(30 * time.Second)
+			again := statetest.Pod("web", "p", "c", "i")
+			again.Pod.Ready = false
+			f.Then(again)
+			time.Sleep(20 * time.Second)
+			f.Then(crashing("p"))
+			f.goes("50 seconds after the first crash")
+			time.Sleep(10 * time.Second)
+			f.ends("a minute after it", "CrashLoopBackOff")
+		}},
+		{"the grace period outlasts the time to get ready, which begins after it", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Hour, ReadinessTimeout: time.Minute}, web))
+			f.built("web", "")
+			f.Then(crashing("p"))
+			time.Sleep(20 * time.Minute)
+			f.goes("it may fail")
+			again := statetest.Pod("web", "p", "c", "i")
+			again.Pod.Ready = false
+			f.Then(again)
+			time.Sleep(59 * time.Second)
+			f.goes("it may get ready")
+			time.Sleep(time.Second)
+			f.ends("not ready", "web did not get ready within 1m0s")
+		}},
+		{"a supervised process that is tried again has grace, too", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
+			f.built("web", "")
+			f.Then(statetest.Pod("web", "p", "c", "i"), exited(time.Second))
+			time.Sleep(59 * time.Second)
+			f.goes("in the grace period")
+			running := exited(0)
+			running.Synclet.Running = true
+			f.Then(running, statetest.Healthy("web"))
+			f.ends("it runs", "")
+		}},
+		{"a supervised process that is not tried again has none", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
+			f.built("web", "")
+			f.Then(statetest.Pod("web", "p", "c", "i"), exited(0))
+			f.ends("ended", "web: pod p: the process in main ended with exit code 3")
+		}},
+		{"a job that tries again in the grace period", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, job))
+			f.built("web", "")
+			first, second := attempt("1", "Failed"), attempt("2", "Running")
+			f.Then(first)
+			f.goes("failed once")
+			time.Sleep(10 * time.Second)
+			second.Pod.CreatedAt = time.Now()
+			f.Then(second)
+			time.Sleep(10 * time.Minute)
+			f.goes("tries again")
+			second.Pod.Phase = "Succeeded"
+			f.Then(second, statetest.Healthy("web"))
+			f.ends("done", "")
+		}},
 		{"a pod that recovers in the grace period", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
 			f.built("web", "")
@@ -167,6 +239,15 @@ func TestCI(t *testing.T) {
 				UID: "uid-web", Resource: "web", Health: model.HealthFailed, Message: "backoff limit"}}})
 			f.ends("failed", "backoff limit")
 		}},
+		{"a failed job has no grace, also while its last pod is there", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, job))
+			f.built("web", "")
+			f.Then(attempt("1", "Failed"))
+			f.goes("it may be tried again")
+			f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Name: "web"},
+				UID: "uid-web", Resource: "web", Health: model.HealthFailed, Message: "backoff limit"}}})
+			f.ends("failed", "web: pod 1: pod failed: Failed")
+		}},
 		{"a server that has exited", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, server))
 			f.built("srv", "")
@@ -181,6 +262,95 @@ func TestCI(t *testing.T) {
 			f.goes("not ready")
 			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Ready: true, Build: 1}})
 			f.ends("started", "")
+		}},
+		{"a server does not pass its probe in time", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute}, server))
+			f.built("srv", "")
+			f.Then(state.ProcessChanged{Process: state.Process{Resource: "srv", State: state.ProcessRunning, Build: 1, Detail: "connection refused"}})
+			time.Sleep(59 * time.Second)
+			f.goes("in time")
+			time.Sleep(time.Second)
+			f.ends("too late", "srv did not get ready within 1m0s: connection refused")
+		}},
+		{"pods of which nobody asks", ci, func(f *fixture) {
+			ignored := statetest.K8s("web")
+			ignored.K8s.PodReadiness = model.PodIgnore
+			f.Then(statetest.Loaded(ignored))
+			f.built("web", "")
+			f.ends("applied", "")
+		}},
+		{"a resource that is switched off does not count", ci, func(f *fixture) {
+			l := statetest.Loaded(gen, web)
+			l.Result.Enabled = []model.ManifestName{"gen"}
+			f.Then(l)
+			f.goes("the other one is not built")
+			f.built("gen", "")
+			f.ends("the other one is built", "")
+		}},
+		{"a manual resource that was triggered counts", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, manual))
+			f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"db"}})
+			f.built("gen", "")
+			f.goes("the other one is built")
+			f.built("db", "no such image")
+			f.ends("built", "db: no such image")
+		}},
+		{"an update that was asked for is waited for", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, web))
+			f.built("gen", "")
+			time.Sleep(time.Second)
+			f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"gen"}})
+			f.built("web", "")
+			f.Then(statetest.Healthy("web"))
+			f.goes("gen is to be updated once more")
+			time.Sleep(time.Second)
+			f.built("gen", "exit code 1")
+			f.ends("updated", "gen: exit code 1")
+		}},
+		{"no cluster, though something local was built", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, web))
+			f.built("gen", "")
+			f.Then(state.ClusterReported{Err: "cannot reach cluster"})
+			f.ends("asked", "cannot reach cluster")
+		}},
+		{"no engine, though something local was built", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, statetest.K8s("web", statetest.Image("web"))))
+			f.built("gen", "")
+			f.Then(state.EngineReported{Err: "no engine"})
+			f.ends("asked", "no engine")
+		}},
+		{"the cluster goes away for good, with changing excuses", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(web))
+			f.Then(connected()...)
+			f.Then(state.ClusterReported{Err: "connection refused"})
+			time.Sleep(30 * time.Second)
+			f.Then(state.ClusterReported{Err: "timed out"})
+			time.Sleep(29 * time.Second)
+			f.goes("in time")
+			time.Sleep(time.Second)
+			f.ends("a minute later", "timed out")
+		}},
+		{"the cluster comes back", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Hour}, web))
+			f.Then(connected()...)
+			f.Then(state.ClusterReported{Err: "connection refused"})
+			time.Sleep(59 * time.Second)
+			f.Then(state.ClusterReported{Connected: true})
+			time.Sleep(59 * time.Second)
+			f.Then(state.ClusterReported{Err: "connection refused"})
+			time.Sleep(59 * time.Second)
+			f.goes("away a second time")
+			f.Then(state.ClusterReported{Connected: true})
+			f.built("web", "")
+			f.Then(statetest.Healthy("web"))
+			f.ends("ready", "")
+		}},
+		{"a cluster that nobody needs may be away", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen), state.ClusterReported{Err: "connection refused"})
+			time.Sleep(10 * time.Minute)
+			f.goes("nothing is built")
+			f.built("gen", "")
+			f.ends("built", "")
 		}},
 		{"readiness takes too long", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{ReadinessTimeout: 2 * time.Minute}, web))
@@ -230,6 +400,46 @@ func TestCI(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tc.run(start(t, tc.session)) })
+		})
+	}
+}
+
+// TestCauses checks what is told of each kind of end beside the words.
+func TestCauses(t *testing.T) {
+	gen := statetest.Local("gen")
+	for _, tc := range []struct {
+		name string
+		run  func(f *fixture)
+		want state.Ending
+	}{
+		{"all is ready", func(f *fixture) { f.Then(statetest.Loaded()) }, state.Ending{}},
+		{"a fault of the Tiltfile", func(f *fixture) { f.Then(state.TiltfileLoaded{Err: "syntax error"}) },
+			state.Ending{Failure: "syntax error", Cause: state.EndTiltfile, Resource: model.TiltfileName}},
+		{"a fault of the command line", func(f *fixture) { f.Then(state.TiltfileLoaded{Err: "no resource is called x", Usage: true}) },
+			state.Ending{Failure: "no resource is called x", Cause: state.EndOutside}},
+		{"a failed build", func(f *fixture) {
+			f.Then(statetest.Loaded(gen))
+			f.built("gen", "exit code 1")
+		}, state.Ending{Failure: "gen: exit code 1", Cause: state.EndResource, Resource: "gen"}},
+		{"no cluster", func(f *fixture) {
+			f.Then(statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "cannot reach cluster"})
+		}, state.Ending{Failure: "cannot reach cluster", Cause: state.EndOutside}},
+		{"time is up", func(f *fixture) {
+			f.Then(loaded(model.CISettings{Timeout: time.Minute}, gen))
+			time.Sleep(time.Minute)
+		}, state.Ending{Failure: "timed out after 1m0s: gen waits for the Tiltfile\n  raise the limit with --timeout or ci_settings(timeout=…)", Cause: state.EndTimeout}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t, ci)
+				tc.run(f)
+				f.ends(tc.name, tc.want.Failure)
+				got := *state.TheSession(f.View()).Ended
+				got.At = time.Time{}
+				if got != tc.want {
+					t.Errorf("ended as %+v, want %+v", got, tc.want)
+				}
+			})
 		})
 	}
 }

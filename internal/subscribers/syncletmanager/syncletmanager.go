@@ -53,7 +53,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "SyncletManager",
 		Doc:       "Keeps a synclet ready in every running container that can be updated in place.",
-		Inputs:    store.Reads(state.Sessions, state.Resources, state.Updates, state.Pods, state.Clusters),
+		Inputs:    store.Reads(state.Sessions, state.Resources, state.Updates, state.Pods, state.Clusters, state.Engines),
 		Outputs:   store.Emits(state.SyncletChanged{}, state.SyncletGone{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageController,
@@ -99,7 +99,8 @@ func desired(v store.View) []synclet.Target {
 	if mode := session.UpdateMode; session.Command == state.CommandCI || mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
 		return nil
 	}
-	arch := state.TheCluster(v).Cluster.Arch
+	cluster := state.TheCluster(v).Cluster.Arch
+	_, engine, _ := strings.Cut(state.TheEngine(v).Platform, "/")
 	pods := state.PodsByResource(v)
 	updates := state.Updates.In(v)
 	var out []synclet.Target
@@ -110,6 +111,10 @@ func desired(v store.View) []synclet.Target {
 		}
 		for _, l := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
 			steps, _, _ := m.LiveUpdateOf(l.Image)
+			arch := cluster
+			if l.Pod.OfCompose() {
+				arch = engine
+			}
 			out = append(out, synclet.Target{Resource: m.Name, Namespace: l.Pod.Namespace, Pod: l.Pod.Name, Name: l.Container.Name,
 				ID: l.Container.ID, Image: l.Container.Image, Ref: l.Image, Installed: l.Container.SyncletPath, Arch: arch, Syncs: steps.Syncs})
 		}

@@ -128,7 +128,7 @@ func clashError(object string) error {
 }
 
 func (s *Subscriber) reason(t state.Tiltfile) string {
-	if len(t.Changed) == 0 {
+	if t.Changed.Empty() {
 		return t.Reason()
 	}
 	return state.FilesChangedText(state.Relative(t.Path, state.PathsOf(t.Changed)))

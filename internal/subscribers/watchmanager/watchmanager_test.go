@@ -86,7 +86,7 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	a.Dispatch(loaded([]model.Ignore{{Base: dir, Patterns: []string{"**/*.tmp"}}},
 		statetest.K8s("web", image(dir, "web")), statetest.K8s("other", image(dir, "web"))))
 	seen(main, func(v store.View) bool {
-		return len(state.Updates.In(v).Value("web").Changes[model.ImageID("web")]) > 0
+		return state.Updates.In(v).Value("web").Dirty(model.ImageID("web"))
 	})
 	write(t, filepath.Join(dir, "web", "x.tmp"), "x")
 	more := filepath.Join(dir, "web", "sub", "more.go")
@@ -195,10 +195,10 @@ func TestSettled(t *testing.T) {
 	defer stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	seen := func() map[string]time.Time {
+	seen := func() state.Changes {
 		return state.Updates.In(a.View()).Value("web").Changes[model.ImageID("web")]
 	}
-	for n := 0; len(seen()) == 0; n++ {
+	for n := 0; seen().Empty(); n++ {
 		select {
 		case <-wake:
 		case <-tick.C:
@@ -220,6 +220,9 @@ func TestSettled(t *testing.T) {
 			t.Error("it took all the time there was")
 		}
 		cancel()
-		a.Until("the change of "+path, func(store.View) bool { return !seen()[path].IsZero() })
+		a.Until("the change of "+path, func(store.View) bool {
+			_, ok := seen().At(path)
+			return ok
+		})
 	}
 }

@@ -10,8 +10,10 @@ import (
 type Cmd struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              CmdSpec   `json:"spec"`
-	Status            CmdStatus `json:"status"`
+	// Spec is what runs, and when.
+	Spec CmdSpec `json:"spec"`
+	// Status is how the command does.
+	Status CmdStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -37,51 +39,72 @@ type CmdSpec struct {
 
 // Probe asks regularly whether a command is ready.
 type Probe struct {
-	Handler             `json:",inline"`
+	Handler `json:",inline"`
+	// InitialDelaySeconds is how long after the start the first question is asked.
 	InitialDelaySeconds int32 `json:"initialDelaySeconds,omitempty"`
-	TimeoutSeconds      int32 `json:"timeoutSeconds,omitempty"`
-	PeriodSeconds       int32 `json:"periodSeconds,omitempty"`
-	SuccessThreshold    int32 `json:"successThreshold,omitempty"`
-	FailureThreshold    int32 `json:"failureThreshold,omitempty"`
+	// TimeoutSeconds is how long an answer may take.
+	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
+	// PeriodSeconds is the time from one question to the next.
+	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
+	// SuccessThreshold is how many yeses in a row make the command ready.
+	SuccessThreshold int32 `json:"successThreshold,omitempty"`
+	// FailureThreshold is how many noes in a row make it not ready.
+	FailureThreshold int32 `json:"failureThreshold,omitempty"`
 }
 
 // Handler is how a probe asks; exactly one of the fields is set.
 type Handler struct {
-	Exec      *ExecAction      `json:"exec,omitempty"`
-	HTTPGet   *HTTPGetAction   `json:"httpGet,omitempty"`
+	// Exec asks by a command.
+	Exec *ExecAction `json:"exec,omitempty"`
+	// HTTPGet asks by a request.
+	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
+	// TCPSocket asks by a connection.
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
 }
 
 // ExecAction runs a command; its exit code 0 is a yes.
 type ExecAction struct {
+	// Command is the argument vector, without a shell.
 	Command []string `json:"command,omitempty"`
 }
 
 // HTTPGetAction makes a request; a status from 200 to 399 is a yes.
 type HTTPGetAction struct {
-	Path        string       `json:"path,omitempty"`
-	Port        int32        `json:"port"`
-	Host        string       `json:"host,omitempty"`
-	Scheme      string       `json:"scheme,omitempty"`
+	// Path is that of the URL.
+	Path string `json:"path,omitempty"`
+	// Port is the port to ask.
+	Port int32 `json:"port"`
+	// Host is the host to ask; empty for this machine.
+	Host string `json:"host,omitempty"`
+	// Scheme is http or https; empty for http.
+	Scheme string `json:"scheme,omitempty"`
+	// HTTPHeaders are sent along.
 	HTTPHeaders []HTTPHeader `json:"httpHeaders,omitempty"`
 }
 
 // HTTPHeader is a header of a request.
 type HTTPHeader struct {
-	Name  string `json:"name"`
+	// Name is that of the header.
+	Name string `json:"name"`
+	// Value is what it says.
 	Value string `json:"value"`
 }
 
 // TCPSocketAction opens a connection; that it can is a yes.
 type TCPSocketAction struct {
-	Port int32  `json:"port"`
+	// Port is the port to connect to.
+	Port int32 `json:"port"`
+	// Host is the host to connect to; empty for this machine.
 	Host string `json:"host,omitempty"`
 }
 
 // CmdStatus is how the command does; at most one of Waiting, Running and Terminated is set.
 type CmdStatus struct {
-	Waiting    *CmdStateWaiting    `json:"waiting,omitempty"`
-	Running    *CmdStateRunning    `json:"running,omitempty"`
+	// Waiting is set before the first run.
+	Waiting *CmdStateWaiting `json:"waiting,omitempty"`
+	// Running is set while the command runs.
+	Running *CmdStateRunning `json:"running,omitempty"`
+	// Terminated is set when it has ended.
 	Terminated *CmdStateTerminated `json:"terminated,omitempty"`
 	// Ready says that the command runs and passes its probe.
 	Ready bool `json:"ready,omitempty"`
@@ -91,20 +114,28 @@ type CmdStatus struct {
 
 // CmdStateWaiting is that of a command that does not run yet.
 type CmdStateWaiting struct {
+	// Reason is why, for people; empty where nothing but its turn is waited for.
 	Reason string `json:"reason,omitempty"`
 }
 
 // CmdStateRunning is that of a command that runs.
 type CmdStateRunning struct {
-	PID       int32            `json:"pid"`
+	// PID is the process id; 0 where it is not known, as of the update of a resource.
+	PID int32 `json:"pid"`
+	// StartedAt is when it was started.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
 }
 
 // CmdStateTerminated is that of a command that has ended.
 type CmdStateTerminated struct {
-	PID        int32            `json:"pid,omitempty"`
-	ExitCode   int32            `json:"exitCode"`
-	StartedAt  metav1.MicroTime `json:"startedAt,omitzero"`
+	// PID is left out by hone: there is no such process any more.
+	PID int32 `json:"pid,omitempty"`
+	// ExitCode is that of the process, -1 of one that could not be started; of the update of a resource 0, or 1 when it
+	// failed.
+	ExitCode int32 `json:"exitCode"`
+	// StartedAt is when it was started.
+	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
+	// FinishedAt is when it ended; empty where that is not known, as of a server.
 	FinishedAt metav1.MicroTime `json:"finishedAt,omitzero"`
 	// Reason is why it failed; empty when it did not.
 	Reason string `json:"reason,omitempty"`
@@ -115,8 +146,10 @@ type CmdStateTerminated struct {
 type FileWatch struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              FileWatchSpec   `json:"spec"`
-	Status            FileWatchStatus `json:"status"`
+	// Spec is which files.
+	Spec FileWatchSpec `json:"spec"`
+	// Status is what changed.
+	Status FileWatchStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -149,6 +182,8 @@ type FileWatchStatus struct {
 
 // FileEvent is a set of files that changed together.
 type FileEvent struct {
-	Time      metav1.MicroTime `json:"time"`
-	SeenFiles []string         `json:"seenFiles"`
+	// Time is when the session learnt of them.
+	Time metav1.MicroTime `json:"time"`
+	// SeenFiles are the absolute paths.
+	SeenFiles []string `json:"seenFiles"`
 }

@@ -9,8 +9,10 @@ import (
 type Session struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              SessionSpec   `json:"spec"`
-	Status            SessionStatus `json:"status"`
+	// Spec is what was asked for on the command line.
+	Spec SessionSpec `json:"spec"`
+	// Status is how the session does.
+	Status SessionStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -76,10 +78,14 @@ type Target struct {
 
 // TargetState is how a target does; exactly one of the fields is set.
 type TargetState struct {
-	Waiting    *TargetStateWaiting    `json:"waiting,omitempty"`
-	Active     *TargetStateActive     `json:"active,omitempty"`
+	// Waiting is set before it begins.
+	Waiting *TargetStateWaiting `json:"waiting,omitempty"`
+	// Active is set while it runs.
+	Active *TargetStateActive `json:"active,omitempty"`
+	// Terminated is set when it has ended.
 	Terminated *TargetStateTerminated `json:"terminated,omitempty"`
-	Disabled   *TargetStateDisabled   `json:"disabled,omitempty"`
+	// Disabled is set while its resource is switched off.
+	Disabled *TargetStateDisabled `json:"disabled,omitempty"`
 }
 
 // TargetStateWaiting is that of a target that has not begun.
@@ -98,7 +104,9 @@ type TargetStateActive struct {
 
 // TargetStateTerminated is that of a target that has ended.
 type TargetStateTerminated struct {
-	StartTime  metav1.MicroTime `json:"startTime"`
+	// StartTime is when it began.
+	StartTime metav1.MicroTime `json:"startTime"`
+	// FinishTime is when it ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
 	// Error is why it failed; empty when it did not.
 	Error string `json:"error,omitempty"`
@@ -111,8 +119,10 @@ type TargetStateDisabled struct{}
 type UISession struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              UISessionSpec   `json:"spec"`
-	Status            UISessionStatus `json:"status"`
+	// Spec is empty.
+	Spec UISessionSpec `json:"spec"`
+	// Status is how the session does.
+	Status UISessionStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -138,13 +148,17 @@ type UISessionStatus struct {
 // TiltBuild is a version of the program.
 type TiltBuild struct {
 	// Version is like "0.1.0", without a "v"; empty where it is not known.
-	Version   string `json:"version"`
+	Version string `json:"version"`
+	// CommitSHA is left out by hone: hone version prints it.
 	CommitSHA string `json:"commitSHA,omitempty"`
-	Date      string `json:"date,omitempty"`
-	Dev       bool   `json:"dev"`
+	// Date is left out by hone.
+	Date string `json:"date,omitempty"`
+	// Dev is false in hone.
+	Dev bool `json:"dev"`
 }
 
 // VersionSettings says whether newer versions are looked for.
 type VersionSettings struct {
+	// CheckUpdates is false in hone, which looks for no newer version.
 	CheckUpdates bool `json:"checkUpdates"`
 }

@@ -9,8 +9,10 @@ import (
 type Tiltfile struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              TiltfileSpec   `json:"spec"`
-	Status            TiltfileStatus `json:"status"`
+	// Spec is what is evaluated, and when.
+	Spec TiltfileSpec `json:"spec"`
+	// Status is how the evaluation does.
+	Status TiltfileStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -28,38 +30,50 @@ type TiltfileSpec struct {
 
 // TiltfileStatus is how the evaluation does; at most one of the fields is set.
 type TiltfileStatus struct {
-	Waiting    *TiltfileStateWaiting    `json:"waiting,omitempty"`
-	Running    *TiltfileStateRunning    `json:"running,omitempty"`
+	// Waiting is set while something asks for an evaluation that has not begun.
+	Waiting *TiltfileStateWaiting `json:"waiting,omitempty"`
+	// Running is set while the evaluation runs.
+	Running *TiltfileStateRunning `json:"running,omitempty"`
+	// Terminated is set when the last one has ended.
 	Terminated *TiltfileStateTerminated `json:"terminated,omitempty"`
 }
 
 // TiltfileStateWaiting is that of an evaluation that is about to begin.
 type TiltfileStateWaiting struct {
+	// Reason is why it is going to be evaluated, for people.
 	Reason string `json:"reason,omitempty"`
 }
 
 // TiltfileStateRunning is that of an evaluation that runs.
 type TiltfileStateRunning struct {
-	Reasons   []string         `json:"reasons,omitempty"`
+	// Reasons is left out by hone.
+	Reasons []string `json:"reasons,omitempty"`
+	// StartedAt is when it began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
 }
 
 // TiltfileStateTerminated is that of the last evaluation.
 type TiltfileStateTerminated struct {
-	Reasons    []string         `json:"reasons,omitempty"`
-	StartedAt  metav1.MicroTime `json:"startedAt"`
+	// Reasons is left out by hone.
+	Reasons []string `json:"reasons,omitempty"`
+	// StartedAt is when it began.
+	StartedAt metav1.MicroTime `json:"startedAt"`
+	// FinishedAt is when it ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt"`
 	// Error is why it failed; empty when it did not.
-	Error        string `json:"error,omitempty"`
-	WarningCount int32  `json:"warningCount"`
+	Error string `json:"error,omitempty"`
+	// WarningCount is how many warnings it had.
+	WarningCount int32 `json:"warningCount"`
 }
 
 // Extension names one extension of a repository of extensions.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              ExtensionSpec   `json:"spec"`
-	Status            ExtensionStatus `json:"status"`
+	// Spec is where an extension comes from.
+	Spec ExtensionSpec `json:"spec"`
+	// Status is empty.
+	Status ExtensionStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -82,8 +96,10 @@ type ExtensionStatus struct{}
 type ExtensionRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              ExtensionRepoSpec   `json:"spec"`
-	Status            ExtensionRepoStatus `json:"status"`
+	// Spec is where a set of extensions comes from.
+	Spec ExtensionRepoSpec `json:"spec"`
+	// Status is empty.
+	Status ExtensionRepoStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.

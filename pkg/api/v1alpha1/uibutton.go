@@ -9,8 +9,10 @@ import (
 type UIButton struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              UIButtonSpec   `json:"spec"`
-	Status            UIButtonStatus `json:"status"`
+	// Spec is what a button looks like.
+	Spec UIButtonSpec `json:"spec"`
+	// Status is the newest click.
+	Status UIButtonStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -24,7 +26,8 @@ type UIButtonSpec struct {
 	Text string `json:"text"`
 	// IconName is that of a Material icon; IconSVG, an <svg> element, goes before it.
 	IconName string `json:"iconName,omitempty"`
-	IconSVG  string `json:"iconSVG,omitempty"`
+	// IconSVG is an <svg> element, which goes before IconName.
+	IconSVG string `json:"iconSVG,omitempty"`
 	// Disabled buttons are shown, but cannot be clicked.
 	Disabled bool `json:"disabled,omitempty"`
 	// RequiresConfirmation asks whoever clicks to do so twice.
@@ -52,25 +55,34 @@ type UIComponentLocation struct {
 // UIInputSpec is what a click brings along; exactly one of the kinds is set.
 type UIInputSpec struct {
 	// Name is that of the environment variable which the command sees.
-	Name   string             `json:"name"`
-	Label  string             `json:"label,omitempty"`
-	Text   *UITextInputSpec   `json:"text,omitempty"`
-	Bool   *UIBoolInputSpec   `json:"bool,omitempty"`
+	Name string `json:"name"`
+	// Label is what people see in the place of Name.
+	Label string `json:"label,omitempty"`
+	// Text is set for an input of text.
+	Text *UITextInputSpec `json:"text,omitempty"`
+	// Bool is set for one that is on or off.
+	Bool *UIBoolInputSpec `json:"bool,omitempty"`
+	// Hidden is set for one that nobody is asked for.
 	Hidden *UIHiddenInputSpec `json:"hidden,omitempty"`
+	// Choice is set for one with a set of answers.
 	Choice *UIChoiceInputSpec `json:"choice,omitempty"`
 }
 
 // UITextInputSpec is an input of text.
 type UITextInputSpec struct {
+	// DefaultValue is what it holds before anybody has typed.
 	DefaultValue string `json:"defaultValue,omitempty"`
-	Placeholder  string `json:"placeholder,omitempty"`
+	// Placeholder is shown while it is empty.
+	Placeholder string `json:"placeholder,omitempty"`
 }
 
 // UIBoolInputSpec is an input that is on or off.
 type UIBoolInputSpec struct {
+	// DefaultValue is what it is before anybody has chosen.
 	DefaultValue bool `json:"defaultValue,omitempty"`
 	// TrueString and FalseString are what the command sees.
-	TrueString  *string `json:"trueString,omitempty"`
+	TrueString *string `json:"trueString,omitempty"`
+	// FalseString is what the command sees while it is off; false where it is not given.
 	FalseString *string `json:"falseString,omitempty"`
 }
 
@@ -96,30 +108,39 @@ type UIButtonStatus struct {
 
 // UIInputStatus is the value of an input; exactly one of the kinds is set.
 type UIInputStatus struct {
-	Name   string               `json:"name"`
-	Text   *UITextInputStatus   `json:"text,omitempty"`
-	Bool   *UIBoolInputStatus   `json:"bool,omitempty"`
+	// Name is that of the input.
+	Name string `json:"name"`
+	// Text is set for an input of text.
+	Text *UITextInputStatus `json:"text,omitempty"`
+	// Bool is set for one that is on or off.
+	Bool *UIBoolInputStatus `json:"bool,omitempty"`
+	// Hidden is set for one that nobody is asked for.
 	Hidden *UIHiddenInputStatus `json:"hidden,omitempty"`
+	// Choice is set for one with a set of answers.
 	Choice *UIChoiceInputStatus `json:"choice,omitempty"`
 }
 
 // UITextInputStatus is a text.
 type UITextInputStatus struct {
+	// Value is the text.
 	Value string `json:"value"`
 }
 
 // UIBoolInputStatus is on or off.
 type UIBoolInputStatus struct {
+	// Value is true for on.
 	Value bool `json:"value"`
 }
 
 // UIHiddenInputStatus is what a hidden input holds.
 type UIHiddenInputStatus struct {
+	// Value is not shown by the API.
 	Value string `json:"value"`
 }
 
 // UIChoiceInputStatus is one of the choices.
 type UIChoiceInputStatus struct {
+	// Value is the answer that was chosen.
 	Value string `json:"value"`
 }
 
@@ -128,8 +149,10 @@ type UIChoiceInputStatus struct {
 type ToggleButton struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              ToggleButtonSpec   `json:"spec"`
-	Status            ToggleButtonStatus `json:"status"`
+	// Spec is what a button looks like, and what it changes.
+	Spec ToggleButtonSpec `json:"spec"`
+	// Status is how the button does.
+	Status ToggleButtonStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -137,9 +160,11 @@ func (b *ToggleButton) DeepCopyObject() runtime.Object { return deepCopy(b) }
 
 // ToggleButtonSpec is what a button looks like, and what it changes.
 type ToggleButtonSpec struct {
+	// Location is where it stands.
 	Location UIComponentLocation `json:"location"`
 	// On is what the button says while the state is on, Off what it says while it is off.
-	On  ToggleButtonStateSpec `json:"on"`
+	On ToggleButtonStateSpec `json:"on"`
+	// Off is what the button says while the state is off.
 	Off ToggleButtonStateSpec `json:"off"`
 	// DefaultOn is the state where the source says nothing.
 	DefaultOn bool `json:"defaultOn"`
@@ -149,27 +174,37 @@ type ToggleButtonSpec struct {
 
 // ToggleButtonStateSpec is what a button looks like in one of its positions.
 type ToggleButtonStateSpec struct {
-	Text                 string `json:"text"`
-	IconName             string `json:"iconName,omitempty"`
-	IconSVG              string `json:"iconSVG,omitempty"`
-	RequiresConfirmation bool   `json:"requiresConfirmation,omitempty"`
+	// Text is what it says.
+	Text string `json:"text"`
+	// IconName is that of a Material icon.
+	IconName string `json:"iconName,omitempty"`
+	// IconSVG is an <svg> element, which goes before IconName.
+	IconSVG string `json:"iconSVG,omitempty"`
+	// RequiresConfirmation asks whoever clicks to do so twice.
+	RequiresConfirmation bool `json:"requiresConfirmation,omitempty"`
 }
 
 // StateSource is where the state of a button is kept.
 type StateSource struct {
+	// ConfigMap is the key that it is kept in.
 	ConfigMap *ConfigMapStateSource `json:"configMap,omitempty"`
 }
 
 // ConfigMapStateSource is a key of a config map with two values.
 type ConfigMapStateSource struct {
-	Name     string `json:"name"`
-	Key      string `json:"key"`
-	OnValue  string `json:"onValue"`
+	// Name is that of the ConfigMap.
+	Name string `json:"name"`
+	// Key is the key in it.
+	Key string `json:"key"`
+	// OnValue is its value while the state is on.
+	OnValue string `json:"onValue"`
+	// OffValue is its value while the state is off.
 	OffValue string `json:"offValue"`
 }
 
 // ToggleButtonStatus is how the button does.
 type ToggleButtonStatus struct {
+	// Error is left out by hone.
 	Error string `json:"error,omitempty"`
 }
 
@@ -178,7 +213,8 @@ type ToggleButtonStatus struct {
 type ConfigMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Data              map[string]string `json:"data,omitempty"`
+	// Data are the values by their keys.
+	Data map[string]string `json:"data,omitempty"`
 }
 
 // DeepCopyObject implements runtime.Object.

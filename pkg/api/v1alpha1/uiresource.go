@@ -9,8 +9,10 @@ import (
 type UIResource struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              UIResourceSpec   `json:"spec"`
-	Status            UIResourceStatus `json:"status"`
+	// Spec is empty.
+	Spec UIResourceSpec `json:"spec"`
+	// Status is how a resource does.
+	Status UIResourceStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
@@ -75,8 +77,10 @@ type UIBuildTerminated struct {
 	// Error is why it failed; empty when it did not.
 	Error string `json:"error,omitempty"`
 	// Warnings say what it warned of.
-	Warnings   []string         `json:"warnings,omitempty"`
-	StartTime  metav1.MicroTime `json:"startTime"`
+	Warnings []string `json:"warnings,omitempty"`
+	// StartTime is when it began.
+	StartTime metav1.MicroTime `json:"startTime"`
+	// FinishTime is when it ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
 	// SpanID names its part of the log.
 	SpanID string `json:"spanID,omitempty"`
@@ -84,6 +88,7 @@ type UIBuildTerminated struct {
 
 // UIBuildRunning is an update that runs.
 type UIBuildRunning struct {
+	// StartTime is when it began.
 	StartTime metav1.MicroTime `json:"startTime"`
 	// SpanID names its part of the log.
 	SpanID string `json:"spanID,omitempty"`
@@ -91,22 +96,28 @@ type UIBuildRunning struct {
 
 // UIResourceLink is something to open in a browser.
 type UIResourceLink struct {
-	URL  string `json:"url"`
+	// URL is the address.
+	URL string `json:"url"`
+	// Name is what the link is called; it may be empty.
 	Name string `json:"name,omitempty"`
 }
 
 // UIResourceKubernetes is about the newest pod of a resource.
 type UIResourceKubernetes struct {
-	PodName         string      `json:"podName,omitempty"`
+	// PodName is the name of the pod; empty while there is none.
+	PodName string `json:"podName,omitempty"`
+	// PodCreationTime is when it was created.
 	PodCreationTime metav1.Time `json:"podCreationTime,omitzero"`
 	// PodUpdateStartTime is when the deploy began that the pod belongs to.
 	PodUpdateStartTime metav1.Time `json:"podUpdateStartTime,omitzero"`
 	// PodStatus is the phase, or the reason for which a container waits or has ended.
 	PodStatus string `json:"podStatus,omitempty"`
 	// PodStatusMessage explains that.
-	PodStatusMessage   string `json:"podStatusMessage,omitempty"`
-	AllContainersReady bool   `json:"allContainersReady"`
-	PodRestarts        int32  `json:"podRestarts"`
+	PodStatusMessage string `json:"podStatusMessage,omitempty"`
+	// AllContainersReady says that the pod is ready.
+	AllContainersReady bool `json:"allContainersReady"`
+	// PodRestarts is how often its containers were started again, all together.
+	PodRestarts int32 `json:"podRestarts"`
 	// DisplayNames are the objects of the resource, "name:kind".
 	DisplayNames []string `json:"displayNames,omitempty"`
 	// SpanID names the log of the pod's first container.
@@ -121,6 +132,7 @@ type UIResourceLocal struct {
 
 // UIResourceCompose is about the container of a service.
 type UIResourceCompose struct {
+	// HealthStatus is left out by hone.
 	HealthStatus string `json:"healthStatus,omitempty"`
 }
 
@@ -136,7 +148,9 @@ type UIResourceTargetSpec struct {
 
 // DisableResourceStatus says whether a resource is switched off. A resource has one switch, so that the counts are 0 or 1.
 type DisableResourceStatus struct {
-	EnabledCount  int32 `json:"enabledCount"`
+	// EnabledCount is 1 while the resource is switched on.
+	EnabledCount int32 `json:"enabledCount"`
+	// DisabledCount is 1 while it is switched off.
 	DisabledCount int32 `json:"disabledCount"`
 	// Sources are the switches.
 	Sources []DisableSource `json:"sources,omitempty"`
@@ -154,10 +168,14 @@ type UIResourceStateWaiting struct {
 
 // UIResourceStateWaitingOnRef names an object that is waited for.
 type UIResourceStateWaitingOnRef struct {
-	Group      string `json:"group,omitempty"`
+	// Group is that of the object's kind: tilt.dev.
+	Group string `json:"group,omitempty"`
+	// APIVersion is the version of that group.
 	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-	Name       string `json:"name,omitempty"`
+	// Kind is UIResource, or Cluster.
+	Kind string `json:"kind,omitempty"`
+	// Name is that of the object.
+	Name string `json:"name,omitempty"`
 }
 
 // The values of UIResourceCondition.Type.
@@ -170,12 +188,14 @@ const (
 
 // UIResourceCondition is one thing that can be waited for.
 type UIResourceCondition struct {
+	// Type is UpToDate or Ready.
 	Type string `json:"type"`
 	// Status is True, False or Unknown.
 	Status metav1.ConditionStatus `json:"status"`
 	// LastTransitionTime is when the status can have changed last.
 	LastTransitionTime metav1.MicroTime `json:"lastTransitionTime,omitzero"`
 	// Reason is a word, Message the same for people.
-	Reason  string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Message explains it to people; empty where there is nothing to explain.
 	Message string `json:"message,omitempty"`
 }

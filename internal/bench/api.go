@@ -1,0 +1,311 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/server/tables"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
+)
+
+const (
+	// apiResources is how many resources the session has that is asked.
+	apiResources = 1000
+	// apiChanges is how many changes are watched for, deadWatchers how many connections take part that nobody reads from.
+	apiChanges, deadWatchers = 100, 100
+	// changePause is the time between two changes.
+	changePause = 20 * time.Millisecond
+)
+
+// measureAPI measures what a session with many resources answers from outside, and whether clients that do not read hold
+// its loop up.
+func measureAPI(ctx context.Context, b *bench) error {
+	b.table.section(fmt.Sprintf("the session from outside, with %d resources", apiResources),
+		"baselines: for verbs, hone version; for requests, GET /healthz on a connection that stays open, as the requests do",
+		fmt.Sprintf("promised: get ≤ 100 ms, first watch event ≤ 10 ms, enable and disable of all ≤ 2 s, with %d dead watchers no batch over 5 ms", deadWatchers))
+	dir, err := os.MkdirTemp("", "hone-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tiltfile := fmt.Sprintf("for i in range(%d):\n  local_resource('r%%d' %% i, cmd='true', auto_init=False, labels=['bench'])\n", apiResources)
+	p, err := newProject(b.hone, dir, "default", map[string]string{"Tiltfile": tiltfile})
+	if err != nil {
+		return err
+	}
+	up, err := p.up()
+	if err != nil {
+		return err
+	}
+	defer up.stop()
+	if err := up.declared(ctx, apiResources); err != nil {
+		return err
+	}
+	a, err := openAPI(ctx, up)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.verbs(ctx, p), b.requests(ctx, a))
+}
+
+// declared waits until n resources are known.
+func (s *session) declared(ctx context.Context, n int) error {
+	return await(ctx, time.Minute, "the resources", func() error {
+		v, err := s.view()
+		if err == nil && len(v.Resources) < n {
+			err = fmt.Errorf("%d of %d", len(v.Resources), n)
+		}
+		if err != nil {
+			return fmt.Errorf("%w\n%s", err, s.out)
+		}
+		return nil
+	})
+}
+
+// verbs measures whole processes.
+func (b *bench) verbs(ctx context.Context, p *project) error {
+	var floor times
+	for _, v := range []struct {
+		what string
+		n    int
+		args []string
+	}{
+		{"hone version", 9, []string{"version"}},
+		{"hone get uiresources", 9, []string{"get", "uiresources"}},
+		{"hone get uiresources -o json", 9, []string{"get", "uiresources", "-o", "json"}},
+		{"hone get resources (the engine's table)", 9, []string{"get", "resources.hone.dev"}},
+		{"hone disable --all", 1, []string{"disable", "--all"}},
+		{"hone enable --all", 1, []string{"enable", "--all"}},
+	} {
+		var took times
+		for range v.n {
+			u, err := p.run(ctx, v.args...)
+			if err != nil {
+				return err
+			}
+			took = append(took, u.wall)
+		}
+		if floor == nil {
+			floor = took
+		}
+		b.table.print(row{v.what, took.String(), ratio(took.median(), floor.median(), "version"), ""})
+	}
+	return nil
+}
+
+// apiClient talks to a session over connections that stay open.
+type apiClient struct {
+	base string
+	http *http.Client
+}
+
+func openAPI(ctx context.Context, s *session) (*apiClient, error) {
+	c, err := client.Find(ctx, s.registry, client.Wish{Host: "localhost", Port: s.port})
+	if err != nil {
+		return nil, err
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", c.Session.Socket)
+	}
+	return &apiClient{"http://localhost", &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// do sends a request and returns the answer, whose body the caller closes.
+func (a *apiClient) do(ctx context.Context, method, path, media string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", media)
+	}
+	resp, err := a.http.Do(req)
+	if err == nil && resp.StatusCode >= http.StatusBadRequest {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("%s %s: %s %s", method, path, resp.Status, text)
+	}
+	return resp, err
+}
+
+// get measures how long an answer takes to be read.
+func (a *apiClient) get(ctx context.Context, path string) error {
+	resp, err := a.do(ctx, http.MethodGet, path, "", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err
+}
+
+const (
+	tiltAPI       = "/apis/tilt.dev/v1alpha1"
+	loopPath      = "/apis/" + tables.Group + "/" + tables.Version + "/loop/" + state.Only
+	resourcesPath = tiltAPI + "/uiresources"
+)
+
+// requests measures answers and watches by themselves.
+func (b *bench) requests(ctx context.Context, a *apiClient) error {
+	floor, err := repeat(50, func() error { return a.get(ctx, "/healthz") })
+	if err != nil {
+		return err
+	}
+	list, err := repeat(20, func() error { return a.get(ctx, resourcesPath) })
+	if err != nil {
+		return err
+	}
+	b.table.print(row{"list uiresources", list.String(), ratio(list.median(), floor.median(), fmt.Sprintf("healthz (%s)", short(floor.median()))), ""})
+	events, err := a.changes(ctx)
+	if err != nil {
+		return err
+	}
+	b.table.print(row{"change → first watch event", events.String(), ratio(events.median(), floor.median(), "healthz"), ""})
+	before, err := a.loop(ctx)
+	if err != nil {
+		return err
+	}
+	closeAll, err := a.neglect(ctx)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	events, err = a.changes(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := a.loop(ctx)
+	if err != nil {
+		return err
+	}
+	b.table.print(row{fmt.Sprintf("the same beside %d dead watchers", deadWatchers), events.String(), ratio(events.median(), floor.median(), "healthz"),
+		batches(before, after)})
+	return nil
+}
+
+// changes switches resources off and on again, one by one, and measures from sending the request until a watch that
+// existed before tells of it.
+func (a *apiClient) changes(ctx context.Context) (took times, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch, err := a.do(ctx, http.MethodGet, resourcesPath+"?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", "", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer watch.Body.Close()
+	type seen struct {
+		name string
+		at   time.Time
+	}
+	events := make(chan seen, 1024)
+	go func() {
+		defer close(events)
+		lines := bufio.NewScanner(watch.Body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			at := time.Now()
+			var e struct {
+				Object v1alpha1.UIResource `json:"object"`
+			}
+			if json.Unmarshal(lines.Bytes(), &e) == nil {
+				events <- seen{e.Object.Name, at}
+			}
+		}
+	}()
+	for i := range apiChanges {
+		if err := sleep(ctx, changePause); err != nil {
+			return nil, err
+		}
+		for len(events) > 0 {
+			<-events // of the change before
+		}
+		name := fmt.Sprintf("r%d", i/2)
+		began := time.Now()
+		resp, err := a.do(ctx, http.MethodPatch, tiltAPI+"/configmaps/"+name+"-disable", "application/merge-patch+json",
+			fmt.Appendf(nil, `{"data":{"isDisabled":"%t"}}`, i%2 == 0))
+		if err != nil {
+			return nil, err
+		}
+		_ = resp.Body.Close()
+		limit := time.After(10 * time.Second)
+		for at := (time.Time{}); at.IsZero(); {
+			select {
+			case e, ok := <-events:
+				if !ok {
+					return nil, errors.New("the watch has ended")
+				}
+				if e.name == name {
+					at = e.at
+					took = append(took, at.Sub(began))
+				}
+			case <-limit:
+				return nil, fmt.Errorf("no watch told that %s was switched", name)
+			}
+		}
+	}
+	return took, nil
+}
+
+// neglect opens watches and log streams and reads nothing from them.
+func (a *apiClient) neglect(ctx context.Context) (closeAll func(), err error) {
+	var open []io.Closer
+	closeAll = func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}
+	for i := range deadWatchers {
+		path := []string{resourcesPath + "?watch=true", "/api/logs?follow=true", "/api/events?follow=true"}[i%3]
+		resp, err := a.do(ctx, http.MethodGet, path, "", nil)
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		open = append(open, resp.Body)
+	}
+	return closeAll, nil
+}
+
+func (a *apiClient) loop(ctx context.Context) (l tables.LoopStatus, err error) {
+	resp, err := a.do(ctx, http.MethodGet, loopPath, "", nil)
+	if err != nil {
+		return l, err
+	}
+	defer resp.Body.Close()
+	var o tables.Loop
+	err = json.NewDecoder(resp.Body).Decode(&o)
+	return o.Status, err
+}
+
+// batches says how long the loop's batches took between two looks: "213 batches, 9 over 5ms".
+func batches(before, after tables.LoopStatus) string {
+	var parts []string
+	for i, b := range after.Took {
+		n := b.Batches
+		if i < len(before.Took) {
+			n -= before.Took[i].Batches
+		}
+		switch {
+		case n == 0:
+		case b.UpTo == "":
+			parts = append(parts, fmt.Sprintf("%d longer", n))
+		default:
+			parts = append(parts, fmt.Sprintf("%d ≤ %s", n, b.UpTo))
+		}
+	}
+	return "batches: " + strings.Join(parts, ", ")
+}

@@ -1,0 +1,44 @@
+package buildcontrol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+)
+
+// composeRuntime judges by the containers of a service. As Tilt has it, one that is checked for its health counts once it
+// is healthy, one that has ended with exit code 0 has done its work, and one that has ended with another has failed.
+func composeRuntime(v store.View, u state.Update, containers []state.Pod) RuntimeState {
+	if u.AppliedAt.IsZero() {
+		return RuntimeState{Status: RuntimeNone}
+	}
+	current := slices.DeleteFunc(slices.Clone(containers), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	if len(current) == 0 {
+		if len(u.Applied) == 0 {
+			return RuntimeState{Status: RuntimeOK, Text: "no containers"} // the service is scaled to none
+		}
+		return RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}
+	}
+	ready, done := 0, 0
+	for _, p := range current {
+		if why, failing := state.PodFailure(p.Pod); failing {
+			return RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince, Final: !p.Restarting()}
+		}
+		switch {
+		case p.Phase == "Succeeded":
+			done++
+		case p.Ready:
+			ready++
+		}
+	}
+	if r, ended := processRuntime(v, current); ended {
+		return r
+	}
+	if ready+done == len(current) {
+		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, len(current))}
+	}
+	waits := current[slices.IndexFunc(current, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", waits.Status, ready+done, len(current)), Err: waits.Message}
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/report"
+	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// lastLines is how many lines of a resource's log go with its failure.
+const lastLines = 50
+
+// reportOptions say what ci reports beside the table.
+type reportOptions struct {
+	// lines is where events and the summary go as JSON; nil where nobody wants them.
+	lines io.Writer
+	// junit is where a report in JUnit's format goes; nil where nobody wants it.
+	junit *report.File
+}
+
+// conclusion is what there is to report on.
+type conclusion struct {
+	reporter *report.Reporter
+	// end is the state of things before anything was stopped, now the newest. At is when the end came.
+	end, now store.View
+	at       time.Time
+	logs     *logstore.Store
+}
+
+// notBegun reports that a session of ci could not begin, and returns why.
+func (o options) notBegun(err error) error {
+	if o.command != state.CommandCI {
+		return err
+	}
+	v := store.New(state.Schema).Snapshot().All()
+	return o.conclude(conclusion{reporter: report.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
+}
+
+// conclude reports how a session of ci went. It returns what the command ends with, given the session's error and why it
+// was ended from outside, if it was.
+func (o options) conclude(c conclusion, err, cause error) error {
+	outcome, err := outcomeOf(c.end, err, cause)
+	outcome.At, outcome.Tiltfile = c.at, o.tiltfile
+	s, failed := c.reporter.Summarize(c.end, c.now, outcome)
+	if o.report.junit != nil {
+		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
+	}
+	failed = errors.Join(failed, report.Text(o.human(), s))
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		f.Text = redact.Of(c.end).Text(f.Text)
+	}
+	if err == nil {
+		fmt.Fprintln(o.human(), "SUCCESS. All workloads are healthy.")
+	}
+	if failed != nil {
+		fmt.Fprintln(o.global.stderr, "Error: "+problem.Text(failed))
+		if err == nil {
+			return reported{coded{failed, exitFailure}}
+		}
+	}
+	return err
+}
+
+// writeJUnit writes the file for what shows the results of tests.
+func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
+	doc, err := report.JUnit(s, func(resource string) []string { return tail(logs, resource) })
+	if err != nil {
+		return err
+	}
+	return o.report.junit.Write(doc)
+}
+
+// tail returns the last lines of a resource, of those that replace each other only the newest.
+func tail(logs *logstore.Store, resource string) []string {
+	if logs == nil {
+		return nil
+	}
+	lines := logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.ManifestName(resource)}}, lastLines)
+	newest := map[[2]string]uint64{}
+	for _, l := range lines {
+		newest[[2]string{l.Span, l.ProgressID}] = l.Seq
+	}
+	var out []string
+	for _, l := range lines {
+		if l.ProgressID == "" || newest[[2]string{l.Span, l.ProgressID}] == l.Seq {
+			out = append(out, l.Prefix+l.Text)
+		}
+	}
+	return out
+}
+
+// outcomeOf says how a session of ci ended, and with which error the command does.
+func outcomeOf(end store.View, err, cause error) (report.Outcome, error) {
+	o := report.Outcome{Result: report.ResultFailed, Code: exitFailure}
+	var f *engine.Failure
+	switch {
+	case errors.As(err, &f):
+		switch f.Cause {
+		case state.EndTimeout:
+			o.Result, o.Code = report.ResultTimeout, exitTimeout
+		case state.EndTiltfile:
+			o.Result, o.Code = report.ResultTiltfile, exitTiltfile
+		}
+		err = coded{err, o.Code}
+	case err != nil:
+	case state.TheSession(end).Ended != nil:
+		o.Result, o.Code = report.ResultOK, exitOK
+	case errors.Is(cause, context.Canceled):
+		o.Result, o.Code, err = report.ResultInterrupted, exitInterrupted, cause
+	default:
+		o.Result, err = report.ResultStopped, cause
+	}
+	switch {
+	case o.Result == report.ResultInterrupted:
+		o.Failure = "the session was interrupted"
+	case err != nil:
+		o.Failure = problem.Text(err)
+	}
+	return o, err
+}

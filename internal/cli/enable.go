@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+func newEnable(g *global) *cobra.Command {
+	f := switchFlags{request: api.SwitchRequest{State: api.StateEnabled}}
+	c := &cobra.Command{
+		Use:   "enable [NAME…]",
+		Short: "Enable resources of the running session",
+		Long: `Enables resources that the Tiltfile's arguments or hone disable have switched off: they begin as if they were new. It lasts
+until hone disable, or until the Tiltfile is given other arguments.`,
+		Example: "  hone enable frontend backend\n  hone enable --only frontend\n  hone enable --labels web\n  hone enable --all",
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.stdout, args) },
+	}
+	f.add(c)
+	c.Flags().BoolVar(&f.request.Only, "only", false, "disable all other resources")
+	return c
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/server"
+	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/snapshot"
+)
+
+func newSnapshot(g *global) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Keep a session as it is now, and look at it later",
+		Args:  cobra.NoArgs,
+	}
+	c.AddCommand(newSnapshotCreate(g), newSnapshotView(g))
+	return c
+}
+
+func newSnapshotCreate(g *global) *cobra.Command {
+	var f targetFlags
+	c := &cobra.Command{
+		Use:   "create [FILE]",
+		Short: "Write the running session's state and logs to a file",
+		Long: `Writes the state of the running session, and the newest lines of each resource's log, as JSON: to FILE, or to standard
+output without one. Secrets that the session knows of are taken out; read it all the same before you show it to others.
+
+hone snapshot view shows it. hone up and hone ci write the same with --output-snapshot-on-exit FILE when they end.`,
+		Example: "  hone snapshot create snapshot.json\n  hone snapshot create | jq .view.resources",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == stdinName {
+				return copyDump(cmd.Context(), &f, client.DumpSnapshot, g.stdout)
+			}
+			file, err := snapshot.Open(args[0])
+			if err != nil {
+				return err
+			}
+			return file.Write(func(w io.Writer) error { return copyDump(cmd.Context(), &f, client.DumpSnapshot, w) })
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// stdinName stands for standard input, or output, in the place of a file.
+const stdinName = "-"
+
+func newSnapshotView(g *global) *cobra.Command {
+	var lines bool
+	c := &cobra.Command{
+		Use:   "view FILE",
+		Short: "Show a session that was kept",
+		Long: `Shows a file that hone snapshot create or --output-snapshot-on-exit has written: in a terminal in the whole screen, in which
+everything but asking for updates works as in a session that runs; q leaves it. Otherwise, or with --stream, it prints the
+resources and then the logs. With - the file is read from standard input.
+
+There is no page for a browser, so that Tilt's --port has no meaning here.`,
+		Example: "  hone ci --output-snapshot-on-exit snapshot.json\n  hone snapshot view snapshot.json\n  curl https://ci.example/snapshot.json | hone snapshot view -",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return viewSnapshot(cmd.Context(), g, cmd.InOrStdin(), args[0], lines)
+		},
+	}
+	c.Flags().BoolVar(&lines, "stream", false, "print resources and logs instead of showing the screen")
+	alike(c, []string{"no-open"}, nil)
+	return c
+}
+
+func viewSnapshot(ctx context.Context, g *global, in io.Reader, path string, lines bool) error {
+	name := path
+	if path == stdinName {
+		name = "standard input"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return problem.Wrap(err, "cannot read the snapshot", "name a file that hone snapshot create has written")
+		}
+		defer f.Close()
+		in = f
+	}
+	kept, err := snapshot.Read(in, name)
+	if err != nil {
+		return err
+	}
+	v, err := snapshot.Restore(kept)
+	if err != nil {
+		return err
+	}
+	logs, err := logstore.New(logstore.Options{MemoryPerResource: keptLogs})
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	snapshot.Replay(kept, logs)
+	past := hud.Past{View: v, At: kept.CreatedAt, Logs: logs, By: kept.Version, Version: Version}
+	if !lines && path != stdinName && interactive() {
+		g.terminal.screen.Store(true)
+		return past.Show(ctx)
+	}
+	if _, err := fmt.Fprintln(g.stdout, past.Shown().Text()); err != nil {
+		return err
+	}
+	return stream.New(stream.Options{Logs: logs, Out: g.stdout}).Drain()
+}
+
+// keptLogs bounds the log of a resource of a snapshot, above what is written.
+const keptLogs = 64 << 20
+
+// exitSnapshot writes a session's last state and all that it has said.
+func exitSnapshot(file *snapshot.File, e *engine.Engine, logs *logstore.Store) error {
+	logs.Flush()
+	v, at := e.End()
+	of := snapshot.Session{View: v, Shown: server.View(v, Version), Logs: logs, Redactor: redact.Of(v), Version: Version, At: at}
+	return file.Write(func(w io.Writer) error { return of.Write(context.Background(), w) })
+}

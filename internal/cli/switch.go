@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// switchFlags are those of hone enable and hone disable.
+type switchFlags struct {
+	target  targetFlags
+	request api.SwitchRequest
+}
+
+func (f *switchFlags) add(c *cobra.Command) {
+	f.target.add(c)
+	c.Flags().BoolVar(&f.request.All, "all", false, c.Name()+" all resources")
+	c.Flags().StringSliceVarP(&f.request.Labels, "labels", "l", nil, c.Name()+" the resources with one of these labels, beside those that are named")
+	c.ValidArgsFunction = f.target.completeSwitchable
+	_ = c.RegisterFlagCompletionFunc("labels", f.target.completeLabels)
+}
+
+// run switches all resources by one request.
+func (f *switchFlags) run(ctx context.Context, out io.Writer, names []string) error {
+	f.request.ManifestNames = names
+	if err := f.check(); err != nil {
+		return err
+	}
+	session, err := f.target.find(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := session.Switch(ctx, f.request)
+	if err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		names []string
+		text  string
+	}{{result.Enabled, "enabled"}, {result.Disabled, "disabled"}, {result.Unchanged, "is " + f.request.State + " already"}} {
+		for _, name := range list.names {
+			fmt.Fprintf(out, "%s %s\n", name, list.text)
+		}
+	}
+	return nil
+}
+
+func (f *switchFlags) check() error {
+	r := f.request
+	switch chosen := len(r.ManifestNames)+len(r.Labels) > 0; {
+	case r.All && r.Only:
+		return errors.New("cannot use --all with --only")
+	case r.All && len(r.ManifestNames) > 0:
+		return errors.New("cannot use --all with resource names")
+	case r.All && chosen:
+		return errors.New("cannot use --all with --labels")
+	case !r.All && !chosen:
+		return problem.New("must specify at least one resource", "name them, or choose them by --labels, or take --all")
+	}
+	return nil
+}
+
+// completeSwitchable completes the names of resources that can be switched: all but the Tiltfile.
+func (f *targetFlags) completeSwitchable(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	names, directive := f.completeResources(cmd, args, word)
+	return slices.DeleteFunc(names, func(n string) bool { return n == string(model.TiltfileName) }), directive
+}
+
+// completeLabels completes labels that resources have.
+func (f *targetFlags) completeLabels(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := completionContext(cmd)
+	defer cancel()
+	f.settle(cmd)
+	session, err := f.find(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	view, err := session.View(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var labels []string
+	for _, r := range view.Resources {
+		labels = append(labels, r.Labels...)
+	}
+	slices.Sort(labels)
+	return matching(slices.Compact(labels), "", word, nil), cobra.ShellCompDirectiveNoFileComp
+}

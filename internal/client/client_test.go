@@ -1,0 +1,263 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// answering is a session at a socket that answers as it is told to.
+func answering(t *testing.T, handler http.HandlerFunc) *Client {
+	t.Helper()
+	info := session.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "s.sock")}
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "unix", info.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(handler)
+	_ = srv.Listener.Close()
+	srv.Listener = l
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return Over(info)
+}
+
+// mends checks the whole text of an error, as people see it.
+func mends(t *testing.T, err error, want ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want %q", want)
+	}
+	for _, w := range want {
+		if text := problem.Text(err); !strings.Contains(text, w) {
+			t.Errorf("%q does not say %q", text, w)
+		}
+	}
+}
+
+// TestRequests checks what each method sends, and what it makes of the answer.
+func TestRequests(t *testing.T) {
+	var asked, body string
+	reply := "{}"
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		asked, body = r.Method+" "+r.URL.String(), string(b)
+		if len(b) > 0 && r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: a body of type %q", asked, r.Header.Get("Content-Type"))
+		}
+		_, _ = io.WriteString(w, reply)
+	})
+	for _, tc := range []struct {
+		do                 func() (any, error)
+		asked, body, reply string
+		want               any
+	}{
+		{func() (any, error) { v, err := c.View(t.Context()); return v.Version, err }, "GET /api/view", "", `{"version":"1"}`, "1"},
+		{func() (any, error) { return nil, c.Trigger(t.Context(), []string{"a"}) }, "POST /api/trigger", `{"manifest_names":["a"]}`, "{}", nil},
+		{func() (any, error) { return nil, c.Click(t.Context(), api.ClickRequest{Button: "b"}) }, "POST /api/click", `{"button":"b"}`, "{}", nil},
+		{func() (any, error) { return nil, c.Stop(t.Context()) }, "POST /api/stop", "{}", "{}", nil},
+		{func() (any, error) {
+			return c.Switch(t.Context(), api.SwitchRequest{State: api.StateEnabled, Labels: []string{"l"}, Only: true})
+		}, "POST /api/switch", `{"state":"enabled","labels":["l"],"only":true}`, `{"enabled":["a"]}`, api.SwitchResult{Enabled: []string{"a"}}},
+		{func() (any, error) { return c.Args(t.Context()) }, "GET /apis/tilt.dev/v1alpha1/tiltfiles/%28Tiltfile%29", "",
+			`{"spec":{"args":["a","b c"]}}`, []string{"a", "b c"}},
+		{func() (any, error) { return nil, c.SetArgs(t.Context(), []string{"a"}) }, "POST /api/set_tiltfile_args", `["a"]`, "{}", nil},
+		{func() (any, error) { return nil, c.SetArgs(t.Context(), nil) }, "POST /api/set_tiltfile_args", `[]`, "{}", nil},
+	} {
+		reply = tc.reply
+		got, err := tc.do()
+		if err != nil || asked != tc.asked || body != tc.body {
+			t.Errorf("%s: %v, asked %s with %s, want %s", tc.asked, err, asked, body, tc.body)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.asked, diff)
+		}
+	}
+	reply = "no JSON"
+	_, err := c.View(t.Context())
+	mends(t, err, "read the answer of session shop")
+}
+
+// TestStreams reads what a session says as it comes, until it is closed here.
+func TestStreams(t *testing.T) {
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, r.URL)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	for path, open := range map[string]func(context.Context, url.Values) (io.ReadCloser, error){"/api/logs": c.Logs, "/api/events": c.Events} {
+		in, err := open(t.Context(), url.Values{"resource": {"a", "b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(in).ReadString('\n'); line != path+"?resource=a&resource=b\n" {
+			t.Errorf("%q %v", line, err)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRefusals has a session refuse, in all ways that there are.
+func TestRefusals(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		code int
+		body string
+		want []string
+	}{
+		{"with a reason", 409, `{"error":"not now"}`, []string{"session shop: not now"}},
+		{"with a mend", 404, `{"error":"no resource is called \"x\"","mend":"did you mean y?"}`, []string{`session shop: no resource is called "x"`, "\n  did you mean y?"}},
+		{"without a reason", 500, "", []string{"session shop: 500 Internal Server Error"}},
+		{"in text", 502, "a proxy has failed\n", []string{"502 Bad Gateway: a proxy has failed"}},
+		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop wants its token", "--session NAME", "set HONE_TOKEN"}},
+	} {
+		c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tc.code)
+			_, _ = io.WriteString(w, tc.body)
+		})
+		_, err := c.View(t.Context())
+		mends(t, err, tc.want...)
+		_, err = c.Logs(t.Context(), nil)
+		mends(t, err, tc.want...)
+		_, err = c.Attach(t.Context(), terminal.Description{Columns: 80, Rows: 24})
+		mends(t, err, tc.want...)
+	}
+}
+
+// TestToken talks to a session by its address, with and without what opens it.
+func TestToken(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer right" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(api.View{Version: "1"})
+	}))
+	defer srv.Close()
+	at := srv.Listener.Addr().(*net.TCPAddr)
+	info := session.Info{Host: at.IP.String(), Port: at.Port}
+	if v, err := At(info, "right").View(t.Context()); err != nil || v.Version != "1" {
+		t.Errorf("%+v %v", v, err)
+	}
+	for _, token := range []string{"", "wrong"} {
+		_, err := At(info, token).View(t.Context())
+		mends(t, err, "the session at "+at.String()+" wants its token", "HONE_TOKEN")
+	}
+	config := At(info, "right").RESTConfig()
+	if config.Host != "http://"+at.String() || config.BearerToken != "right" {
+		t.Errorf("%+v", config)
+	}
+	for token, want := range map[string]string{"right": "", "wrong": "wants its token"} {
+		config := At(info, token).RESTConfig()
+		r, _ := http.NewRequest(http.MethodGet, config.Host, nil)
+		r.Header.Set("Authorization", "Bearer "+config.BearerToken)
+		resp, err := config.WrapTransport(&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+		if want != "" {
+			mends(t, err, want)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+// TestGone asks sessions that do not answer any more.
+func TestGone(t *testing.T) {
+	var l net.ListenConfig
+	free, err := l.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
+	gone := Over(session.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "none.sock")})
+	for c, want := range map[*Client][]string{
+		gone: {"session shop does not answer: ", "kill 4711", "the next hone cleans up"},
+		At(session.Info{Host: "127.0.0.1", Port: port}, ""): {fmt.Sprintf("no session answers at 127.0.0.1:%d: ", port), "hone sessions lists what runs"},
+	} {
+		_, err := c.View(t.Context())
+		mends(t, err, want...)
+		_, err = c.Attach(t.Context(), terminal.Description{})
+		mends(t, err, want...)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.View(ctx); !errors.Is(err, context.Canceled) || strings.Contains(problem.Text(err), "answer") {
+			t.Errorf("somebody who gave up himself is told %v", err)
+		}
+	}
+}
+
+// TestAttach upgrades a connection, and talks over it.
+func TestAttach(t *testing.T) {
+	protocol := terminal.Protocol
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/api/attach" || r.Header.Get("Upgrade") != terminal.Protocol {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		conn, b, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		// What the session says first comes with the answer.
+		fmt.Fprintf(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
+		_ = b.Flush()
+		far, err := terminal.Accept(conn)
+		if err != nil {
+			return // a client that was told something else has left
+		}
+		_, _ = far.Write([]byte("hello "))
+		buf := make([]byte, 5)
+		if _, err := io.ReadFull(far, buf); err == nil {
+			_, _ = far.Write(buf)
+		}
+	})
+	conn, err := c.Attach(t.Context(), terminal.Description{Term: "xterm", Columns: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.Send(terminal.Text, []byte("world")); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	for said.Len() < len("hello world") {
+		f, err := conn.Next()
+		if err != nil {
+			t.Fatalf("%v after %q", err, said.String())
+		}
+		said.Write(f.Content)
+	}
+	if said.String() != "hello world" {
+		t.Errorf("%q", said.String())
+	}
+	protocol = "telegraph"
+	_, err = c.Attach(t.Context(), terminal.Description{})
+	mends(t, err, `session shop speaks "telegraph"`)
+}

@@ -1,0 +1,103 @@
+package client
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/session"
+)
+
+// begin enters a session into the registry. Unless it is still starting, it has a socket.
+func begin(t *testing.T, r *session.Registry, dir string, change func(*session.Info)) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tiltfile := filepath.Join(dir, "Tiltfile")
+	if err := os.WriteFile(tiltfile, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Two "ci" of one project may run at the same time, two "up" may not.
+	c, err := r.Claim(t.Context(), session.Info{PID: os.Getpid(), Command: "ci", Tiltfile: tiltfile, Context: "kind-dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Release(t.Context()) })
+	if err := c.Publish(t.Context(), func(i *session.Info) {
+		i.Socket = "/run/" + c.Info().Name + ".sock"
+		change(i)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(dir string) string { return filepath.Join(root, dir) }
+	r := session.New(filepath.Join(root, "registry"))
+	for _, w := range []Wish{{Dir: root}, {}} {
+		_, err = Find(t.Context(), r, w)
+		mends(t, err, "no session is running", "hone up --detach")
+	}
+	_, err = Find(t.Context(), r, Wish{Name: "shop"})
+	mends(t, err, `no session is called "shop"`, "start one with hone up")
+
+	as := func(*session.Info) {}
+	begin(t, r, at("shop"), func(i *session.Info) { i.Host, i.Port = "localhost", 10350 })
+	if c, err := Find(t.Context(), r, Wish{Dir: "/elsewhere"}); err != nil || c.Session.Name != "shop" {
+		t.Errorf("the only one: %+v %v", c, err)
+	}
+	begin(t, r, at("shop/api"), func(i *session.Info) { i.Host, i.Port = "192.0.2.1", 10351 })
+	begin(t, r, at("twice"), as)
+	begin(t, r, at("twice"), as)
+	begin(t, r, at("young"), func(i *session.Info) { i.Socket = "" })
+	if err := os.MkdirAll(at("shop/web/src"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(at("shop/api"), at("link")); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, tc := range []struct {
+		wish Wish
+		want string // the name of a session, or its address
+	}{
+		{Wish{Name: "api", Port: 10350, Dir: at("shop")}, "api"},
+		{Wish{Dir: at("shop")}, "shop"},
+		{Wish{Dir: at("shop/web/src")}, "shop"},
+		{Wish{Dir: at("shop/api")}, "api"},
+		{Wish{Dir: at("link")}, "api"},
+		{Wish{Host: "localhost", Port: 10350, Dir: at("shop/api")}, "shop"},
+		{Wish{Host: "127.0.0.1", Port: 10350}, "shop"},
+		{Wish{Host: "192.0.2.1", Port: 10351}, "api"},
+		{Wish{Host: "localhost", Port: 10351, Token: "t"}, "localhost:10351"},
+		{Wish{Host: "dev-box", Port: 10350, Token: "t"}, "dev-box:10350"},
+	} {
+		c, err := Find(t.Context(), r, tc.wish)
+		if err != nil {
+			t.Errorf("%+v: %v", tc.wish, err)
+			continue
+		}
+		got, by := c.Session.Name, "http://localhost"
+		if got == "" {
+			got, by = c.base().Host, "http://"+c.base().Host
+		}
+		// A session of this machine is talked to over its socket, which wants no token.
+		if got != tc.want || c.base().String() != by || (c.token != "") != (c.Session.Name == "") {
+			t.Errorf("%+v: %s at %s with token %q, want %s", tc.wish, got, c.base(), c.token, tc.want)
+		}
+	}
+
+	_, err = Find(t.Context(), r, Wish{Dir: root})
+	mends(t, err, "several sessions are running, and none of them works on this folder", "--session shop ", "--session api ", at("shop/api/Tiltfile")+" @ kind-dev")
+	_, err = Find(t.Context(), r, Wish{Dir: at("twice")})
+	mends(t, err, "several sessions work on this project", "--session twice ", "--session twice-2 ")
+	_, err = Find(t.Context(), r, Wish{Name: "nobody"})
+	mends(t, err, `no session is called "nobody"`, "choose one:", "--session shop ")
+	_, err = Find(t.Context(), r, Wish{Dir: at("young")})
+	mends(t, err, "session young is still starting", "wait a moment")
+}

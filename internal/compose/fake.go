@@ -1,0 +1,145 @@
+package compose
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Fake is a Runner in memory for tests, whose containers are those of a fake engine. It reads the Compose files, and knows
+// one container for each service. Construct it with NewFake.
+type Fake struct {
+	engine *docker.Fake
+
+	mu     sync.Mutex
+	ups    []Up             // guarded by mu
+	builds []string         // guarded by mu
+	made   map[string]maker // by container id; guarded by mu
+}
+
+// maker is what decides whether a container has to be made anew.
+type maker struct{ hash string }
+
+// NewFake returns a Fake that makes its containers in the engine.
+func NewFake(engine *docker.Fake) *Fake { return &Fake{engine: engine, made: map[string]maker{}} }
+
+var _ Runner = (*Fake)(nil)
+
+// Ups returns the calls of Up so far, in order.
+func (f *Fake) Ups() []Up {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.ups)
+}
+
+// Builds returns the services that were built so far, in order.
+func (f *Fake) Builds() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.builds)
+}
+
+func (f *Fake) service(ctx context.Context, p model.ComposeProject, name string) (Service, error) {
+	s, err := Open(Options{Files: p.Files, Base: p.Dir, EnvFiles: p.EnvFiles, Name: p.Name, Profiles: p.Profiles, Read: os.ReadFile})
+	if err != nil {
+		return Service{}, err
+	}
+	loaded, err := s.Load(ctx)
+	if err != nil {
+		return Service{}, err
+	}
+	i := slices.IndexFunc(loaded.Services, func(s Service) bool { return s.Name == name })
+	if i < 0 {
+		return Service{}, fmt.Errorf("docker compose could not find it: no such service: %s", name)
+	}
+	return loaded.Services[i], nil
+}
+
+// Build implements Runner.
+func (f *Fake) Build(ctx context.Context, p model.ComposeProject, service string, _ logstore.Logger) error {
+	s, err := f.service(ctx, p, service)
+	if err != nil {
+		return err
+	}
+	f.engine.AddImage(s.Image)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.builds = append(f.builds, service)
+	return nil
+}
+
+// Up implements Runner.
+func (f *Fake) Up(ctx context.Context, p model.ComposeProject, u Up, log logstore.Logger) error {
+	s, err := f.service(ctx, p, u.Service)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ups = append(f.ups, u)
+	image, entrypoint := s.Image, s.Entrypoint
+	if u.Image != "" {
+		image = u.Image
+	}
+	if u.Entrypoint != nil {
+		entrypoint = u.Entrypoint
+	}
+	if _, found, err := f.engine.Inspect(ctx, image); err != nil || !found {
+		return fmt.Errorf("docker compose could not start %s: no such image: %s (%v)", u.Service, image, err)
+	}
+	want := maker{fmt.Sprintf("%s %q %q %q", s.Hash, image, entrypoint, u.Command)}
+	list, err := Containers(ctx, f.engine, p.Name, u.Service)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if f.made[c.ID] != want || u.Recreate {
+			f.engine.DropContainer(c.ID)
+			delete(f.made, c.ID)
+		}
+	}
+	if list, err = Containers(ctx, f.engine, p.Name, u.Service); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		id := uuid.NewString()
+		f.made[id] = want
+		logstore.Infof(log, "Container %s Created", u.Service)
+		f.engine.AddContainer(id, docker.FakeContainer{Name: p.Name + "-" + u.Service + "-1", Image: image,
+			Labels: map[string]string{model.ComposeProjectLabel: p.Name, model.ComposeServiceLabel: u.Service},
+			State:  docker.ContainerState{Status: "created", Entrypoint: entrypoint}})
+		list = []docker.ContainerState{{ID: id}}
+	}
+	if !u.NoStart {
+		for _, c := range list {
+			f.engine.ChangeContainer(c.ID, func(c *docker.FakeContainer) { c.State.Status = "running" })
+		}
+	}
+	return nil
+}
+
+// Down implements Runner.
+func (f *Fake) Down(ctx context.Context, p model.ComposeProject, _ bool, _ logstore.Logger) error {
+	list, err := f.engine.ContainerStates(ctx, map[string]string{model.ComposeProjectLabel: p.Name})
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range list {
+		f.engine.DropContainer(c.ID)
+	}
+	maps.DeleteFunc(f.made, func(id string, _ maker) bool {
+		return slices.ContainsFunc(list, func(c docker.ContainerState) bool { return c.ID == id })
+	})
+	return nil
+}

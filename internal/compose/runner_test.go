@@ -1,0 +1,248 @@
+package compose
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// runnerSubject is a Runner under test and the engine that its containers are in, which has the image "busybox".
+type runnerSubject struct {
+	runner Runner
+	engine docker.Client
+}
+
+func TestFakeRunner(t *testing.T) {
+	testRunner(t, func(t *testing.T) runnerSubject {
+		engine := docker.NewFake()
+		return runnerSubject{NewFake(engine), engine}
+	})
+}
+
+func TestTool(t *testing.T) {
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
+	}
+	build := exec.Command("../../scripts/compose/build")
+	build.Stderr = os.Stderr
+	folder, err := build.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(commandVariable, filepath.Join(strings.TrimSpace(string(folder)), "docker-compose"))
+	testRunner(t, func(t *testing.T) runnerSubject {
+		endpoint, err := docker.Find()
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := docker.New(endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = engine.Close() })
+		return runnerSubject{NewTool(engine.Env()), engine}
+	})
+}
+
+// project writes a project for a test, and takes it down afterwards.
+func (s runnerSubject) project(t *testing.T) model.ComposeProject {
+	t.Helper()
+	dir := folderOf(t, map[string]string{"compose.yml": `
+services:
+  web: {image: busybox, command: ["sh", "-c", "while :; do sleep 3600; done"], stop_grace_period: 0s}
+  other: {image: busybox, command: ["true"]}
+  made: {image: "hone-test-compose:made", command: ["true"], build: {context: ., dockerfile_inline: "FROM busybox\nLABEL a=b\n"}}
+`})
+	p := model.ComposeProject{Name: "hone-test-" + uuid.NewString()[:8], Dir: dir, Files: []model.ComposeFile{
+		{Path: filepath.Join(dir, "compose.yml")}, {Source: "text", Content: "services: {web: {labels: {more: yes}}}"}}}
+	t.Cleanup(func() {
+		if err := s.runner.Down(context.WithoutCancel(t.Context()), p, true, logstore.Discard); err != nil {
+			t.Errorf("clean up: %v", err)
+		}
+	})
+	return p
+}
+
+// up starts a service and returns its container.
+func (s runnerSubject) up(t *testing.T, p model.ComposeProject, u Up) docker.ContainerState {
+	t.Helper()
+	if err := s.runner.Up(t.Context(), p, u, logstore.Discard); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Containers(t.Context(), s.engine, p.Name, u.Service)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("containers of %s: %+v, %v", u.Service, list, err)
+	}
+	return list[0]
+}
+
+// testRunner is what every Runner has to do.
+func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
+	s := start(t)
+	t.Run("up", func(t *testing.T) {
+		p := s.project(t)
+		first := s.up(t, p, Up{Service: "web"})
+		if !first.Running() || first.Image != "busybox" {
+			t.Errorf("the container: %+v", first)
+		}
+		if again := s.up(t, p, Up{Service: "web"}); again.ID != first.ID || !again.StartedAt.Equal(first.StartedAt) {
+			t.Errorf("a container about which nothing changed was touched: %+v, then %+v", first, again)
+		}
+		if others, err := Containers(t.Context(), s.engine, p.Name, "other"); err != nil || len(others) > 0 {
+			t.Errorf("another service was started: %+v, %v", others, err)
+		}
+		if other := s.up(t, p, Up{Service: "web", Recreate: true}); other.ID == first.ID {
+			t.Error("the container was not made anew")
+		}
+	})
+	t.Run("what differs", func(t *testing.T) {
+		p := s.project(t)
+		name := "hone-test-compose:" + p.Name
+		if err := s.engine.Tag(t.Context(), "busybox", name); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = s.engine.Remove(t.Context(), name) }()
+		first := s.up(t, p, Up{Service: "web"})
+		u := Up{Service: "web", Image: name, Entrypoint: []string{"sh", "-c", `while [ "$$" = "$HOME" ] || :; do sleep 3600; done`}, NoStart: true}
+		made := s.up(t, p, u)
+		if made.ID == first.ID || made.Image != name || made.Status != "created" || !slices.Equal(made.Entrypoint, u.Entrypoint) {
+			t.Errorf("the container: %+v", made)
+		}
+		u.NoStart = false
+		if started := s.up(t, p, u); started.ID != made.ID || !started.Running() {
+			t.Errorf("the container was %+v, and is %+v", made, started)
+		}
+	})
+	t.Run("build", func(t *testing.T) {
+		p := s.project(t)
+		defer func() { _ = s.engine.Remove(t.Context(), "hone-test-compose:made") }()
+		if err := s.runner.Build(t.Context(), p, "made", logstore.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if c := s.up(t, p, Up{Service: "made"}); c.Image != "hone-test-compose:made" {
+			t.Errorf("the container: %+v", c)
+		}
+		if err := Remove(t.Context(), s.engine, p.Name, "made", logstore.Discard); err != nil { // before its image goes
+			t.Error(err)
+		}
+	})
+	t.Run("all at once", func(t *testing.T) {
+		p := s.project(t)
+		var wg sync.WaitGroup
+		for _, name := range []string{"web", "other"} {
+			wg.Go(func() { s.up(t, p, Up{Service: name}) })
+		}
+		wg.Wait()
+	})
+	t.Run("unknown service", func(t *testing.T) {
+		err := s.runner.Up(t.Context(), s.project(t), Up{Service: "nobody"}, logstore.Discard)
+		if err == nil || !strings.Contains(err.Error(), "no such service: nobody") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("down", func(t *testing.T) {
+		p := s.project(t)
+		s.up(t, p, Up{Service: "web"})
+		if err := s.runner.Down(t.Context(), p, false, logstore.Discard); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := Containers(t.Context(), s.engine, p.Name, ""); err != nil || len(list) > 0 {
+			t.Errorf("there are %+v, %v", list, err)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := s.project(t)
+		cancel()
+		if err := s.runner.Up(ctx, p, Up{Service: "web"}, logstore.Discard); err == nil {
+			t.Error("a service was started for nobody")
+		}
+	})
+}
+
+// script puts a program into a folder of its own.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestToolIsFound looks for Docker Compose where it may be.
+func TestToolIsFound(t *testing.T) {
+	plugin := script(t, "docker", "[ \"$1 $2\" = 'compose version' ] && echo v2.30.1")
+	none := script(t, "docker", "exit 1")
+	own := script(t, "docker-compose", "echo 2.29.0")
+	old := script(t, "docker-compose", "echo 1.29.2")
+	named := script(t, "mine", "echo 2.5.0")
+	for _, c := range []struct {
+		name, named string
+		path        []string
+		want, fails string
+	}{
+		{name: "plugin", path: []string{plugin, own}, want: "docker compose"},
+		{name: "own command", path: []string{none, own}, want: "docker-compose"},
+		{name: "named", path: []string{plugin, named}, named: "mine", want: "mine"},
+		{name: "too old", path: []string{none, old}, fails: "docker-compose is version 1.29.2"},
+		{name: "not there", path: []string{none}, fails: "was not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("PATH", strings.Join(c.path, string(filepath.ListSeparator)))
+			t.Setenv(commandVariable, c.named)
+			argv, err := NewTool(nil).find(t.Context())
+			if c.fails == "" && (err != nil || strings.Join(argv, " ") != c.want) {
+				t.Errorf("got %v, %v", argv, err)
+			}
+			if p, ok := problem.Of(err); c.fails != "" && (!ok || !strings.Contains(p.Summary, c.fails) || p.Mend == "") {
+				t.Errorf("got %v, want a problem", err)
+			}
+		})
+	}
+}
+
+// TestArguments looks at what the program is given: names, files and profiles, and an environment that says nothing else.
+func TestArguments(t *testing.T) {
+	dir := script(t, "compose", `case "$*" in *version*) echo 2.40.3; exit;; esac
+echo "args $*"
+echo "env $COMPOSE_PROFILES $GIVEN $TAKEN $COMPOSE_FILE"
+while [ $# -gt 0 ]; do [ "$1" = --file ] && [ "$2" != - ] && cat "$2" && stat -c 'mode %a' "$2"; shift; done
+cat
+echo
+echo the reason >&2
+exit 3`)
+	t.Setenv(commandVariable, filepath.Join(dir, "compose"))
+	t.Setenv("COMPOSE_PROFILES", "foreign")
+	t.Setenv("COMPOSE_FILE", "foreign.yml")
+	t.Setenv("TAKEN", "foreign")
+	var said strings.Builder
+	log := logstore.Func(func(_ logstore.Level, text string) { said.WriteString(text) })
+	p := model.ComposeProject{Name: "shop", Dir: dir, Files: []model.ComposeFile{{Content: "services: {}\n"}}, EnvFiles: []string{"/a.env"},
+		Profiles: []string{"one", "two"}, Env: []string{"GIVEN=given", "TAKEN"}}
+	err := NewTool(nil).Up(t.Context(), p, Up{Service: "web", Image: "web:1"}, log)
+	if err == nil || err.Error() != "docker compose could not start web: the reason" {
+		t.Errorf("got %v", err)
+	}
+	for _, want := range []string{"--project-name shop --project-directory " + dir, "--env-file /a.env --profile one --profile two --file - up --no-deps",
+		"env  given  \n", "services: {}\n", "mode 600\n", `{"services":{"web":{"image":"web:1","pull_policy":"never"}}}`} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &said)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "hone-compose-*")); len(left) > 0 {
+		t.Errorf("files are left behind: %v", left)
+	}
+}

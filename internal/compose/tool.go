@@ -1,0 +1,306 @@
+package compose
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Runner runs services of Compose projects. Everything that a run says goes to its log. Errors that the user can act on
+// are problems. It is safe for use by several goroutines.
+type Runner interface {
+	// Build builds the image of a service as the Compose files say.
+	Build(ctx context.Context, p model.ComposeProject, service string, log logstore.Logger) error
+	// Up makes the containers of one service what the project, with the changes to it, says, and starts them. Containers
+	// that are so already are left alone. Networks and volumes that they need are made; other services are not touched,
+	// nor are containers of the project of which hone knows nothing.
+	Up(ctx context.Context, p model.ComposeProject, u Up, log logstore.Logger) error
+	// Down removes all containers and networks of the project, and with volumes what they have stored.
+	Down(ctx context.Context, p model.ComposeProject, volumes bool, log logstore.Logger) error
+}
+
+// Up says what to start, and how it differs from what the Compose files say.
+type Up struct {
+	Service string
+	// Image, unless empty, is what the containers run; it is there already and is neither built nor pulled.
+	Image string
+	// Entrypoint, unless nil, takes the place of the service's, and Command too.
+	Entrypoint []string
+	Command    []string
+	// NoStart makes the containers without starting them. Recreate makes them anew even if nothing about them changed.
+	NoStart  bool
+	Recreate bool
+}
+
+// Tool is a Runner that runs Docker Compose's own program, of its second generation. Make it with NewTool.
+type Tool struct {
+	env []string
+
+	mu   sync.Mutex
+	argv []string // how to run it, once it was found; guarded by mu
+	// turns has, by project, a channel with room for the one run that may make networks, volumes and containers; guarded by
+	// mu.
+	turns map[string]chan struct{}
+}
+
+// NewTool returns a Tool; env is added to its environment, to make it use the right engine for instance. The program is
+// looked for when it is needed.
+func NewTool(env []string) *Tool { return &Tool{env: env, turns: map[string]chan struct{}{}} }
+
+var _ Runner = (*Tool)(nil)
+
+const (
+	// commandVariable is the one by which Tilt's users name the program.
+	commandVariable = "TILT_DOCKER_COMPOSE_CMD"
+	askTimeout      = 10 * time.Second
+	// grace is how long a run may take to end after it was asked to.
+	grace = 10 * time.Second
+)
+
+// Version returns the version of the program.
+func (t *Tool) Version(ctx context.Context) (string, error) {
+	argv, err := t.find(ctx)
+	if err != nil {
+		return "", err
+	}
+	return version(ctx, argv, t.env)
+}
+
+// find returns how to run Docker Compose: by the command that the environment names, as a plugin of the docker command, or
+// as a command of its own.
+func (t *Tool) find(ctx context.Context) ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.argv != nil {
+		return t.argv, nil
+	}
+	candidates := [][]string{{"docker", "compose"}, {"docker-compose"}}
+	if named := strings.Fields(os.Getenv(commandVariable)); len(named) > 0 {
+		candidates = [][]string{named}
+	}
+	var old []string
+	for _, argv := range candidates {
+		v, err := version(ctx, argv, t.env)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		if generation(v) >= 2 {
+			t.argv = argv
+			return argv, nil
+		}
+		old = append(old, fmt.Sprintf("%s is version %s", strings.Join(argv, " "), v))
+	}
+	mend := "Install Docker Compose v2 as a plugin of docker (https://docs.docker.com/compose/install),\nor name the program in " + commandVariable + "."
+	if len(old) > 0 {
+		return nil, problem.New("Docker Compose is too old: "+strings.Join(old, "; ")+", and hone needs 2", mend)
+	}
+	return nil, problem.New("Docker Compose was not found: neither as docker compose nor as docker-compose", mend)
+}
+
+func version(ctx context.Context, argv, env []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var out bytes.Buffer
+	err := process.Run(ctx, process.Command{Cmd: model.Cmd{Argv: slices.Concat(argv, []string{"version", "--short"})},
+		ExtraEnv: env, Stdout: &out, Plain: true})
+	return strings.TrimPrefix(strings.TrimSpace(out.String()), "v"), err
+}
+
+// generation is the first number of a version, 0 where there is none.
+func generation(version string) int {
+	major, _, _ := strings.Cut(version, ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
+// turn waits until no other run makes anything in a project: two that begin at once would both make its networks, of which
+// the engine takes several by the same name, and then neither could be used. The caller calls done.
+func (t *Tool) turn(ctx context.Context, project string) (done func(), err error) {
+	t.mu.Lock()
+	turn := t.turns[project]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		t.turns[project] = turn
+	}
+	t.mu.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Build implements Runner.
+func (t *Tool) Build(ctx context.Context, p model.ComposeProject, service string, log logstore.Logger) error {
+	return t.run(ctx, p, nil, log, "build "+service, "build", service)
+}
+
+// Up implements Runner.
+func (t *Tool) Up(ctx context.Context, p model.ComposeProject, u Up, log logstore.Logger) error {
+	override, err := u.override()
+	if err != nil {
+		return err
+	}
+	args := []string{"up", "--no-deps", "--no-build"}
+	start := append(slices.Clone(args), "--detach")
+	if u.NoStart {
+		start = append(slices.Clone(args), "--no-start")
+	}
+	if u.Recreate {
+		start = append(start, "--force-recreate")
+	}
+	if err := t.make(ctx, p, override, log, "start "+u.Service, append(start, u.Service)...); err != nil || !p.Wait || u.NoStart {
+		return err
+	}
+	return t.run(ctx, p, override, log, "start "+u.Service, append(args, "--detach", "--wait", u.Service)...)
+}
+
+// make is run for what makes or removes something.
+func (t *Tool) make(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
+	done, err := t.turn(ctx, p.Name)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return t.run(ctx, p, override, log, what, args...)
+}
+
+// Down implements Runner.
+func (t *Tool) Down(ctx context.Context, p model.ComposeProject, volumes bool, log logstore.Logger) error {
+	args := []string{"down", "--remove-orphans"}
+	if volumes {
+		args = append(args, "--volumes")
+	}
+	return t.make(ctx, p, nil, log, "take down "+p.Name, args...)
+}
+
+// run runs the program about a project. The override is a further Compose file, nil for none.
+func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
+	argv, err := t.find(ctx)
+	if err != nil {
+		return err
+	}
+	files, remove, err := onDisk(p.Files)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	defer remove()
+	argv = append(slices.Clone(argv), "--progress", "plain", "--ansi", "never", "--project-name", p.Name, "--project-directory", p.Dir)
+	for _, f := range files {
+		argv = append(argv, "--file", f)
+	}
+	for _, f := range p.EnvFiles {
+		argv = append(argv, "--env-file", f)
+	}
+	for _, name := range p.Profiles {
+		argv = append(argv, "--profile", name)
+	}
+	c := process.Command{ExtraEnv: t.env, Grace: grace, Plain: true,
+		// What the Tiltfile did not say must not come in by the environment: the Tiltfile was evaluated with that.
+		Without: []string{"COMPOSE_PROFILES", "COMPOSE_FILE", "COMPOSE_PROJECT_NAME"}}
+	if _, set := os.LookupEnv("COMPOSE_BAKE"); !set {
+		c.Env = append(c.Env, "COMPOSE_BAKE=false") // it needs a plugin that is not always there
+	}
+	for _, kv := range p.Env {
+		if strings.Contains(kv, "=") {
+			c.Env = append(c.Env, kv)
+		} else {
+			c.Without = append(c.Without, kv)
+		}
+	}
+	if override != nil {
+		argv = append(argv, "--file", "-")
+		c.Stdin = bytes.NewReader(override)
+	}
+	c.Argv, c.Dir = append(argv, args...), p.Dir
+	said := &lastLine{to: logstore.WriterAt(log, logstore.LevelInfo)}
+	c.Stdout, c.Stderr = said, said
+	err = process.Run(ctx, c)
+	logstore.Flush(log)
+	var exit *process.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &exit) && said.text() != "":
+		return fmt.Errorf("docker compose could not %s: %s", what, said.text())
+	}
+	return fmt.Errorf("docker compose could not %s: %w", what, err)
+}
+
+// onDisk returns the paths of the files of a project. Those that are text are written to a folder that nobody else can
+// read, which remove takes away.
+func onDisk(files []model.ComposeFile) (paths []string, remove func(), err error) {
+	dir := ""
+	remove = func() {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	for i, f := range files {
+		if f.Path != "" {
+			paths = append(paths, f.Path)
+			continue
+		}
+		if dir == "" {
+			if dir, err = os.MkdirTemp("", "hone-compose-"); err != nil {
+				return nil, remove, err
+			}
+		}
+		path := filepath.Join(dir, strconv.Itoa(i)+".yml")
+		if err := os.WriteFile(path, []byte(f.Content), 0o600); err != nil {
+			remove()
+			return nil, func() {}, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, remove, nil
+}
+
+// lastLine passes on what is written and remembers the last line that says something.
+type lastLine struct {
+	to io.Writer
+
+	mu   sync.Mutex
+	tail []byte // guarded by mu
+}
+
+// tailBytes is how much of the end is kept.
+const tailBytes = 4 << 10
+
+// Write implements io.Writer.
+func (l *lastLine) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	l.tail = append(l.tail, p...)
+	if n := len(l.tail) - tailBytes; n > 0 {
+		l.tail = append([]byte(nil), l.tail[n:]...)
+	}
+	l.mu.Unlock()
+	return l.to.Write(p)
+}
+
+func (l *lastLine) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(l.tail)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,319 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// composed is a service that says what it was started with, beside one whose image comes from elsewhere.
+const composed = `
+-- Tiltfile --
+docker_compose('compose.yml', project_name='$PROJECT')
+docker_build('hone-e2e/$PROJECT', '.', dockerfile='web.Dockerfile', only=['site', 'conf', 'app'],
+    live_update=[fall_back_on('conf'), sync('site', '/www'), sync('app', '/app')RESTART])
+dc_resource('web', links=[link('http://localhost:$PORT0/status', 'status')])
+-- compose.yml --
+services:
+  web:
+    image: hone-e2e/$PROJECT
+    ports: ["127.0.0.1:$PORT0:80"]
+    stop_grace_period: 1s
+    depends_on: [base]
+    command: ["/app/run.sh", "$$HOME"]
+  base:
+    image: busybox
+    command: ["sh", "-c", "echo base is up; while :; do sleep 3600; done"]
+    stop_grace_period: 0s
+    healthcheck: {test: ["CMD", "true"], interval: 1s}
+  once:
+    image: busybox
+    command: ["sh", "-c", "echo did it"]
+-- web.Dockerfile --
+FROM busybox
+COPY conf /conf
+COPY --chown=1000 site /www
+COPY --chown=1000 app /app
+USER 1000
+-- app/run.sh --
+#!/bin/sh
+echo "started version one as $(id -u) with $1"
+echo "to stderr" >&2
+exec httpd -f -p 0.0.0.0:80 -h /www
+-- site/index.html --
+one
+-- conf/settings --
+a=1
+`
+
+// composeFolder returns a folder with Docker Compose in it.
+func composeFolder(t *testing.T) string {
+	t.Helper()
+	c := exec.Command("../../scripts/compose/build")
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("build Docker Compose: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// composeProject is a project of Compose's on the real engine, without any cluster.
+type composeProject struct {
+	*project
+	name   string
+	engine docker.Client
+}
+
+func newComposeProject(t *testing.T, archive string) *composeProject {
+	t.Helper()
+	if os.Getenv("HONE_TEST_CLUSTER") == "" {
+		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
+	}
+	name := "hone-e2e-" + uuid.NewString()[:8]
+	p := &composeProject{newLocalProject(t, strings.ReplaceAll(archive, "$PROJECT", name)), name, newEngine(t)}
+	p.env = append(p.env, "PATH="+composeFolder(t)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Cleanup(p.clean)
+	return p
+}
+
+// clean removes what the project has left in the engine.
+func (p *composeProject) clean() {
+	ctx := context.WithoutCancel(p.t.Context())
+	c := exec.CommandContext(ctx, filepath.Join(composeFolder(p.t), "docker-compose"), "-p", p.name, "down", "--volumes", "--remove-orphans")
+	if out, err := c.CombinedOutput(); err != nil {
+		p.t.Errorf("clean up: %v\n%s", err, out)
+	}
+	images, err := p.engine.Images(ctx, "dev.hone.image")
+	if err != nil {
+		p.t.Error(err)
+	}
+	for _, im := range images {
+		for _, tag := range im.Tags {
+			if strings.HasPrefix(tag, "hone-e2e/"+p.name+":") {
+				_ = p.engine.Remove(ctx, tag)
+			}
+		}
+	}
+}
+
+// containers returns those of a service, whether they run or not; of all services when the name is empty.
+func (p *composeProject) containers(service string) []docker.ContainerState {
+	p.t.Helper()
+	list, err := p.engine.ContainerStates(p.t.Context(), map[string]string{model.ComposeProjectLabel: p.name, model.ComposeServiceLabel: service})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return list
+}
+
+// only returns the one container of a service.
+func (p *composeProject) only(service string) docker.ContainerState {
+	p.t.Helper()
+	list := p.containers(service)
+	if len(list) != 1 {
+		p.t.Fatalf("%d containers of %s: %+v", len(list), service, list)
+	}
+	return list[0]
+}
+
+// TestCompose follows a project through a session: services come up, an edit goes into the running container, another file
+// gives a new image, a crash shows, a resource is switched off and on, and down leaves nothing.
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
+	s := p.up("--update-mode", "container")
+	s.ready("web", "base", "once")
+	s.serves(p.ports[0], "/", "one")
+	s.says(`web +│ started version one as 1000 with \$HOME`)
+	s.says(`web +│ to stderr`)
+	s.says(`base +│ base is up`)
+	s.says(`once +│ did it`)
+	first := p.only("web")
+	r, err := s.resource("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Type != "compose" || r.RuntimeText != "running 1/1" || len(r.Pods) != 1 || r.Pods[0].Name != first.Name {
+		t.Errorf("web: %+v", r)
+	}
+
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	if b := s.builds("web", 2); b.Mode != "container" || b.Error != "" || b.FellBack != "" {
+		t.Errorf("build: %+v", b)
+	}
+	if now := p.only("web"); now.ID != first.ID || !now.StartedAt.Equal(first.StartedAt) {
+		t.Errorf("the container was replaced or restarted: %+v, then %+v", first, now)
+	}
+
+	p.write("conf/settings", "a=2")
+	if b := s.builds("web", 3); b.Mode != "compose" || b.Error != "" || !strings.Contains(b.FellBack, "fall_back_on") {
+		t.Errorf("build: %+v", b)
+	}
+	s.ready("web")
+	s.serves(p.ports[0], "/", "two")
+	second := p.only("web")
+	if second.ID == first.ID || second.Image == first.Image {
+		t.Errorf("the container still runs the old image: %+v, then %+v", first, second)
+	}
+
+	p.write("app/run.sh", "#!/bin/sh\necho going down\nexit 7\n")
+	s.builds("web", 4) // into the running container, whose process knows nothing of it
+	if err := p.engine.RestartContainer(t.Context(), second.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.says(`web +│ going down`)
+	s.becomes("web", "failed", func(r api.Resource) bool {
+		return r.RuntimeStatus == "error" && strings.Contains(r.RuntimeError, "exited with code 7")
+	})
+
+	s.patch("configmaps", "web-disable", `{"data":{"isDisabled":"true"}}`)
+	s.await("no container of web", func() error {
+		if list := p.containers("web"); len(list) > 0 {
+			return fmt.Errorf("there is %+v", list)
+		}
+		return nil
+	})
+	p.write("app/run.sh", "#!/bin/sh\necho back again\nexec httpd -f -p 0.0.0.0:80 -h /www\n")
+	s.patch("configmaps", "web-disable", `{"data":{"isDisabled":"false"}}`)
+	s.ready("web")
+	s.says(`web +│ back again`)
+	s.serves(p.ports[0], "/", "two")
+
+	if code := s.stop(); code != 0 && code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	if c := p.only("web"); !c.Running() {
+		t.Errorf("the end of the session has ended the container: %+v", c)
+	}
+	out, code := p.run("down")
+	if code != 0 {
+		t.Errorf("down: %d\n%s", code, out)
+	}
+	if list := p.containers(""); len(list) > 0 {
+		t.Errorf("down leaves %+v\n%s", list, out)
+	}
+}
+
+// TestComposeRestart edits a program whose live update restarts its process, in both ways in which the container can be
+// reached: a new process in the same container, by the supervisor that was put into it, whose log goes on. A process that
+// crashes shows, and so does its mend.
+func TestComposeRestart(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"container", "auto"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ", restart_container()"))
+			s := p.up("--update-mode", mode)
+			s.ready("web")
+			s.says(`web +│ started version one as 1000 with \$HOME`)
+			first := p.only("web")
+			want := map[string]string{"container": "container", "auto": "synclet"}[mode]
+
+			p.replace("app/run.sh", "version one", "version two")
+			s.says(`web +│ started version two as 1000 with \$HOME`)
+			if b := s.builds("web", 2); b.Mode != want || b.Error != "" || b.FellBack != "" {
+				t.Errorf("build: %+v", b)
+			}
+			s.serves(p.ports[0], "/", "one")
+			if now := p.only("web"); now.ID != first.ID || !now.StartedAt.Equal(first.StartedAt) {
+				t.Errorf("the container was replaced or restarted: %+v, then %+v", first, now)
+			}
+			if n := strings.Count(s.out.String(), "started version one"); n != 1 {
+				t.Errorf("the first line of the container stands %d times in the log", n)
+			}
+
+			p.write("app/run.sh", "#!/bin/sh\necho crashing\nexit 9\n")
+			s.says(`web +│ crashing`)
+			s.becomes("web", "failed", func(r api.Resource) bool {
+				return r.RuntimeStatus == "error" && strings.Contains(r.RuntimeText+r.RuntimeError, "9")
+			})
+			p.write("app/run.sh", "#!/bin/sh\necho mended\nexec httpd -f -p 0.0.0.0:80 -h /www\n")
+			s.says(`web +│ mended`)
+			s.ready("web")
+			s.serves(p.ports[0], "/", "one")
+			if now := p.only("web"); mode == "auto" && now.ID != first.ID {
+				t.Errorf("the container was replaced: %+v, then %+v", first, now)
+			}
+			s.stop()
+			if out, code := p.run("down"); code != 0 || len(p.containers("")) > 0 {
+				t.Errorf("down: %d\n%s\n%+v", code, out, p.containers(""))
+			}
+		})
+	}
+}
+
+// TestComposeRestartsContainer leaves a container whose file system cannot be written to without the supervisor, which is
+// said, and restarts it as a whole.
+func TestComposeRestartsContainer(t *testing.T) {
+	t.Parallel()
+	archive := strings.ReplaceAll(composed, "RESTART", ", restart_container()")
+	archive = strings.Replace(archive, "    depends_on: [base]\n", "    read_only: true\n    volumes: [\"/www\"]\n", 1)
+	p := newComposeProject(t, archive)
+	s := p.up("--update-mode", "container")
+	s.ready("web")
+	s.says(`web +│ WARNING: restart_container\(\) will restart the whole container of web`)
+	first := p.only("web")
+	if first.Entrypoint != nil {
+		t.Errorf("the container has an entrypoint: %+v", first)
+	}
+	s.serves(p.ports[0], "/", "one")
+}
+
+// TestComposeNextSession starts a session after one that has updated a container in place. Where the sources are as they
+// were, the container is left alone; where the edit was taken back meanwhile, the image is the old one, but the container is
+// not kept with what it was given.
+func TestComposeNextSession(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
+	s := p.up()
+	s.ready("web")
+	first := p.only("web")
+	s.stop()
+	s = p.up()
+	s.ready("web")
+	if now := p.only("web"); now.ID != first.ID || !now.StartedAt.Equal(first.StartedAt) {
+		t.Errorf("nothing has changed, and the container was replaced: %+v, then %+v", first, now)
+	}
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.stop()
+	p.write("site/index.html", "one\n")
+	s = p.up()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+	if now := p.only("web"); now.Image != first.Image {
+		t.Errorf("the image is another one: %+v, then %+v", first, now)
+	}
+}
+
+// TestComposeCI ends when services run and are healthy, or have done their work, and fails where one has not.
+func TestComposeCI(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
+	if out, code := p.run("ci", "--port", fmt.Sprint(p.ports[3])); code != 0 || !strings.Contains(out, "did it") {
+		t.Errorf("ci: %d\n%s", code, out)
+	}
+	for _, name := range []string{"web", "base"} {
+		if c := p.only(name); !c.Running() || name == "base" && c.Health != "healthy" {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	// Not healthy before its end, so that it does not count as running.
+	p.replace("compose.yml", `command: ["sh", "-c", "echo did it"]`,
+		"healthcheck: {test: [CMD, 'false']}\n    command: [sh, -c, 'sleep 1; exit 4']")
+	if out, code := p.run("ci", "--port", fmt.Sprint(p.ports[3])); code == 0 || !strings.Contains(out, "exited with code 4") {
+		t.Errorf("ci: %d\n%s", code, out)
+	}
+}

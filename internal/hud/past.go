@@ -1,0 +1,60 @@
+package hud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/screen"
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Past is a session as it was at one moment.
+type Past struct {
+	View store.View
+	At   time.Time
+	Logs *logstore.Store
+	// By is the version of hone that ran it, and Version that of this one.
+	By, Version string
+	// Screen is the terminal to draw on; nil means the one that the process runs in.
+	Screen screen.Terminal
+	// NoColor is for people who want no colours; so is NO_COLOR in the environment.
+	NoColor bool
+}
+
+// Show shows the session in the whole screen until its user leaves it, the terminal goes away, or ctx is done. Ages are those
+// of the moment, and nothing changes any more.
+func (p Past) Show(ctx context.Context) error {
+	shown := p.Shown()
+	err := screen.Run(ctx, screen.Options{
+		Terminal: p.Screen,
+		Logs:     p.Logs,
+		Frame: func(time.Time) screen.Frame {
+			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(p.View, name, p.At) }}
+		},
+		Trigger: func(model.ManifestName) {},
+		Quit:    func() {},
+		Past:    true,
+		Open:    OpenBrowser,
+		Version: p.Version,
+		NoColor: p.NoColor || os.Getenv("NO_COLOR") != "",
+	})
+	if errors.Is(err, screen.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// Shown is what the main screen shows of it, with a notice that says so.
+func (p Past) Shown() view.View {
+	v := view.Build(p.View, p.At, 0)
+	notice := fmt.Sprintf("a session as it was on %s, run by hone v%s", p.At.Local().Format(time.DateTime), p.By)
+	v.Notices = append([]view.Span{{Text: notice, Tone: view.Accent}}, v.Notices...)
+	v.Refresh = 24 * time.Hour // nothing ages
+	return v
+}

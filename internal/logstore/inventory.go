@@ -1,0 +1,59 @@
+package logstore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Inventory says what a store holds of one resource.
+type Inventory struct {
+	// Resource is empty for what belongs to none.
+	Resource model.ManifestName
+	// Lines counts the lines that are kept, and Dropped those that the bounds pushed out.
+	Lines, Dropped uint64
+	// MemoryBytes and DiskBytes are what the segments take; on disk they are compressed.
+	MemoryBytes, DiskBytes int64
+	// Segments are in the order of their lines.
+	Segments []SegmentInfo
+	// Spans are in the order of their first lines.
+	Spans []SpanInfo
+}
+
+// SegmentInfo describes a run of lines of one resource.
+type SegmentInfo struct {
+	// First and Last are the numbers of the first and the last line.
+	First, Last uint64
+	Lines       int
+	// Spilled says that it lies on disk.
+	Spilled bool
+}
+
+// SpanInfo says where the lines of a span lie that are kept; other lines may lie between them.
+type SpanInfo struct {
+	Name        string
+	First, Last uint64
+}
+
+// Inventory describes all resources that have said something, in the order of their names.
+func (s *Store) Inventory() []Inventory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Inventory
+	every := Filter{}.mask()
+	for _, r := range s.resources {
+		i := Inventory{Resource: r.name, Lines: r.counts.of(every), Dropped: r.dropped.of(every), MemoryBytes: r.memory, DiskBytes: r.disk}
+		for n, seg := range r.segs {
+			i.Segments = append(i.Segments, SegmentInfo{First: seg.first, Last: seg.last, Lines: seg.lines, Spilled: n < r.spilled})
+		}
+		for name, span := range r.spans {
+			i.Spans = append(i.Spans, SpanInfo{Name: name, First: span.first, Last: span.last})
+		}
+		slices.SortFunc(i.Spans, func(a, b SpanInfo) int { return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name)) })
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b Inventory) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
+	return all
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// batch is how many events are held at a time.
+const batch = 256
+
+// Reporter is the subscriber that takes down what happens.
+type Reporter struct {
+	// lines is where events go as JSON; nil where nobody wants them.
+	lines io.Writer
+
+	mu     sync.Mutex // guards what follows
+	cursor events.Cursor
+	tally  Tally
+	// redactor is that of the given versions of the tables that it is made of.
+	redactor *redact.Redactor
+	versions [2]uint64
+	// pending is what could not be written yet.
+	pending bytes.Buffer
+}
+
+// New returns a reporter that begins with the first event. It writes each one to lines as a line of JSON, unless that is nil.
+func New(lines io.Writer) *Reporter { return &Reporter{lines: lines} }
+
+var _ store.Subscriber = (*Reporter)(nil)
+
+// Contract implements store.Subscriber.
+func (r *Reporter) Contract() store.Contract {
+	c := store.Contract{
+		Name:   "Reporter",
+		Doc:    "Takes down what happens, for the report at the end, and prints it for programs.",
+		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Events),
+		Stage:  store.StageView,
+	}
+	if r.lines != nil {
+		c.Externals = []string{"terminal"}
+	}
+	return c
+}
+
+// Run implements store.Subscriber. Its error says why nothing can be printed; after a restart it goes on where it was.
+func (r *Reporter) Run(ctx context.Context, rt *store.Runtime) error {
+	for {
+		if err := r.Drain(rt.View()); err != nil {
+			return err
+		}
+		rt.Succeeded()
+		select {
+		case <-rt.Wake():
+		case <-ctx.Done():
+			return r.Drain(rt.View())
+		}
+	}
+}
+
+// Drain takes down all events that there are and have not been. It is for those that came after Run has returned; it is safe
+// to call at any time.
+func (r *Reporter) Drain(v store.View) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for more := true; more; {
+		if err := r.write(); err != nil {
+			return err
+		}
+		var next []api.Event
+		next, more = r.cursor.Next(v, batch)
+		for _, e := range next {
+			r.tally.Take(e)
+			r.print(e, r.redactorOf(v))
+		}
+	}
+	return r.write()
+}
+
+// Summarize takes down what has come meanwhile, and says how the session went. The end is its state before anything was
+// stopped, now that of the moment. The summary is printed too, after the events.
+func (r *Reporter) Summarize(end, now store.View, o Outcome) (api.Summary, error) {
+	err := r.Drain(now)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := Summarize(end, &r.tally, o)
+	if err != nil {
+		return s, err
+	}
+	r.print(api.Event{V: api.EventVersion, Seq: r.cursor.After + 1, Time: o.At, Type: "summary", Summary: &s}, nil)
+	return s, r.write()
+}
+
+// redactorOf returns what takes secrets out as of v.
+func (r *Reporter) redactorOf(v store.View) *redact.Redactor {
+	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
+	if r.redactor == nil || now != r.versions {
+		r.redactor, r.versions = redact.Of(v), now
+	}
+	return r.redactor
+}
+
+// print adds an event to what is to be written.
+func (r *Reporter) print(e api.Event, redactor *redact.Redactor) {
+	if r.lines == nil {
+		return
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return // no type of the schema can fail
+	}
+	r.pending.Write(redactor.JSON(line))
+	r.pending.WriteByte('\n')
+}
+
+// write writes what is pending, and keeps what was not taken.
+func (r *Reporter) write() error {
+	if r.pending.Len() == 0 {
+		return nil
+	}
+	n, err := r.lines.Write(r.pending.Bytes())
+	r.pending.Next(max(0, min(n, r.pending.Len())))
+	if err != nil {
+		return fmt.Errorf("print events: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// notReady is the reason of waiting for a resource that was updated to get ready.
+const notReady = "not-ready"
+
+// Tally counts what the tables do not keep. The zero value has counted nothing. It is for one goroutine.
+type Tally struct {
+	resources map[string]*counts
+	missed    uint64
+}
+
+// counts are those of a resource.
+type counts struct {
+	builds   int
+	building api.Milliseconds
+	// ready is the time until it was ready first; wasReady is set from then on.
+	ready    api.Milliseconds
+	wasReady bool
+	waits    []api.Wait
+	// held is the wait for something before an update, deployed is since when an update wants to be ready; nil and zero
+	// while that is not so.
+	held     *held
+	deployed time.Time
+	// restarts are the newest count of each pod.
+	restarts map[string]int
+	// problem is the newest one since the last update began.
+	problem *api.ProblemEvent
+}
+
+// held is a wait that goes on.
+type held struct {
+	wait  api.Wait
+	since time.Time
+}
+
+// Take counts an event. They must come in order.
+func (t *Tally) Take(e api.Event) {
+	if e.Gap != nil {
+		t.missed += e.Gap.Missed
+	}
+	if e.Resource != "" {
+		t.of(e.Resource).take(e)
+	}
+}
+
+// of returns the counts of a resource, which begin here if there were none.
+func (t *Tally) of(name string) *counts {
+	c := t.resources[name]
+	if c == nil {
+		if t.resources == nil {
+			t.resources = map[string]*counts{}
+		}
+		c = &counts{restarts: map[string]int{}}
+		t.resources[name] = c
+	}
+	return c
+}
+
+func (c *counts) take(e api.Event) {
+	switch {
+	case e.Hold != nil:
+		c.hold(*e.Hold, e.Time)
+	case e.Type == "update-started":
+		c.builds++
+		c.problem = nil
+	case e.Type == "update-finished":
+		c.building += e.Update.TookMs
+		if e.Update.Error == "" && !e.Update.Cancelled && !c.wasReady && c.deployed.IsZero() {
+			c.deployed = e.Time
+		}
+	case e.Ready != nil:
+		c.ready, c.wasReady = e.Ready.AfterMs, true
+		if !c.deployed.IsZero() {
+			c.waited(api.Wait{Reason: notReady, Text: "waits to get ready", Ms: events.Ms(e.Time.Sub(c.deployed))})
+		}
+		c.deployed = time.Time{}
+	case e.Pod != nil:
+		c.restarts[e.Pod.Namespace+"/"+e.Pod.Name] = e.Pod.Restarts
+	case e.Problem != nil:
+		c.problem = e.Problem
+	}
+}
+
+// hold ends the wait before, and begins the next one.
+func (c *counts) hold(h api.HoldEvent, at time.Time) {
+	if c.held != nil {
+		c.held.wait.Ms = h.WasMs
+		c.waited(c.held.wait)
+		c.held = nil
+	}
+	if h.Reason != "" {
+		c.held = &held{api.Wait{Reason: h.Reason, Text: h.Text, On: h.On}, at}
+	}
+}
+
+// waited adds a wait that is worth a word. Waiting for the same once more goes on with it.
+func (c *counts) waited(w api.Wait) {
+	if w.Ms < 1 && !w.Open {
+		return
+	}
+	i := slices.IndexFunc(c.waits, func(o api.Wait) bool { return o.Text == w.Text })
+	if i < 0 {
+		c.waits = append(c.waits, w)
+		return
+	}
+	c.waits[i].Ms += w.Ms
+	c.waits[i].Open = w.Open
+}
+
+// until returns the waits as of the end of the session, those included that were not over, which all are where the resource
+// does well. Runtime says how an update does that is not ready.
+func (c *counts) until(end time.Time, well bool, runtime string) []api.Wait {
+	out := *c
+	out.waits = slices.Clone(c.waits)
+	if c.held != nil {
+		w := c.held.wait
+		w.Ms, w.Open = events.Ms(end.Sub(c.held.since)), !well
+		out.waited(w)
+	}
+	if !c.deployed.IsZero() {
+		w := api.Wait{Reason: notReady, Text: "waits to get ready", Ms: events.Ms(end.Sub(c.deployed)), Open: !well}
+		if runtime != "" && !well {
+			w.Text += ": " + runtime
+		}
+		out.waited(w)
+	}
+	return out.waits
+}

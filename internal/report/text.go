@@ -1,0 +1,82 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/liggitt/tabwriter"
+
+	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// telling is how long a wait must be for people to hear of it.
+const telling api.Milliseconds = 100
+
+// glyphs stand before the words.
+var glyphs = map[string]string{statusOK: "✔", statusFailed: "✖", statusUnfinished: "◌", statusSkipped: "–"}
+
+// Text writes a summary for people: a line for each resource, with what it waited for and what is wrong with it.
+func Text(out io.Writer, s api.Summary) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nhone ci: %s after %s", strings.ReplaceAll(s.Result, "-", " "), events.Took(s.TookMs))
+	for i, status := range []string{statusOK, statusFailed, statusUnfinished, statusSkipped} {
+		if n := count(s, status); n > 0 || i == 0 {
+			fmt.Fprintf(&b, "%s %d %s", [...]string{":", ",", ",", ","}[i], n, status)
+		}
+	}
+	b.WriteString("\n")
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "  STATUS\tRESOURCE\tTOOK\tWAITED\tERROR")
+	for _, r := range s.Resources {
+		took := ""
+		if r.Status != statusSkipped {
+			took = events.Took(r.TookMs)
+		}
+		fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\n", glyphs[r.Status], r.Status, r.Name, took, waited(r), events.OneLine(trouble(r)))
+	}
+	_ = w.Flush() // to memory
+	for line := range strings.Lines(table.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	if _, err := io.WriteString(out, b.String()); err != nil {
+		return fmt.Errorf("print the summary: %w", err)
+	}
+	return nil
+}
+
+// count returns how many resources have a status. The Tiltfile counts only where it is in the way.
+func count(s api.Summary, status string) (n int) {
+	for i, r := range s.Resources {
+		if r.Status == status && (i > 0 || status != statusOK) {
+			n++
+		}
+	}
+	return n
+}
+
+// waited says what a resource waited for, and how long.
+func waited(r api.ResourceSummary) string {
+	var out []string
+	for _, w := range r.Waits {
+		if w.Ms >= telling || w.Open {
+			what, _, _ := strings.Cut(strings.TrimPrefix(w.Text, "waits "), ": ")
+			out = append(out, events.Took(w.Ms)+" "+what)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// trouble says in words why a resource is not well.
+func trouble(r api.ResourceSummary) string {
+	if r.Problem == nil {
+		return r.Skipped
+	}
+	if p := r.Problem; p.Cause != "" {
+		return cmp.Or(p.Summary, r.Status) + ": " + p.Cause
+	}
+	return r.Problem.Summary
+}

@@ -1,0 +1,108 @@
+package tables
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// decoded is a value of the store as somebody has it who has read it from JSON.
+func decoded(t *testing.T, v any) any {
+	t.Helper()
+	doc, err := json.Marshal(Value(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(doc, &tree); err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// TestReadEveryTable reads back a filled value of each table: nothing that Value shows may be lost.
+func TestReadEveryTable(t *testing.T) {
+	for _, info := range state.Schema.Tables() {
+		v := reflect.New(info.Value)
+		fill(v.Elem(), 0)
+		want := decoded(t, v.Elem().Interface())
+		got := reflect.New(info.Value)
+		if err := Read(want, got.Interface()); err != nil {
+			t.Errorf("%s: %v", info.Name, err)
+			continue
+		}
+		if info.Name == state.Events.Name() { // what an event tells of can be anything
+			delete(want.(map[string]any), "what")
+		}
+		if diff := cmp.Diff(want, decoded(t, got.Elem().Interface())); diff != "" {
+			t.Errorf("%s (-written +read):\n%s", info.Name, diff)
+		}
+	}
+}
+
+// TestReadWords reads every set of reasons, and numbers that are written as words.
+func TestReadWords(t *testing.T) {
+	for r := range 1 << 7 {
+		var got state.BuildReason
+		if err := Read(decoded(t, state.BuildReason(r)), &got); err != nil || got != state.BuildReason(r) {
+			t.Errorf("%q is read as %q (%v)", state.BuildReason(r), got, err)
+		}
+	}
+	for _, m := range []model.TriggerMode{model.TriggerAuto, model.TriggerManual} {
+		var got model.TriggerMode
+		if err := Read(decoded(t, m), &got); err != nil || got != m {
+			t.Errorf("%q is read as %q (%v)", m, got, err)
+		}
+	}
+}
+
+// TestReadOthers has documents that are not what Value writes.
+func TestReadOthers(t *testing.T) {
+	for doc, want := range map[string]string{
+		`{"serial":"x"}`:              "serial: a number is wanted, not x",
+		`{"serial":{}}`:               "serial: a number is wanted, not map[]",
+		`{"startedAt":1}`:             "startedAt: a text is wanted, not 1",
+		`{"cancelled":"yes"}`:         "cancelled: true or false is wanted, not yes",
+		`{"files":{}}`:                "files: a list is wanted, not map[]",
+		`{"files":["a",1]}`:           "files: 1: a text is wanted, not 1",
+		`[]`:                          "an object is wanted, not []",
+		`{"reason":"never heard of"}`: "reason: one of the words of state.BuildReason is wanted, not never heard of",
+		`{"unheard":1,"serial":2}`:    "",
+		`null`:                        "",
+	} {
+		var tree any
+		if err := json.Unmarshal([]byte(doc), &tree); err != nil {
+			t.Fatal(err)
+		}
+		var b state.Build
+		got := ""
+		if err := Read(tree, &b); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", doc, got, want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"serial":1,"containers":[{"stages":{"sent":"1ms"}}],"reason":"initial build, triggered"}`))
+	f.Add([]byte(`{"next":{"next":{}},"manifest":{"k8s":{"objects":[{"json":"{}"}]},"triggerMode":"manual"}}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		var tree any
+		if json.Unmarshal(doc, &tree) != nil {
+			return
+		}
+		for _, info := range state.Schema.Tables() {
+			v := reflect.New(info.Value)
+			if Read(tree, v.Interface()) == nil {
+				Value(v.Elem().Interface())
+			}
+		}
+	})
+}

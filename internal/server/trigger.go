@@ -1,0 +1,72 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// trigger answers POST /api/trigger.
+func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
+	var req api.TriggerRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	names, err := known(rt.View(), req.ManifestNames)
+	if err != nil {
+		failBy(w, http.StatusNotFound, err)
+		return
+	}
+	rt.Dispatch(state.ResourcesTriggered{Names: names})
+	done(w)
+}
+
+// known returns the names that a trigger asks for, if all of them exist.
+func known(v store.View, asked []string) ([]model.ManifestName, error) {
+	if len(asked) == 0 {
+		return nil, errors.New("name at least one resource")
+	}
+	all := []string{string(model.TiltfileName)}
+	for _, e := range state.Ordered(v) {
+		all = append(all, e.ID)
+	}
+	var names []model.ManifestName
+	for _, n := range asked {
+		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
+			return nil, problem.New(fmt.Sprintf("resource %q is disabled", n), "enable it first: hone enable "+n)
+		}
+		if !slices.Contains(all, n) {
+			return nil, unknown("resource", n, all)
+		}
+		names = append(names, model.ManifestName(n))
+	}
+	return names, nil
+}
+
+// listedNames is how many names a mend lists at most.
+const listedNames = 10
+
+// unknown is the problem that there is nothing of the name that a request asks for; there are all these instead.
+func unknown(what, name string, all []string) *problem.Problem {
+	listed := strings.Join(all[:min(len(all), listedNames)], ", ")
+	mend := "there are: " + listed
+	switch more := len(all) - listedNames; {
+	case len(all) == 0:
+		mend = "there are none at all"
+	case more > 0:
+		mend += fmt.Sprintf(", and %d more", more)
+	}
+	if near := language.Nearest(name, all); near != "" {
+		mend = fmt.Sprintf("did you mean %s? %s", near, mend)
+	}
+	return problem.New(fmt.Sprintf("no %s is called %q", what, clip(name)), mend)
+}

@@ -1,0 +1,57 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/benbjohnson/immutable"
+)
+
+// Kept is an entry that was kept outside of a store. Value has the type of its table's values.
+type Kept struct {
+	Meta
+	Value any
+}
+
+// Restore returns the snapshot with the given number and time whose tables hold the given entries, by the names of the
+// tables; those that are not named are empty. No reducer runs: entries, their metadata included, are what they were. It is
+// for looking at a session that is elsewhere or over. A table that the schema lacks, a value of another type, or two
+// entries with one id are errors.
+func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept) (*Snapshot, error) {
+	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables))}
+	for i, t := range schema.tables {
+		s.contents[i] = t.empty()
+	}
+	for name, kept := range tables {
+		t, i := schema.table(name)
+		if t == nil {
+			return nil, fmt.Errorf("there is no table %q", name)
+		}
+		content, err := t.restore(kept)
+		if err != nil {
+			return nil, fmt.Errorf("restore table %s: %w", name, err)
+		}
+		s.contents[i], s.versions[i] = content, seq
+	}
+	return s, nil
+}
+
+// restore returns the content of a table that holds the given entries.
+func (t *Table[T]) restore(kept []Kept) (any, error) {
+	kept = slices.SortedFunc(slices.Values(kept), func(a, b Kept) int { return strings.Compare(a.ID, b.ID) })
+	rows := immutable.NewSortedMapBuilder[string, *Entry[T]](nil)
+	for i, k := range kept {
+		value, ok := k.Value.(T)
+		if !ok {
+			return nil, fmt.Errorf("%s is a %T, not a %s", k.ID, k.Value, reflect.TypeFor[T]())
+		}
+		if i > 0 && kept[i-1].ID == k.ID {
+			return nil, fmt.Errorf("%s is there twice", k.ID)
+		}
+		rows.Set(k.ID, &Entry[T]{Meta: k.Meta, Value: value})
+	}
+	return rows.Map(), nil
+}

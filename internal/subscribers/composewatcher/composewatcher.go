@@ -1,0 +1,155 @@
+// Package composewatcher follows the containers of Compose services.
+//
+// # Concurrency
+//
+// Run owns one goroutine, which listens to the engine's events. It only says that something has happened; what there is,
+// Run's own goroutine asks the engine, and it alone decides and dispatches.
+package composewatcher
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Engine is the part of a container engine that is needed here.
+type Engine interface {
+	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
+	WatchContainers(ctx context.Context, label string, changed func()) error
+}
+
+// pause is how long after a failure the engine is asked again.
+const pause = time.Second
+
+// Subscriber is the ComposeWatcher. It leaves the engine alone until there is a Compose service.
+type Subscriber struct{ engine Engine }
+
+// New returns the subscriber; a nil engine is not watched.
+func New(engine Engine) *Subscriber { return &Subscriber{engine} }
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      "ComposeWatcher",
+		Doc:       "Follows the containers of Compose services, and how they do.",
+		Inputs:    store.Reads(state.Resources),
+		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}),
+		Externals: []string{"docker"},
+		Stage:     store.StageWatch,
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	if s.engine == nil {
+		<-ctx.Done()
+		return nil
+	}
+	changed := make(chan struct{}, 1)
+	ended := make(chan struct{})
+	close(ended) // nobody listens yet
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	b := &book{told: map[string]model.Pod{}}
+	var retry <-chan time.Time
+	listening := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		case <-changed:
+		case <-retry:
+		}
+		retry = nil
+		b.declare(rt.View())
+		if len(b.services) > 0 && !listening {
+			listening, ended = true, make(chan struct{})
+			go s.listen(ctx, changed, ended)
+		}
+		if len(b.services) > 0 || len(b.told) > 0 {
+			list, err := s.engine.ContainerStates(ctx, map[string]string{model.ComposeProjectLabel: ""})
+			if err != nil {
+				retry = time.After(pause) // what is known counts until the engine answers again
+				continue
+			}
+			rt.Dispatch(b.changes(list)...)
+		}
+		rt.Succeeded()
+	}
+}
+
+// listen says that something has changed whenever the engine tells of it, and whenever it has begun to tell.
+func (s *Subscriber) listen(ctx context.Context, changed chan<- struct{}, ended chan<- struct{}) {
+	defer close(ended)
+	for ctx.Err() == nil {
+		_ = s.engine.WatchContainers(ctx, model.ComposeProjectLabel, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		})
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+// service is a service of a project.
+type service struct{ project, name string }
+
+// book is what the subscriber knows. It belongs to Run's goroutine.
+type book struct {
+	services map[service]model.ManifestName
+	// told is what was dispatched, by container id.
+	told map[string]model.Pod
+}
+
+// declare takes in which services there are.
+func (b *book) declare(v store.View) {
+	b.services = map[service]model.ManifestName{}
+	for e := range state.Enabled(v) {
+		if t := e.Value.Manifest.Compose; t != nil {
+			b.services[service{t.Project.Name, t.Service}] = e.Value.Manifest.Name
+		}
+	}
+}
+
+// changes returns what is new about the containers.
+func (b *book) changes(list []docker.ContainerState) []store.Action {
+	var out []store.Action
+	there := map[string]bool{}
+	for _, c := range list {
+		resource, ok := b.services[service{c.Labels[model.ComposeProjectLabel], c.Labels[model.ComposeServiceLabel]}]
+		if !ok || c.Labels[model.ComposeOneOffLabel] == "True" {
+			continue
+		}
+		there[c.ID] = true
+		p := podOf(resource, c)
+		if was, known := b.told[c.ID]; known && reflect.DeepEqual(was, p) {
+			continue
+		}
+		b.told[c.ID] = p
+		out = append(out, state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
+	}
+	for id, p := range b.told {
+		if !there[id] {
+			delete(b.told, id)
+			out = append(out, state.PodGone{Pod: p})
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package composewatcher
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a ComposeWatcher at work on an engine in memory.
+type fixture struct {
+	*statetest.Alone
+	t      *testing.T
+	engine *docker.Fake
+}
+
+func start(t *testing.T, manifests ...model.Manifest) *fixture {
+	f := &fixture{t: t, engine: docker.NewFake()}
+	f.Alone = statetest.Start(t, New(f.engine))
+	f.Then(statetest.Session, statetest.Loaded(manifests...))
+	return f
+}
+
+func (f *fixture) add(id, project, service string, s docker.ContainerState) {
+	f.engine.AddContainer(id, docker.FakeContainer{Name: project + "-" + service, State: s,
+		Labels: map[string]string{model.ComposeProjectLabel: project, model.ComposeServiceLabel: service}})
+}
+
+// want checks what the table says: by id, the resource and the status.
+func (f *fixture) want(what string, want map[string]string) {
+	f.t.Helper()
+	synctest.Wait()
+	got := map[string]string{}
+	for e := range state.Pods.In(f.View()).Entries() {
+		got[e.ID] = string(e.Value.Resource) + " " + e.Value.Status
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestFollowsContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Compose("web"), statetest.Local("l"))
+		f.want("none", map[string]string{})
+		f.add("c1", "shop", "web", docker.ContainerState{})
+		f.add("c2", "shop", "other", docker.ContainerState{})
+		f.add("c3", "foreign", "web", docker.ContainerState{})
+		f.engine.AddContainer("c4", docker.FakeContainer{Labels: map[string]string{model.ComposeProjectLabel: "shop",
+			model.ComposeServiceLabel: "web", model.ComposeOneOffLabel: "True"}})
+		f.want("one of ours", map[string]string{"c1": "web Running"})
+		f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) { c.State.Status, c.State.ExitCode = "exited", 3 })
+		f.want("it has ended", map[string]string{"c1": "web exited with code 3"})
+		f.Then(statetest.Loaded(statetest.Compose("web"), statetest.Compose("other")))
+		f.want("another service", map[string]string{"c1": "web exited with code 3", "c2": "other Running"})
+		f.engine.DropContainer("c1")
+		f.want("it is gone", map[string]string{"c2": "other Running"})
+		f.Then(statetest.Loaded(statetest.Local("l")))
+		f.want("no service is left", map[string]string{})
+	})
+}
+
+// TestSurvivesTheEngine restarts the engine: what is known counts meanwhile, and what happened meanwhile is found.
+func TestSurvivesTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Compose("web"))
+		f.add("c1", "shop", "web", docker.ContainerState{})
+		f.want("running", map[string]string{"c1": "web Running"})
+		for range 3 {
+			f.engine.Fail("ContainerStates", f.engine.Unreachable())
+			f.engine.Fail("WatchContainers", f.engine.Unreachable())
+		}
+		f.engine.Interrupt()
+		f.want("the engine is away", map[string]string{"c1": "web Running"})
+		f.engine.DropContainer("c1")
+		f.add("c2", "shop", "web", docker.ContainerState{Status: "paused"})
+		time.Sleep(10 * pause)
+		f.want("it is back", map[string]string{"c2": "web paused"})
+	})
+}
+
+// TestLeavesTheEngineAlone asks nothing of the engine before there is a service.
+func TestLeavesTheEngineAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Local("l"))
+		f.engine.Fail("ContainerStates", errors.New("asked"))
+		f.engine.Fail("WatchContainers", errors.New("asked"))
+		f.Then(statetest.Loaded(statetest.Local("l"), statetest.Local("m")))
+		synctest.Wait()
+		if _, err := f.engine.ContainerStates(t.Context(), nil); err == nil {
+			t.Error("the engine was asked")
+		}
+	})
+}
+
+func TestPodOf(t *testing.T) {
+	at := time.Unix(100, 0)
+	labels := map[string]string{model.ComposeServiceLabel: "web"}
+	for name, c := range map[string]struct {
+		in   docker.ContainerState
+		want model.Pod
+		ct   model.Container
+	}{
+		"running under the synclet": {in: docker.ContainerState{Status: "running", StartedAt: at, Entrypoint: []string{protocol.Path, "run", "--", "x"},
+			Ports: []docker.PublishedPort{{HostIP: "127.0.0.1", HostPort: 8080, Port: 80, Protocol: "tcp"}}},
+			want: model.Pod{Phase: "Running", Status: "Running", Ready: true,
+				Published: []model.ComposePort{{HostIP: "127.0.0.1", Published: 8080, Target: 80, Protocol: "tcp"}}},
+			ct: model.Container{State: model.ContainerRunning, Ready: true, StartedAt: at, SyncletPath: protocol.Path, Ports: []int{80}}},
+		"not healthy": {in: docker.ContainerState{Status: "running", Health: "unhealthy", HealthLog: "refused"},
+			want: model.Pod{Phase: "Running", Status: "unhealthy", Message: "refused", Health: "unhealthy"}, ct: model.Container{State: model.ContainerRunning}},
+		"healthy": {in: docker.ContainerState{Status: "running", Health: "healthy"},
+			want: model.Pod{Phase: "Running", Status: "Running", Ready: true, Health: "healthy"}, ct: model.Container{State: model.ContainerRunning, Ready: true}},
+		"made": {in: docker.ContainerState{Status: "created"}, want: model.Pod{Phase: "Pending", Status: "created"}, ct: model.Container{State: model.ContainerWaiting}},
+		"could not be started": {in: docker.ContainerState{Status: "created", Err: "no such program", ExitCode: 127},
+			want: model.Pod{Phase: "Failed", Status: "created", Message: "no such program"},
+			ct:   model.Container{State: model.ContainerWaiting, Message: "no such program", ExitCode: 127}},
+		"done":   {in: docker.ContainerState{Status: "exited"}, want: model.Pod{Phase: "Succeeded", Status: "Completed"}, ct: model.Container{State: model.ContainerTerminated, Reason: "Completed"}},
+		"failed": {in: docker.ContainerState{Status: "exited", ExitCode: 2}, want: model.Pod{Phase: "Failed", Status: "exited with code 2"}, ct: model.Container{State: model.ContainerTerminated, Reason: "Error", ExitCode: 2}},
+		"out of memory": {in: docker.ContainerState{Status: "exited", ExitCode: 137, OOMKilled: true}, want: model.Pod{Phase: "Failed", Status: "OOMKilled"},
+			ct: model.Container{State: model.ContainerTerminated, Reason: "OOMKilled", ExitCode: 137}},
+		"again and again": {in: docker.ContainerState{Status: "restarting", ExitCode: 1, Restarts: 3}, want: model.Pod{Phase: "Running", Status: "restarting (exit code 1)"},
+			ct: model.Container{State: model.ContainerWaiting, Reason: model.ContainerRestarting, ExitCode: 1, Restarts: 3}},
+		"going": {in: docker.ContainerState{Status: "removing"}, want: model.Pod{Phase: "Running", Status: "removing", Deleting: true}, ct: model.Container{State: model.ContainerTerminated}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.in.ID, c.in.Name, c.in.Image, c.in.Labels, c.in.CreatedAt = "c1", "shop-web-1", "web:1", labels, at
+			c.ct.Name, c.ct.ID, c.ct.Image, c.ct.Runtime = "web", "c1", "web:1", "docker"
+			c.want.Name, c.want.UID, c.want.TemplateHash, c.want.Resource, c.want.CreatedAt = "shop-web-1", "c1", "c1", "r", at
+			c.want.Engine, c.want.Containers = c.in.Status, []model.Container{c.ct}
+			if diff := cmp.Diff(c.want, podOf("r", c.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
