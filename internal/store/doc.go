@@ -14,6 +14,8 @@
 // After each batch the loop publishes one numbered Snapshot. Snapshots are immutable and reading them takes no lock; what
 // publishing costs grows with what the batch changed, not with how much there is.
 //
+// A Derived value follows from tables and is computed when somebody reads it, once for each state of theirs.
+//
 // Store.Dispatch appends to a queue and pokes a one-slot channel. It never blocks, never starts a goroutine, and does
 // nothing once the loop has ended.
 //

@@ -72,7 +72,8 @@ func New(schema *Schema, options ...Option) *Store {
 	for _, option := range options {
 		option(s)
 	}
-	first := &Snapshot{schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables))}
+	first := &Snapshot{schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
+		derived: make([]derivation, schema.derived)}
 	for i, t := range schema.tables {
 		first.contents[i] = t.empty()
 	}
@@ -186,7 +187,7 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 }
 
 func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
-	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema}
+	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema, derived: before.derived}
 	after.contents = append([]any(nil), before.contents...)
 	after.versions = append([]uint64(nil), before.versions...)
 	changed := make([]bool, len(drafts))

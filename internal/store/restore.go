@@ -21,7 +21,8 @@ type Kept struct {
 // for looking at a session that is elsewhere or over. A table that the schema lacks, a value of another type, or two
 // entries with one id are errors.
 func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept) (*Snapshot, error) {
-	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables))}
+	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
+		derived: make([]derivation, schema.derived)}
 	for i, t := range schema.tables {
 		s.contents[i] = t.empty()
 	}

@@ -13,6 +13,8 @@ type Schema struct {
 	reducers map[ActionType][]reducer
 	accepts  map[ActionType][]string
 	follows  []following
+	// derived counts the derived values.
+	derived int
 }
 
 type reducer struct {

@@ -15,6 +15,8 @@ type Snapshot struct {
 	schema   *Schema
 	contents []any
 	versions []uint64
+	// derived are shared by all snapshots of a store.
+	derived []derivation
 }
 
 // View is a snapshot as one reader may see it. The zero View is empty and must not be read.

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Derived is a value that follows from tables. It is computed once for each state of theirs, however many readers ask.
+type Derived[T any] struct {
+	name   string
+	index  int
+	tables []int
+	names  []string
+	of     func(View) T
+}
+
+// Derive adds a derived value to the schema, before a Store uses it. of must be pure, and read nothing but the named
+// tables; what it returns is shared, and must not be changed by anybody. The name is for the message about an of that
+// reads more.
+func Derive[T any](s *Schema, name string, of func(View) T, tables ...named) *Derived[T] {
+	d := &Derived[T]{name: name, index: s.derived, of: of}
+	for _, t := range tables {
+		_, i := s.table(t.Name())
+		if i < 0 {
+			panic(fmt.Sprintf("store: %s is derived from table %q, which is not there", name, t.Name()))
+		}
+		d.tables, d.names = append(d.tables, i), append(d.names, t.Name())
+	}
+	s.derived++
+	return d
+}
+
+// In returns the value as of v. Whoever asks first computes it, and the others wait for that. It panics with
+// *UndeclaredError when v belongs to a subscriber that did not declare the tables as inputs.
+func (d *Derived[T]) In(v View) T {
+	for i, t := range d.tables {
+		v.content(t, d.names[i])
+	}
+	return v.derived[d.index].value(v.Snapshot, d.tables, func() any {
+		own := View{Snapshot: v.Snapshot, reader: d.name, allowed: make([]bool, len(v.contents))}
+		for _, t := range d.tables {
+			own.allowed[t] = true
+		}
+		return d.of(own)
+	}).(T)
+}
+
+// derivation is the newest value of a Derived in one store.
+type derivation struct {
+	mu    sync.Mutex
+	known bool
+	// seq and versions say for which snapshot, and for which versions of the tables, is is the value.
+	seq      uint64
+	versions []uint64
+	is       any
+}
+
+// value returns the value for a snapshot. That of one older than the newest that was asked for is computed and not kept.
+func (d *derivation) value(s *Snapshot, tables []int, compute func() any) any {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.known && d.holds(s, tables) {
+		d.seq = max(d.seq, s.Seq)
+		return d.is
+	}
+	is := compute()
+	if d.known && s.Seq < d.seq {
+		return is
+	}
+	if d.versions == nil {
+		d.versions = make([]uint64, len(tables))
+	}
+	for i, t := range tables {
+		d.versions[i] = s.versions[t]
+	}
+	d.known, d.seq, d.is = true, s.Seq, is
+	return is
+}
+
+// holds reports whether the tables are in a snapshot what they were for the value.
+func (d *derivation) holds(s *Snapshot, tables []int) bool {
+	for i, t := range tables {
+		if s.versions[t] != d.versions[i] {
+			return false
+		}
+	}
+	return true
+}
