@@ -15,10 +15,7 @@ import (
 )
 
 // Tables are what deciding reads.
-func Tables() []store.Input {
-	return store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
-		state.Pods, state.Objects, state.Processes, state.Synclets)
-}
+func Tables() []store.Input { return decided.Inputs() }
 
 // HoldReason is why a resource is not updated now.
 type HoldReason string
@@ -119,8 +116,21 @@ type resource struct {
 }
 
 // Decide returns what to start now. Running names the resources whose builds are under way, also those that the view does
-// not show yet.
+// not show yet. The plan is shared by all who ask, and must not be changed.
 func Decide(v store.View, running map[model.ManifestName]bool) Plan {
+	for name := range running {
+		if e := state.Updates.In(v).Ref(string(name)); e == nil || e.Value.Current == nil {
+			return decide(v, running)
+		}
+	}
+	return decided.In(v)
+}
+
+var decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
+	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
+	state.Pods, state.Objects, state.Processes, state.Synclets)
+
+func decide(v store.View, running map[model.ManifestName]bool) Plan {
 	d := gather(v, running)
 	plan := Plan{Holds: map[model.ManifestName]Hold{}}
 	slots := d.slots()

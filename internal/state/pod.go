@@ -123,29 +123,22 @@ func describe(what, reason, message string) string {
 	return s
 }
 
-// PodsOf returns the pods of a resource, current ones first, newer before older.
-func PodsOf(v store.View, name model.ManifestName) []Pod {
-	var out []Pod
-	for e := range Pods.In(v).Entries() {
-		if e.Value.Resource == name {
-			out = append(out, e.Value)
-		}
-	}
-	SortPods(out)
-	return out
-}
+// PodsOf returns the pods of a resource, current ones first, newer before older. The slice must not be changed.
+func PodsOf(v store.View, name model.ManifestName) []Pod { return PodsByResource(v)[name] }
 
-// PodsByResource returns the pods of every resource, each list as PodsOf has it.
-func PodsByResource(v store.View) map[model.ManifestName][]Pod {
+// PodsByResource returns the pods of every resource, each list as PodsOf has it. Nothing in it must be changed.
+func PodsByResource(v store.View) map[model.ManifestName][]Pod { return podsByResource.In(v) }
+
+var podsByResource = store.Derive(Schema, "pods by resource", func(v store.View) map[model.ManifestName][]Pod {
 	out := map[model.ManifestName][]Pod{}
-	for e := range Pods.In(v).Entries() {
+	for e := range Pods.In(v).Refs() {
 		out[e.Value.Resource] = append(out[e.Value.Resource], e.Value)
 	}
 	for _, pods := range out {
 		SortPods(pods)
 	}
 	return out
-}
+}, Pods)
 
 // SortPods puts current pods before others, those that stay before those that are being deleted, newer before older.
 func SortPods(pods []Pod) {

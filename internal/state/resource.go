@@ -110,40 +110,39 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 }
 
 // NeedsCluster reports whether a resource is deployed to the cluster, so that it matters whether that answers.
-func NeedsCluster(v store.View) bool {
-	for e := range Enabled(v) {
-		if e.Value.Manifest.IsK8s() {
-			return true
-		}
-	}
-	return false
-}
+func NeedsCluster(v store.View) bool { return needs.In(v).cluster }
 
 // NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it matters whether that answers.
-func NeedsEngine(v store.View) bool {
+func NeedsEngine(v store.View) bool { return needs.In(v).engine }
+
+var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine bool }) {
 	for e := range Enabled(v) {
-		if e.Value.Manifest.IsCompose() {
-			return true
-		}
-		for _, im := range e.Value.Manifest.Images {
-			if im.Docker != nil {
-				return true
-			}
-		}
+		m := &e.Value.Manifest
+		n.cluster = n.cluster || m.IsK8s()
+		n.engine = n.engine || m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
 	}
-	return false
-}
+	return n
+}, Resources)
 
 // Leaving returns the resources that are being torn down and that the named subscriber still holds.
 func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
 	var out []store.Entry[Resource]
-	for e := range Resources.In(v).Entries() {
-		if e.Phase == store.TearingDown && slices.Contains(e.Finalizers, finalizer) {
-			out = append(out, e)
+	for _, e := range leaving.In(v) {
+		if slices.Contains(e.Finalizers, finalizer) {
+			out = append(out, *e)
 		}
 	}
 	return out
 }
+
+var leaving = store.Derive(Schema, "resources that are being torn down", func(v store.View) (out []*store.Entry[Resource]) {
+	for e := range Resources.In(v).Refs() {
+		if e.Phase == store.TearingDown {
+			out = append(out, e)
+		}
+	}
+	return out
+}, Resources)
 
 // InOrder returns the resources in the order of the Tiltfile, those that are being torn down last, without those that are
 // switched off.
@@ -156,12 +155,15 @@ func InOrder(v store.View) []store.Entry[Resource] {
 	return out
 }
 
-// Ordered is InOrder without copies, for those who ask after every change: the entries must not be changed.
-func Ordered(v store.View) []*store.Entry[Resource] {
+// Ordered is InOrder without copies, for those who ask after every change: neither the slice nor the entries must be
+// changed.
+func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
+
+var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*store.Entry[Resource] {
 	out := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
 	slices.SortStableFunc(out, inOrder)
 	return out
-}
+}, Resources)
 
 // Updating is a resource with its entry in table updates. Neither must be changed.
 type Updating struct {
@@ -171,7 +173,9 @@ type Updating struct {
 }
 
 // OrderedUpdates is Ordered with the updates, which it finds quicker than one look-up after the other would.
-func OrderedUpdates(v store.View) []Updating {
+func OrderedUpdates(v store.View) []Updating { return orderedUpdates.In(v) }
+
+var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View) []Updating {
 	rows, updates := Resources.In(v), slices.Collect(Updates.In(v).Refs())
 	out, none := make([]Updating, 0, rows.Len()), &Update{}
 	for e := range Enabled(v) { // both tables are in the order of their ids
@@ -186,7 +190,7 @@ func OrderedUpdates(v store.View) []Updating {
 	}
 	slices.SortStableFunc(out, func(a, b Updating) int { return inOrder(a.Entry, b.Entry) })
 	return out
-}
+}, Resources, Updates)
 
 func inOrder(a, b *store.Entry[Resource]) int {
 	if a.Phase != b.Phase {

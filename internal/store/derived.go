@@ -45,6 +45,15 @@ func (d *Derived[T]) In(v View) T {
 	}).(T)
 }
 
+// Inputs declares the tables, for subscribers that read the value.
+func (d *Derived[T]) Inputs() []Input {
+	in := make([]Input, len(d.names))
+	for i, n := range d.names {
+		in[i] = Input{Table: n}
+	}
+	return in
+}
+
 // derivation is the newest value of a Derived in one store.
 type derivation struct {
 	mu    sync.Mutex

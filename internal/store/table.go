@@ -139,6 +139,12 @@ func (r Rows[T]) Get(id string) (Entry[T], bool) {
 	return *e, true
 }
 
+// Ref returns the table's own entry with the given id, which must not be changed; nil when there is none.
+func (r Rows[T]) Ref(id string) *Entry[T] {
+	e, _ := r.m.Get(id)
+	return e
+}
+
 // Value returns the value of the entry with the given id, or the zero value.
 func (r Rows[T]) Value(id string) T {
 	e, _ := r.Get(id)

@@ -157,15 +157,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // prepare lets the cluster be read once before the first resource is deployed. A failure costs only time.
 func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) bool {
-	var manifests []model.Manifest
-	for _, e := range state.Ordered(v) {
-		manifests = append(manifests, e.Value.Manifest)
-	}
-	starts := false
-	for _, c := range plan.Start {
-		starts = starts || state.Resources.In(v).Value(string(c.Name)).Manifest.IsK8s()
-	}
+	starts := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool {
+		e := state.Resources.In(v).Ref(string(c.Name))
+		return e != nil && e.Value.Manifest.IsK8s()
+	})
 	if starts && s.options.Cluster != nil {
+		var manifests []model.Manifest
+		for _, e := range state.Ordered(v) {
+			manifests = append(manifests, e.Value.Manifest)
+		}
 		_ = s.options.Cluster.Prepare(ctx, manifests, s.options.Namespace)
 	}
 	return starts
