@@ -29,13 +29,13 @@ func BenchmarkDecideSynced(b *testing.B) {
 			{"noticed", []store.Action{noticed("a", paths[files/2])}, "start a: files changed " + paths[files/2] + " (in place)"},
 		} {
 			v := s.Then(bb.then...).View()
-			if got := text(Decide(v, nil)); got != bb.want {
+			if got := text(decide(v, nil)); got != bb.want {
 				b.Fatalf("%s: %q, want %q", bb.name, got, bb.want)
 			}
 			b.Run(fmt.Sprintf("%s/changes=%d", bb.name, files), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					Decide(v, nil)
+					decide(v, nil)
 				}
 			})
 		}

@@ -497,7 +497,7 @@ func BenchmarkDecide300(b *testing.B) {
 	v := up(same, ms...).View()
 	b.ReportAllocs()
 	for b.Loop() {
-		Decide(v, nil)
+		decide(v, nil)
 	}
 }
 
