@@ -117,7 +117,9 @@ func toggleButton() Kind {
 
 // toggles lists an object per resource that depends on nothing but whether the resource is to be enabled.
 func toggles[O Object](s *source, kind string, name func(resource string) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
-	items := make([]Item, 0, state.Resources.In(s.View).Len())
+	n := state.Resources.In(s.View).Len()
+	items, makers := make([]Item, 0, n), make([]toggle[O], 0, n)
+	all := &toggleObjects[O]{s, kind, name, create}
 	for e := range state.Resources.In(s.View).Refs() {
 		is, stays := state.Staying(e)
 		if !stays {
@@ -131,9 +133,36 @@ func toggles[O Object](s *source, kind string, name func(resource string) string
 		for _, l := range e.Value.Manifest.Labels {
 			made = made.word(l)
 		}
-		items = append(items, item(s, kind, name(e.ID), made, func() O { return create(e, off) }))
+		makers = append(makers, toggle[O]{all, e, off})
+		items = append(items, Item{Name: name(e.ID), Key: Key{made: made, secrets: s.secrets}, Maker: &makers[len(makers)-1]})
 	}
 	return items
+}
+
+// toggleObjects is what the objects of a kind have in common that toggles lists.
+type toggleObjects[O Object] struct {
+	source *source
+	kind   string
+	name   func(resource string) string
+	create func(e *store.Entry[state.Resource], off bool) O
+}
+
+// toggle is that of one resource.
+type toggle[O Object] struct {
+	*toggleObjects[O]
+	resource *store.Entry[state.Resource]
+	off      bool
+}
+
+// Make implements Maker.
+func (t *toggle[O]) Make() Object {
+	return finish(t.source, t.kind, t.name(t.resource.ID), t.create(t.resource, t.off))
+}
+
+// Alone implements Maker.
+func (t *toggle[O]) Alone() Maker {
+	own := *t
+	return &own
 }
 
 // toggleButtonName is the name of the UIButton that a resource's ToggleButton shows.

@@ -52,16 +52,14 @@ func fileWatches(v store.View) iter.Seq[Item] {
 		items = append(items, tiltfileWatch(s, trouble))
 	}
 	seen := map[model.TargetID]bool{} // images are shared
-	rows := rowsOf(v, 0)
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rowsOf(v, 0) {
 		for id, spec := range watched(&r.Value.Manifest) {
 			if len(spec.Paths) == 0 || seen[id] || !r.Value.Enabled || r.Phase != store.Running {
 				continue
 			}
 			seen[id] = true
 			items = append(items, item(s, kindFileWatch, targetName(id), r.made().word(trouble), func() *v1alpha1.FileWatch {
-				o := targetWatch(r, id, spec)
+				o := targetWatch(&r, id, spec)
 				o.Status.Error = trouble
 				return o
 			}))

@@ -26,9 +26,7 @@ type image struct {
 // imagesOf returns the images that resources use, by reference.
 func imagesOf(v store.View) map[string]*image {
 	out := map[string]*image{}
-	rows := rowsOf(v, 0)
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rowsOf(v, 0) {
 		for n := range r.Value.Manifest.Images {
 			im := &r.Value.Manifest.Images[n]
 			known := out[im.Ref]
@@ -36,7 +34,7 @@ func imagesOf(v store.View) map[string]*image {
 				known = &image{target: im}
 				out[im.Ref] = known
 			}
-			known.users, known.made = append(known.users, r), known.made.number(uint64(r.made()))
+			known.users, known.made = append(known.users, &r), known.made.number(uint64(r.made()))
 		}
 	}
 	return out
@@ -220,7 +218,7 @@ func dockerComposeService() Kind {
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "DockerComposeService", withPods, func(r *row) bool { return r.Value.Manifest.IsCompose() },
-				func(r *row) digest { return r.podsMade }, makeService))
+				func(r *row) digest { return r.pods.made }, makeService))
 		},
 		New: func() Object { return &v1alpha1.DockerComposeService{} },
 		Columns: []Column{

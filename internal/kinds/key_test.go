@@ -114,7 +114,11 @@ func look(t testing.TB, v store.View) map[string]seen {
 	out := map[string]seen{}
 	for _, k := range All() {
 		for i := range k.Items(v) {
-			out[k.Name+" "+i.Name] = seen{i.Key, compact(t, i.Make())}
+			text := compact(t, i.Make())
+			out[k.Name+" "+i.Name] = seen{i.Key, text}
+			if alone := compact(t, i.Alone().Make()); alone != text {
+				t.Errorf("%s %s by itself:\n%s\n%s", k.Name, i.Name, text, alone)
+			}
 		}
 	}
 	return out

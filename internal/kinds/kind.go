@@ -45,12 +45,38 @@ type Kind struct {
 // Item is one object that need not be made yet.
 type Item struct {
 	Name string
-	// Key is comparable, costs little, and differs from an earlier one of the same name whenever the object would.
-	Key any
+	// Key differs from an earlier one of the same name whenever the object would.
+	Key Key
+	Maker
+}
+
+// Key tells states of an object apart. It is comparable, and costs little.
+type Key struct {
+	// Of is what the object is made of, where that is one thing with an identity, such as an entry.
+	Of any
+	// made sums up what it is made of where that is more, and secrets say what must not be seen in it.
+	made    digest
+	secrets secretsID
+}
+
+// Maker makes an object.
+type Maker interface {
 	// Make returns the object. Its metadata has at least the name; whoever serves it fills in uid and resourceVersion
 	// where they are missing.
-	Make func() Object
+	Make() Object
+	// Alone returns a Maker of the same object that may be kept: items of one list share memory, which one of them keeps
+	// alive as a whole.
+	Alone() Maker
 }
+
+// MakeFunc is a Maker that shares nothing.
+type MakeFunc func() Object
+
+// Make implements Maker.
+func (f MakeFunc) Make() Object { return f() }
+
+// Alone implements Maker.
+func (f MakeFunc) Alone() Maker { return f }
 
 // Column is a column of a table for people.
 type Column struct {

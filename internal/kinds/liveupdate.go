@@ -36,17 +36,15 @@ func liveUpdate() Kind {
 
 func liveUpdates(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
-	rows := rowsOf(v, withPods)
 	var items []Item
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rowsOf(v, withPods) {
 		if !r.Value.Manifest.HasLiveUpdate() {
 			continue
 		}
-		made := r.made().number(uint64(r.podsMade))
+		made := r.made().number(uint64(r.pods.made))
 		for _, ref := range append(slices.Clone(refsOf(&r.Value.Manifest)), "") {
 			if _, _, ok := r.Value.Manifest.LiveUpdateOf(ref); ok {
-				items = append(items, item(s, kindLiveUpdate, liveUpdateName(r.ID, ref), made, func() *v1alpha1.LiveUpdate { return makeLiveUpdate(r, ref) }))
+				items = append(items, item(s, kindLiveUpdate, liveUpdateName(r.ID, ref), made, func() *v1alpha1.LiveUpdate { return makeLiveUpdate(&r, ref) }))
 			}
 		}
 	}

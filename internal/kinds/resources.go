@@ -13,13 +13,39 @@ import (
 type row struct {
 	*store.Entry[state.Resource]
 	update *store.Entry[state.Update]
-	pods   []*store.Entry[state.Pod]
 	hold   *buildcontrol.Hold
-	// digests of what belongs to the resource.
-	podsMade, servicesMade, forwardsMade, objectsMade digest
-	services                                          []*store.Entry[model.Service]
-	forwards                                          []*store.Entry[state.Forward]
+
+	pods     belongings[state.Pod]
+	services belongings[model.Service]
+	forwards belongings[state.Forward]
+	objects  belongings[model.ObjectStatus]
 }
+
+// belongings are the entries of a table that belong to one resource, in the order of their ids, and what sums them up.
+type belongings[T any] struct {
+	entries []*store.Entry[T]
+	made    digest
+}
+
+// byResource groups the entries of a table by resource.
+func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName]belongings[T]] {
+	return store.Derive(state.Schema, t.Name()+" by resource, for objects", func(v store.View) map[model.ManifestName]belongings[T] {
+		out := map[model.ManifestName]belongings[T]{}
+		for e := range t.In(v).Refs() {
+			name := of(&e.Value)
+			b := out[name]
+			out[name] = belongings[T]{append(b.entries, e), b.made.entry(&e.Meta)}
+		}
+		return out
+	}, t)
+}
+
+var (
+	podsOf     = byResource(state.Pods, func(p *state.Pod) model.ManifestName { return p.Resource })
+	servicesOf = byResource(state.Services, func(s *model.Service) model.ManifestName { return s.Resource })
+	forwardsOf = byResource(state.Forwards, func(f *state.Forward) model.ManifestName { return f.Resource })
+	objectsOf  = byResource(state.Objects, func(o *model.ObjectStatus) model.ManifestName { return o.Resource })
+)
 
 // part is something that belongs to resources.
 type part uint8
@@ -34,7 +60,8 @@ const (
 
 var noUpdate = &store.Entry[state.Update]{}
 
-// rowsOf returns the resources that there are, in the order of their names, with the parts that are asked for.
+// rowsOf returns the resources that there are, in the order of their names, with the parts that are asked for. Whoever keeps
+// one of them copies it, so as not to keep all.
 func rowsOf(v store.View, parts part) []row {
 	entries, updates := state.Resources.In(v), slices.Collect(state.Updates.In(v).Refs())
 	out := make([]row, 0, entries.Len())
@@ -48,51 +75,43 @@ func rowsOf(v store.View, parts part) []row {
 		}
 		out = append(out, r)
 	}
-	if parts != 0 {
-		attach(v, out, parts)
+	if parts&withPods != 0 {
+		attach(v, out, podsOf, func(r *row) *belongings[state.Pod] { return &r.pods })
+	}
+	if parts&withServices != 0 {
+		attach(v, out, servicesOf, func(r *row) *belongings[model.Service] { return &r.services })
+	}
+	if parts&withForwards != 0 {
+		attach(v, out, forwardsOf, func(r *row) *belongings[state.Forward] { return &r.forwards })
+	}
+	if parts&withObjects != 0 {
+		attach(v, out, objectsOf, func(r *row) *belongings[model.ObjectStatus] { return &r.objects })
+	}
+	if parts&withHolds != 0 {
+		attachHolds(v, out)
 	}
 	return out
 }
 
-// attach puts the parts of resources to them.
-func attach(v store.View, rows []row, parts part) {
-	byName := make(map[model.ManifestName]*row, len(rows))
+// attach puts the entries of a table to the resources that they belong to.
+func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]belongings[T]], to func(*row) *belongings[T]) {
+	all := from.In(v)
+	if len(all) == 0 {
+		return
+	}
 	for i := range rows {
-		byName[model.ManifestName(rows[i].ID)] = &rows[i]
+		*to(&rows[i]) = all[model.ManifestName(rows[i].ID)]
 	}
-	if parts&withPods != 0 {
-		for e := range state.Pods.In(v).Refs() {
-			if r := byName[e.Value.Resource]; r != nil {
-				r.pods, r.podsMade = append(r.pods, e), r.podsMade.entry(&e.Meta)
-			}
-		}
+}
+
+func attachHolds(v store.View, rows []row) {
+	holds := buildcontrol.Decide(v, nil).Holds
+	if len(holds) == 0 {
+		return
 	}
-	if parts&withServices != 0 {
-		for e := range state.Services.In(v).Refs() {
-			if r := byName[e.Value.Resource]; r != nil {
-				r.services, r.servicesMade = append(r.services, e), r.servicesMade.entry(&e.Meta)
-			}
-		}
-	}
-	if parts&withForwards != 0 {
-		for e := range state.Forwards.In(v).Refs() {
-			if r := byName[e.Value.Resource]; r != nil {
-				r.forwards, r.forwardsMade = append(r.forwards, e), r.forwardsMade.entry(&e.Meta)
-			}
-		}
-	}
-	if parts&withObjects != 0 {
-		for e := range state.Objects.In(v).Refs() {
-			if r := byName[e.Value.Resource]; r != nil {
-				r.objectsMade = r.objectsMade.entry(&e.Meta)
-			}
-		}
-	}
-	if parts&withHolds != 0 {
-		for name, hold := range buildcontrol.Decide(v, nil).Holds {
-			if r := byName[name]; r != nil {
-				r.hold = &hold
-			}
+	for i := range rows {
+		if hold, ok := holds[model.ManifestName(rows[i].ID)]; ok {
+			rows[i].hold = &hold
 		}
 	}
 }
@@ -114,8 +133,8 @@ func (r *row) holdMade() digest {
 
 // sortedPods are the pods, current ones first, newer before older.
 func (r *row) sortedPods() []state.Pod {
-	out := make([]state.Pod, len(r.pods))
-	for i, e := range r.pods {
+	out := make([]state.Pod, len(r.pods.entries))
+	for i, e := range r.pods.entries {
 		out[i] = e.Value
 	}
 	state.SortPods(out)
@@ -125,9 +144,9 @@ func (r *row) sortedPods() []state.Pod {
 // perResource lists an object per resource that has one. What create makes is made of the resource, its update, and what
 // more adds.
 func perResource[O Object](v store.View, kind string, parts part, has func(*row) bool, more func(*row) digest, create func(*source, *row) O) []Item {
-	s := sourceOf(v)
+	all := &resourceObjects[O]{sourceOf(v), kind, create}
 	rows := rowsOf(v, parts)
-	out := make([]Item, 0, len(rows))
+	out, makers := make([]Item, 0, len(rows)), make([]resourceObject[O], len(rows))
 	for i := range rows {
 		r := &rows[i]
 		if has != nil && !has(r) {
@@ -137,7 +156,32 @@ func perResource[O Object](v store.View, kind string, parts part, has func(*row)
 		if more != nil {
 			made = made.number(uint64(more(r)))
 		}
-		out = append(out, item(s, kind, r.ID, made, func() O { return create(s, r) }))
+		makers[i] = resourceObject[O]{all, r}
+		out = append(out, Item{Name: r.ID, Key: Key{made: made, secrets: all.source.secrets}, Maker: &makers[i]})
 	}
 	return out
+}
+
+// resourceObjects is what the objects of a kind have in common that resources have.
+type resourceObjects[O Object] struct {
+	source *source
+	kind   string
+	create func(*source, *row) O
+}
+
+// resourceObject is that of one resource.
+type resourceObject[O Object] struct {
+	*resourceObjects[O]
+	row *row
+}
+
+// Make implements Maker.
+func (m *resourceObject[O]) Make() Object {
+	return finish(m.source, m.kind, m.row.ID, m.create(m.source, m.row))
+}
+
+// Alone implements Maker.
+func (m *resourceObject[O]) Alone() Maker {
+	r := *m.row
+	return &resourceObject[O]{m.resourceObjects, &r}
 }

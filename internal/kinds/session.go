@@ -194,11 +194,11 @@ func rename(items iter.Seq[Item], name string) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for i := range items {
 			create := i.Make
-			if !yield(Item{Name: name, Key: i.Key, Make: func() Object {
+			if !yield(Item{Name: name, Key: i.Key, Maker: MakeFunc(func() Object {
 				o := create()
 				o.SetName(name)
 				return o
-			}}) {
+			})}) {
 				return
 			}
 		}

@@ -33,12 +33,6 @@ func sourceOf(v store.View) *source {
 	return s
 }
 
-// key is what Item.Key holds: what the object is made of, and what must not be seen in it.
-type key struct {
-	made    digest
-	secrets secretsID
-}
-
 // digest sums up the entries and words that an object is made of. It differs for others, as far as 64 bits can.
 type digest uint64
 
@@ -60,13 +54,15 @@ func (d digest) entry(m *store.Meta) digest {
 
 // item is an object that is made when it is asked for. Create need not fill in kind and version.
 func item[O Object](s *source, kind, name string, made digest, create func() O) Item {
-	return Item{Name: name, Key: key{made, s.secrets}, Make: func() Object {
-		o := create()
-		o.SetName(name)
-		o.GetObjectKind().SetGroupVersionKind(groupVersion.WithKind(kind))
-		scrub(s, o)
-		return o
-	}}
+	return Item{Name: name, Key: Key{made: made, secrets: s.secrets}, Maker: MakeFunc(func() Object { return finish(s, kind, name, create()) })}
+}
+
+// finish fills in what objects of all kinds have.
+func finish(s *source, kind, name string, o Object) Object {
+	o.SetName(name)
+	o.GetObjectKind().SetGroupVersionKind(groupVersion.WithKind(kind))
+	scrub(s, o)
+	return o
 }
 
 // inOrder yields items in the order of their names; of those with the same name, the first.

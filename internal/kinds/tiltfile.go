@@ -153,22 +153,16 @@ func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bo
 			continue
 		}
 		name, extra := meta(m)
-		items = append(items, Item{Name: name, Key: declaredKey{m, s.secrets}, Make: func() Object {
+		// The result of an evaluation does not change, so that a pointer into it stands for what it leads to.
+		items = append(items, Item{Name: name, Key: Key{Of: m, secrets: s.secrets}, Maker: MakeFunc(func() Object {
 			o := create(m)
 			o.SetLabels(extra.Labels)
 			o.SetAnnotations(extra.Annotations)
 			o.SetCreationTimestamp(metaOf(&s.tiltfile.Meta, nil).CreationTimestamp)
-			return item(s, kind, name, 0, func() O { return o }).Make()
-		}})
+			return finish(s, kind, name, o)
+		})})
 	}
 	return inOrder(items)
 }
 
 func all[M any](*M) bool { return true }
-
-// declaredKey is the Key of what is part of the Tiltfile's result. The result does not change, so that a pointer into it
-// stands for what it leads to.
-type declaredKey struct {
-	declaration any
-	secrets     secretsID
-}

@@ -30,6 +30,9 @@ func New(secrets []model.Secret, names []string) *Redactor {
 
 // Of returns a redactor for the session as of v. Secrets are what the last good evaluation of the Tiltfile has found.
 func Of(v store.View) *Redactor {
+	if len(state.TheTiltfile(v).Result.Secrets) == 0 {
+		return &Redactor{}
+	}
 	var names []string
 	for e := range state.Resources.In(v).Refs() {
 		names = append(names, e.ID)

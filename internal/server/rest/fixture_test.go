@@ -120,7 +120,7 @@ func (w *world) kind() kinds.Kind {
 		Items: func(v store.View) iter.Seq[kinds.Item] {
 			return func(yield func(kinds.Item) bool) {
 				for row := range v.Rows("notes") {
-					if !yield(kinds.Item{Name: row.Metadata().ID, Key: row, Make: func() kinds.Object { return object(row) }}) {
+					if !yield(kinds.Item{Name: row.Metadata().ID, Key: kinds.Key{Of: row}, Maker: kinds.MakeFunc(func() kinds.Object { return object(row) })}) {
 						return
 					}
 				}

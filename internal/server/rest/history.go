@@ -24,6 +24,13 @@ type item struct {
 	version uint64
 }
 
+// alone returns the item without what it shares with others, to be kept.
+func (it *item) alone() *item {
+	own := *it
+	own.Maker = own.Alone()
+	return &own
+}
+
 // change is what became of one object: was is nil for one that is new, is for one that is gone.
 type change struct {
 	seq     uint64
@@ -118,7 +125,7 @@ func (h *history) look(v store.View) {
 	}
 	h.items = h.merge(collect(h.kind, v, len(h.items)), v.Seq)
 	if !h.looked {
-		h.looked, h.horizon, h.changes = true, v.Seq, nil
+		h.looked, h.horizon = true, v.Seq
 	}
 	h.seq, h.versions = v.Seq, versions
 	h.forget()
@@ -139,30 +146,43 @@ func collect(k kinds.Kind, v store.View, about int) []kinds.Item {
 	return items
 }
 
-// merge returns the items of a snapshot, those that have not changed as they were, and notes the changes.
+// merge returns the items of a snapshot, with the versions of those that have not changed, and notes the changes. The items
+// are made of the new snapshot alone, so that an object which stays the same for long keeps no old one alive; what is noted
+// keeps only its own object.
 func (h *history) merge(now []kinds.Item, seq uint64) []*item {
-	out := make([]*item, 0, len(now))
+	out, items := make([]*item, len(now)), make([]item, len(now))
 	was := h.items
 	at := time.Now()
-	for _, n := range now {
+	note := func(was, is *item) {
+		if !h.looked {
+			return // nobody knows of an earlier snapshot
+		}
+		if was != nil {
+			was = was.alone()
+		}
+		if is != nil {
+			is = is.alone()
+		}
+		h.changes = append(h.changes, change{seq, at, was, is})
+	}
+	for i, n := range now {
 		for len(was) > 0 && was[0].Name < n.Name {
-			h.changes = append(h.changes, change{seq, at, was[0], nil})
+			note(was[0], nil)
 			was = was[1:]
 		}
 		var old *item
 		if len(was) > 0 && was[0].Name == n.Name {
 			old, was = was[0], was[1:]
 		}
+		out[i], items[i] = &items[i], item{n, seq}
 		if old != nil && old.Key == n.Key {
-			out = append(out, old)
+			items[i].version = old.version
 			continue
 		}
-		is := &item{n, seq}
-		h.changes = append(h.changes, change{seq, at, old, is})
-		out = append(out, is)
+		note(old, out[i])
 	}
 	for _, gone := range was {
-		h.changes = append(h.changes, change{seq, at, gone, nil})
+		note(gone, nil)
 	}
 	return out
 }

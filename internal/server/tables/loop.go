@@ -116,7 +116,7 @@ func controllers(n Numbers) kinds.Kind {
 						store.SubscriberStats
 						state.Subscriber
 					}
-					if !yield(kinds.Item{Name: s.Name, Key: key{s, sub}, Make: func() kinds.Object { return controller(s, sub) }}) {
+					if !yield(kinds.Item{Name: s.Name, Key: kinds.Key{Of: key{s, sub}}, Maker: kinds.MakeFunc(func() kinds.Object { return controller(s, sub) })}) {
 						return
 					}
 				}
@@ -150,7 +150,7 @@ func loop(n Numbers) kinds.Kind {
 		Items: func(store.View) iter.Seq[kinds.Item] {
 			return func(yield func(kinds.Item) bool) {
 				s := n.Loop()
-				yield(kinds.Item{Name: state.Only, Key: s, Make: func() kinds.Object { return loopObject(s) }})
+				yield(kinds.Item{Name: state.Only, Key: kinds.Key{Of: s}, Maker: kinds.MakeFunc(func() kinds.Object { return loopObject(s) })})
 			}
 		},
 		Columns: []kinds.Column{

@@ -67,7 +67,7 @@ func table(t store.TableInfo) kinds.Kind {
 		Items: func(v store.View) iter.Seq[kinds.Item] {
 			return func(yield func(kinds.Item) bool) {
 				for row := range v.Rows(t.Name) {
-					if !yield(kinds.Item{Name: Name(row.Metadata().ID), Key: row, Make: func() kinds.Object { return object(row) }}) {
+					if !yield(kinds.Item{Name: Name(row.Metadata().ID), Key: kinds.Key{Of: row}, Maker: kinds.MakeFunc(func() kinds.Object { return object(row) })}) {
 						return
 					}
 				}
