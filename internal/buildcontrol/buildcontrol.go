@@ -286,7 +286,7 @@ func Full(v store.View, running int) bool { return running >= limit(state.TheTil
 
 // Urgent reports whether files were noticed that may go into containers at once, however many builds run.
 func Urgent(v store.View) bool {
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		if len(e.Value.Noticed) > 0 {
 			return true
 		}

@@ -1,7 +1,9 @@
 package state
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -161,7 +163,7 @@ func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
 var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*store.Entry[Resource] {
 	out := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
-	slices.SortStableFunc(out, inOrder)
+	slices.SortFunc(out, inOrder)
 	return out
 }, Resources)
 
@@ -188,7 +190,7 @@ var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View)
 		}
 		out = append(out, Updating{e, u})
 	}
-	slices.SortStableFunc(out, func(a, b Updating) int { return inOrder(a.Entry, b.Entry) })
+	slices.SortFunc(out, func(a, b Updating) int { return inOrder(a.Entry, b.Entry) })
 	return out
 }, Resources, Updates)
 
@@ -199,5 +201,5 @@ func inOrder(a, b *store.Entry[Resource]) int {
 		}
 		return -1
 	}
-	return a.Value.Order - b.Value.Order
+	return cmp.Or(a.Value.Order-b.Value.Order, strings.Compare(a.ID, b.ID))
 }

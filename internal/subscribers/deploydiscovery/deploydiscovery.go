@@ -108,7 +108,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // applied returns the objects with a status that resources applied, by UID, and what has to be watched for them.
 func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
 	owners, scopes := map[string]model.ManifestName{}, map[scope]struct{}{}
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			if buildcontrol.HasStatus(a.ObjectID) {
 				owners[a.UID] = model.ManifestName(e.ID)

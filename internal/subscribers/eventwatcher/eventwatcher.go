@@ -133,7 +133,7 @@ func (s *Subscriber) write(name model.ManifestName, e k8s.KubeEvent) {
 
 func namespaces(v store.View) map[string]struct{} {
 	out := map[string]struct{}{}
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			if a.Namespace != "" {
 				out[a.Namespace] = struct{}{}
@@ -146,12 +146,12 @@ func namespaces(v store.View) map[string]struct{} {
 // owners maps the UIDs of applied objects, of pods, and of the controllers between them to resources.
 func owners(v store.View) map[string]model.ManifestName {
 	out := map[string]model.ManifestName{}
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			out[a.UID] = model.ManifestName(e.ID)
 		}
 	}
-	for e := range state.Pods.In(v).Entries() {
+	for e := range state.Pods.In(v).Refs() {
 		out[e.ID] = e.Value.Resource
 		if e.Value.Owner != "" {
 			out[e.Value.Owner] = e.Value.Resource

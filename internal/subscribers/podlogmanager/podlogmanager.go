@@ -184,13 +184,10 @@ func (s *Subscriber) releaseOnly(ctx context.Context, rt *store.Runtime) error {
 func desired(v store.View, begun map[key]bool) map[key]stream {
 	out := map[key]stream{}
 	began := state.TheSession(v).StartedAt
-	stays := map[model.ManifestName]bool{}
-	for e := range state.Enabled(v) {
-		stays[model.ManifestName(e.ID)] = e.Phase == store.Running
-	}
-	for e := range state.Pods.In(v).Entries() {
+	resources := state.Resources.In(v)
+	for e := range state.Pods.In(v).Refs() {
 		p := e.Value.Pod
-		if !stays[p.Resource] {
+		if r := resources.Ref(string(p.Resource)); r == nil || !r.Value.Enabled || r.Phase != store.Running {
 			continue
 		}
 		for _, c := range p.AllContainers() {

@@ -105,7 +105,7 @@ func describe(p build.Pruned) string {
 
 // quiet reports whether the engine answers and no build runs that could need what is removed.
 func quiet(v store.View) bool {
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		if e.Value.Current != nil {
 			return false
 		}
@@ -116,7 +116,7 @@ func quiet(v store.View) bool {
 // inUse returns the references of the images that resources are deployed with.
 func inUse(v store.View) []string {
 	var out []string
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for _, r := range e.Value.Images {
 			out = append(out, r.Local, r.Cluster)
 		}
@@ -137,7 +137,7 @@ type schedule struct {
 
 // observe counts the images that were built since the last look.
 func (s *schedule) observe(v store.View, now time.Time) {
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for ref, r := range e.Value.Images {
 			if r.StartedAt.After(s.built[ref]) {
 				s.built[ref] = r.StartedAt

@@ -92,7 +92,7 @@ type scope struct {
 // applied returns the Services that resources applied, by UID, and what has to be watched for them.
 func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
 	owners, scopes := map[string]model.ManifestName{}, map[scope]struct{}{}
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			if a.Kind == "Service" && a.Group == "" {
 				owners[a.UID] = model.ManifestName(e.ID)

@@ -92,18 +92,18 @@ func cannotBegin(v store.View) string {
 	switch {
 	case t.Usage && !t.Good:
 		return t.Err
-	case !t.Good || built(v):
+	case !t.Good:
 		return ""
-	case state.NeedsCluster(v) && !cluster.Ever && cluster.Err != "":
+	case !cluster.Ever && cluster.Err != "" && state.NeedsCluster(v) && !built(v):
 		return cluster.Err
-	case state.NeedsEngine(v) && !engine.Ever && engine.Err != "":
+	case !engine.Ever && engine.Err != "" && state.NeedsEngine(v) && !built(v):
 		return engine.Err
 	}
 	return ""
 }
 
 func built(v store.View) bool {
-	for e := range state.Updates.In(v).Entries() {
+	for e := range state.Updates.In(v).Refs() {
 		if e.Value.Serial > 0 {
 			return true
 		}
