@@ -26,7 +26,7 @@ func kubernetesApply() Kind {
 		Doc:    "KubernetesApply is what a resource applies to the cluster, and what came of it. What Secrets hold is not shown.",
 		Tables: tables(state.Resources, state.Updates, state.Objects),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(slices.Concat(perResource(v, kindApply, withObjects, onKubernetes, func(r *row) digest { return r.objects.made }, makeApply),
+			return inOrder(slices.Concat(perResource(v, kindApply, withObjects, onKubernetes, func(r *row) digest { return r.objects.made() }, makeApply),
 				kept(v, kindApply, func() *v1alpha1.KubernetesApply { return &v1alpha1.KubernetesApply{} },
 					func(o *v1alpha1.KubernetesApply) any { return &o.Spec },
 					func(o *v1alpha1.KubernetesApply) { o.Spec.YAML = redactYAML(o.Spec.YAML) })))
@@ -225,7 +225,7 @@ func kubernetesDiscovery() Kind {
 		Doc:    "KubernetesDiscovery is the pods of a resource, with their containers.",
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(slices.Concat(perResource(v, kindDiscovery, withPods, onKubernetes, func(r *row) digest { return r.pods.made }, makeDiscovery),
+			return inOrder(slices.Concat(perResource(v, kindDiscovery, withPods, onKubernetes, func(r *row) digest { return r.pods.made() }, makeDiscovery),
 				kept(v, kindDiscovery, func() *v1alpha1.KubernetesDiscovery { return &v1alpha1.KubernetesDiscovery{} },
 					func(o *v1alpha1.KubernetesDiscovery) any { return &o.Spec }, nil)))
 		},

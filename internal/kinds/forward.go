@@ -21,7 +21,7 @@ func portForward() Kind {
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "PortForward", withForwards, func(r *row) bool {
 				return onKubernetes(r) && len(r.Value.Manifest.K8s.PortForwards) > 0 && r.Value.Enabled
-			}, func(r *row) digest { return r.forwards.made }, makeForward))
+			}, func(r *row) digest { return r.forwards.made() }, makeForward))
 		},
 		New: func() Object { return &v1alpha1.PortForward{} },
 		Columns: []Column{

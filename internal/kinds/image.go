@@ -218,7 +218,7 @@ func dockerComposeService() Kind {
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "DockerComposeService", withPods, func(r *row) bool { return r.Value.Manifest.IsCompose() },
-				func(r *row) digest { return r.pods.made }, makeService))
+				func(r *row) digest { return r.pods.made() }, makeService))
 		},
 		New: func() Object { return &v1alpha1.DockerComposeService{} },
 		Columns: []Column{

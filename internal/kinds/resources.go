@@ -15,26 +15,45 @@ type row struct {
 	update *store.Entry[state.Update]
 	hold   *buildcontrol.Hold
 
-	pods     belongings[state.Pod]
-	services belongings[model.Service]
-	forwards belongings[state.Forward]
-	objects  belongings[model.ObjectStatus]
+	pods     *belongings[state.Pod]
+	services *belongings[model.Service]
+	forwards *belongings[state.Forward]
+	objects  *belongings[model.ObjectStatus]
 }
 
-// belongings are the entries of a table that belong to one resource, in the order of their ids, and what sums them up.
+// belongings are the entries of a table that belong to one resource, in the order of their ids, and what sums them up. Nil
+// are none.
 type belongings[T any] struct {
 	entries []*store.Entry[T]
-	made    digest
+	digest  digest
+}
+
+func (b *belongings[T]) all() []*store.Entry[T] {
+	if b == nil {
+		return nil
+	}
+	return b.entries
+}
+
+func (b *belongings[T]) made() digest {
+	if b == nil {
+		return 0
+	}
+	return b.digest
 }
 
 // byResource groups the entries of a table by resource.
-func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName]belongings[T]] {
-	return store.Derive(state.Schema, t.Name()+" by resource, for objects", func(v store.View) map[model.ManifestName]belongings[T] {
-		out := map[model.ManifestName]belongings[T]{}
+func byResource[T any](t *store.Table[T], of func(*T) model.ManifestName) *store.Derived[map[model.ManifestName]*belongings[T]] {
+	return store.Derive(state.Schema, t.Name()+" by resource, for objects", func(v store.View) map[model.ManifestName]*belongings[T] {
+		out := map[model.ManifestName]*belongings[T]{}
 		for e := range t.In(v).Refs() {
 			name := of(&e.Value)
 			b := out[name]
-			out[name] = belongings[T]{append(b.entries, e), b.made.entry(&e.Meta)}
+			if b == nil {
+				b = &belongings[T]{}
+				out[name] = b
+			}
+			b.entries, b.digest = append(b.entries, e), b.digest.entry(&e.Meta)
 		}
 		return out
 	}, t)
@@ -76,16 +95,16 @@ func rowsOf(v store.View, parts part) []row {
 		out = append(out, r)
 	}
 	if parts&withPods != 0 {
-		attach(v, out, podsOf, func(r *row) *belongings[state.Pod] { return &r.pods })
+		attach(v, out, podsOf, func(r *row) **belongings[state.Pod] { return &r.pods })
 	}
 	if parts&withServices != 0 {
-		attach(v, out, servicesOf, func(r *row) *belongings[model.Service] { return &r.services })
+		attach(v, out, servicesOf, func(r *row) **belongings[model.Service] { return &r.services })
 	}
 	if parts&withForwards != 0 {
-		attach(v, out, forwardsOf, func(r *row) *belongings[state.Forward] { return &r.forwards })
+		attach(v, out, forwardsOf, func(r *row) **belongings[state.Forward] { return &r.forwards })
 	}
 	if parts&withObjects != 0 {
-		attach(v, out, objectsOf, func(r *row) *belongings[model.ObjectStatus] { return &r.objects })
+		attach(v, out, objectsOf, func(r *row) **belongings[model.ObjectStatus] { return &r.objects })
 	}
 	if parts&withHolds != 0 {
 		attachHolds(v, out)
@@ -94,7 +113,7 @@ func rowsOf(v store.View, parts part) []row {
 }
 
 // attach puts the entries of a table to the resources that they belong to.
-func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]belongings[T]], to func(*row) *belongings[T]) {
+func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]*belongings[T]], to func(*row) **belongings[T]) {
 	all := from.In(v)
 	if len(all) == 0 {
 		return
@@ -133,8 +152,8 @@ func (r *row) holdMade() digest {
 
 // sortedPods are the pods, current ones first, newer before older.
 func (r *row) sortedPods() []state.Pod {
-	out := make([]state.Pod, len(r.pods.entries))
-	for i, e := range r.pods.entries {
+	out := make([]state.Pod, len(r.pods.all()))
+	for i, e := range r.pods.all() {
 		out[i] = e.Value
 	}
 	state.SortPods(out)

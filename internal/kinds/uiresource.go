@@ -56,7 +56,7 @@ func uiResource() Kind {
 func uiResources(v store.View) iter.Seq[Item] {
 	items := perResource(v, kindUIResource, withPods|withServices|withForwards|withObjects|withHolds, nil,
 		func(r *row) digest {
-			d := r.pods.made.number(uint64(r.services.made)).number(uint64(r.forwards.made)).number(uint64(r.objects.made)).number(uint64(r.holdMade()))
+			d := r.pods.made().number(uint64(r.services.made())).number(uint64(r.forwards.made())).number(uint64(r.objects.made())).number(uint64(r.holdMade()))
 			if e, ok := state.Processes.In(v).Get(r.ID); ok && r.Value.Manifest.IsLocal() {
 				d = d.entry(&e.Meta)
 			}
@@ -242,7 +242,7 @@ func endpoints(r *row) []v1alpha1.UIResourceLink {
 	for _, f := range sortedForwards(r) {
 		add(f.Value.URL, f.Value.Spec.Name)
 	}
-	for _, e := range r.services.entries {
+	for _, e := range r.services.all() {
 		add(e.Value.URL, e.Value.Name)
 	}
 	m := &r.Value.Manifest
@@ -262,10 +262,10 @@ func endpoints(r *row) []v1alpha1.UIResourceLink {
 // sortedForwards are the forwards in the order of the Tiltfile.
 func sortedForwards(r *row) []*store.Entry[state.Forward] {
 	k := r.Value.Manifest.K8s
-	if k == nil || len(r.forwards.entries) < 2 {
-		return r.forwards.entries
+	if k == nil || len(r.forwards.all()) < 2 {
+		return r.forwards.all()
 	}
-	out := slices.Clone(r.forwards.entries)
+	out := slices.Clone(r.forwards.all())
 	place := func(e *store.Entry[state.Forward]) int { return slices.Index(k.PortForwards, e.Value.Spec) }
 	slices.SortStableFunc(out, func(a, b *store.Entry[state.Forward]) int { return place(a) - place(b) })
 	return out
