@@ -9,9 +9,10 @@ type Cursor struct {
 	f Filter
 	m mask
 
-	mu      sync.Mutex
-	pos     uint64
-	skipped uint64
+	mu  sync.Mutex
+	pos uint64
+	// skipped are the lines dropped before those that Next returned last, gap those dropped after them.
+	skipped, gap uint64
 	// seen is, for each resource, how many of its lines that the mask lets through lie behind the cursor. The lines
 	// that a resource has dropped are its first ones, so those beyond seen were dropped unread.
 	seen map[*resource]uint64
@@ -57,7 +58,8 @@ func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
 	return c
 }
 
-// Next returns up to max lines that come after the ones returned before; none means that there are no more for now.
+// Next returns up to max lines that come after the ones returned before; none means that there are no more for now. It ends
+// where lines were dropped, so that those which Skipped counts are missing before the first line, and nowhere else.
 func (c *Cursor) Next(max int) []Line {
 	if max <= 0 {
 		return nil
@@ -69,6 +71,12 @@ func (c *Cursor) Next(max int) []Line {
 	var lines []Line
 	for len(lines) < max {
 		it := mg.top()
+		if c.gap > 0 {
+			if len(lines) > 0 {
+				break
+			}
+			c.skipped, c.gap = c.skipped+c.gap, 0
+		}
 		if it == nil {
 			c.pos = limit
 			break
@@ -107,12 +115,12 @@ func (c *Cursor) open() (mg *merge, limit uint64) {
 // account counts the lines of a resource that were dropped before the cursor came to them. The store's mutex is held.
 func (c *Cursor) account(r *resource) {
 	if d := r.dropped.of(c.m); d > c.seen[r] {
-		c.skipped += d - c.seen[r]
+		c.gap += d - c.seen[r]
 		c.seen[r] = d
 	}
 }
 
-// Skipped returns how many lines were dropped before the cursor came to them, since the last call of Skipped. It goes
+// Skipped returns how many lines were dropped before those that Next returned last, since the last call of Skipped. It goes
 // by resource, source and level only.
 func (c *Cursor) Skipped() uint64 {
 	c.mu.Lock()

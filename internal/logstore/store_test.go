@@ -491,3 +491,43 @@ func TestKeeperSleepsWhenThereIsNothingToDo(t *testing.T) {
 		}
 	})
 }
+
+// TestCursorSaysWhereLinesAreMissing has lines dropped while a cursor is on its way through them: what Skipped counts is
+// missing before the lines that Next returned, and nothing within them.
+func TestCursorSaysWhereLinesAreMissing(t *testing.T) {
+	s := open(t, Options{MemoryPerResource: 8 << 10})
+	write := func(n int) {
+		for i := range n {
+			s.Append(Entry{Resource: "a", Text: fmt.Sprintf("line %d %s", i, strings.Repeat("x", i%90))})
+		}
+	}
+	write(100)
+	late := 3000
+	c := s.Cursor(Filter{Match: func([]byte) bool {
+		write(late) // once the cursor has begun
+		late = 0
+		return true
+	}})
+	var last, missing uint64
+	gaps := 0
+	for {
+		lines := c.Next(10_000)
+		skipped := c.Skipped()
+		if skipped > 0 {
+			gaps++
+		}
+		missing += skipped
+		last += skipped
+		for _, l := range lines {
+			if last++; l.Seq != last {
+				t.Fatalf("line %d comes after line %d, with %d lines missing before: %s", l.Seq, last-1, skipped, l.Text)
+			}
+		}
+		if len(lines) == 0 {
+			break
+		}
+	}
+	if gaps != 1 || missing == 0 || last != 3100 {
+		t.Errorf("%d gaps with %d lines, up to line %d; want one, up to line 3100", gaps, missing, last)
+	}
+}

@@ -190,7 +190,7 @@ func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery
 	cursor := logs.CursorAt(q.filter, from)
 	a.make = func(piece *bytes.Buffer) bool {
 		lines := cursor.Next(logChunk)
-		more := len(lines) == logChunk
+		more := len(lines) > 0
 		if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return l.Seq > end }); i >= 0 {
 			lines, more = lines[:i], false
 		}
