@@ -149,9 +149,11 @@ func TestTerminals(t *testing.T) {
 
 	two.types("\x1b[Bt")
 	two.shows("api will be updated")
-	if u := state.Updates.In(a.scene.Store.Snapshot().All()).Value("api"); u.Triggered.IsZero() {
-		t.Error("api was not triggered")
+	wake, done := a.scene.Store.Watch()
+	for state.Updates.In(a.scene.Store.Snapshot().All()).Value("api").Triggered.IsZero() {
+		<-wake // the screen says what was asked for, the store follows
 	}
+	done()
 	if err := two.SendSize(140, 30); err != nil {
 		t.Fatal(err)
 	}
