@@ -2,6 +2,7 @@ package objects
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,6 +63,9 @@ func (s *Session) fromKinds(r Request) (out []Target, err error) {
 	names := r.Args[1:]
 	if err := r.unselected(names); err != nil {
 		return nil, err
+	}
+	if slices.Contains(names, "") {
+		return nil, problem.New("the name of an object is empty", "hone get "+r.Args[0]+" lists those that there are")
 	}
 	for _, word := range strings.Split(r.Args[0], ",") {
 		if word == "" {

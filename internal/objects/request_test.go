@@ -48,6 +48,7 @@ func TestTargets(t *testing.T) {
 		{name: "an unknown kind", of: Request{Args: []string{"cmsd"}}, fails: "did you mean cmds"},
 		{name: "the kind of another group", of: Request{Args: []string{"cmds.hone.dev"}}, fails: "did you mean cmds.tilt.dev"},
 		{name: "a comma too many", of: Request{Args: []string{"cmds,"}}, fails: "separate kinds by single commas"},
+		{name: "an empty name", of: Request{Args: []string{"cmd", "a", ""}}, fails: "hone get cmd lists"},
 		{name: "pairs and names", of: Request{Args: []string{"cmd/a", "b"}}, fails: `"b" is no KIND/NAME`},
 		{name: "half a pair", of: Request{Args: []string{"cmd/"}}, fails: "is no KIND/NAME"},
 		{name: "names and selectors", of: Request{Args: []string{"cmd", "a"}, Labels: "a=b"}, fails: "either the names or the selectors"},
