@@ -6,24 +6,33 @@ import (
 	"fmt"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/hone-dev/hone/internal/language"
 	"github.com/hone-dev/hone/internal/problem"
 )
 
-// tableMedia asks for rows instead of objects.
-const tableMedia = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+// tableMedia asks for rows instead of objects, headMedia and headsMedia for an object and a list without more than metadata.
+const (
+	tableMedia = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+	headMedia  = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+	headsMedia = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+)
 
 // Found is what there is of a target. Of a named one, what is missing is left out.
 type Found struct {
 	Target
-	// Objects are the objects, or Table is their rows, whichever was asked for. The objects in the rows are decoded.
-	Objects []unstructured.Unstructured
-	Table   *metav1.Table
+	// Objects are the objects, Documents are they as the session wrote them, or Table is their rows, whichever was asked for.
+	// The objects in the rows are decoded.
+	Objects   []unstructured.Unstructured
+	Documents []jsontext.Value
+	Table     *metav1.Table
 	// Version is the resource version from which changes follow.
 	Version string
 }
@@ -31,9 +40,12 @@ type Found struct {
 // Form is what objects are fetched as.
 type Form int
 
-// The forms: objects as they are, rows with the objects' metadata, and rows with whole objects.
+// The forms: objects as they are, the text that says so, objects with nothing but their metadata, rows with the objects'
+// metadata, and rows with whole objects.
 const (
 	Whole Form = iota
+	Text
+	Heads
 	Rows
 	WholeRows
 )
@@ -54,34 +66,86 @@ func (s *Session) Fetch(ctx context.Context, t Target, form Form) (Found, error)
 }
 
 func (s *Session) list(ctx context.Context, f *Found, form Form) error {
-	if form == Whole {
-		l, err := s.Of(f.Kind).List(ctx, metav1.ListOptions{LabelSelector: f.Labels, FieldSelector: f.Fields})
-		if err != nil {
-			return Explain(err)
-		}
-		f.Objects, f.Version = l.Items, l.GetResourceVersion()
-		return nil
-	}
-	t, err := s.table(ctx, f.Target, "", form)
+	doc, err := answer(ctx, s.request(f.Target, "", form))
 	if err != nil {
+		return Explain(err)
+	}
+	if form == Rows || form == WholeRows {
+		if f.Table, err = decodeTable(doc); err == nil {
+			f.Version = f.Table.ResourceVersion
+		}
 		return err
 	}
-	f.Table, f.Version = t, t.ResourceVersion
+	if f.Documents, f.Version, err = split(doc); err != nil || form == Text {
+		return err
+	}
+	return f.decode(form)
+}
+
+// split returns the objects of a list as they are written, and the version of the list.
+func split(doc []byte) (items []jsontext.Value, version string, err error) {
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+		Items []jsontext.Value `json:"items"`
+	}
+	// What is wrong with the text inside of an object is for those to say who decode it.
+	if err := jsonv2.Unmarshal(doc, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, "", fmt.Errorf("read a list: %w", err)
+	}
+	return list.Items, list.Metadata.ResourceVersion, nil
+}
+
+// Decode makes objects of the documents.
+func (f *Found) Decode() error {
+	decoded := make([]unstructured.Unstructured, len(f.Documents))
+	for i, doc := range f.Documents {
+		if err := decoded[i].UnmarshalJSON(doc); err != nil {
+			return fmt.Errorf("read an object: %w", err)
+		}
+	}
+	f.Objects, f.Documents = append(f.Objects, decoded...), nil
+	return nil
+}
+
+// decode does so with documents of a form. Those without more than metadata do not say of which kind they are.
+func (f *Found) decode(form Form) error {
+	known := len(f.Objects)
+	if err := f.Decode(); err != nil || form != Heads {
+		return err
+	}
+	for i := range f.Objects[known:] {
+		f.Objects[known+i].SetGroupVersionKind(f.Kind.GVK())
+	}
 	return nil
 }
 
 func (s *Session) one(ctx context.Context, f *Found, name string, form Form) error {
-	if form == Whole {
-		u, err := s.Get(ctx, f.Kind, name)
-		if err != nil {
-			return err
-		}
-		f.Objects, f.Version = append(f.Objects, *u), u.GetResourceVersion()
-		return nil
-	}
-	t, err := s.table(ctx, f.Target, name, form)
+	doc, err := answer(ctx, s.request(f.Target, name, form))
 	if err != nil {
 		return s.missing(ctx, f.Kind, name, err)
+	}
+	switch form {
+	case Rows, WholeRows:
+		return f.addRow(doc)
+	case Text:
+		f.Documents = append(f.Documents, doc)
+		return nil
+	}
+	f.Documents = []jsontext.Value{doc}
+	if err := f.decode(form); err != nil {
+		return err
+	}
+	f.Version = f.Objects[len(f.Objects)-1].GetResourceVersion()
+	return nil
+}
+
+// addRow adds the row of one object.
+func (f *Found) addRow(doc []byte) error {
+	t, err := decodeTable(doc)
+	if err != nil {
+		return err
 	}
 	if f.Table == nil {
 		f.Table = t
@@ -101,15 +165,22 @@ func (s *Session) Get(ctx context.Context, k Kind, name string) (*unstructured.U
 	return u, nil
 }
 
-// table fetches rows; without a name, all that the selectors leave.
-func (s *Session) table(ctx context.Context, t Target, name string, form Form) (*metav1.Table, error) {
+// request asks for an object of a target; without a name, for all that the selectors leave.
+func (s *Session) request(t Target, name string, form Form) *rest.Request {
 	path := []string{"apis", t.Kind.GVR.Group, t.Kind.GVR.Version, t.Kind.GVR.Resource}
 	if name != "" {
 		path = append(path, name)
 	}
-	r := s.rest.Get().AbsPath(path...).SetHeader("Accept", tableMedia)
-	if form == WholeRows {
-		r.Param("includeObject", string(metav1.IncludeObject))
+	r := s.rest.Get().AbsPath(path...)
+	switch {
+	case form == Rows:
+		r.SetHeader("Accept", tableMedia)
+	case form == WholeRows:
+		r.SetHeader("Accept", tableMedia).Param("includeObject", string(metav1.IncludeObject))
+	case form == Heads && name == "":
+		r.SetHeader("Accept", headsMedia)
+	case form == Heads:
+		r.SetHeader("Accept", headMedia)
 	}
 	if t.Labels != "" {
 		r.Param("labelSelector", t.Labels)
@@ -117,11 +188,16 @@ func (s *Session) table(ctx context.Context, t Target, name string, form Form) (
 	if t.Fields != "" {
 		r.Param("fieldSelector", t.Fields)
 	}
-	doc, err := r.Do(ctx).Raw()
-	if err != nil {
-		return nil, Explain(err)
+	return r
+}
+
+// answer returns what a request is answered with. The error is the one that the session tells of.
+func answer(ctx context.Context, r *rest.Request) ([]byte, error) {
+	result := r.Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
 	}
-	return decodeTable(doc)
+	return result.Raw()
 }
 
 // decodeTable reads a table with the objects in it.
@@ -177,7 +253,7 @@ func (s *Session) missing(ctx context.Context, k Kind, name string, err error) e
 
 // Document returns one object as the session writes it, with its fields in their order.
 func (s *Session) Document(ctx context.Context, k Kind, name string) ([]byte, error) {
-	doc, err := s.rest.Get().AbsPath("apis", k.GVR.Group, k.GVR.Version, k.GVR.Resource, name).Do(ctx).Raw()
+	doc, err := answer(ctx, s.request(Target{Kind: k}, name, Text))
 	if err != nil {
 		return nil, s.missing(ctx, k, name, err)
 	}

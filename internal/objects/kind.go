@@ -136,13 +136,13 @@ func (s *Session) unknown(word string) error {
 
 // Names lists the objects of a kind by name.
 func (s *Session) Names(ctx context.Context, k Kind) ([]string, error) {
-	all, err := s.Of(k).List(ctx, metav1.ListOptions{})
+	all, err := s.Fetch(ctx, Target{Kind: k}, Heads)
 	if err != nil {
-		return nil, Explain(err)
+		return nil, err
 	}
-	names := make([]string, len(all.Items))
-	for i := range all.Items {
-		names[i] = all.Items[i].GetName()
+	names := make([]string, len(all.Objects))
+	for i := range all.Objects {
+		names[i] = all.Objects[i].GetName()
 	}
 	return names, nil
 }

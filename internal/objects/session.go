@@ -77,7 +77,7 @@ func (s *Session) Of(k Kind) dynamic.ResourceInterface { return s.dynamic.Resour
 
 // Raw returns what the session has at a path.
 func (s *Session) Raw(ctx context.Context, path string) ([]byte, error) {
-	doc, err := s.rest.Get().RequestURI(path).Do(ctx).Raw()
+	doc, err := answer(ctx, s.rest.Get().RequestURI(path))
 	return doc, Explain(err)
 }
 

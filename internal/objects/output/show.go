@@ -46,6 +46,20 @@ func (f *Flags) form() objects.Form {
 	return objects.Rows
 }
 
+// objectForm is what objects are fetched as that are printed once: no more of them than the format shows, unless they are to
+// be sorted by something else.
+func (f *Flags) objectForm() objects.Form {
+	switch {
+	case f.Table.SortBy != "":
+		return objects.Whole
+	case f.Output == "json":
+		return objects.Text
+	case f.Output == "name":
+		return objects.Heads
+	}
+	return objects.Whole
+}
+
 func (f *Flags) showTables(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
 	tables := f.NewTables(look.Out, len(targets) > 1)
 	var errs []error
@@ -75,23 +89,24 @@ func (f *Flags) showObjects(ctx context.Context, s *objects.Session, targets []o
 	if err != nil {
 		return err
 	}
-	list := newList()
+	form := f.objectForm()
+	var all objects.Found
 	var errs []error
 	for _, t := range targets {
-		found, err := s.Fetch(ctx, t, objects.Whole)
+		found, err := s.Fetch(ctx, t, form)
 		if err = look.forgive(err); err != nil {
 			errs = append(errs, err)
 		}
 		if err := f.Sort(&found); err != nil {
 			return err
 		}
-		list.Items = append(list.Items, found.Objects...)
+		all.Objects, all.Documents = append(all.Objects, found.Objects...), append(all.Documents, found.Documents...)
 	}
 	single := len(targets) == 1 && len(targets[0].Names) == 1
-	if single && len(list.Items) == 0 {
+	if single && len(all.Objects)+len(all.Documents) == 0 {
 		return errors.Join(errs...)
 	}
-	if err := printAll(p, list, single, look.Out); err != nil {
+	if err := printAll(p, all, single, look.Out); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
 	return errors.Join(errs...)
@@ -103,10 +118,23 @@ func newList() *unstructured.UnstructuredList {
 		Items: []unstructured.Unstructured{}}
 }
 
-func printAll(p printers.ResourcePrinter, list *unstructured.UnstructuredList, single bool, out io.Writer) error {
-	if single {
-		return printed(p.PrintObj(&list.Items[0], out))
+// printAll prints objects, or documents as JSON: a single one by itself, others in a list.
+func printAll(p printers.ResourcePrinter, all objects.Found, single bool, out io.Writer) error {
+	if all.Documents != nil {
+		text, ok := format(all.Documents, single)
+		if ok {
+			_, err := out.Write(text)
+			return printed(err)
+		}
+		if err := all.Decode(); err != nil {
+			return printed(err)
+		}
 	}
+	if single {
+		return printed(p.PrintObj(&all.Objects[0], out))
+	}
+	list := newList()
+	list.Items = append(list.Items, all.Objects...)
 	return printed(p.PrintObj(list, out))
 }
 

@@ -1,0 +1,106 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// asPrinted are the options with which jsontext writes JSON as the printer of -o json does.
+var asPrinted = []jsontext.Options{
+	jsontext.ReorderRawObjects(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true),
+	jsontext.Multiline(true), jsontext.WithIndent("    "),
+}
+
+// The tokens of a list around its items, as newList has them.
+var (
+	listHead = []jsontext.Token{jsontext.BeginObject, jsontext.String("apiVersion"), jsontext.String("v1"), jsontext.String("items"), jsontext.BeginArray}
+	listTail = []jsontext.Token{jsontext.EndArray, jsontext.String("kind"), jsontext.String("List"), jsontext.String("metadata"),
+		jsontext.BeginObject, jsontext.String("resourceVersion"), jsontext.String(""), jsontext.EndObject, jsontext.EndObject}
+)
+
+// format returns what the printer of -o json would make of a document by itself, or of any number as a list. It only moves
+// text, where the printer wants it decoded, which is most of the work. It is not ok, and leaves the documents to the
+// printer, where that might make something else of them, or of what is not JSON at all.
+func format(docs []jsontext.Value, single bool) (text []byte, ok bool) {
+	size := 1 << 10
+	for _, d := range docs {
+		size += 3 * len(d) // or nearly so, with the spaces
+	}
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	e := jsontext.NewEncoder(b, asPrinted...)
+	write := writeList
+	if single {
+		write = writeOne
+	}
+	if write(e, docs) != nil {
+		return nil, false // also where a name comes twice, or a text is not UTF-8
+	}
+	text = b.Bytes()
+	if bytes.Contains(text, []byte(`"managedFields": `)) { // which the printer may have to leave out
+		return nil, false
+	}
+	return text, settled(text)
+}
+
+func writeOne(e *jsontext.Encoder, docs []jsontext.Value) error { return e.WriteValue(docs[0]) }
+
+func writeList(e *jsontext.Encoder, docs []jsontext.Value) error {
+	var errs []error
+	for _, t := range listHead {
+		errs = append(errs, e.WriteToken(t))
+	}
+	for _, d := range docs {
+		errs = append(errs, e.WriteValue(d))
+	}
+	for _, t := range listTail {
+		errs = append(errs, e.WriteToken(t))
+	}
+	return errors.Join(errs...)
+}
+
+// settled reports whether a formatted document stays what it is when it is decoded and encoded: its numbers are written as
+// encoding/json writes them, and its names are in order. jsontext compares them by units of UTF-16, encoding/json by bytes:
+// they disagree about characters outside of the basic plane.
+func settled(text []byte) bool {
+	astral := isAstral(text)
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(line, ",\n")
+		if end := line[len(line)-1]; '0' <= end && end <= '9' && !kept(line[bytes.LastIndexByte(line, ' ')+1:]) {
+			return false
+		}
+		if !astral {
+			continue
+		}
+		if name, _, named := bytes.Cut(line, []byte(`": `)); named && isAstral(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// isAstral reports whether a text has characters outside of the basic plane.
+func isAstral(text []byte) bool {
+	for lead := byte(0xf0); lead <= 0xf4; lead++ {
+		if bytes.IndexByte(text, lead) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// kept reports whether a number is written as it was read.
+func kept(number []byte) bool {
+	if i, err := strconv.ParseInt(string(number), 10, 64); err == nil {
+		return string(number) == strconv.FormatInt(i, 10)
+	}
+	f, err := strconv.ParseFloat(string(number), 64)
+	if err != nil {
+		return false
+	}
+	again, err := json.Marshal(f)
+	return err == nil && bytes.Equal(number, again)
+}
