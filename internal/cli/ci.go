@@ -67,7 +67,7 @@ func (f *ciFlags) options(g *global, args []string) (options, error) {
 		return o, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose text or json")
 	}
 	if f.junit != "" {
-		o.report.junit, err = report.NewFile(f.junit)
+		o.report.junit, err = report.Open(f.junit)
 	}
 	return o, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/hone-dev/hone/internal/destination"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -26,7 +27,7 @@ type reportOptions struct {
 	// lines is where events and the summary go as JSON; nil where nobody wants them.
 	lines io.Writer
 	// junit is where a report in JUnit's format goes; nil where nobody wants it.
-	junit *report.File
+	junit *destination.File
 }
 
 // conclusion is what there is to report on.
@@ -79,7 +80,10 @@ func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
 	if err != nil {
 		return err
 	}
-	return o.report.junit.Write(doc)
+	return o.report.junit.Write(func(w io.Writer) error {
+		_, err := w.Write(doc)
+		return err
+	})
 }
 
 // tail returns the last lines of a resource, of those that replace each other only the newest.

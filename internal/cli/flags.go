@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hone-dev/hone/internal/destination"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -39,7 +40,7 @@ type options struct {
 	lines      stream.Options
 	report     reportOptions
 	// snapshot takes the session's last state; nil for none.
-	snapshot   *snapshot.File
+	snapshot   *destination.File
 	background *background
 	global     *global
 }

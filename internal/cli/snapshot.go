@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/destination"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
@@ -120,7 +121,7 @@ func viewSnapshot(ctx context.Context, g *global, in io.Reader, path string, lin
 const keptLogs = 64 << 20
 
 // exitSnapshot writes a session's last state and all that it has said.
-func exitSnapshot(file *snapshot.File, e *engine.Engine, logs *logstore.Store) error {
+func exitSnapshot(file *destination.File, e *engine.Engine, logs *logstore.Store) error {
 	logs.Flush()
 	v, at := e.End()
 	of := snapshot.Session{View: v, Shown: server.View(v, Version), Logs: logs, Redactor: redact.Of(v), Version: Version, At: at}
