@@ -49,8 +49,43 @@ func Of(err error) (*Problem, bool) {
 	return p, ok
 }
 
-// Text renders err for a person: the whole message, the detail, and the mend where there is one.
+// Text renders err for a person: the whole message, the detail, and the mend where there is one. Of several errors each has
+// its own, but what mends one after the other is said once.
 func Text(err error) string {
+	all := split(err)
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = text(e)
+		if i+1 < len(all) && advice(e) == advice(all[i+1]) {
+			texts[i] = e.Error()
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// split returns the errors that errors.Join has put together.
+func split(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what wraps a join has a message of its own
+	if !ok {
+		return []error{err}
+	}
+	var out []error
+	var lines []string
+	for _, e := range joined.Unwrap() {
+		out = append(out, split(e)...)
+		lines = append(lines, e.Error())
+	}
+	if err.Error() != strings.Join(lines, "\n") {
+		return []error{err} // not a join, but an error with several causes
+	}
+	return out
+}
+
+// advice is all that is said of err beside its message.
+func advice(err error) string { return strings.TrimPrefix(text(err), err.Error()) }
+
+// text renders one error.
+func text(err error) string {
 	var b strings.Builder
 	b.WriteString(err.Error())
 	p, ok := Of(err)

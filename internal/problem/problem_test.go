@@ -23,6 +23,9 @@ func TestText(t *testing.T) {
 		{"with everything", full, "cannot reach cluster: EOF\n\none\ntwo\n\n  start it:\n  kind start\n  https://example.com"},
 		{"wrapped: the whole message, and the mend", fmt.Errorf("apply web: %w", New("forbidden", "ask")), "apply web: forbidden\n  ask"},
 		{"the outermost of two", Wrap(New("inner", "inner mend"), "outer", "outer mend"), "outer: inner\n  outer mend"},
+		{"several errors, each with its mend", errors.Join(New("none", "look"), io.EOF, errors.Join(New("forbidden", "ask"))), "none\n  look\nEOF\nforbidden\n  ask"},
+		{"several errors, one mend", errors.Join(New("no x", "look"), New("no y", "look")), "no x\nno y\n  look"},
+		{"an error of several causes", fmt.Errorf("%w (%w)", New("none", "look"), io.EOF), "none (EOF)\n  look"},
 		{"one of several errors", errors.Join(io.EOF, New("forbidden", "ask")), "EOF\nforbidden\n  ask"},
 	} {
 		if diff := cmp.Diff(tc.want, Text(tc.err)); diff != "" {
