@@ -8,14 +8,19 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/language"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // maxEvent bounds a line of the stream of events: an error with all of a command's output.
@@ -70,6 +75,9 @@ func (f *eventFlags) run(ctx context.Context, g *global, names []string) error {
 	if err != nil {
 		return err
 	}
+	if err := heardOf(ctx, session, names); err != nil {
+		return err
+	}
 	query := url.Values{"resource": names, "type": f.types, "follow": {strconv.FormatBool(f.follow)}}
 	if f.since != "" {
 		query.Set("since", f.since)
@@ -91,6 +99,45 @@ func (f *eventFlags) run(ctx context.Context, g *global, names []string) error {
 		return fmt.Errorf("read an event of the session: %w", err)
 	case err != nil:
 		return ended(ctx, session, "events", brokenOff{fmt.Errorf("read events: %w", err)})
+	}
+	return nil
+}
+
+// heardOf refuses names that no resource of the session has, nor any event that is kept: nothing would ever be printed. While
+// the Tiltfile has a fault, nobody knows which resources there will be.
+func heardOf(ctx context.Context, session *client.Client, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	view, err := session.View(ctx)
+	if err != nil || view.TiltfileError != "" {
+		return err
+	}
+	all := []string{string(model.TiltfileName)}
+	for _, r := range view.Resources {
+		all = append(all, r.Name)
+	}
+	for _, name := range names {
+		if slices.Contains(all, name) {
+			continue
+		}
+		past, err := session.Events(ctx, url.Values{"resource": {name}, "follow": {"false"}})
+		if err != nil {
+			return err
+		}
+		n, err := io.ReadFull(past, make([]byte, 1))
+		_ = past.Close()
+		if n > 0 {
+			continue
+		}
+		if !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read events: %w", err)
+		}
+		mend := "there are: " + strings.Join(all, ", ")
+		if near := language.Nearest(name, all); near != "" {
+			mend = fmt.Sprintf("did you mean %s? %s", near, mend)
+		}
+		return problem.New(fmt.Sprintf("%s: no resource is called %q", session.Where(), name), mend)
 	}
 	return nil
 }
