@@ -109,7 +109,7 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 	for {
 		text, path, err := e.Editor.Edit(ctx, e.pattern(), append(comments(failure), shown...))
 		if err != nil {
-			return keeping(path, err)
+			return e.failed(path, shown, err)
 		}
 		edited := uncommented(text)
 		switch {
@@ -130,6 +130,15 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 		_ = os.Remove(path)
 		shown, failure = edited, err
 	}
+}
+
+// failed keeps what the user wrote when the editor has failed, if anything was written.
+func (e Edit) failed(path string, shown []byte, err error) error {
+	if left, lost := os.ReadFile(path); lost == nil && bytes.Equal(uncommented(left), uncommented(shown)) {
+		_ = os.Remove(path)
+		return problem.Wrap(err, "nothing was changed", "choose another editor: export EDITOR=nano")
+	}
+	return keeping(path, err)
 }
 
 // keeping adds to an error where the user finds what was written.

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,18 @@ func ParsePatch(kind, text, subresource string) (Patch, error) {
 	if p.Data, err = yaml.YAMLToJSON([]byte(text)); err != nil {
 		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":1}}'`)
 	}
+	if list := bytes.HasPrefix(p.Data, []byte("[")); list != (p.Type == types.JSONPatchType) {
+		return p, misfit(list)
+	}
 	return p, nil
+}
+
+// misfit is the problem that a patch is not written as its type wants it.
+func misfit(list bool) error {
+	if list {
+		return problem.New("the patch is a list of operations", "leave out the brackets, or say --type json")
+	}
+	return problem.New("a patch of --type json is a list of operations", `for example: -p '[{"op":"replace","path":"/status/triggerMode","value":1}]'`)
 }
 
 // Patch changes the objects of a target.
