@@ -25,8 +25,9 @@ func newCI(g *global) *cobra.Command {
 		Use:   "ci [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build and deploy once; succeed when everything is ready",
 		Long: fmt.Sprintf(`Does what up does once, without watching files, and ends as soon as every resource is updated and ready, or on the first
-failure that waiting would not mend. Resources that are disabled, or that wait for somebody to begin, do not count. What a
-Tiltfile says by ci_settings() bounds how long pods may fail, and how long resources may take to get ready.
+failure that waiting would not mend. Resources that are disabled, or that wait for somebody to begin, do not count. A server
+without a readiness probe is ready when it has run for a second. What a Tiltfile says by ci_settings() bounds how long pods
+may fail, and how long resources may take to get ready.
 
 At the end a table says how each resource did: how long it took, what it waited for, and why it failed. With -o json standard
 output holds an object per line: the session's events as hone events -o json prints them, then one of type summary, all of

@@ -268,6 +268,16 @@ local_resource('srv', serve_cmd='echo gone; exit 4', readiness_probe=probe(perio
 	}
 }
 
+// TestCIServerEndsAtOnce does not take a server for ready that ends as soon as it has begun.
+func TestCIServerEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newLocalProject(t, `
+-- Tiltfile --
+local_resource('srv', serve_cmd='echo gone; exit 4')
+`)
+	p.ci().ended(1, "failed", "(Tiltfile): ok", "srv: failed")
+}
+
 // TestCIReadiness bounds the time that a server may take to pass its probe.
 func TestCIReadiness(t *testing.T) {
 	t.Parallel()

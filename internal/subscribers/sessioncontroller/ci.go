@@ -15,6 +15,10 @@ import (
 // podGrace is how much later than its job a pod may be seen.
 const podGrace = 3 * time.Second
 
+// serverStays is how long a server without a readiness probe has to run to count as ready: one that ends at once because of a
+// wrong flag or a port that is taken has been running, too.
+const serverStays = time.Second
+
 // outage is for how long ci waits for a cluster or an engine that has answered before and does not any more.
 const outage = time.Minute
 
@@ -120,6 +124,9 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	if left := podsToCome(m, u, s.pods, now); left > 0 {
 		return false, "", left
 	}
+	if left := serverToStay(v, m, now); left > 0 {
+		return false, "", left
+	}
 	if u.Succeeded && u.Current == nil && u.Triggered.IsZero() && r.Status.Settled() {
 		delete(deployed, m.Name)
 		return true, "", 0
@@ -136,6 +143,18 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 		return 0
 	}
 	return u.AppliedAt.Add(podGrace).Sub(now)
+}
+
+// serverToStay returns how much longer to look at a server that nothing but its running shows to be ready.
+func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
+	if m.Local == nil || m.Local.Serve.Empty() || m.Local.Readiness != nil {
+		return 0
+	}
+	p := state.Processes.In(v).Value(string(m.Name))
+	if p.State != state.ProcessRunning {
+		return 0
+	}
+	return p.StartedAt.Add(serverStays).Sub(now)
 }
 
 // readiness bounds how long a deployed resource may take to get ready, and returns why that is over. Jobs may take as long
@@ -172,7 +191,7 @@ func timedOut(v store.View, limit time.Duration) string {
 			open = append(open, fmt.Sprintf("%s %s", m.Name, hold))
 		case !m.AutoInit && u.Serial == 0:
 		case !r.Status.Settled():
-			open = append(open, fmt.Sprintf("%s is %s", m.Name, cmp.Or(r.Err, r.Text, string(r.Status))))
+			open = append(open, fmt.Sprintf("%s is not ready: %s", m.Name, cmp.Or(r.Err, r.Text, string(r.Status))))
 		case !u.Succeeded:
 			open = append(open, fmt.Sprintf("%s is not updated yet", m.Name))
 		}

@@ -92,6 +92,11 @@ func attempt(pod, phase string) state.PodChanged {
 	return p
 }
 
+// serving says how the server of srv does, which has begun now.
+func serving(is state.ProcessState, ready bool) state.ProcessChanged {
+	return state.ProcessChanged{Process: state.Process{Resource: "srv", State: is, Ready: ready, Build: 1, StartedAt: time.Now()}}
+}
+
 func connected() []store.Action {
 	return []store.Action{state.ClusterReported{Connected: true}, state.EngineReported{Connected: true}}
 }
@@ -361,6 +366,24 @@ func TestCI(t *testing.T) {
 			time.Sleep(time.Second)
 			f.ends("too late", "web did not get ready within 2m0s")
 		}},
+		{"a server without a probe has to stay", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(server))
+			f.built("srv", "")
+			f.Then(serving(state.ProcessRunning, true))
+			time.Sleep(serverStays / 2)
+			f.goes("it has only just begun")
+			failed := serving(state.ProcessFailed, false)
+			failed.Process.Err = "serve_cmd ended: exit code 7"
+			f.Then(failed)
+			f.ends("it has ended", "srv: serve_cmd ended: exit code 7")
+		}},
+		{"a server without a probe that stays", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(server))
+			f.built("srv", "")
+			f.Then(serving(state.ProcessRunning, true))
+			time.Sleep(serverStays)
+			f.ends("it still runs", "")
+		}},
 		{"a job takes as long as it takes", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute, Timeout: time.Hour}, job))
 			f.built("web", "")
@@ -382,7 +405,7 @@ func TestCI(t *testing.T) {
 			time.Sleep(7 * time.Minute)
 			f.ends("time is up", "timed out after 10m0s: ")
 			got := state.TheSession(f.View()).Ended.Failure
-			for _, want := range []string{"web is job/", "api waits for web to be ready", "gen is being updated (running make)", "--timeout"} {
+			for _, want := range []string{"web is not ready: job/", "api waits for web to be ready", "gen is being updated (running make)", "--timeout"} {
 				if !strings.Contains(got, want) {
 					f.t.Errorf("%q lacks %q", got, want)
 				}
