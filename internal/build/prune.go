@@ -13,6 +13,17 @@ import (
 // ownTag matches references that end in a content tag.
 var ownTag = regexp.MustCompile(`[:-]` + tagPrefix + `[0-9a-f]{16}$`)
 
+// PruneRequest says what to remove.
+type PruneRequest struct {
+	Settings model.DockerPruneSettings
+	// Of are the images that are meant, as their Tiltfile calls them: the settings are of that Tiltfile, and say nothing
+	// about the images of other projects. All means every image that hone has built on this engine instead.
+	Of  []string
+	All bool
+	// Keep are references that are in use.
+	Keep []string
+}
+
 // Pruned says what Prune removed.
 type Pruned struct {
 	// Refs are the references that were removed.
@@ -22,10 +33,11 @@ type Pruned struct {
 	Bytes  int64
 }
 
-// Prune removes images that hone built earlier: those older than settings.MaxAge, but of each image in the Tiltfile the
-// newest settings.KeepRecent stay, as do those in use (by a container, or named in keep), the synclet's, and references that
-// are not hone's own. It goes on to the next image when one cannot be removed, and returns the first such error.
-func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) (Pruned, error) {
+// Prune removes images that hone built earlier: those older than the settings' MaxAge, but of each image the newest
+// KeepRecent stay, as do those in use (by a container, or by what is to be kept), the synclet's of this build of hone, and
+// references that are not hone's own. It goes on to the next image when one cannot be removed, and returns the first such
+// error.
+func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	var done Pruned
 	images, err := b.docker.Images(ctx, Label)
 	if err != nil {
@@ -33,12 +45,16 @@ func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings,
 	}
 	var firstErr error
 	seen := map[string]int{}
-	deadline := b.now().Add(-settings.MaxAge)
+	deadline := b.now().Add(-req.Settings.MaxAge)
 	for _, im := range images { // newest first
-		seen[im.Labels[Label]]++
+		name := im.Labels[Label]
+		if !req.All && !slices.Contains(req.Of, name) || othersOwn(im) {
+			continue
+		}
+		seen[name]++
 		used := im.Labels[syncletLabel] == program.Build() ||
-			slices.ContainsFunc(im.Tags, func(tag string) bool { return slices.Contains(keep, tag) })
-		if used || seen[im.Labels[Label]] <= settings.KeepRecent || im.TaggedAt.After(deadline) {
+			slices.ContainsFunc(im.Tags, func(tag string) bool { return slices.Contains(req.Keep, tag) })
+		if used || seen[name] <= req.Settings.KeepRecent || im.TaggedAt.After(deadline) {
 			continue
 		}
 		if err := b.remove(ctx, im, &done); err != nil && !docker.IsInUse(err) && firstErr == nil {
@@ -49,6 +65,12 @@ func (b *Builder) Prune(ctx context.Context, settings model.DockerPruneSettings,
 		}
 	}
 	return done, firstErr
+}
+
+// othersOwn reports whether an image only has references that are not hone's: somebody has built it on one of hone's, whose
+// labels it has with everything else. It is no version of the image that the label names.
+func othersOwn(im docker.Image) bool {
+	return len(im.Tags) > 0 && !slices.ContainsFunc(im.Tags, ownTag.MatchString)
 }
 
 // remove takes hone's own references from the image.

@@ -13,23 +13,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ownOnly is an engine that shows only the images of one name, so that a test leaves those of others alone.
-type ownOnly struct {
-	docker.Client
-	ref string
-}
-
-func (o ownOnly) Images(ctx context.Context, label string) ([]docker.Image, error) {
-	all, err := o.Client.Images(ctx, label)
-	return slices.DeleteFunc(all, func(im docker.Image) bool { return im.Labels[Label] != o.ref }), err
-}
-
 // TestRealPrune removes the older images of a name from the engine, and keeps the newest, the one in use, and the user's tag.
 func TestRealPrune(t *testing.T) {
 	t.Parallel()
 	engine := realEngine(t)
 	ref := "hone-test-prune-" + uuid.NewString()[:8]
-	b := New(ownOnly{engine, ref})
+	b := New(engine)
 	var refs []string
 	for i := range 4 {
 		target := model.ImageTarget{Ref: ref, Docker: &model.DockerBuild{Contents: fmt.Sprintf("FROM busybox\nLABEL n=%d-%s\n", i, ref)}}
@@ -49,11 +38,11 @@ func TestRealPrune(t *testing.T) {
 			}
 		}
 	})
-	done, err := b.Prune(t.Context(), model.DockerPruneSettings{MaxAge: time.Hour, KeepRecent: 1}, nil)
+	done, err := b.Prune(t.Context(), PruneRequest{Settings: model.DockerPruneSettings{MaxAge: time.Hour, KeepRecent: 1}, Of: []string{ref}})
 	if err != nil || len(done.Refs) > 0 {
 		t.Errorf("young images were removed: %v, %v", done.Refs, err)
 	}
-	done, err = b.Prune(t.Context(), model.DockerPruneSettings{KeepRecent: 1}, []string{refs[1]})
+	done, err = b.Prune(t.Context(), PruneRequest{Settings: model.DockerPruneSettings{KeepRecent: 1}, Of: []string{ref}, Keep: []string{refs[1]}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// syncletName is the name of hone's own image, and what its Label says.
-	syncletName = "hone-synclet"
+	// SyncletName is the name of hone's own image, and what its Label says.
+	SyncletName = "hone-synclet"
 	// syncletLabel says, on that image, which build of the program it holds.
 	syncletLabel = "dev.hone.synclet"
 	// syncletUser is its user: a number, so that Kubernetes can tell that it is not root.
@@ -113,7 +113,7 @@ func syncletResult(image v1.Image, plan Plan, beside string) (model.ImageResult,
 	if err != nil {
 		return result, err
 	}
-	ref := syncletName
+	ref := SyncletName
 	if plan.Method == model.DeliverPush && plan.Registry.Empty() {
 		if beside == "" {
 			return result, errors.New("there is no registry that hone's own image could go to")
@@ -159,6 +159,6 @@ func syncletImage(arch string) (v1.Image, error) {
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", arch
 	config.Config = v1.Config{Entrypoint: []string{"/synclet"}, User: syncletUser, WorkingDir: "/",
-		Labels: map[string]string{Label: syncletName, syncletLabel: program.Build()}}
+		Labels: map[string]string{Label: SyncletName, syncletLabel: program.Build()}}
 	return mutate.ConfigFile(image, config)
 }

@@ -94,7 +94,7 @@ func TestDeliverSyncletBeside(t *testing.T) {
 func TestPruneSynclet(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	build := func(label, contents string) string {
-		id, err := engine.Build(t.Context(), docker.BuildRequest{Contents: contents, Labels: map[string]string{Label: syncletName, syncletLabel: label}})
+		id, err := engine.Build(t.Context(), docker.BuildRequest{Contents: contents, Labels: map[string]string{Label: SyncletName, syncletLabel: label}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,11 +102,11 @@ func TestPruneSynclet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := engine.Tag(t.Context(), id, syncletName+":"+tag); err != nil {
+		if err := engine.Tag(t.Context(), id, SyncletName+":"+tag); err != nil {
 			t.Fatal(err)
 		}
 		engine.SetTaggedAt(id, b.now().Add(-time.Hour))
-		return syncletName + ":" + tag
+		return SyncletName + ":" + tag
 	}
 	image, err := syncletImage("amd64")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestPruneSynclet(t *testing.T) {
 	}
 	build(config.Config.Labels[syncletLabel], "FROM scratch\nLABEL a=1\n")
 	old := build("another", "FROM scratch\nLABEL a=2\n")
-	done, err := b.Prune(t.Context(), model.DockerPruneSettings{}, nil)
+	done, err := b.Prune(t.Context(), PruneRequest{Of: []string{SyncletName}})
 	if err != nil {
 		t.Fatal(err)
 	}

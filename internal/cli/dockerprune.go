@@ -5,14 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/language"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
@@ -21,25 +25,48 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// pruneFlags are those of hone docker-prune.
+type pruneFlags struct {
+	tiltfile tiltfileFlags
+	images   []string
+	all      bool
+	maxAge   time.Duration
+	keep     int
+	flags    *pflag.FlagSet
+}
+
 func newDockerPrune(g *global) *cobra.Command {
-	var f tiltfileFlags
+	var f pruneFlags
 	c := &cobra.Command{
 		Use:   "docker-prune [-- TILTFILE ARGS]",
 		Short: "Remove old images of hone's from the container engine, as a session does now and then",
-		Long: `Removes from the container engine the images that hone has built and that are older than docker_prune_settings() in the
-Tiltfile says, but for the newest few of each name. It is done once and now, also where the settings switch pruning off in
-sessions.
+		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
+than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
+pruning off in sessions. Old versions of hone's own image, which brings its program into pods, go with them.
 
-Images that a container or a running session uses stay, and so does everything that hone has not made: of an image with
-another name, too, only hone's own name is removed.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return dockerPrune(cmd.Context(), g, f, args) },
+Images that a container or a running session uses stay, and so do the images of other projects, unless --all asks for them,
+and everything that hone has not made: of an image with another name, too, only hone's own name is removed.`,
+		Example: "  hone docker-prune\n  hone docker-prune --image shop/api --max-age 0s --keep-recent 1\n  hone docker-prune --all --max-age 72h",
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
-	f.project.add(c)
+	f.tiltfile.project.add(c)
+	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, as the Tiltfile calls it; may be given more than once")
+	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone has built on this engine, those of other projects, too")
+	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep what was built within this time, as 6h (default: docker_prune_settings, else 6h)")
+	c.Flags().IntVar(&f.keep, "keep-recent", 0, "keep so many of the newest of each image (default: docker_prune_settings, else 2)")
+	for _, name := range []string{"max-age", "keep-recent"} {
+		c.Flags().Lookup(name).DefValue = "" // it is the Tiltfile's
+	}
+	f.flags = c.Flags()
+	c.MarkFlagsMutuallyExclusive("image", "all")
 	return c
 }
 
-func dockerPrune(ctx context.Context, g *global, f tiltfileFlags, args []string) error {
-	o, err := evaluation(g, f, args)
+func (f *pruneFlags) run(ctx context.Context, g *global, args []string) error {
+	if f.keep < 0 || f.maxAge < 0 {
+		return problem.New("--keep-recent and --max-age must not be negative", "for example: --keep-recent 2 --max-age 6h")
+	}
+	o, err := evaluation(g, f.tiltfile, args)
 	if err != nil {
 		return err
 	}
@@ -51,7 +78,11 @@ func dockerPrune(ctx context.Context, g *global, f tiltfileFlags, args []string)
 	if r.Err != nil {
 		return coded{r.Err, exitTiltfile}
 	}
-	kc, err := k8s.Load(k8s.Config{Context: f.project.context, Namespace: f.project.namespace})
+	req, err := f.request(r.Tiltfile)
+	if err != nil {
+		return err
+	}
+	kc, err := k8s.Load(k8s.Config{Context: f.tiltfile.project.context, Namespace: f.tiltfile.project.namespace})
 	if err != nil {
 		return err
 	}
@@ -60,23 +91,55 @@ func dockerPrune(ctx context.Context, g *global, f tiltfileFlags, args []string)
 		return err
 	}
 	defer cleanup()
-	keep, err := imagesInUse(ctx, registry())
-	if err != nil {
+	if req.Keep, err = imagesInUse(ctx, registry()); err != nil {
 		return err
 	}
-	return prune(ctx, g.stdout, engine, r.Tiltfile.DockerPrune, keep)
+	return prune(ctx, g.stdout, engine, req)
 }
 
-// prune removes old images and says what it has done. Keep are references that stay.
-func prune(ctx context.Context, out io.Writer, engine docker.Client, settings model.DockerPruneSettings, keep []string) error {
+// request is what the flags ask to be removed of a Tiltfile's images.
+func (f *pruneFlags) request(t model.Tiltfile) (build.PruneRequest, error) {
+	req := build.PruneRequest{Settings: t.DockerPrune, All: f.all, Of: f.images}
+	if f.flags.Changed("max-age") {
+		req.Settings.MaxAge = f.maxAge
+	}
+	if f.flags.Changed("keep-recent") {
+		req.Settings.KeepRecent = f.keep
+	}
+	declared := t.ImageRefs()
+	for _, name := range f.images {
+		if !slices.Contains(declared, name) {
+			return req, unknownImage(name, declared)
+		}
+	}
+	if f.images == nil {
+		req.Of = append(declared, build.SyncletName)
+	}
+	return req, nil
+}
+
+// unknownImage is the problem that a Tiltfile declares no image of a name.
+func unknownImage(name string, declared []string) error {
+	summary := fmt.Sprintf("the Tiltfile declares no image %q", name)
+	switch near := language.Nearest(name, declared); {
+	case near != "":
+		return problem.New(summary, fmt.Sprintf("did you mean %s?", near))
+	case len(declared) == 0:
+		return problem.New(summary, "it declares none at all; --all prunes the images of other projects, too")
+	}
+	return problem.New(summary, "it has: "+strings.Join(declared, ", "))
+}
+
+// prune removes old images and says what it has done.
+func prune(ctx context.Context, out io.Writer, engine docker.Client, req build.PruneRequest) error {
 	if _, err := engine.Ping(ctx); err != nil {
 		if _, told := problem.Of(err); told {
 			return err
 		}
 		return problem.Wrap(err, "the container engine does not answer", "start it, or say where it is: DOCKER_HOST, or docker context use NAME")
 	}
-	fmt.Fprintf(out, "Removing images that hone built more than %s ago, but for the newest %d of each name\n", age(settings.MaxAge), settings.KeepRecent)
-	done, err := build.New(engine).Prune(ctx, settings, keep)
+	fmt.Fprintf(out, "Removing images that hone built more than %s ago, but for the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
+	done, err := build.New(engine).Prune(ctx, req)
 	for _, ref := range done.Refs {
 		fmt.Fprintf(out, "  removed %s\n", ref)
 	}
@@ -90,6 +153,14 @@ func prune(ctx context.Context, out io.Writer, engine docker.Client, settings mo
 	_, err = fmt.Fprintf(out, "%d references removed, %d images with %.1f MB, layers that they share counted with each\n",
 		len(done.Refs), done.Images, float64(done.Bytes)/1e6)
 	return err
+}
+
+// scope says which images are meant: "each of api, web".
+func scope(req build.PruneRequest) string {
+	if req.All {
+		return "each name, of all projects"
+	}
+	return "each of " + strings.Join(req.Of, ", ")
 }
 
 // age is a duration for people: "6h", not "6h0m0s".

@@ -31,7 +31,7 @@ func TestPrune(t *testing.T) {
 	}
 	settings := model.DockerPruneSettings{MaxAge: 5 * time.Hour, KeepRecent: 2, Disable: true}
 	var out bytes.Buffer
-	if err := prune(t.Context(), &out, engine, settings, []string{refs[1]}); err != nil {
+	if err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, there := range []bool{false, true, false, true, true} {
@@ -49,11 +49,11 @@ func TestPrune(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	if err := prune(t.Context(), &out, engine, settings, []string{refs[1]}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
+	if err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
 		t.Errorf("%v: %s", err, &out)
 	}
 	engine.Fail("Ping", engine.Unreachable())
-	err := prune(t.Context(), &out, engine, settings, nil)
+	err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings})
 	var p *problem.Problem
 	if !errors.As(err, &p) || p.Mend == "" {
 		t.Errorf("without an engine: %v", err)

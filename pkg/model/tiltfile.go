@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Tiltfile is what evaluating a Tiltfile yields.
 type Tiltfile struct {
@@ -22,6 +25,19 @@ type Tiltfile struct {
 	Warnings []string
 	// APIObjects are what it declares through v1alpha1.
 	APIObjects
+}
+
+// ImageRefs are the images that are built, as the Tiltfile calls them.
+func (t Tiltfile) ImageRefs() []string {
+	var out []string
+	for _, m := range t.Manifests {
+		for _, im := range m.Images {
+			if !slices.Contains(out, im.Ref) {
+				out = append(out, im.Ref)
+			}
+		}
+	}
+	return out
 }
 
 // Registry is where images are pushed to.

@@ -23,7 +23,7 @@ const (
 
 // Engine removes old images.
 type Engine interface {
-	Prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) (build.Pruned, error)
+	Prune(ctx context.Context, req build.PruneRequest) (build.Pruned, error)
 }
 
 // Subscriber is the Pruner. It works on its own goroutine.
@@ -70,7 +70,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case now.Before(at):
 			timer.Reset(at.Sub(now))
 		case quiet(v):
-			s.prune(ctx, settings, inUse(v))
+			s.prune(ctx, build.PruneRequest{Settings: settings, Of: plan.images(v), Keep: inUse(v)})
 			plan.pruned(time.Now())
 			if at, wanted = plan.next(settings); wanted {
 				timer.Reset(time.Until(at))
@@ -80,9 +80,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-func (s *Subscriber) prune(ctx context.Context, settings model.DockerPruneSettings, keep []string) {
+func (s *Subscriber) prune(ctx context.Context, req build.PruneRequest) {
 	log := s.logs.Logger(model.TiltfileName, "prune", logstore.SourceBuild)
-	done, err := s.engine.Prune(ctx, settings, keep)
+	done, err := s.engine.Prune(ctx, req)
 	if len(done.Refs) > 0 {
 		logstore.Infof(log, "Removed %s", describe(done))
 	}
@@ -148,6 +148,17 @@ func (s *schedule) observe(v store.View, now time.Time) {
 	if s.begin.IsZero() && s.builds > 0 {
 		s.begin = now
 	}
+}
+
+// images returns the images that the settings are about, as the Tiltfile calls them: those that it declares, those that it
+// has declared in this session, and the synclet's.
+func (s *schedule) images(v store.View) []string {
+	out := append(state.TheTiltfile(v).Result.ImageRefs(), build.SyncletName)
+	for ref := range s.built {
+		out = append(out, ref)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // next returns when to prune, which may be past; not ok means that nobody knows yet.

@@ -32,10 +32,10 @@ type engine struct {
 	err   error
 }
 
-func (e *engine) Prune(_ context.Context, s model.DockerPruneSettings, keep []string) (build.Pruned, error) {
+func (e *engine) Prune(_ context.Context, req build.PruneRequest) (build.Pruned, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.calls = append(e.calls, fmt.Sprintf("%s keep %s", s.MaxAge, strings.Join(keep, " ")))
+	e.calls = append(e.calls, fmt.Sprintf("%s of %s keep %s", req.Settings.MaxAge, strings.Join(req.Of, " "), strings.Join(req.Keep, " ")))
 	return e.done, e.err
 }
 
@@ -96,7 +96,7 @@ func TestEveryInterval(t *testing.T) {
 		f.asked("not at once", 0)
 		time.Sleep(first)
 		f.asked("a while after the first build", 1)
-		if got, want := f.engine.calls[0], "6h0m0s keep reg/web:1 web:1"; got != want {
+		if got, want := f.engine.calls[0], "6h0m0s of hone-synclet web keep reg/web:1 web:1"; got != want {
 			t.Errorf("asked for %q, want %q", got, want)
 		}
 		f.built()
@@ -136,6 +136,20 @@ func TestEveryNumberOfBuilds(t *testing.T) {
 		f.asked("after two", 2)
 		f.built()
 		f.asked("after three", 2)
+	})
+}
+
+// TestOfWhatTheTiltfileHas names the images of the Tiltfile, and those that it had.
+func TestOfWhatTheTiltfileHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, state.CommandUp, model.DefaultDockerPruneSettings)
+		f.built()
+		f.Then(statetest.Loaded(statetest.K8s("api", statetest.Image("shop/api"))))
+		time.Sleep(time.Hour)
+		f.asked("with another Tiltfile", 1)
+		if got := f.engine.calls[0]; !strings.Contains(got, "of hone-synclet shop/api web keep") {
+			t.Errorf("asked for %q", got)
+		}
 	})
 }
 
