@@ -7,8 +7,7 @@ func newAlpha(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alpha",
 		Short: "Commands under the names that Tilt's scripts know",
-		Args:  cobra.NoArgs,
 	}
 	c.AddCommand(newTiltfileResult(g))
-	return c
+	return group(c)
 }

@@ -24,7 +24,6 @@ func newDump(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump",
 		Short: "Print what hone, or a running session, knows of itself",
-		Args:  cobra.NoArgs,
 	}
 	c.AddCommand(newDumpOf(g, "engine", client.DumpEngine, "Print the whole store of the running session, as JSON",
 		"Prints every table of the store with its metadata, and how the loop and hone's own parts do. hone get TABLE shows one table."),
@@ -32,7 +31,7 @@ func newDump(g *global) *cobra.Command {
 		newDumpOf(g, "logstore", client.DumpLogstore, "Print all logs of the running session, as JSON",
 			"Prints all lines that are kept, with their resources, spans and levels, and in which pieces they are kept. hone logs prints them for people."),
 		newDumpCLIDocs(g), newDumpAPIDocs(g))
-	return c
+	return group(c)
 }
 
 // newDumpOf prints a document of the session.

@@ -91,11 +91,11 @@ func envOr(name, otherwise string) string {
 	return otherwise
 }
 
-// envPort is what TILT_PORT says; where that makes no sense, it says nothing.
+// envPort is what TILT_PORT says.
 func envPort() portFlag {
 	p := portFlag{number: defaultPort}
-	if p.Set(os.Getenv("TILT_PORT")) != nil {
-		p.asked = false
+	if v := os.Getenv("TILT_PORT"); v != "" {
+		p.wrong = p.Set(v)
 	}
 	return p
 }
@@ -109,6 +109,16 @@ type portFlag struct {
 	none   bool
 	// asked is set when somebody chose it.
 	asked bool
+	// wrong is what is wrong with the environment's choice, if nothing else was chosen.
+	wrong error
+}
+
+// check returns the problem that the environment's choice is no port.
+func (p *portFlag) check() error {
+	if p.wrong == nil {
+		return nil
+	}
+	return problem.Wrap(p.wrong, "TILT_PORT cannot be understood", "unset TILT_PORT, or choose a port with --port")
 }
 
 var _ pflag.Value = (*portFlag)(nil)
@@ -174,7 +184,10 @@ func (f *sessionFlags) add(c *cobra.Command) {
 func (f *sessionFlags) options(g *global, command state.Command, args []string) (options, error) {
 	o := options{command: command, args: args, context: f.project.context, namespace: f.project.namespace,
 		host: f.server.host, port: f.server.port, stream: f.stream, forward: !f.noForwards, global: g}
-	var err error
+	err := f.server.port.check()
+	if err != nil {
+		return o, err
+	}
 	if o.tiltfile, err = f.project.resolve(); err != nil {
 		return o, err
 	}

@@ -103,5 +103,12 @@ func newRoot(g *global) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
 	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newLogs(g), newArgs(g), newEnable(g), newDisable(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newSessions(g), newAttach(g), newStop(g), newEvents(g), newVersion(g))
 	root.AddCommand(newGet(g), newDescribe(g), newExplain(g), newWait(g), newPatch(g), newEdit(g), newApply(g), newCreate(g), newDelete(g), newAPIResources(g), newDump(g), newSnapshot(g), newDockerPrune(g), newVerifyInstall(g))
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			group(c)
+		}
+	}
+	explainUsage(root)
 	return root
 }

@@ -24,10 +24,9 @@ func newSnapshot(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Keep a session as it is now, and look at it later",
-		Args:  cobra.NoArgs,
 	}
 	c.AddCommand(newSnapshotCreate(g), newSnapshotView(g))
-	return c
+	return group(c)
 }
 
 func newSnapshotCreate(g *global) *cobra.Command {

@@ -39,6 +39,9 @@ func (f *targetFlags) settle(c *cobra.Command) {
 
 // find returns the session that is meant.
 func (f *targetFlags) find(ctx context.Context) (*client.Client, error) {
+	if err := f.port.check(); err != nil && f.session == "" {
+		return nil, err
+	}
 	w := client.Wish{Name: f.session, Host: cmp.Or(f.host, defaultHost), Token: os.Getenv(tokenVariable)}
 	if f.port.asked && !f.port.none {
 		w.Port = f.port.number

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// group makes of a command one that only holds others: alone it prints its help, and a word that is none of them is an error.
+func group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.DisableFlagsInUseLine = true
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		mend := fmt.Sprintf("there are: %s", strings.Join(names, ", "))
+		if near := language.Nearest(args[0], names); near != "" {
+			mend = fmt.Sprintf("did you mean %s? %s", near, mend)
+		}
+		return problem.New(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0]), mend)
+	}
+	return c
+}
+
+// explainUsage adds to the errors of flags and of the number of arguments how the command is called.
+func explainUsage(c *cobra.Command) {
+	c.SetFlagErrorFunc(misused)
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error { return misused(cmd, check(cmd, args)) }
+	}
+	for _, sub := range c.Commands() {
+		explainUsage(sub)
+	}
+}
+
+func misused(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &problem.Problem{Summary: err.Error(), Mend: fmt.Sprintf("usage: %s\n%s --help says more", c.UseLine(), c.CommandPath())}
+}
