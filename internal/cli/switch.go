@@ -42,6 +42,9 @@ func (f *switchFlags) run(ctx context.Context, out io.Writer, names []string) er
 	if err != nil {
 		return err
 	}
+	if f.request.All && len(result.Enabled)+len(result.Disabled)+len(result.Unchanged) == 0 {
+		fmt.Fprintf(out, "%s has no resources\n", session.Where())
+	}
 	for _, list := range []struct {
 		names []string
 		text  string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kballard/go-shellquote"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
@@ -156,7 +157,7 @@ func (s *sight) late(ctx context.Context) error {
 	if s.wait.Timeout == 0 {
 		summary = fmt.Sprintf("%s is not as wanted by %s: %s", s.kind.Ref(s.name), s.wait.For, s.instead)
 	}
-	mend := fmt.Sprintf("hone describe %s %s says more; --timeout waits longer", s.kind.GVR.Resource, s.name)
+	mend := fmt.Sprintf("hone describe %s %s says more; --timeout waits longer", s.kind.GVR.Resource, shellquote.Join(s.name))
 	if s.last == nil {
 		mend = fmt.Sprintf("hone get %s lists those that there are", s.kind.GVR.Resource)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
