@@ -158,35 +158,63 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 
 // decision is one pass over the snapshot.
 type decision struct {
-	view      store.View
-	session   state.Session
-	tiltfile  state.Tiltfile
-	cluster   state.Cluster
+	view     store.View
+	session  state.Session
+	tiltfile state.Tiltfile
+	cluster  state.Cluster
+	pods     map[model.ManifestName][]state.Pod
+	// resources are those that want an update or have one, in the order of the Tiltfile: few of many.
 	resources []*resource
 	// active are the resources whose builds run, those that this pass starts included.
 	active []*resource
+	// byName are the resources that the pass has come across.
 	byName map[model.ManifestName]*resource
 }
 
 func gather(v store.View, running map[model.ManifestName]bool) *decision {
-	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v)}
-	pods := state.PodsByResource(v)
-	entries := state.OrderedUpdates(v)
-	all := make([]resource, len(entries))
-	d.resources, d.byName = make([]*resource, 0, len(entries)), make(map[model.ManifestName]*resource, len(entries))
-	for i, e := range entries {
-		r := &all[i]
-		*r = resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, order: e.Value.Order,
-			leaving: e.Phase == store.TearingDown, update: e.Update, pods: pods[model.ManifestName(e.ID)]}
+	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+	r := &resource{}
+	for _, e := range state.OrderedUpdates(v) {
+		*r = d.resource(e)
 		r.running = running[r.name] || r.update.Current != nil
 		r.reason, r.files, r.inPlace = wants(r)
+		if !r.running && r.reason == 0 {
+			continue
+		}
 		if r.running {
 			d.active = append(d.active, r)
 		}
 		d.resources = append(d.resources, r)
 		d.byName[r.name] = r
+		r = &resource{}
 	}
 	return d
+}
+
+// resource returns what is known of a resource.
+func (d *decision) resource(e state.Updating) resource {
+	name := model.ManifestName(e.ID)
+	return resource{name: name, manifest: &e.Value.Manifest, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
+		update: e.Update, pods: d.pods[name]}
+}
+
+// named returns the resource of a name; not ok when there is none, or one that is switched off.
+func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
+	if r, ok = d.byName[name]; ok {
+		return r, true
+	}
+	e := state.Resources.In(d.view).Ref(string(name))
+	if e == nil || !e.Value.Enabled {
+		return nil, false
+	}
+	u := &state.Update{}
+	if known := state.Updates.In(d.view).Ref(string(name)); known != nil {
+		u = &known.Value
+	}
+	idle := d.resource(state.Updating{Entry: e, Update: u})
+	d.byName[name] = &idle
+	return &idle, true
 }
 
 // wants says why a resource should be updated; 0 when it need not be.

@@ -69,7 +69,7 @@ func (d *decision) holdLocal(r *resource) (Hold, bool) {
 }
 
 func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
-	u, ok := d.byName[model.UncategorizedName]
+	u, ok := d.named(model.UncategorizedName)
 	if !ok || !r.manifest.IsK8s() || r.name == u.name || u.leaving {
 		return Hold{}, false
 	}
@@ -102,7 +102,7 @@ func (d *decision) holdDeps(r *resource) (Hold, bool) {
 	}
 	var on []model.ManifestName
 	for _, dep := range r.manifest.ResourceDeps {
-		if o, ok := d.byName[dep]; ok && !d.readyOnce(o) {
+		if o, ok := d.named(dep); ok && !d.readyOnce(o) {
 			on = append(on, dep)
 		}
 	}

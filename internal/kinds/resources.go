@@ -136,7 +136,7 @@ func attachHolds(v store.View, rows []row) {
 }
 
 // made sums up the resource and its update.
-func (r *row) made() digest { return digest(0).entry(&r.Meta).entry(&r.update.Meta) }
+func (r *row) made() digest { return digest(0).same(&r.Meta).same(&r.update.Meta) }
 
 // holdMade sums up why it waits.
 func (r *row) holdMade() digest {

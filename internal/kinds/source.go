@@ -48,9 +48,10 @@ func (d digest) number(n uint64) digest {
 func (d digest) word(s string) digest { return d.number(maphash.String(seed, s)) }
 
 // entry adds an entry. Two of the same id with the same version are told apart by the time of their last change.
-func (d digest) entry(m *store.Meta) digest {
-	return d.word(m.ID).number(m.Version).number(uint64(m.Updated.UnixNano()))
-}
+func (d digest) entry(m *store.Meta) digest { return d.word(m.ID).same(m) }
+
+// same adds an entry whose id is always the same.
+func (d digest) same(m *store.Meta) digest { return d.number(m.Version).number(uint64(m.Updated.UnixNano())) }
 
 // item is an object that is made when it is asked for. Create need not fill in kind and version.
 func item[O Object](s *source, kind, name string, made digest, create func() O) Item {

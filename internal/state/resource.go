@@ -162,8 +162,26 @@ func InOrder(v store.View) []store.Entry[Resource] {
 func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
 var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*store.Entry[Resource] {
-	out := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
-	slices.SortFunc(out, inOrder)
+	// Most have places of their own, which is quicker than sorting: that is for the others.
+	n := Resources.In(v).Len()
+	places, out := make([]*store.Entry[Resource], n), make([]*store.Entry[Resource], 0, n)
+	var others []*store.Entry[Resource]
+	for e := range Enabled(v) {
+		if at := e.Value.Order; e.Phase == store.Running && at >= 0 && at < n && places[at] == nil {
+			places[at] = e
+		} else {
+			others = append(others, e)
+		}
+	}
+	for _, e := range places {
+		if e != nil {
+			out = append(out, e)
+		}
+	}
+	if len(others) > 0 {
+		out = append(out, others...)
+		slices.SortFunc(out, inOrder)
+	}
 	return out
 }, Resources)
 
@@ -178,19 +196,19 @@ type Updating struct {
 func OrderedUpdates(v store.View) []Updating { return orderedUpdates.In(v) }
 
 var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View) []Updating {
-	rows, updates := Resources.In(v), slices.Collect(Updates.In(v).Refs())
-	out, none := make([]Updating, 0, rows.Len()), &Update{}
-	for e := range Enabled(v) { // both tables are in the order of their ids
-		for len(updates) > 0 && updates[0].ID < e.ID {
-			updates = updates[1:]
-		}
-		u := none
-		if len(updates) > 0 && updates[0].ID == e.ID {
-			u = &updates[0].Value
+	byID := make(map[string]*Update, Updates.In(v).Len())
+	for e := range Updates.In(v).Refs() {
+		byID[e.ID] = &e.Value
+	}
+	none := &Update{}
+	out := make([]Updating, 0, len(Ordered(v)))
+	for _, e := range Ordered(v) {
+		u := byID[e.ID]
+		if u == nil {
+			u = none
 		}
 		out = append(out, Updating{e, u})
 	}
-	slices.SortFunc(out, func(a, b Updating) int { return inOrder(a.Entry, b.Entry) })
 	return out
 }, Resources, Updates)
 

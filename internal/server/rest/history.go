@@ -123,7 +123,7 @@ func (h *history) look(v store.View) {
 		h.seq = v.Seq
 		return
 	}
-	h.items = h.merge(collect(h.kind, v, len(h.items)), v.Seq)
+	h.items = h.merge(collect(h.kind, v, len(h.items)+1), v.Seq)
 	if !h.looked {
 		h.looked, h.horizon = true, v.Seq
 	}
@@ -131,26 +131,26 @@ func (h *history) look(v store.View) {
 	h.forget()
 }
 
-// collect returns the objects of a snapshot by name. Of several with one name it takes the first.
-func collect(k kinds.Kind, v store.View, about int) []kinds.Item {
-	items := make([]kinds.Item, 0, about)
+// collect returns the objects of a snapshot by name, as new ones. Of several with one name it takes the first.
+func collect(k kinds.Kind, v store.View, about int) []item {
+	items := make([]item, 0, about)
 	sorted := true
 	for it := range k.Items(v) {
 		sorted = sorted && (len(items) == 0 || items[len(items)-1].Name < it.Name)
-		items = append(items, it)
+		items = append(items, item{it, v.Seq})
 	}
 	if !sorted {
-		slices.SortStableFunc(items, func(a, b kinds.Item) int { return cmp.Compare(a.Name, b.Name) })
-		items = slices.CompactFunc(items, func(a, b kinds.Item) bool { return a.Name == b.Name })
+		slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(a.Name, b.Name) })
+		items = slices.CompactFunc(items, func(a, b item) bool { return a.Name == b.Name })
 	}
 	return items
 }
 
-// merge returns the items of a snapshot, with the versions of those that have not changed, and notes the changes. The items
-// are made of the new snapshot alone, so that an object which stays the same for long keeps no old one alive; what is noted
-// keeps only its own object.
-func (h *history) merge(now []kinds.Item, seq uint64) []*item {
-	out, items := make([]*item, len(now)), make([]item, len(now))
+// merge gives those items of a snapshot that have not changed the versions that they had, notes the changes, and returns all.
+// They are made of the new snapshot alone, so that an object which stays the same for long keeps no old one alive; what is
+// noted keeps only its own object.
+func (h *history) merge(now []item, seq uint64) []*item {
+	out := make([]*item, len(now))
 	was := h.items
 	at := time.Now()
 	note := func(was, is *item) {
@@ -165,7 +165,9 @@ func (h *history) merge(now []kinds.Item, seq uint64) []*item {
 		}
 		h.changes = append(h.changes, change{seq, at, was, is})
 	}
-	for i, n := range now {
+	for i := range now {
+		n := &now[i]
+		out[i] = n
 		for len(was) > 0 && was[0].Name < n.Name {
 			note(was[0], nil)
 			was = was[1:]
@@ -174,12 +176,11 @@ func (h *history) merge(now []kinds.Item, seq uint64) []*item {
 		if len(was) > 0 && was[0].Name == n.Name {
 			old, was = was[0], was[1:]
 		}
-		out[i], items[i] = &items[i], item{n, seq}
 		if old != nil && old.Key == n.Key {
-			items[i].version = old.version
+			n.version = old.version
 			continue
 		}
-		note(old, out[i])
+		note(old, n)
 	}
 	for _, gone := range was {
 		note(gone, nil)
