@@ -162,27 +162,8 @@ func InOrder(v store.View) []store.Entry[Resource] {
 func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
 var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*store.Entry[Resource] {
-	// Most have places of their own, which is quicker than sorting: that is for the others.
-	n := Resources.In(v).Len()
-	places, out := make([]*store.Entry[Resource], n), make([]*store.Entry[Resource], 0, n)
-	var others []*store.Entry[Resource]
-	for e := range Enabled(v) {
-		if at := e.Value.Order; e.Phase == store.Running && at >= 0 && at < n && places[at] == nil {
-			places[at] = e
-		} else {
-			others = append(others, e)
-		}
-	}
-	for _, e := range places {
-		if e != nil {
-			out = append(out, e)
-		}
-	}
-	if len(others) > 0 {
-		out = append(out, others...)
-		slices.SortFunc(out, inOrder)
-	}
-	return out
+	all := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
+	return inOrder(all, Resources.In(v).Len(), func(e *store.Entry[Resource]) *store.Entry[Resource] { return e })
 }, Resources)
 
 // Updating is a resource with its entry in table updates. Neither must be changed.
@@ -196,28 +177,55 @@ type Updating struct {
 func OrderedUpdates(v store.View) []Updating { return orderedUpdates.In(v) }
 
 var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View) []Updating {
-	byID := make(map[string]*Update, Updates.In(v).Len())
-	for e := range Updates.In(v).Refs() {
-		byID[e.ID] = &e.Value
-	}
-	none := &Update{}
-	out := make([]Updating, 0, len(Ordered(v)))
-	for _, e := range Ordered(v) {
-		u := byID[e.ID]
-		if u == nil {
-			u = none
+	rows, updates := Resources.In(v), slices.Collect(Updates.In(v).Refs())
+	all, none := make([]Updating, 0, rows.Len()), &Update{}
+	for e := range Enabled(v) { // both tables are in the order of their ids
+		for len(updates) > 0 && updates[0].ID < e.ID {
+			updates = updates[1:]
 		}
-		out = append(out, Updating{e, u})
+		u := none
+		if len(updates) > 0 && updates[0].ID == e.ID {
+			u = &updates[0].Value
+		}
+		all = append(all, Updating{e, u})
 	}
-	return out
+	return inOrder(all, rows.Len(), func(u Updating) *store.Entry[Resource] { return u.Entry })
 }, Resources, Updates)
 
-func inOrder(a, b *store.Entry[Resource]) int {
-	if a.Phase != b.Phase {
-		if a.Phase == store.TearingDown {
-			return 1
-		}
-		return -1
+// last is 1 for a resource that comes after those for which it is 0.
+func last(e *store.Entry[Resource]) int {
+	if e.Phase == store.TearingDown {
+		return 1
 	}
-	return cmp.Or(a.Value.Order-b.Value.Order, strings.Compare(a.ID, b.ID))
+	return 0
+}
+
+// inOrder puts what stands for resources into the order of the Tiltfile, of which there are n in all; those that are being
+// torn down come last. Nearly all have a place of their own, which is quicker than sorting: that is for the others.
+func inOrder[T any](all []T, n int, of func(T) *store.Entry[Resource]) []T {
+	places := make([]int, n) // the index in all, and one
+	var others []T
+	for i, x := range all {
+		e := of(x)
+		if at := e.Value.Order; e.Phase == store.Running && at >= 0 && at < n && places[at] == 0 {
+			places[at] = i + 1
+		} else {
+			others = append(others, x)
+		}
+	}
+	out := make([]T, 0, len(all))
+	for _, i := range places {
+		if i > 0 {
+			out = append(out, all[i-1])
+		}
+	}
+	if len(others) == 0 {
+		return out
+	}
+	out = append(out, others...)
+	slices.SortFunc(out, func(x, y T) int {
+		a, b := of(x), of(y)
+		return cmp.Or(last(a)-last(b), a.Value.Order-b.Value.Order, strings.Compare(a.ID, b.ID))
+	})
+	return out
 }
