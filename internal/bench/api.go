@@ -25,8 +25,9 @@ import (
 const (
 	// apiResources is how many resources the session has that is asked.
 	apiResources = 1000
-	// apiChanges is how many changes are watched for, deadWatchers how many connections take part that nobody reads from.
-	apiChanges, deadWatchers = 100, 100
+	// apiChanges is how many changes are watched for, deadWatchers how many connections take part that nobody reads from,
+	// idlers how many are tried to open on which nobody says anything.
+	apiChanges, deadWatchers, idlers = 100, 100, 10_000
 	// changePause is the time between two changes.
 	changePause = 20 * time.Millisecond
 )
@@ -111,6 +112,7 @@ func (b *bench) verbs(ctx context.Context, p *project) error {
 type apiClient struct {
 	base string
 	http *http.Client
+	dial func(context.Context) (net.Conn, error)
 }
 
 func openAPI(ctx context.Context, s *session) (*apiClient, error) {
@@ -118,10 +120,11 @@ func openAPI(ctx context.Context, s *session) (*apiClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", c.Session.Socket)
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", c.Session.Socket)
 	}
-	return &apiClient{"http://localhost", &http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
+	return &apiClient{"http://localhost", &http.Client{Transport: transport}, dial}, nil
 }
 
 // do sends a request and returns the answer, whose body the caller closes.
@@ -175,26 +178,48 @@ func (b *bench) requests(ctx context.Context, a *apiClient) error {
 		return err
 	}
 	b.table.print(row{"change → first watch event", events.String(), ratio(events.median(), floor.median(), "healthz"), ""})
-	before, err := a.loop(ctx)
-	if err != nil {
-		return err
+	pause := longestPause(pauseTime)
+	for _, hostile := range []struct {
+		what string
+		open func(context.Context) (func(), error)
+	}{{fmt.Sprintf("%d dead watchers", deadWatchers), a.neglect}, {fmt.Sprintf("%d idle connections", idlers), a.idle}} {
+		before, err := a.loop(ctx)
+		if err != nil {
+			return err
+		}
+		closeAll, err := hostile.open(ctx)
+		if err != nil {
+			return err
+		}
+		events, err := a.changes(ctx)
+		closeAll()
+		if err != nil {
+			return err
+		}
+		after, err := a.loop(ctx)
+		if err != nil {
+			return err
+		}
+		b.table.print(row{"the same beside " + hostile.what, events.String(), ratio(events.median(), floor.median(), "healthz"),
+			batches(before, after)})
 	}
-	closeAll, err := a.neglect(ctx)
-	if err != nil {
-		return err
-	}
-	defer closeAll()
-	events, err = a.changes(ctx)
-	if err != nil {
-		return err
-	}
-	after, err := a.loop(ctx)
-	if err != nil {
-		return err
-	}
-	b.table.print(row{fmt.Sprintf("the same beside %d dead watchers", deadWatchers), events.String(), ratio(events.median(), floor.median(), "healthz"),
-		batches(before, after)})
+	b.table.print(row{"the machine's own longest pause", short(pause), "", fmt.Sprintf("of a program that looks at the clock for %s", pauseTime)})
 	return nil
+}
+
+// pauseTime is how long the machine is looked at.
+const pauseTime = 2 * time.Second
+
+// longestPause is for how long the machine took the processor from a program that does nothing but look at the clock: no
+// batch can be promised to be quicker.
+func longestPause(d time.Duration) (longest time.Duration) {
+	began := time.Now()
+	for last := began; last.Sub(began) < d; {
+		now := time.Now()
+		longest = max(longest, now.Sub(last))
+		last = now
+	}
+	return longest
 }
 
 // changes switches resources off and on again, one by one, and measures from sending the request until a watch that
@@ -278,6 +303,23 @@ func (a *apiClient) neglect(ctx context.Context) (closeAll func(), err error) {
 		open = append(open, resp.Body)
 	}
 	return closeAll, nil
+}
+
+// idle opens connections and says nothing on them. Those that the session does not take are no failure.
+func (a *apiClient) idle(ctx context.Context) (closeAll func(), err error) {
+	var open []net.Conn
+	for range idlers {
+		c, err := a.dial(ctx)
+		if err != nil {
+			break
+		}
+		open = append(open, c)
+	}
+	return func() {
+		for _, c := range open {
+			_ = c.Close()
+		}
+	}, nil
 }
 
 func (a *apiClient) loop(ctx context.Context) (l tables.LoopStatus, err error) {

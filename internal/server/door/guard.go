@@ -49,6 +49,7 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 				return
 			}
 		}
+		know(r.Context())
 		// Nobody behind the door needs to know it, and nothing can tell it by accident.
 		r.Header.Del("Authorization")
 		r.Header.Del("Cookie")

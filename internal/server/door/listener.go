@@ -2,6 +2,7 @@ package door
 
 import (
 	"bufio"
+	"container/list"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,10 +15,11 @@ import (
 // recordHandshake is the first byte of a TLS connection; no HTTP method begins with it.
 const recordHandshake = 0x16
 
-// Listen wraps a listener: no more than max connections are open at a time, further ones are closed at once. With a
+// Listen wraps a listener: no more than max connections are open at a time. A further one takes the place of that which has
+// been there for the longest without having shown that it may come in; where there is none, it is closed at once. With a
 // certificate a connection may speak TLS.
 func Listen(l net.Listener, certificate *tls.Certificate, max int) net.Listener {
-	d := &listener{Listener: l, max: int64(max)}
+	d := &listener{Listener: l, max: max}
 	if certificate != nil {
 		// HTTP/1.1 only: one connection is one request, which is what the limits count.
 		d.config = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
@@ -28,8 +30,11 @@ func Listen(l net.Listener, certificate *tls.Certificate, max int) net.Listener 
 type listener struct {
 	net.Listener
 	config *tls.Config
-	max    int64
-	open   atomic.Int64
+	max    int
+
+	mu        sync.Mutex
+	open      int       // guarded by mu
+	strangers list.List // guarded by mu; the connections that have shown nothing yet, oldest first
 }
 
 // Accept implements net.Listener. What a client does not keep to ends with its own connection, and a machine that is out of
@@ -45,12 +50,60 @@ func (l *listener) Accept() (net.Conn, error) {
 			time.Sleep(pause)
 			continue
 		}
-		if l.open.Add(1) > l.max {
-			l.open.Add(-1)
-			_ = c.Close()
-			continue
+		if in := l.take(c); in != nil {
+			return in, nil
 		}
-		return &conn{Conn: c, raw: c, config: l.config, closed: func() { l.open.Add(-1) }}, nil
+		_ = c.Close()
+	}
+}
+
+// take makes room for a connection; it returns nil where there is none.
+func (l *listener) take(raw net.Conn) *conn {
+	l.mu.Lock()
+	var gone *conn
+	if l.open >= l.max {
+		oldest := l.strangers.Front()
+		if oldest == nil {
+			l.mu.Unlock()
+			return nil
+		}
+		gone = oldest.Value.(*conn)
+		l.leave(gone)
+	}
+	c := &conn{Conn: raw, raw: raw, config: l.config, of: l}
+	c.stranger = l.strangers.PushBack(c)
+	l.open++
+	l.mu.Unlock()
+	if gone != nil {
+		_ = gone.raw.Close()
+	}
+	return c
+}
+
+// leave counts a connection out, once. l.mu is held.
+func (l *listener) leave(c *conn) {
+	if c.left {
+		return
+	}
+	c.left = true
+	l.open--
+	l.know(c)
+}
+
+// know takes a connection from the strangers. l.mu is held.
+func (l *listener) know(c *conn) {
+	if c.stranger != nil {
+		l.strangers.Remove(c.stranger)
+		c.stranger = nil
+	}
+}
+
+// know says that the connection of a request has shown that it may come in.
+func know(ctx context.Context) {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
+		c.of.mu.Lock()
+		defer c.of.mu.Unlock()
+		c.of.know(c)
 	}
 }
 
@@ -63,8 +116,11 @@ type conn struct {
 	first  sync.Once
 	secure atomic.Bool
 	err    error
-	once   sync.Once
-	closed func()
+	of     *listener
+	// stranger is the connection's place among those that have shown nothing yet, left is set when it is not counted any
+	// more; of.mu guards both.
+	stranger *list.Element
+	left     bool
 }
 
 // peeked is a connection of which something was read already.
@@ -105,7 +161,9 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // Close implements net.Conn. It closes without TLS's farewell, which could wait for a client that does not read.
 func (c *conn) Close() error {
-	c.once.Do(c.closed)
+	c.of.mu.Lock()
+	c.of.leave(c)
+	c.of.mu.Unlock()
 	return c.raw.Close()
 }
 
