@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,8 +112,8 @@ func (b *bench) verbs(ctx context.Context, p *project) error {
 // apiClient talks to a session over connections that stay open.
 type apiClient struct {
 	base string
+	port string // which is everybody's, unlike the socket
 	http *http.Client
-	dial func(context.Context) (net.Conn, error)
 }
 
 func openAPI(ctx context.Context, s *session) (*apiClient, error) {
@@ -120,11 +121,11 @@ func openAPI(ctx context.Context, s *session) (*apiClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	dial := func(ctx context.Context) (net.Conn, error) {
-		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", c.Session.Socket)
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", c.Session.Socket)
 	}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	return &apiClient{"http://localhost", &http.Client{Transport: transport}, dial}, nil
+	return &apiClient{"http://localhost", net.JoinHostPort("localhost", strconv.Itoa(s.port)),
+		&http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
 
 // do sends a request and returns the answer, whose body the caller closes.
@@ -305,11 +306,11 @@ func (a *apiClient) neglect(ctx context.Context) (closeAll func(), err error) {
 	return closeAll, nil
 }
 
-// idle opens connections and says nothing on them. Those that the session does not take are no failure.
+// idle opens connections to the port and says nothing on them. Those that the session does not take are no failure.
 func (a *apiClient) idle(ctx context.Context) (closeAll func(), err error) {
 	var open []net.Conn
 	for range idlers {
-		c, err := a.dial(ctx)
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", a.port)
 		if err != nil {
 			break
 		}
