@@ -88,7 +88,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		Changed:  rt.Wake(),
 		Frame: func(now time.Time) screen.Frame {
 			defer rt.Idle()
-			return frame(rt, now, loop(s.options.Stats))
+			return frame(rt.View(), now, loop(s.options.Stats))
 		},
 		Trigger: func(name model.ManifestName) {
 			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})

@@ -136,7 +136,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Terminal: term,
 		Logs:     t.options.Logs,
 		Changed:  changed,
-		Frame:    func(now time.Time) screen.Frame { return frame(rt, now, loop(t.options.Stats)) },
+		Frame:    func(now time.Time) screen.Frame { return frame(rt.Aside(), now, loop(t.options.Stats)) },
 		Trigger: func(name model.ManifestName) {
 			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
 		},
@@ -169,8 +169,7 @@ func loop(s *store.Stats) time.Duration {
 }
 
 // frame is what a screen shows now.
-func frame(rt *store.Runtime, now time.Time, loop time.Duration) screen.Frame {
-	v := rt.View()
+func frame(v store.View, now time.Time, loop time.Duration) screen.Frame {
 	return screen.Frame{
 		View:    view.Build(v, now, loop),
 		Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(v, name, now) },

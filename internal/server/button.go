@@ -14,15 +14,15 @@ import (
 )
 
 // click answers POST /api/click.
-func click(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
+func click(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.ClickRequest
 	if !decode(w, r, &req) {
 		return
 	}
-	b, ok := state.Buttons.In(rt.View()).Get(req.Button)
+	b, ok := state.Buttons.In(src.View()).Get(req.Button)
 	switch {
 	case !ok:
-		fail(w, http.StatusNotFound, unknownButton(rt.View(), req.Button).Error())
+		fail(w, http.StatusNotFound, unknownButton(src.View(), req.Button).Error())
 		return
 	case b.Value.Disabled:
 		fail(w, http.StatusConflict, fmt.Sprintf("button %q is disabled", req.Button))
@@ -33,7 +33,7 @@ func click(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	rt.Dispatch(state.ButtonClicked{Button: req.Button, Inputs: inputs})
+	src.Dispatch(state.ButtonClicked{Button: req.Button, Inputs: inputs})
 	done(w)
 }
 

@@ -28,8 +28,8 @@ type route struct {
 func (s *Subscriber) routes(src *source) []route {
 	return []route{
 		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }},
-		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src.Runtime, w, r) })},
-		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src.Runtime, w, r) })},
+		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src, w, r) })},
+		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src, w, r) })},
 		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
 		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
 		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},

@@ -22,6 +22,9 @@ type source struct {
 
 var _ rest.Store = (*source)(nil)
 
+// View implements rest.Store.
+func (s *source) View() store.View { return s.Aside() }
+
 // Changed implements rest.Store.
 func (s *source) Changed() <-chan struct{} { return s.changes.wait() }
 

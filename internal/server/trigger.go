@@ -16,17 +16,17 @@ import (
 )
 
 // trigger answers POST /api/trigger.
-func trigger(rt *store.Runtime, w http.ResponseWriter, r *http.Request) {
+func trigger(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.TriggerRequest
 	if !decode(w, r, &req) {
 		return
 	}
-	names, err := known(rt.View(), req.ManifestNames)
+	names, err := known(src.View(), req.ManifestNames)
 	if err != nil {
 		failBy(w, http.StatusNotFound, err)
 		return
 	}
-	rt.Dispatch(state.ResourcesTriggered{Names: names})
+	src.Dispatch(state.ResourcesTriggered{Names: names})
 	done(w)
 }
 

@@ -137,6 +137,13 @@ func (rt *Runtime) View() View {
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
+// Aside is View for goroutines that work while the subscriber itself waits, such as those of requests: what they look at does
+// not make it look busy.
+func (rt *Runtime) Aside() View {
+	rt.stats.reads.Add(1)
+	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
+}
+
 // Dispatch queues declared actions for the loop. What it returns is what Store.Dispatch does.
 func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 	for _, a := range actions {

@@ -111,3 +111,37 @@ func TestRows(t *testing.T) {
 		t.Errorf("%+v", infos)
 	}
 }
+
+// TestAside has another goroutine look at snapshots while the subscriber waits: that counts, and makes nobody busy.
+func TestAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s := New(f.schema)
+		door := make(chan *Runtime, 1)
+		server := sub{contract: Contract{Name: "server", Doc: "Serves.", Inputs: Reads(f.counters, f.jobs)}}
+		server.run = func(ctx context.Context, rt *Runtime) error {
+			door <- rt
+			for {
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-rt.Wake():
+				}
+			}
+		}
+		stop := start(t, s, server, sub{contract: Contract{Name: "writer", Doc: "Writes.", Outputs: Emits(added{}, hired{}, left{})}})
+		rt := <-door
+		for range 3 {
+			s.Dispatch(added{"a"})
+			synctest.Wait()
+			f.counters.In(rt.Aside())
+			time.Sleep(time.Minute)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Subscribers()[0]; got.Reads != 3 || got.Busy != 0 {
+			t.Errorf("%d reads, busy %s; want 3 and not at all", got.Reads, got.Busy)
+		}
+	})
+}
