@@ -52,7 +52,11 @@ func Open(path string, mode fs.FileMode) (*File, error) {
 
 // beside makes an empty file beside the one that it is going to replace.
 func (f *File) beside() (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".*")
+	out, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".*")
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = &fs.PathError{Op: "write", Path: f.path, Err: at.Err} // nobody knows the other file
+	}
+	return out, err
 }
 
 // Path is where the file is, absolute.

@@ -146,7 +146,7 @@ func TestRefused(t *testing.T) {
 	}
 	for bad, folder := range map[string]bool{filepath.Dir(path): true, filepath.Join(filepath.Dir(path), "none", "x"): false, filepath.Join(path, "x"): false} {
 		_, err := Open(bad, 0o600)
-		if at := (*fs.PathError)(nil); !errors.As(err, &at) || errors.Is(err, ErrFolder) != folder {
+		if at := (*fs.PathError)(nil); !errors.As(err, &at) || at.Path != bad || errors.Is(err, ErrFolder) != folder {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -96,7 +96,7 @@ func object(row store.Row) *Row {
 func Name(id string) string { return api.ObjectName(id) }
 
 // telling are fields that say much about an entry, where it has them.
-var telling = []string{"Resource", "Pod", "Way", "State", "Status", "Phase", "Health", "Ready", "Connected", "Current", "Enabled", "Crashes", "URL", "Err", "Problem"}
+var telling = []string{"Type", "Resource", "Pod", "Way", "State", "Status", "Phase", "Health", "Ready", "Connected", "Current", "Enabled", "Crashes", "URL", "Err", "Problem"}
 
 func columns(t reflect.Type) []kinds.Column {
 	out := []kinds.Column{}
