@@ -51,7 +51,9 @@ func (d digest) word(s string) digest { return d.number(maphash.String(seed, s))
 func (d digest) entry(m *store.Meta) digest { return d.word(m.ID).same(m) }
 
 // same adds an entry whose id is always the same.
-func (d digest) same(m *store.Meta) digest { return d.number(m.Version).number(uint64(m.Updated.UnixNano())) }
+func (d digest) same(m *store.Meta) digest {
+	return d.number(m.Version).number(uint64(m.Updated.UnixNano()))
+}
 
 // item is an object that is made when it is asked for. Create need not fill in kind and version.
 func item[O Object](s *source, kind, name string, made digest, create func() O) Item {
