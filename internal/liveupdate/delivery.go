@@ -46,7 +46,12 @@ func pack(copies []Copy) (parcel, error) {
 // send calls deliver with a fresh reader of the archive. An archive that cannot be made fails the delivery.
 func (p parcel) send(deliver func(io.Reader) error) error {
 	if p.bytes != nil {
-		return deliver(bytes.NewReader(p.bytes))
+		r := bytes.NewReader(p.bytes)
+		err := deliver(r)
+		if r.Len() > 0 {
+			return delivered(err, errDelivered)
+		}
+		return err
 	}
 	r, w := io.Pipe()
 	made := make(chan error, 1)
@@ -57,14 +62,29 @@ func (p parcel) send(deliver func(io.Reader) error) error {
 	}()
 	err := deliver(r)
 	r.CloseWithError(errDelivered) // lets Archive go, should nobody have read all of it
-	if archived := <-made; archived != nil && !errors.Is(archived, errDelivered) {
-		return archived
+	return delivered(err, <-made)
+}
+
+var (
+	// errDelivered is what Archive gets when the receiver has read enough.
+	errDelivered = errors.New("the receiver has stopped reading")
+	// errUnread is worth a second try: a busy cluster may say that a command ended well which it has not begun.
+	errUnread = fmt.Errorf("the command is said to have ended well before it had read the files: %w", io.ErrUnexpectedEOF)
+)
+
+// delivered returns what came of a delivery: err is what its receiver ended with, and made why not all of the archive was
+// handed over. A receiver that is content has read all of it.
+func delivered(err, made error) error {
+	switch {
+	case made == nil:
+		return err
+	case !errors.Is(made, errDelivered):
+		return made
+	case err == nil:
+		return errUnread
 	}
 	return err
 }
-
-// errDelivered is what Archive gets when the receiver has read enough.
-var errDelivered = errors.New("the receiver has stopped reading")
 
 // argBytes bounds the length of the paths in one command line. Kubernetes carries them in a URL.
 const argBytes = 16 << 10

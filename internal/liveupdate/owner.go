@@ -3,7 +3,6 @@ package liveupdate
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -151,10 +150,7 @@ func converse(copies []Copy, run func(in io.Reader, out io.Writer) error) error 
 	err := run(d.in, d)
 	close(d.ended)
 	_ = d.in.CloseWithError(errDelivered) // lets feed go, should nobody have read all of it
-	if fed := <-d.result; fed != nil && !errors.Is(fed, errDelivered) {
-		return fed
-	}
-	return err
+	return delivered(err, <-d.result)
 }
 
 // feed writes the list of paths, waits for the answer, and writes the archive.

@@ -211,6 +211,33 @@ func TestExecUpdaterStreams(t *testing.T) {
 	}
 }
 
+// TestUnreadIsNotDone has a cluster say that the command ended well which has not read the files: that is tried again, and
+// never taken for an update.
+func TestUnreadIsNotDone(t *testing.T) {
+	unread := answer{unread: true}
+	dir := t.TempDir()
+	big := []Copy{{Local: put(t, dir, "a", make([]byte, smallFile+1), 0o644), Remote: "/a"}, {Local: put(t, dir, "b", make([]byte, smallFile-1), 0o644), Remote: "/b"}}
+	for _, tc := range []struct {
+		what    string
+		answers []answer
+		copies  []Copy
+		calls   int
+		outcome Outcome
+	}{
+		{"once", []answer{unread}, one(t), 2, Updated},
+		{"always", []answer{unread, unread, unread}, one(t), 3, Infra},
+		{"once, of many bytes", []answer{unread}, big, 2, Updated},
+		{"without a shell", []answer{{err: exited(127), unread: true}, unread}, one(t), 3, Updated},
+		{"always without a shell", []answer{{err: exited(127), unread: true}, unread, unread, unread}, one(t), 4, Infra},
+	} {
+		s := &script{answers: tc.answers}
+		_, err := ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: tc.copies}, logstore.Discard)
+		if got := Classify(err); got != tc.outcome || len(s.calls) != tc.calls {
+			t.Errorf("%s: %v, %v after %d calls, want %v after %d", tc.what, got, err, len(s.calls), tc.outcome, tc.calls)
+		}
+	}
+}
+
 func TestUpdateCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
