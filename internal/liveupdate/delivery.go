@@ -68,8 +68,8 @@ func (p parcel) send(deliver func(io.Reader) error) error {
 var (
 	// errDelivered is what Archive gets when the receiver has read enough.
 	errDelivered = errors.New("the receiver has stopped reading")
-	// errUnread is worth a second try: a busy cluster may say that a command ended well which it has not begun.
-	errUnread = fmt.Errorf("the command is said to have ended well before it had read the files: %w", io.ErrUnexpectedEOF)
+	// errUnread is worth a second try: a busy cluster takes a lost connection for the good end of a command.
+	errUnread = fmt.Errorf("the command is said to have ended well, and has not said or read everything: %w", io.ErrUnexpectedEOF)
 )
 
 // delivered returns what came of a delivery: err is what its receiver ended with, and made why not all of the archive was

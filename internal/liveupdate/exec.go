@@ -56,8 +56,9 @@ func (u ExecUpdater) Run(ctx context.Context, c Container, cmd model.Cmd, log lo
 var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
-	// deliver says who owns what before it unpacks, so that the archive can tell who is to own what is in it.
-	deliver        = listOwners + "\nexec tar -C / -x -f -"
+	// deliver says who owns what before it unpacks, so that the archive can tell who is to own what is in it, and how tar has
+	// ended after that.
+	deliver        = listOwners + "\ntar -C / -x -f -\nc=$?\necho \"tar $c\"\nexit $c"
 	removeAndUntar = `[ $# = 0 ] || rm -rf -- "$@" || exit ` + codeRemoveText + "\nset --\n" + deliver
 	// codeRemove is the exit code by which removeAndUntar tells that rm failed, not tar.
 	codeRemove     = 90

@@ -33,6 +33,7 @@ type answer struct {
 	err    error
 	output string
 	unread bool // the input is not read
+	tar    int  // what tar ended with, though the end was good
 }
 
 // script is a client that plays answers in turn, an empty one when they are used up, and notes the calls.
@@ -62,8 +63,15 @@ func (s *script) play(call string, stdin io.Reader, out io.Writer) error {
 }
 
 func (s *script) Exec(_ context.Context, ns, pod, c string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	said := 0
 	if len(argv) > 2 && strings.Contains(argv[2], listOwners) {
 		_, _ = io.WriteString(stdout, ".\n") // it does not know who owns what
+		if len(s.answers) == 0 || s.answers[0].err == nil && !s.answers[0].unread {
+			defer func() { _, _ = fmt.Fprintf(stdout, "tar %d\n", said) }()
+			if len(s.answers) > 0 {
+				said = s.answers[0].tar
+			}
+		}
 	}
 	return s.play(ns+"/"+pod+"/"+c+": "+strings.Join(argv, "|"), stdin, stderr)
 }
@@ -226,6 +234,7 @@ func TestUnreadIsNotDone(t *testing.T) {
 	}{
 		{"once", []answer{unread}, one(t), 2, Updated},
 		{"always", []answer{unread, unread, unread}, one(t), 3, Infra},
+		{"a failure that got lost", []answer{{tar: 1, output: "tar: can't create directory 'a': Permission denied"}}, one(t), 1, Infra},
 		{"once, of many bytes", []answer{unread}, big, 2, Updated},
 		{"without a shell", []answer{{err: exited(127), unread: true}, unread}, one(t), 3, Updated},
 		{"always without a shell", []answer{{err: exited(127), unread: true}, unread, unread, unread}, one(t), 4, Infra},
