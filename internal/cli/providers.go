@@ -218,12 +218,11 @@ type execer struct {
 var _ liveupdate.PodExecer = execer{}
 
 // Exec implements liveupdate.PodExecer.
-func (e execer) Exec(ctx context.Context, namespace, pod, container string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if namespace == "" {
-		return e.engine.Exec(ctx, pod, argv, stdin, stdout, stderr)
+func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
+	if req.Namespace == "" {
+		return e.engine.Exec(ctx, req.Pod, req.Argv, req.Stdin, req.Stdout, req.Stderr)
 	}
-	return e.kube.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Container: container, Argv: argv,
-		Stdin: stdin, Stdout: stdout, Stderr: stderr})
+	return e.kube.Exec(ctx, req)
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,

@@ -221,6 +221,13 @@ func (w watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close closes the connection, which abort may have done before. An error would keep spdystream waiting for a second for
+// somebody to tell it to.
+func (w watchedConn) Close() error {
+	_ = w.Conn.Close()
+	return nil
+}
+
 func (w watchedConn) Write(p []byte) (int, error) {
 	if err := w.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err

@@ -179,6 +179,21 @@ func TestExecReturnsToWebSocket(t *testing.T) {
 	}
 }
 
+// TestCertainExec takes no WebSocket, whatever worked before, and leaves the choice for the others alone.
+func TestCertainExec(t *testing.T) {
+	for _, s := range []*execServer{{}, {noWebSocket: true}, {noSPDY: true}} {
+		c := s.client(t)
+		var out bytes.Buffer
+		err := c.Exec(t.Context(), ExecRequest{Pod: "p", Argv: []string{"cat"}, Stdin: strings.NewReader("x"), Stdout: &out, Certain: true})
+		if tried := s.take(); tried != "SPDY" || c.spdyFirst.Load() {
+			t.Errorf("tried %q, SPDY first: %v", tried, c.spdyFirst.Load())
+		}
+		if (err != nil) != s.noSPDY || (out.String() == "x") == s.noSPDY {
+			t.Errorf("without SPDY %v: %q, %v", s.noSPDY, out.String(), err)
+		}
+	}
+}
+
 func TestExecRefused(t *testing.T) {
 	s := &execServer{noWebSocket: true, noSPDY: true}
 	c := s.client(t)

@@ -126,8 +126,7 @@ func askedOwners(copies []Copy) []string {
 	return list
 }
 
-// dialogue is the input and the output of a script that begins with listOwners, goes on with the archive, and ends by saying
-// "tar" and the code that tar ended with.
+// dialogue is the input and the output of a script that begins with listOwners and goes on with the archive.
 type dialogue struct {
 	copies []Copy
 	in     *io.PipeReader
@@ -136,7 +135,6 @@ type dialogue struct {
 
 	mu       sync.Mutex
 	said     bytes.Buffer // guarded by mu
-	verdict  bytes.Buffer // guarded by mu; what is said after the answer
 	answered chan struct{}
 	ended    chan struct{}
 }
@@ -156,35 +154,8 @@ func converse(copies []Copy, run func(in io.Reader, out io.Writer) error) error 
 	if made := <-d.result; made != nil && !errors.Is(made, errDelivered) {
 		return made
 	}
-	if err == nil {
-		return d.ending()
-	}
 	return err
 }
-
-// ending returns how the script says that tar has ended. What the cluster says is not enough: one that is busy takes a lost
-// connection for a good end.
-func (d *dialogue) ending() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	code, ok := strings.CutPrefix(strings.TrimSpace(d.verdict.String()), "tar ")
-	n, err := strconv.Atoi(code)
-	switch {
-	case !ok || err != nil:
-		return errUnread
-	case n != 0:
-		return tarExit(n)
-	}
-	return nil
-}
-
-// tarExit says that tar ended with a code other than 0.
-type tarExit int
-
-func (e tarExit) Error() string { return "tar exited with code " + strconv.Itoa(int(e)) }
-
-// ExitCode implements what PodExecer's errors have.
-func (e tarExit) ExitCode() int { return int(e) }
 
 // feed writes the list of paths, waits for the answer, and writes the archive.
 func (d *dialogue) feed() error {
@@ -212,9 +183,6 @@ func (d *dialogue) Write(p []byte) (int, error) {
 	defer d.mu.Unlock()
 	select {
 	case <-d.answered:
-		if d.verdict.Len() < clipBytes {
-			d.verdict.Write(p)
-		}
 	default:
 		d.said.Write(p)
 		if said := d.said.Bytes(); bytes.Equal(said, []byte(".\n")) || bytes.HasSuffix(said, []byte("\n.\n")) {

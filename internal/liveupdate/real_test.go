@@ -3,8 +3,8 @@ package liveupdate_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -30,15 +30,6 @@ func needsCluster(t *testing.T) {
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
 		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
 	}
-}
-
-// pods adapts the client of the cluster.
-type pods struct{ *k8s.Client }
-
-func (p pods) Exec(ctx context.Context, ns, pod, c string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	return p.Client.Exec(ctx, k8s.ExecRequest{
-		Namespace: ns, Pod: pod, Container: c, Argv: argv, Stdin: stdin, Stdout: stdout, Stderr: stderr,
-	})
 }
 
 // idle is the command of a container that is only updated.
@@ -94,11 +85,11 @@ func realPod(t *testing.T, user int64, command ...string) liveupdatetest.Place {
 		}
 		return err
 	})
-	exec := pods{client}
-	return liveupdatetest.Place{Updater: liveupdate.ExecUpdater{Pods: exec}, Container: c, Ask: func(t *testing.T, script string) string {
+	return liveupdatetest.Place{Updater: liveupdate.ExecUpdater{Pods: client}, Container: c, Ask: func(t *testing.T, script string) string {
 		t.Helper()
 		var out bytes.Buffer
-		if err := exec.Exec(t.Context(), c.Namespace, c.Pod, c.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
+		ask := k8s.ExecRequest{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, Argv: []string{"sh", "-c", script}, Stdout: &out, Stderr: &out}
+		if err := client.Exec(t.Context(), ask); err != nil {
 			t.Fatalf("%s: %v\n%s", script, err, &out)
 		}
 		return out.String()
@@ -161,17 +152,41 @@ func TestRealExecUpdater(t *testing.T) {
 	t.Parallel()
 	p := realPod(t, 0)
 	liveupdatetest.Conformance(t, p)
+	many := make([]string, 400) // too many for one command line
+	for i := range many {
+		many[i] = fmt.Sprintf("/none/%0100d", i)
+	}
 	t.Run("without tar", func(t *testing.T) {
-		p.Ask(t, "rm /bin/tar")
-		many := make([]string, 400) // too many for one command line, so that no shell is asked
-		for i := range many {
-			many[i] = fmt.Sprintf("/none/%0100d", i)
+		p.Ask(t, "rm /bin/tar; touch /x")
+		// busybox' shell has a tar of its own, so what goes through it works.
+		for i, deletes := range [][]string{{"/x"}, many} {
+			plan := liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: deletes}
+			plan.Copies[0].Remote = fmt.Sprint("/app/without tar ", i)
+			if _, err := p.Updater.Update(t.Context(), p.Container, plan, logstore.Discard); err != nil {
+				t.Error(problem.Text(err))
+			}
 		}
+		if got := p.Ask(t, "cat '/app/without tar 0' '/app/without tar 1'; ls /x 2>/dev/null || echo gone"); got != "aagone\n" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("without sh", func(t *testing.T) {
+		p.Ask(t, "mv /bin/sh /bin/shell; mkdir -p /none; touch /gone "+many[7])
 		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: many}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
-		// busybox' shell has a tar of its own, so what goes through it works.
-		if _, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: []string{"/x"}}, logstore.Discard); err != nil {
-			t.Error(problem.Text(err))
+		var log strings.Builder
+		plan := liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: []string{"/gone"}, Runs: []model.Run{
+			{Cmd: model.Cmd{Argv: []string{"busybox", "ln", "-s", "busybox", "/bin/tar"}}},
+		}}
+		_, err = p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Runs: plan.Runs}, logstore.Discard)
+		if err != nil {
+			t.Fatal(problem.Text(err))
+		}
+		plan.Runs = []model.Run{{Cmd: model.Cmd{Argv: []string{"ls", "/app/a"}}}, {Cmd: model.Cmd{Argv: []string{"ls", "/gone", many[7]}}}}
+		_, err = p.Updater.Update(t.Context(), p.Container, plan, logstore.Func(func(_ logstore.Level, text string) { log.WriteString(text) }))
+		var step *liveupdate.RunStepError
+		if !errors.As(err, &step) || step.Code != 1 || !strings.Contains(log.String(), "\n/app/a\n") || strings.Count(log.String(), "No such file") != 2 {
+			t.Errorf("got %v, log %q", err, log.String())
 		}
 	})
 	t.Run("pod that is gone", func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
@@ -32,8 +33,9 @@ func (e exited) ExitCode() int { return int(e) }
 type answer struct {
 	err    error
 	output string
-	unread bool // the input is not read
-	tar    int  // what tar ended with, though the end was good
+	unread bool   // the input is not read, nor is said how it ended
+	silent bool   // it is not said how it ended: there is no shell, or the end was lost
+	says   string // is said of the end, in place of what err is
 }
 
 // script is a client that plays answers in turn, an empty one when they are used up, and notes the calls.
@@ -62,18 +64,41 @@ func (s *script) play(call string, stdin io.Reader, out io.Writer) error {
 	return a.err
 }
 
-func (s *script) Exec(_ context.Context, ns, pod, c string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	said := 0
-	if len(argv) > 2 && strings.Contains(argv[2], listOwners) {
-		_, _ = io.WriteString(stdout, ".\n") // it does not know who owns what
-		if len(s.answers) == 0 || s.answers[0].err == nil && !s.answers[0].unread {
-			defer func() { _, _ = fmt.Fprintf(stdout, "tar %d\n", said) }()
-			if len(s.answers) > 0 {
-				said = s.answers[0].tar
-			}
+func (s *script) Exec(_ context.Context, req k8s.ExecRequest) error {
+	argv, says := req.Argv, ""
+	if len(argv) > 2 && argv[0] == "sh" && strings.Contains(argv[2], endMark) {
+		says = s.ending()
+		if strings.Contains(argv[2], listOwners) {
+			_, _ = io.WriteString(req.Stdout, ".\n") // it does not know who owns what
+		} else {
+			argv = argv[len(saying(itself)):]
 		}
 	}
-	return s.play(ns+"/"+pod+"/"+c+": "+strings.Join(argv, "|"), stdin, stderr)
+	call := req.Namespace + "/" + req.Pod + "/" + req.Container + ": " + strings.Join(argv, "|")
+	if req.Certain {
+		call += " (certain)"
+	}
+	err := s.play(call, req.Stdin, req.Stderr)
+	if says != "" {
+		_, _ = io.WriteString(req.Stdout, says)
+	}
+	return err
+}
+
+// ending is what the next command says of its end.
+func (s *script) ending() string {
+	if len(s.answers) == 0 {
+		return endMark + "0\n"
+	}
+	a := s.answers[0]
+	code, ok := a.err.(exited)
+	switch {
+	case a.says != "":
+		return a.says
+	case a.silent, a.unread, a.err != nil && !ok:
+		return ""
+	}
+	return endMark + fmt.Sprint(int(code)) + "\n"
 }
 
 func (s *script) ContainerExec(_ context.Context, id string, argv []string, stdin io.Reader, out io.Writer) error {
@@ -105,10 +130,13 @@ func one(t *testing.T) []Copy {
 
 const (
 	execTar    = "ns/web-1/web: tar|-C|/|-x|-f|-"
-	execCopy   = "ns/web-1/web: sh|-c|" + removeAndUntar + "|sh"
 	execRm     = "ns/web-1/web: rm|-rf|--|"
-	execRmTar  = "ns/web-1/web: sh|-c|" + removeAndUntar + "|sh|"
 	dialFailed = "error dialing backend: EOF"
+)
+
+var (
+	execCopy  = "ns/web-1/web: " + strings.Join(saying(removeAndUntar), "|")
+	execRmTar = execCopy + "|"
 )
 
 func TestExecUpdater(t *testing.T) {
@@ -136,15 +164,15 @@ func TestExecUpdater(t *testing.T) {
 		{name: "many deletes", copy: true, deletes: many, nCalls: 4},
 		{name: "restart", copy: true, restart: true, calls: []string{}, outcome: FallBack, text: "Kubernetes"},
 		{
-			name: "no shell", copy: true, deletes: []string{"/a"}, answers: []answer{{err: exited(127)}},
-			calls: []string{execRmTar + "/a", execRm + "/a", execTar},
+			name: "no shell", copy: true, deletes: []string{"/a"}, answers: []answer{{err: exited(127), silent: true}},
+			calls: []string{execRmTar + "/a", execRm + "/a (certain)", execTar + " (certain)"},
 		},
 		{
 			name: "no shell, as the runtime says it", copy: true, deletes: []string{"/a"},
 			answers: []answer{{err: errors.New(`OCI runtime exec failed: unable to start container process: exec: "sh": executable file not found in $PATH`), unread: true}},
-			calls:   []string{execRmTar + "/a", execRm + "/a", execTar},
+			calls:   []string{execRmTar + "/a", execRm + "/a (certain)", execTar + " (certain)"},
 		},
-		{name: "no tar", copy: true, answers: []answer{{err: exited(127), unread: true}, {err: exited(127), unread: true}}, calls: []string{execCopy, execTar}, outcome: Infra, text: "tar missing in image"},
+		{name: "no tar", copy: true, answers: []answer{{err: exited(127), unread: true}, {err: exited(127), unread: true}}, calls: []string{execCopy, execTar + " (certain)"}, outcome: Infra, text: "tar missing in image"},
 		{name: "tar not executable", copy: true, answers: []answer{{err: exited(126)}, {err: exited(126)}}, outcome: Infra, text: "tar missing in image"},
 		{name: "no tar behind the shell", copy: true, deletes: []string{"/a"}, answers: []answer{{err: exited(127)}, {}, {err: exited(127)}}, outcome: Infra, text: "tar missing in image"},
 		{name: "no rm", deletes: []string{"/a"}, answers: []answer{{err: exited(127)}}, outcome: Infra, text: "rm missing in image"},
@@ -163,6 +191,14 @@ func TestExecUpdater(t *testing.T) {
 		{name: "forbidden", copy: true, answers: []answer{{err: errors.New("pods \"web-1\" is forbidden")}}, outcome: Infra, text: "pods/exec"},
 		{name: "a command that did not start is tried again", runs: []model.Run{a}, answers: []answer{{err: errors.New(dialFailed)}}, nCalls: 2},
 		{name: "a command that may have run is not", runs: []model.Run{a}, answers: []answer{{err: syscall.ECONNRESET}}, nCalls: 1, outcome: Infra},
+		{name: "nor one whose end got lost", runs: []model.Run{a, b}, answers: []answer{{silent: true}}, nCalls: 1, outcome: Infra, text: "is said to have ended well"},
+		{name: "nor one that got cut off while it said how it ended", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0"}}, nCalls: 1, outcome: Infra, text: "is said to have ended well"},
+		{name: "a command fails that is said to have ended well", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "3\n"}}, nCalls: 1, outcome: UserError, text: "exit code 3"},
+		{name: "a connection that is lost after the end", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0\n", err: io.ErrUnexpectedEOF}}, nCalls: 2},
+		{name: "a connection that is lost after a failure", copy: true, answers: []answer{{says: "." + endMark + "2\n", err: syscall.EPIPE}}, nCalls: 1, outcome: Infra, text: "writable"},
+		{name: "a delete whose end got lost", deletes: []string{"/a"}, answers: []answer{{silent: true}}, calls: []string{execRm + "/a", execRm + "/a"}},
+		{name: "a command without a shell", runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"a"}}}}, answers: []answer{{err: exited(126), silent: true}}, calls: []string{"ns/web-1/web: a", "ns/web-1/web: a (certain)"}},
+		{name: "no shell for the commands either", copy: true, runs: []model.Run{a}, answers: []answer{{err: exited(127), silent: true}, {}, {err: exited(127)}}, calls: []string{execCopy, execTar + " (certain)", "ns/web-1/web: sh|-c|a (certain)"}, outcome: UserError},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan := Plan{Deletes: tt.deletes, Runs: tt.runs, Restart: tt.restart}
@@ -234,7 +270,7 @@ func TestUnreadIsNotDone(t *testing.T) {
 	}{
 		{"once", []answer{unread}, one(t), 2, Updated},
 		{"always", []answer{unread, unread, unread}, one(t), 3, Infra},
-		{"a failure that got lost", []answer{{tar: 1, output: "tar: can't create directory 'a': Permission denied"}}, one(t), 1, Infra},
+		{"a failure that got lost", []answer{{says: endMark + "1\n", output: "tar: can't create directory 'a': Permission denied"}}, one(t), 1, Infra},
 		{"once, of many bytes", []answer{unread}, big, 2, Updated},
 		{"without a shell", []answer{{err: exited(127), unread: true}, unread}, one(t), 3, Updated},
 		{"always without a shell", []answer{{err: exited(127), unread: true}, unread, unread, unread}, one(t), 4, Infra},

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -35,7 +36,8 @@ type fakePods struct {
 	cut   context.CancelFunc // ends the newest conversation
 }
 
-func (f *fakePods) Exec(ctx context.Context, _, pod, _ string, argv []string, in io.Reader, out, _ io.Writer) error {
+func (f *fakePods) Exec(ctx context.Context, req k8s.ExecRequest) error {
+	pod, argv, in, out := req.Pod, req.Argv, req.Stdin, req.Stdout
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	f.mu.Lock()

@@ -27,21 +27,22 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-type pods struct{ *k8s.Client }
-
-func (p pods) Exec(ctx context.Context, ns, pod, c string, argv []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	return p.Client.Exec(ctx, k8s.ExecRequest{Namespace: ns, Pod: pod, Container: c, Argv: argv, Stdin: stdin, Stdout: stdout, Stderr: stderr})
-}
-
 // container is a real one, with a folder on this side that is synced to its /app.
 type container struct {
 	testing.TB
 	local  string
-	pods   pods
+	client *k8s.Client
 	pool   *Pool
 	report liveupdate.Report
 	liveupdate.Container
 	log bytes.Buffer
+}
+
+// exec runs a script in the container.
+func (c *container) exec(ctx context.Context, script string, out io.Writer) error {
+	return c.client.Exec(ctx, k8s.ExecRequest{
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.Container.Name, Argv: []string{"sh", "-c", script}, Stdout: out, Stderr: out,
+	})
 }
 
 // newContainer runs a pod whose container edit may change.
@@ -66,7 +67,7 @@ func newPod(t testing.TB, edit func(*corev1.PodSpec)) *container {
 		_, err := core.Pods(real.Namespace).Create(t.Context(), pod, metav1.CreateOptions{})
 		return err
 	})
-	c := &container{TB: t, local: t.TempDir(), pods: pods{real.Client}}
+	c := &container{TB: t, local: t.TempDir(), client: real.Client}
 	k8stest.Eventually(t, "the pod runs", func() error {
 		p, err := core.Pods(real.Namespace).Get(t.Context(), "web", metav1.GetOptions{})
 		if err == nil && (len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Running == nil) {
@@ -79,7 +80,7 @@ func newPod(t testing.TB, edit func(*corev1.PodSpec)) *container {
 	})
 	c.Container = liveupdate.Container{Namespace: real.Namespace, Pod: "web", Name: "main", ID: c.ID, Image: "busybox",
 		Syncs: []model.Sync{{LocalPath: c.local, RemotePath: "/app"}}}
-	c.pool = NewPool(c.pods)
+	c.pool = NewPool(c.client)
 	t.Cleanup(c.pool.Close)
 	return c
 }
@@ -99,7 +100,7 @@ func (c *container) copies(names ...string) (plan liveupdate.Plan) {
 func (c *container) ask(script string) string {
 	c.Helper()
 	var out bytes.Buffer
-	if err := c.pods.Exec(c.Context(), c.Namespace, c.Pod, c.Container.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
+	if err := c.exec(c.Context(), script, &out); err != nil {
 		c.Fatalf("%s: %v\n%s", script, err, out.String())
 	}
 	return strings.TrimSpace(out.String())
@@ -111,7 +112,7 @@ func (c *container) place() liveupdatetest.Place {
 	return liveupdatetest.Place{Updater: c.pool, Container: c.Container, Ask: func(t *testing.T, script string) string {
 		t.Helper()
 		var out bytes.Buffer
-		if err := c.pods.Exec(t.Context(), c.Namespace, c.Pod, c.Container.Name, []string{"sh", "-c", script}, nil, &out, &out); err != nil {
+		if err := c.exec(t.Context(), script, &out); err != nil {
 			t.Fatalf("%s: %v\n%s", script, err, out.String())
 		}
 		return out.String()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
@@ -147,7 +148,9 @@ func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start 
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
 	defer cancel()
 	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
-		return p.pods.Exec(ctx, t.Namespace, t.Pod, container, argv, in, out, errs)
+		return p.pods.Exec(ctx, k8s.ExecRequest{
+			Namespace: t.Namespace, Pod: t.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs,
+		})
 	}
 	stream, err := start(ctx, exec)
 	if err != nil {

@@ -42,7 +42,8 @@ func (c *cluster) call(format string, args ...any) {
 	c.calls = append(c.calls, fmt.Sprintf(format, args...))
 }
 
-func (c *cluster) Exec(ctx context.Context, _, _, container string, argv []string, in io.Reader, out, errs io.Writer) error {
+func (c *cluster) Exec(ctx context.Context, req k8s.ExecRequest) error {
+	container, argv, in, out, errs := req.Container, req.Argv, req.Stdin, req.Stdout, req.Stderr
 	c.call("%s: %s", container, strings.Join(argv[:min(2, len(argv))], " "))
 	stop := context.AfterFunc(ctx, func() {
 		if in != nil {

@@ -1,0 +1,171 @@
+package liveupdate
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+
+	"github.com/hone-dev/hone/internal/k8s"
+)
+
+// endMark comes before the exit code where a script says how it has ended, and a line feed after it. Its first byte is one
+// that programs do not write.
+const endMark = "\x1ehone ended "
+
+// codeDigits is how many digits an exit code has at most.
+const codeDigits = 3
+
+// saying returns a command line that runs a script with args, and then says in its output how that ended. What the cluster
+// says of it is not enough: see k8s.ExecRequest.Certain.
+func saying(script string, args ...string) []string {
+	return append([]string{"sh", "-c", "(" + script + "\n)\nc=$?\necho \"" + endMark + "$c\"\nexit $c", "sh"}, args...)
+}
+
+// itself is the script that runs its arguments as a command line, and never as something of the shell's.
+const itself = `exec "$@"`
+
+// endCode says that a command ended with a code other than 0, by its own account.
+type endCode int
+
+func (e endCode) Error() string { return "it exited with code " + strconv.Itoa(int(e)) }
+
+// ExitCode implements what PodExecer's errors have.
+func (e endCode) ExitCode() int { return int(e) }
+
+// ending passes on the output of a command line of saying, but for what that says of its end. It is used by one goroutine
+// at a time.
+type ending struct {
+	out  io.Writer // nil drops it
+	held []byte    // what may be the beginning of the end mark
+	said bool
+	code int
+}
+
+// Write implements io.Writer.
+func (e *ending) Write(p []byte) (int, error) {
+	rest := append(e.held, p...)
+	e.held = nil
+	for len(rest) > 0 {
+		at := bytes.IndexByte(rest, endMark[0])
+		if at < 0 {
+			at = len(rest)
+		}
+		if err := e.pass(rest[:at]); err != nil {
+			return 0, err
+		}
+		rest = rest[at:]
+		switch code, n, open := parseEnd(rest); {
+		case open:
+			e.held = bytes.Clone(rest)
+			return len(p), nil
+		case n > 0:
+			e.said, e.code = true, code
+			rest = rest[n:]
+		default: // a byte of the command's own
+			if err := e.pass(rest[:1]); err != nil {
+				return 0, err
+			}
+			rest = rest[1:]
+		}
+	}
+	return len(p), nil
+}
+
+func (e *ending) pass(p []byte) error {
+	if e.out == nil || len(p) == 0 {
+		return nil
+	}
+	_, err := e.out.Write(p)
+	return err
+}
+
+// parseEnd returns the exit code with which b begins, and how many bytes say so: 0 if it does not begin with one. It is
+// open when more bytes may make it one.
+func parseEnd(b []byte) (code, n int, open bool) {
+	head := min(len(b), len(endMark))
+	if string(b[:head]) != endMark[:head] {
+		return 0, 0, false
+	}
+	digits := b[head:]
+	digits = digits[:min(len(digits), codeDigits+1)]
+	end := bytes.IndexByte(digits, '\n')
+	if end < 0 {
+		return 0, 0, len(digits) <= codeDigits
+	}
+	c, err := strconv.ParseUint(string(digits[:end]), 10, 8)
+	if err != nil {
+		return 0, 0, false
+	}
+	return int(c), head + end + 1, false
+}
+
+// verdict returns how the command ended, which err is what its executor says of.
+func (e *ending) verdict(err error) error {
+	if perr := e.pass(e.held); perr != nil && err == nil {
+		err = perr
+	}
+	e.held = nil
+	switch {
+	case e.said && e.code == 0:
+		return nil
+	case e.said:
+		return endCode(e.code)
+	case err == nil:
+		return errUnread
+	}
+	return err
+}
+
+// commander runs commands in one container so that their end is certain. It is used by one goroutine at a time.
+type commander struct {
+	pods PodExecer
+	c    Container
+	// bare is set where there is no shell.
+	bare bool
+}
+
+// program is a command line with its streams.
+type program struct {
+	argv         []string
+	stdout, said io.Writer // nil drops it
+	// feed calls run with fresh input each time that it is called; nil is no input.
+	feed func(run func(stdin io.Reader) error) error
+}
+
+// run runs a program under a shell that says how it ended, and where there is none without, as k8s.ExecRequest.Certain.
+func (r *commander) run(ctx context.Context, p program) error {
+	if !r.bare {
+		said, err := r.script(ctx, program{argv: saying(itself, p.argv...), stdout: p.stdout, said: p.said, feed: p.feed})
+		if said || !cannotStart(err) || ctx.Err() != nil {
+			return err
+		}
+		r.bare = true
+	}
+	return p.fed(func(stdin io.Reader) error { return r.exec(ctx, p, stdin, p.stdout, true) })
+}
+
+// script runs a command line of saying, and tells whether that said how it ended.
+func (r *commander) script(ctx context.Context, p program) (said bool, err error) {
+	err = p.fed(func(stdin io.Reader) error {
+		e := &ending{out: p.stdout}
+		err := e.verdict(r.exec(ctx, p, stdin, e, false))
+		said = e.said
+		return err
+	})
+	return said, err
+}
+
+func (p program) fed(run func(stdin io.Reader) error) error {
+	if p.feed == nil {
+		return run(nil)
+	}
+	return p.feed(run)
+}
+
+func (r *commander) exec(ctx context.Context, p program, stdin io.Reader, stdout io.Writer, certain bool) error {
+	return r.pods.Exec(ctx, k8s.ExecRequest{
+		Namespace: r.c.Namespace, Pod: r.c.Pod, Container: r.c.Name, Argv: p.argv,
+		Stdin: stdin, Stdout: stdout, Stderr: p.said, Certain: certain,
+	})
+}
