@@ -86,7 +86,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
 		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
-		Inputs:    store.ReadsAll(state.Schema),
+		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs:   store.Shares(append(kinds.Actions(), state.ResourcesTriggered{})...),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,

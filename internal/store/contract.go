@@ -54,6 +54,9 @@ type Input struct {
 	Table string
 	// Strong inputs keep torn-down entries alive until the subscriber releases them; the table must have finalizers.
 	Strong bool
+	// Releases are for a subscriber that looks at who else holds an entry that is being torn down: it is woken too when
+	// somebody releases one that others still hold. To all others that is no change.
+	Releases bool
 }
 
 // Output is an action that a subscriber emits.
@@ -77,6 +80,14 @@ func Reads(tables ...named) []Input {
 
 // Holds declares a strong input.
 func Holds(table named) []Input { return []Input{{Table: table.Name(), Strong: true}} }
+
+// WithReleases declares the inputs with Releases.
+func WithReleases(inputs []Input) []Input {
+	for i := range inputs {
+		inputs[i].Releases = true
+	}
+	return inputs
+}
 
 // Emits declares exclusive outputs by example values of the actions.
 func Emits(actions ...Action) []Output {
@@ -109,12 +120,13 @@ type Runtime struct {
 
 func newRuntime(s *Store, c Contract) *Runtime {
 	rt := &Runtime{store: s, contract: c, allowed: make([]bool, len(s.schema.tables)), success: func() {}}
+	releases := make([]bool, len(s.schema.tables))
 	for _, in := range c.Inputs {
 		if _, i := s.schema.table(in.Table); i >= 0 {
-			rt.allowed[i] = true
+			rt.allowed[i], releases[i] = true, releases[i] || in.Releases
 		}
 	}
-	rt.box = &mailbox{tables: rt.allowed, slot: make(chan struct{}, 1), stats: &rt.stats}
+	rt.box = &mailbox{tables: rt.allowed, releases: releases, slot: make(chan struct{}, 1), stats: &rt.stats}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runtimes = append(s.runtimes[:len(s.runtimes):len(s.runtimes)], rt)
@@ -158,7 +170,7 @@ func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 
 // Release lets go of a torn-down entry of a table that is a strong input.
 func (rt *Runtime) Release(table named, id string) {
-	if !slices.Contains(rt.contract.Inputs, Input{Table: table.Name(), Strong: true}) {
+	if !slices.ContainsFunc(rt.contract.Inputs, func(in Input) bool { return in.Table == table.Name() && in.Strong }) {
 		panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "release an entry of table " + table.Name()})
 	}
 	rt.stats.writes.Add(1)

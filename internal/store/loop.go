@@ -36,7 +36,9 @@ type Store struct {
 // mailbox is the wake-up slot of one reader.
 type mailbox struct {
 	tables []bool
-	slot   chan struct{}
+	// releases are the tables of which it reads who holds their entries; nil are all.
+	releases []bool
+	slot     chan struct{}
 	// stats is nil for readers outside of the contracts.
 	stats *subscriberStats
 }
@@ -73,9 +75,9 @@ func New(schema *Schema, options ...Option) *Store {
 		option(s)
 	}
 	first := &Snapshot{schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
-		derived: make([]derivation, schema.derived)}
+		derived: make([]derivation, schema.derived), lists: make([]any, len(schema.tables))}
 	for i, t := range schema.tables {
-		first.contents[i] = t.empty()
+		first.contents[i], first.lists[i] = t.empty(), t.listing()
 	}
 	s.current.Store(first)
 	return s
@@ -187,14 +189,15 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 }
 
 func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
-	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema, derived: before.derived}
+	after := &Snapshot{Seq: before.Seq + 1, At: at, schema: s.schema, derived: before.derived, lists: before.lists}
 	after.contents = append([]any(nil), before.contents...)
 	after.versions = append([]uint64(nil), before.versions...)
-	changed := make([]bool, len(drafts))
+	changed, released := make([]bool, len(drafts)), make([]bool, len(drafts))
 	for i, d := range drafts {
 		if d != nil && d.changed() {
-			after.contents[i], changed[i] = d.freeze(), true
 			after.versions[i]++
+			after.contents[i] = d.freeze(after.lists[i], after.versions[i])
+			released[i], changed[i] = true, !d.onlyReleased()
 		}
 	}
 	s.current.Store(after)
@@ -202,8 +205,8 @@ func (s *Store) publish(before *Snapshot, drafts []drafter, at time.Time) {
 	readers := s.readers
 	s.mu.Unlock()
 	for _, m := range readers {
-		for i, c := range changed {
-			if c && m.tables[i] {
+		for i := range drafts {
+			if changed[i] && m.tables[i] || released[i] && m.tables[i] && (m.releases == nil || m.releases[i]) {
 				m.wake()
 				break
 			}

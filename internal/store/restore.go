@@ -22,9 +22,9 @@ type Kept struct {
 // entries with one id are errors.
 func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept) (*Snapshot, error) {
 	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
-		derived: make([]derivation, schema.derived)}
+		derived: make([]derivation, schema.derived), lists: make([]any, len(schema.tables))}
 	for i, t := range schema.tables {
-		s.contents[i] = t.empty()
+		s.contents[i], s.lists[i] = t.empty(), t.listing()
 	}
 	for name, kept := range tables {
 		t, i := schema.table(name)

@@ -15,8 +15,9 @@ type Snapshot struct {
 	schema   *Schema
 	contents []any
 	versions []uint64
-	// derived are shared by all snapshots of a store.
+	// derived and lists are shared by all snapshots of a store.
 	derived []derivation
+	lists   []any // *listing[T] for each table
 }
 
 // View is a snapshot as one reader may see it. The zero View is empty and must not be read.
@@ -73,7 +74,8 @@ func (v View) Rows(table string) iter.Seq[Row] {
 	if t == nil {
 		return func(func(Row) bool) {}
 	}
-	return t.refs(v.content(i, table))
+	v.content(i, table)
+	return t.refs(v)
 }
 
 // UndeclaredError says that a subscriber used something that its contract does not name.

@@ -266,6 +266,68 @@ func TestFinalizersDelayDestruction(t *testing.T) {
 	})
 }
 
+// TestReleasesWakeThoseWhoAsk counts who is woken by a release after which others still hold the entry, and by the last one.
+func TestReleasesWakeThoseWhoAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		s := New(f.schema)
+		wakes := map[string]int{}
+		reader := func(name string, inputs []Input) Subscriber {
+			return sub{Contract{Name: name, Doc: "Reads.", Inputs: inputs}, func(ctx context.Context, rt *Runtime) error {
+				for {
+					select {
+					case <-ctx.Done():
+						return nil
+					case <-rt.Wake():
+						wakes[name]++
+					}
+				}
+			}}
+		}
+		let := make(chan string)
+		holder := func(name string) Subscriber {
+			return sub{Contract{Name: name, Doc: "Holds.", Inputs: Holds(f.jobs)}, func(ctx context.Context, rt *Runtime) error {
+				select {
+				case id := <-let:
+					rt.Release(f.jobs, id)
+				case <-ctx.Done():
+					return nil
+				}
+				<-ctx.Done()
+				return nil
+			}}
+		}
+		stop := start(t, s, append(f.all(), holder("one"), holder("two"), reader("weak", Reads(f.jobs)), reader("asks", WithReleases(Reads(f.jobs))))...)
+		outside, end := s.Watch("jobs")
+		<-outside
+		steps := []func(){
+			func() { s.Dispatch(hired{"j"}) },
+			func() { s.Dispatch(left{"j"}) },
+			func() { let <- "j" },
+			func() { let <- "j" },
+		}
+		var got []string
+		for _, step := range steps {
+			synctest.Wait()
+			clear(wakes)
+			step()
+			synctest.Wait()
+			seen := 0
+			select {
+			case <-outside:
+				seen = 1
+			default:
+			}
+			got = append(got, fmt.Sprint(wakes["weak"], wakes["asks"], seen))
+		}
+		if diff := cmp.Diff([]string{"1 1 1", "1 1 1", "0 1 1", "1 1 1"}, got); diff != "" {
+			t.Errorf("wakes of one that reads, one that asks for releases, and one from outside:\n%s", diff)
+		}
+		end()
+		stop()
+	})
+}
+
 func TestSupervisorRestartsWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()

@@ -76,7 +76,8 @@ type tableDef interface {
 	empty() any
 	draft(content any, finalizers []string) drafter
 	rows(content any) iter.Seq2[Meta, any]
-	refs(content any) iter.Seq[Row]
+	refs(v View) iter.Seq[Row]
+	listing() any
 	valueType() reflect.Type
 	size(content any) int
 	restore(kept []Kept) (any, error)
@@ -85,14 +86,15 @@ type tableDef interface {
 func (t *Table[T]) docText() string     { return t.doc }
 func (t *Table[T]) hasFinalizers() bool { return t.finalizers }
 func (t *Table[T]) empty() any          { return immutable.NewSortedMap[string, *Entry[T]](nil) }
+func (t *Table[T]) listing() any        { return &listing[T]{} }
 
 func (t *Table[T]) draft(content any, finalizers []string) drafter {
-	return &Draft[T]{table: t, rows: content.(*immutable.SortedMap[string, *Entry[T]]), finalizers: finalizers}
+	return &Draft[T]{table: t, rows: content.(*sorted[T]), finalizers: finalizers}
 }
 
 func (t *Table[T]) rows(content any) iter.Seq2[Meta, any] {
 	return func(yield func(Meta, any) bool) {
-		for e := range (Rows[T]{content.(*immutable.SortedMap[string, *Entry[T]])}).Entries() {
+		for e := range (Rows[T]{m: content.(*sorted[T])}).Entries() {
 			if !yield(e.Meta, e.Value) {
 				return
 			}
@@ -100,9 +102,9 @@ func (t *Table[T]) rows(content any) iter.Seq2[Meta, any] {
 	}
 }
 
-func (t *Table[T]) refs(content any) iter.Seq[Row] {
+func (t *Table[T]) refs(v View) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		for e := range (Rows[T]{content.(*immutable.SortedMap[string, *Entry[T]])}).Refs() {
+		for e := range t.In(v).Refs() {
 			if !yield(e) {
 				return
 			}
@@ -113,18 +115,21 @@ func (t *Table[T]) refs(content any) iter.Seq[Row] {
 func (t *Table[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
 
 func (t *Table[T]) size(content any) int {
-	return content.(*immutable.SortedMap[string, *Entry[T]]).Len()
+	return content.(*sorted[T]).Len()
 }
 
 // In returns the table's rows as of v. It panics with *UndeclaredError when v belongs to a subscriber that did not
 // declare the table as an input; the supervisor counts that as a crash of the subscriber.
 func (t *Table[T]) In(v View) Rows[T] {
-	return Rows[T]{v.content(t.index, t.name).(*immutable.SortedMap[string, *Entry[T]])}
+	return Rows[T]{v.content(t.index, t.name).(*sorted[T]), v.versions[t.index], v.lists[t.index].(*listing[T])}
 }
 
 // Rows are the entries of a table at one moment.
 type Rows[T any] struct {
-	m *immutable.SortedMap[string, *Entry[T]]
+	m *sorted[T]
+	// version and listing are of the snapshot; without one listing is nil.
+	version uint64
+	listing *listing[T]
 }
 
 // Len returns the number of entries.
@@ -155,6 +160,14 @@ func (r Rows[T]) Value(id string) T {
 // large ones.
 func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
 	return func(yield func(*Entry[T]) bool) {
+		if r.listing != nil {
+			for _, e := range r.listing.of(r.m, r.version) {
+				if !yield(e) {
+					return
+				}
+			}
+			return
+		}
 		for it := r.m.Iterator(); !it.Done(); {
 			if _, e, _ := it.Next(); !yield(e) {
 				return
@@ -190,8 +203,7 @@ func (r Rows[T]) Ends() (first, last *Entry[T]) {
 // Entries yields the entries in the order of their ids.
 func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
 	return func(yield func(Entry[T]) bool) {
-		for it := r.m.Iterator(); !it.Done(); {
-			_, e, _ := it.Next()
+		for e := range r.Refs() {
 			if !yield(*e) {
 				return
 			}
@@ -202,8 +214,10 @@ func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
 // Draft is a table during a batch: reducers read and write it, and nobody else sees it.
 type Draft[T any] struct {
 	table      *Table[T]
-	rows       *immutable.SortedMap[string, *Entry[T]]
+	rows       *sorted[T]
 	dirty      bool
+	beyond     bool     // more than releases of entries that others still hold
+	touched    []string // ids of entries that were set or removed, up to one more than patched
 	finalizers []string
 	now        time.Time
 	changes    []change[T]
@@ -212,20 +226,27 @@ type Draft[T any] struct {
 type drafter interface {
 	at(time.Time)
 	changed() bool
-	freeze() any
+	onlyReleased() bool
+	freeze(listing any, version uint64) any
 	release(id, finalizer string)
 	tell(draft func(table int) drafter)
 }
 
-func (d *Draft[T]) at(now time.Time) { d.now = now }
-func (d *Draft[T]) changed() bool    { return d.dirty }
-func (d *Draft[T]) freeze() any      { return d.rows }
+func (d *Draft[T]) at(now time.Time)   { d.now = now }
+func (d *Draft[T]) changed() bool      { return d.dirty }
+func (d *Draft[T]) onlyReleased() bool { return d.dirty && !d.beyond }
+
+// freeze returns the content of the table's next version.
+func (d *Draft[T]) freeze(list any, version uint64) any {
+	list.(*listing[T]).follow(d.rows, version, d.touched)
+	return d.rows
+}
 
 // Now is when the action that is being reduced was dispatched.
 func (d *Draft[T]) Now() time.Time { return d.now }
 
 // Get returns the entry with the given id.
-func (d *Draft[T]) Get(id string) (Entry[T], bool) { return Rows[T]{d.rows}.Get(id) }
+func (d *Draft[T]) Get(id string) (Entry[T], bool) { return Rows[T]{m: d.rows}.Get(id) }
 
 // Value returns the value of the entry with the given id, or the zero value.
 func (d *Draft[T]) Value(id string) T {
@@ -235,7 +256,7 @@ func (d *Draft[T]) Value(id string) T {
 
 // All yields the entries in the order of their ids, as they were when the iteration began: the draft may be changed
 // meanwhile.
-func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{d.rows}.Entries() }
+func (d *Draft[T]) All() iter.Seq[Entry[T]] { return Rows[T]{m: d.rows}.Entries() }
 
 // Last returns the id of the last entry, empty when there is none.
 func (d *Draft[T]) Last() string {
@@ -312,7 +333,9 @@ func (d *Draft[T]) release(id, finalizer string) {
 		return
 	}
 	e.Finalizers = slices.Delete(slices.Clone(e.Finalizers), i, i+1)
+	beyond := d.beyond
 	d.set(e)
+	d.beyond = beyond
 	d.destroyIfFree(id)
 }
 
@@ -331,10 +354,19 @@ func (d *Draft[T]) set(e Entry[T]) {
 	e.Version++
 	e.Updated = d.now
 	d.note(e.ID, &e)
-	d.rows, d.dirty = d.rows.Set(e.ID, &e), true
+	d.rows = d.rows.Set(e.ID, &e)
+	d.touch(e.ID)
 }
 
 func (d *Draft[T]) remove(id string) {
 	d.note(id, nil)
-	d.rows, d.dirty = d.rows.Delete(id), true
+	d.rows = d.rows.Delete(id)
+	d.touch(id)
+}
+
+func (d *Draft[T]) touch(id string) {
+	d.dirty, d.beyond = true, true
+	if len(d.touched) <= patched {
+		d.touched = append(d.touched, id)
+	}
 }

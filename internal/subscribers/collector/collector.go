@@ -52,7 +52,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
-		Inputs: append(store.Holds(state.Resources),
+		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters)...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Stage:     store.StageController,
