@@ -11,13 +11,19 @@ type Derived[T any] struct {
 	index  int
 	tables []int
 	names  []string
-	of     func(View) T
+	of     func(v View, before *T) T
 }
 
 // Derive adds a derived value to the schema, before a Store uses it. of must be pure, and read nothing but the named
 // tables; what it returns is shared, and must not be changed by anybody. The name is for the message about an of that
 // reads more.
 func Derive[T any](s *Schema, name string, of func(View) T, tables ...named) *Derived[T] {
+	return DeriveFrom(s, name, func(v View, _ *T) T { return of(v) }, tables...)
+}
+
+// DeriveFrom is Derive for a value that is quicker to compute with the help of an earlier one. Before is that of some other
+// state of the tables, nil at first; it must not be changed, and what of returns must not depend on it.
+func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tables ...named) *Derived[T] {
 	d := &Derived[T]{name: name, index: s.derived, of: of}
 	for _, t := range tables {
 		_, i := s.table(t.Name())
@@ -36,12 +42,16 @@ func (d *Derived[T]) In(v View) T {
 	for i, t := range d.tables {
 		v.content(t, d.names[i])
 	}
-	return v.derived[d.index].value(v.Snapshot, d.tables, func() any {
+	return v.derived[d.index].value(v.Snapshot, d.tables, func(before any) any {
 		own := View{Snapshot: v.Snapshot, reader: d.name, allowed: make([]bool, len(v.contents))}
 		for _, t := range d.tables {
 			own.allowed[t] = true
 		}
-		return d.of(own)
+		if before == nil {
+			return d.of(own, nil)
+		}
+		known := before.(T)
+		return d.of(own, &known)
 	}).(T)
 }
 
@@ -65,14 +75,14 @@ type derivation struct {
 }
 
 // value returns the value for a snapshot. That of one older than the newest that was asked for is computed and not kept.
-func (d *derivation) value(s *Snapshot, tables []int, compute func() any) any {
+func (d *derivation) value(s *Snapshot, tables []int, compute func(before any) any) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.known && d.holds(s, tables) {
 		d.seq = max(d.seq, s.Seq)
 		return d.is
 	}
-	is := compute()
+	is := compute(d.is)
 	if d.known && s.Seq < d.seq {
 		return is
 	}

@@ -271,7 +271,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		s := New(f.schema)
-		wakes := map[string]int{}
+		wakes := map[string]*atomic.Int64{"weak": {}, "asks": {}}
 		reader := func(name string, inputs []Input) Subscriber {
 			return sub{Contract{Name: name, Doc: "Reads.", Inputs: inputs}, func(ctx context.Context, rt *Runtime) error {
 				for {
@@ -279,7 +279,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 					case <-ctx.Done():
 						return nil
 					case <-rt.Wake():
-						wakes[name]++
+						wakes[name].Add(1)
 					}
 				}
 			}}
@@ -309,7 +309,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 		var got []string
 		for _, step := range steps {
 			synctest.Wait()
-			clear(wakes)
+			before := [2]int64{wakes["weak"].Load(), wakes["asks"].Load()}
 			step()
 			synctest.Wait()
 			seen := 0
@@ -318,7 +318,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 				seen = 1
 			default:
 			}
-			got = append(got, fmt.Sprint(wakes["weak"], wakes["asks"], seen))
+			got = append(got, fmt.Sprint(wakes["weak"].Load()-before[0], wakes["asks"].Load()-before[1], seen))
 		}
 		if diff := cmp.Diff([]string{"1 1 1", "1 1 1", "0 1 1", "1 1 1"}, got); diff != "" {
 			t.Errorf("wakes of one that reads, one that asks for releases, and one from outside:\n%s", diff)
