@@ -174,22 +174,62 @@ type decision struct {
 func gather(v store.View, running map[model.ManifestName]bool) *decision {
 	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
 		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
-	r := &resource{}
-	for _, e := range state.OrderedUpdates(v) {
-		*r = d.resource(e)
+	all, needs := needs.In(v)
+	for i, e := range all {
+		if !needs[i].deciding && !running[model.ManifestName(e.ID)] {
+			continue
+		}
+		if !e.Value.Enabled {
+			continue
+		}
+		r := d.resource(e)
 		r.running = running[r.name] || r.update.Current != nil
-		r.reason, r.files, r.inPlace = wants(r)
+		r.reason, r.files, r.inPlace = wants(&r)
 		if !r.running && r.reason == 0 {
 			continue
 		}
 		if r.running {
-			d.active = append(d.active, r)
+			d.active = append(d.active, &r)
 		}
-		d.resources = append(d.resources, r)
-		d.byName[r.name] = r
-		r = &resource{}
+		d.resources = append(d.resources, &r)
+		d.byName[r.name] = &r
 	}
+	slices.SortFunc(d.active, inOrder)
+	slices.SortFunc(d.resources, inOrder)
 	return d
+}
+
+// inOrder is that of state.OrderedUpdates.
+func inOrder(a, b *resource) int {
+	switch {
+	case a.leaving && !b.leaving:
+		return 1
+	case b.leaving && !a.leaving:
+		return -1
+	}
+	return cmp.Or(a.order-b.order, cmp.Compare(a.name, b.name))
+}
+
+// need says what a resource and its update alone tell of whether anything is to be done.
+type need struct {
+	// deciding is needed unless the resource wants no update, whatever pods and whatever else there is.
+	deciding bool
+	// ready says that the resource may have become ready for the first time.
+	ready bool
+}
+
+var needs = state.EachUpdating("which resources need deciding", func(e state.Updating) need {
+	u := e.Update
+	return need{
+		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
+		ready:    e.Value.Enabled && !u.WasReady && u.Succeeded && u.Current == nil && e.Phase == store.Running,
+	}
+})
+
+// wantsAlone reports whether a resource in which no file has changed wants an update.
+func wantsAlone(e state.Updating) bool {
+	reason, _, _ := wants(&resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, update: e.Update})
+	return reason != 0
 }
 
 // resource returns what is known of a resource.
@@ -208,11 +248,7 @@ func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
 	if e == nil || !e.Value.Enabled {
 		return nil, false
 	}
-	u := &state.Update{}
-	if known := state.Updates.In(d.view).Ref(string(name)); known != nil {
-		u = &known.Value
-	}
-	idle := d.resource(state.Updating{Entry: e, Update: u})
+	idle := d.resource(state.UpdatingOf(d.view, e))
 	d.byName[name] = &idle
 	return &idle, true
 }

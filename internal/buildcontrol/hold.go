@@ -121,18 +121,21 @@ func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) 
 // NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. That they have been
 // ready counts, whatever becomes of them before those who wait for them can begin.
 func NewlyReady(v store.View) []model.ManifestName {
-	var names []model.ManifestName
-	var pods map[model.ManifestName][]state.Pod
-	for _, e := range state.OrderedUpdates(v) {
-		if e.Update.WasReady || !e.Update.Succeeded || e.Update.Current != nil || e.Phase != store.Running {
+	var ready []*resource
+	all, needs := needs.In(v)
+	for i, e := range all {
+		if !needs[i].ready {
 			continue
 		}
-		if pods == nil {
-			pods = state.PodsByResource(v)
+		r := &resource{name: model.ManifestName(e.ID), order: e.Value.Order}
+		if readyNow(v, e.Value.Manifest, *e.Update, state.PodsByResource(v)[r.name]) {
+			ready = append(ready, r)
 		}
-		if m := e.Value.Manifest; readyNow(v, m, *e.Update, pods[m.Name]) {
-			names = append(names, m.Name)
-		}
+	}
+	slices.SortFunc(ready, inOrder)
+	var names []model.ManifestName
+	for _, r := range ready {
+		names = append(names, r.name)
 	}
 	return names
 }

@@ -23,7 +23,7 @@ func uiButton() Kind {
 			for i := range each(s, kindUIButton, state.Buttons.In(v), makeButton) {
 				items = append(items, i)
 			}
-			return inOrder(append(items, toggles(s, kindUIButton, toggleButtonName, makeToggle)...))
+			return inOrder(append(items, toggles(s, kindUIButton, (*toggleHead).buttonName, makeToggle)...))
 		},
 		New: func() Object { return &v1alpha1.UIButton{} },
 		Columns: []Column{
@@ -99,7 +99,7 @@ func toggleButton() Kind {
 		Doc:    "ToggleButton is a button with two positions. Every resource has one, which switches it off and on.",
 		Tables: tables(state.Resources),
 		Items: func(v store.View) iter.Seq[Item] {
-			return inOrder(toggles(sourceOf(v), "ToggleButton", disableName, makeToggleButton))
+			return inOrder(toggles(sourceOf(v), "ToggleButton", (*toggleHead).disableName, makeToggleButton))
 		},
 		New: func() Object { return &v1alpha1.ToggleButton{} },
 		Columns: []Column{
@@ -116,52 +116,69 @@ func toggleButton() Kind {
 }
 
 // toggles lists an object per resource that depends on nothing but whether the resource is to be enabled.
-func toggles[O Object](s *source, kind string, name func(resource string) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
-	n := state.Resources.In(s.View).Len()
-	items, makers := make([]Item, 0, n), make([]toggle[O], 0, n)
+func toggles[O Object](s *source, kind string, name func(*toggleHead) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
+	entries, heads := toggleHeads.In(s.View)
+	items, makers := make([]Item, 0, len(entries)), make([]toggle[O], len(entries))
 	all := &toggleObjects[O]{s, kind, name, create}
-	for e := range state.Resources.In(s.View).Refs() {
-		is, stays := state.Staying(e)
-		if !stays {
+	for i, e := range entries {
+		h := &heads[i]
+		if !h.stays {
 			continue
 		}
-		off := !is.Enabled
-		made := digest(0).number(uint64(e.Created.UnixNano())).word(e.ID)
-		if off {
-			made = made.number(1)
-		}
-		for _, l := range e.Value.Manifest.Labels {
-			made = made.word(l)
-		}
-		makers = append(makers, toggle[O]{all, e, off})
-		items = append(items, Item{Name: name(e.ID), Key: Key{made: made, secrets: s.secrets}, Maker: &makers[len(makers)-1]})
+		makers[i] = toggle[O]{all, h, e}
+		items = append(items, Item{Name: name(h), Key: Key{made: h.made, secrets: s.secrets}, Maker: &makers[i]})
 	}
 	return items
 }
+
+// toggleHead is what listing objects needs to know of each resource that may be switched off.
+type toggleHead struct {
+	stays, off bool
+	// made sums up what the objects are made of. The others are names of objects.
+	made            digest
+	disable, button string
+}
+
+var toggleHeads = state.EachResource("what is listed of switches", func(e *store.Entry[state.Resource]) toggleHead {
+	is, stays := state.Staying(e)
+	h := toggleHead{stays: stays, off: !is.Enabled, disable: disableName(e.ID), button: toggleButtonName(e.ID)}
+	h.made = digest(0).number(uint64(e.Created.UnixNano())).word(e.ID)
+	if h.off {
+		h.made = h.made.number(1)
+	}
+	for _, l := range e.Value.Manifest.Labels {
+		h.made = h.made.word(l)
+	}
+	return h
+})
+
+func (h *toggleHead) disableName() string { return h.disable }
+func (h *toggleHead) buttonName() string  { return h.button }
 
 // toggleObjects is what the objects of a kind have in common that toggles lists.
 type toggleObjects[O Object] struct {
 	source *source
 	kind   string
-	name   func(resource string) string
+	name   func(*toggleHead) string
 	create func(e *store.Entry[state.Resource], off bool) O
 }
 
 // toggle is that of one resource.
 type toggle[O Object] struct {
 	*toggleObjects[O]
+	head     *toggleHead
 	resource *store.Entry[state.Resource]
-	off      bool
 }
 
 // Make implements Maker.
 func (t *toggle[O]) Make() Object {
-	return finish(t.source, t.kind, t.name(t.resource.ID), t.create(t.resource, t.off))
+	return finish(t.source, t.kind, t.name(t.head), t.create(t.resource, t.head.off))
 }
 
 // Alone implements Maker.
 func (t *toggle[O]) Alone() Maker {
-	own := *t
+	own, head := *t, *t.head
+	own.head = &head
 	return &own
 }
 

@@ -76,7 +76,7 @@ func switchable(m *store.Meta, off bool) digest {
 func cmdsOf(s *source, r *row, l *model.LocalTarget) []Item {
 	var out []Item
 	if !l.Update.Empty() {
-		out = append(out, item(s, kindCmd, r.ID+":update", r.made(), func() *v1alpha1.Cmd {
+		out = append(out, item(s, kindCmd, r.ID+":update", r.made, func() *v1alpha1.Cmd {
 			o := &v1alpha1.Cmd{ObjectMeta: metaOfResource(r.Entry), Spec: cmdSpec(l.Update)}
 			o.Spec.DisableSource, o.Status = disableOfResource(r.ID), updateCmdStatus(r)
 			return o

@@ -39,7 +39,7 @@ func configMap() Kind {
 // configMaps lists the switches of the resources, and the declared ones that have other names.
 func configMaps(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
-	items := toggles(s, kindConfigMap, disableName, func(e *store.Entry[state.Resource], off bool) *v1alpha1.ConfigMap {
+	items := toggles(s, kindConfigMap, (*toggleHead).disableName, func(e *store.Entry[state.Resource], off bool) *v1alpha1.ConfigMap {
 		return &v1alpha1.ConfigMap{ObjectMeta: metaOfResource(e), Data: map[string]string{disabledKey: strconv.FormatBool(off)}}
 	})
 	for i := range each(s, kindConfigMap, state.ConfigMaps.In(v), func(e *store.Entry[model.ConfigMap]) *v1alpha1.ConfigMap {

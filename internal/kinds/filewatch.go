@@ -58,7 +58,7 @@ func fileWatches(v store.View) iter.Seq[Item] {
 				continue
 			}
 			seen[id] = true
-			items = append(items, item(s, kindFileWatch, targetName(id), r.made().word(r.ID).word(trouble), func() *v1alpha1.FileWatch {
+			items = append(items, item(s, kindFileWatch, targetName(id), r.made.word(r.ID).word(trouble), func() *v1alpha1.FileWatch {
 				o := targetWatch(&r, id, spec)
 				o.Status.Error = trouble
 				return o

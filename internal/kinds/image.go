@@ -34,7 +34,7 @@ func imagesOf(v store.View) map[string]*image {
 				known = &image{target: im}
 				out[im.Ref] = known
 			}
-			known.users, known.made = append(known.users, &r), known.made.word(r.ID).number(uint64(r.made()))
+			known.users, known.made = append(known.users, &r), known.made.word(r.ID).number(uint64(r.made))
 		}
 	}
 	return out

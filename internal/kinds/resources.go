@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/state"
@@ -11,6 +12,7 @@ import (
 
 // row is a resource with all that belongs to it. Nothing in it may be changed.
 type row struct {
+	*head
 	*store.Entry[state.Resource]
 	update *store.Entry[state.Update]
 	hold   *buildcontrol.Hold
@@ -77,22 +79,25 @@ const (
 	withHolds
 )
 
-var noUpdate = &store.Entry[state.Update]{}
+// head is what listing objects needs to know of each resource.
+type head struct {
+	name  string
+	local bool
+	// made sums up the resource and its update.
+	made digest
+}
+
+var heads = state.EachUpdating("what is listed of resources", func(u state.Updating) head {
+	return head{u.ID, u.Value.Manifest.IsLocal(), digest(0).same(&u.Meta).same(&u.Updates.Meta)}
+})
 
 // rowsOf returns the resources that there are, in the order of their names, with the parts that are asked for. Whoever keeps
 // one of them copies it, so as not to keep all.
 func rowsOf(v store.View, parts part) []row {
-	entries, updates := state.Resources.In(v), slices.Collect(state.Updates.In(v).Refs())
-	out := make([]row, 0, entries.Len())
-	for e := range entries.Refs() { // both tables are in the order of their ids
-		for len(updates) > 0 && updates[0].ID < e.ID {
-			updates = updates[1:]
-		}
-		r := row{Entry: e, update: noUpdate}
-		if len(updates) > 0 && updates[0].ID == e.ID {
-			r.update = updates[0]
-		}
-		out = append(out, r)
+	all, heads := heads.In(v)
+	out := make([]row, len(all))
+	for i := range all {
+		out[i] = row{head: &heads[i], Entry: all[i].Entry, update: all[i].Updates}
 	}
 	if parts&withPods != 0 {
 		attach(v, out, podsOf, func(r *row) **belongings[state.Pod] { return &r.pods })
@@ -114,29 +119,30 @@ func rowsOf(v store.View, parts part) []row {
 
 // attach puts the entries of a table to the resources that they belong to.
 func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]*belongings[T]], to func(*row) **belongings[T]) {
-	all := from.In(v)
-	if len(all) == 0 {
-		return
-	}
-	for i := range rows {
-		*to(&rows[i]) = all[model.ManifestName(rows[i].ID)]
-	}
+	forEach(rows, from.In(v), func(r *row, b *belongings[T]) { *to(r) = b })
 }
 
 func attachHolds(v store.View, rows []row) {
-	holds := buildcontrol.Decide(v, nil).Holds
-	if len(holds) == 0 {
+	forEach(rows, buildcontrol.Decide(v, nil).Holds, func(r *row, h buildcontrol.Hold) { r.hold = &h })
+}
+
+// forEach hands those rows that something belongs to what that is.
+func forEach[T any](rows []row, belongings map[model.ManifestName]T, do func(*row, T)) {
+	if len(belongings) < len(rows)/16 { // less to look for by name than to look up
+		for name, b := range belongings {
+			i, ok := slices.BinarySearchFunc(rows, string(name), func(r row, name string) int { return strings.Compare(r.name, name) })
+			if ok {
+				do(&rows[i], b)
+			}
+		}
 		return
 	}
 	for i := range rows {
-		if hold, ok := holds[model.ManifestName(rows[i].ID)]; ok {
-			rows[i].hold = &hold
+		if b, ok := belongings[model.ManifestName(rows[i].name)]; ok {
+			do(&rows[i], b)
 		}
 	}
 }
-
-// made sums up the resource and its update.
-func (r *row) made() digest { return digest(0).same(&r.Meta).same(&r.update.Meta) }
 
 // holdMade sums up why it waits.
 func (r *row) holdMade() digest {
@@ -165,18 +171,18 @@ func (r *row) sortedPods() []state.Pod {
 func perResource[O Object](v store.View, kind string, parts part, has func(*row) bool, more func(*row) digest, create func(*source, *row) O) []Item {
 	all := &resourceObjects[O]{sourceOf(v), kind, create}
 	rows := rowsOf(v, parts)
-	out, makers := make([]Item, 0, len(rows)), make([]resourceObject[O], len(rows))
+	out, makers := make([]Item, 0, len(rows)+1), make([]resourceObject[O], len(rows))
 	for i := range rows {
 		r := &rows[i]
 		if has != nil && !has(r) {
 			continue
 		}
-		made := r.made()
+		made := r.made
 		if more != nil {
 			made = made.number(uint64(more(r)))
 		}
 		makers[i] = resourceObject[O]{all, r}
-		out = append(out, Item{Name: r.ID, Key: Key{made: made, secrets: all.source.secrets}, Maker: &makers[i]})
+		out = append(out, Item{Name: r.name, Key: Key{made: made, secrets: all.source.secrets}, Maker: &makers[i]})
 	}
 	return out
 }
@@ -201,6 +207,7 @@ func (m *resourceObject[O]) Make() Object {
 
 // Alone implements Maker.
 func (m *resourceObject[O]) Alone() Maker {
-	r := *m.row
+	r, h := *m.row, *m.row.head
+	r.head = &h
 	return &resourceObject[O]{m.resourceObjects, &r}
 }

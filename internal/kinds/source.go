@@ -77,6 +77,15 @@ func inOrder(items []Item) iter.Seq[Item] {
 	return slices.Values(slices.CompactFunc(items, func(a, b Item) bool { return a.Name == b.Name }))
 }
 
+// insert puts an item to others that are in order. Of two with one name the one that is there stays.
+func insert(items []Item, it Item) []Item {
+	i, taken := slices.BinarySearchFunc(items, it.Name, func(i Item, name string) int { return strings.Compare(i.Name, name) })
+	if taken {
+		return items
+	}
+	return slices.Insert(items, i, it)
+}
+
 // each lists an object per entry of a table.
 func each[T any, O Object](s *source, kind string, rows store.Rows[T], create func(e *store.Entry[T]) O) iter.Seq[Item] {
 	return func(yield func(Item) bool) {

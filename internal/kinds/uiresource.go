@@ -54,20 +54,23 @@ func uiResource() Kind {
 }
 
 func uiResources(v store.View) iter.Seq[Item] {
+	processes := state.Processes.In(v)
 	items := perResource(v, kindUIResource, withPods|withServices|withForwards|withObjects|withHolds, nil,
 		func(r *row) digest {
 			d := r.pods.made().number(uint64(r.services.made())).number(uint64(r.forwards.made())).number(uint64(r.objects.made())).number(uint64(r.holdMade()))
-			if e, ok := state.Processes.In(v).Get(r.ID); ok && r.Value.Manifest.IsLocal() {
-				d = d.entry(&e.Meta)
+			if processes.Len() > 0 && r.local {
+				if e := processes.Ref(r.name); e != nil {
+					d = d.entry(&e.Meta)
+				}
 			}
 			return d
 		}, makeUIResource)
 	s := sourceOf(v)
 	if s.tiltfile.ID != "" {
-		items = append(items, item(s, kindUIResource, string(model.TiltfileName), digest(0).entry(&s.tiltfile.Meta),
+		items = insert(items, item(s, kindUIResource, string(model.TiltfileName), digest(0).entry(&s.tiltfile.Meta),
 			func() *v1alpha1.UIResource { return tiltfileAsResource(s) }))
 	}
-	return inOrder(items)
+	return slices.Values(items)
 }
 
 func makeUIResource(s *source, r *row) *v1alpha1.UIResource {

@@ -118,13 +118,39 @@ func NeedsCluster(v store.View) bool { return needs.In(v).cluster }
 func NeedsEngine(v store.View) bool { return needs.In(v).engine }
 
 var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine bool }) {
-	for e := range Enabled(v) {
-		m := &e.Value.Manifest
-		n.cluster = n.cluster || m.IsK8s()
-		n.engine = n.engine || m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
+	_, traits := resourceTraits.In(v)
+	for _, t := range traits {
+		n.cluster = n.cluster || t.enabled && t.cluster
+		n.engine = n.engine || t.enabled && t.engine
 	}
 	return n
 }, Resources)
+
+// resourceList are all resources, in the order of their names.
+var resourceList = store.Derive(Schema, "resources", func(v store.View) []*store.Entry[Resource] {
+	return slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Resources.In(v).Refs())
+}, Resources)
+
+// EachResource derives a value from each resource, in the order of their names; of must depend on nothing but its entry.
+func EachResource[V any](name string, of func(*store.Entry[Resource]) V) *store.Each[*store.Entry[Resource], V] {
+	return store.DeriveEach(Schema, name, resourceList, of)
+}
+
+// trait is what is asked of all resources after every change.
+type trait struct {
+	order            int
+	enabled, running bool
+	// cluster and engine are needed by it while it is enabled.
+	cluster, engine bool
+}
+
+var resourceTraits = EachResource("what is asked of all resources", traitOf)
+
+func traitOf(e *store.Entry[Resource]) trait {
+	m := &e.Value.Manifest
+	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(),
+		engine: m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })}
+}
 
 // Leaving returns the resources that are being torn down and that the named subscriber still holds.
 func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
@@ -138,9 +164,10 @@ func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
 }
 
 var leaving = store.Derive(Schema, "resources that are being torn down", func(v store.View) (out []*store.Entry[Resource]) {
-	for e := range Resources.In(v).Refs() {
-		if e.Phase == store.TearingDown {
-			out = append(out, e)
+	all, traits := resourceTraits.In(v)
+	for i, t := range traits {
+		if !t.running {
+			out = append(out, all[i])
 		}
 	}
 	return out
@@ -161,35 +188,124 @@ func InOrder(v store.View) []store.Entry[Resource] {
 // changed.
 func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
+// EachOrdered derives a value from each of Ordered; of must depend on nothing but the entry.
+func EachOrdered[V any](name string, of func(*store.Entry[Resource]) V) *store.Each[*store.Entry[Resource], V] {
+	return store.DeriveEach(Schema, name, ordered, of)
+}
+
 var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*store.Entry[Resource] {
-	all := slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Enabled(v))
-	return inOrder(all, Resources.In(v).Len(), func(e *store.Entry[Resource]) *store.Entry[Resource] { return e })
+	all, traits := resourceTraits.In(v)
+	return inOrder(all, traits, func(e *store.Entry[Resource]) *store.Entry[Resource] { return e })
 }, Resources)
 
-// Updating is a resource with its entry in table updates. Neither must be changed.
+// Updating is a resource with its entry in table updates. Neither must be changed. It is comparable: another value is another
+// state.
 type Updating struct {
 	*store.Entry[Resource]
-	// Update is never nil.
-	Update *Update
+	// Updates is its entry in that table, an empty one where it has none, and Update what that holds.
+	Updates *store.Entry[Update]
+	Update  *Update
+}
+
+// UpdatingOf returns a resource of a view with its update.
+func UpdatingOf(v store.View, e *store.Entry[Resource]) Updating {
+	if u := Updates.In(v).Ref(e.ID); u != nil {
+		return updating(e, u)
+	}
+	return updating(e, noUpdate)
+}
+
+func updating(e *store.Entry[Resource], u *store.Entry[Update]) Updating {
+	return Updating{e, u, &u.Value}
+}
+
+// noUpdate is that of a resource without an entry.
+var noUpdate = &store.Entry[Update]{}
+
+// WithUpdates are all resources with their updates, in the order of their names, those that are switched off included. The
+// slice must not be changed.
+func WithUpdates(v store.View) []Updating { return withUpdates.In(v) }
+
+// EachUpdating derives a value from each of WithUpdates; of must depend on nothing but it.
+func EachUpdating[V any](name string, of func(Updating) V) *store.Each[Updating, V] {
+	return store.DeriveEach(Schema, name, withUpdates, of)
+}
+
+var withUpdates = store.Derive(Schema, "resources with updates", func(v store.View) []Updating { return joins.In(v).all }, Resources, Updates)
+
+var joins = store.DeriveFrom(Schema, "resources and updates", func(v store.View, before *join) join {
+	resources := resourceList.In(v)
+	updates := slices.AppendSeq(make([]*store.Entry[Update], 0, Updates.In(v).Len()), Updates.In(v).Refs())
+	if before != nil {
+		if j, ok := before.then(resources, updates); ok {
+			return j
+		}
+	}
+	return newJoin(resources, updates)
+}, Resources, Updates)
+
+// join is what resources and their updates are together. Both lists are in the order of the names.
+type join struct {
+	resources []*store.Entry[Resource]
+	updates   []*store.Entry[Update]
+	// of says for each update the place of its resource, -1 where there is none.
+	of  []int32
+	all []Updating
+}
+
+func newJoin(resources []*store.Entry[Resource], updates []*store.Entry[Update]) join {
+	j := join{resources, updates, make([]int32, len(updates)), make([]Updating, len(resources))}
+	for i := range j.of {
+		j.of[i] = -1
+	}
+	next := 0
+	for i, e := range resources {
+		for next < len(updates) && updates[next].ID < e.ID {
+			next++
+		}
+		u := noUpdate
+		if next < len(updates) && updates[next].ID == e.ID {
+			u, j.of[next] = updates[next], int32(i)
+		}
+		j.all[i] = updating(e, u)
+	}
+	return j
+}
+
+// then returns the join of lists in which other entries stand at the same places; not ok when they do not.
+func (j *join) then(resources []*store.Entry[Resource], updates []*store.Entry[Update]) (after join, ok bool) {
+	if len(resources) != len(j.resources) || len(updates) != len(j.updates) {
+		return join{}, false
+	}
+	after = join{resources, updates, j.of, slices.Clone(j.all)}
+	for i, e := range resources {
+		if was := j.resources[i]; e != was {
+			if e.ID != was.ID {
+				return join{}, false
+			}
+			after.all[i].Entry = e
+		}
+	}
+	for i, e := range updates {
+		if was := j.updates[i]; e != was {
+			if e.ID != was.ID {
+				return join{}, false
+			}
+			if j.of[i] >= 0 {
+				at := &after.all[j.of[i]]
+				*at = updating(at.Entry, e)
+			}
+		}
+	}
+	return after, true
 }
 
 // OrderedUpdates is Ordered with the updates, which it finds quicker than one look-up after the other would.
 func OrderedUpdates(v store.View) []Updating { return orderedUpdates.In(v) }
 
 var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View) []Updating {
-	rows, updates := Resources.In(v), slices.Collect(Updates.In(v).Refs())
-	all, none := make([]Updating, 0, rows.Len()), &Update{}
-	for e := range Enabled(v) { // both tables are in the order of their ids
-		for len(updates) > 0 && updates[0].ID < e.ID {
-			updates = updates[1:]
-		}
-		u := none
-		if len(updates) > 0 && updates[0].ID == e.ID {
-			u = &updates[0].Value
-		}
-		all = append(all, Updating{e, u})
-	}
-	return inOrder(all, rows.Len(), func(u Updating) *store.Entry[Resource] { return u.Entry })
+	_, traits := resourceTraits.In(v) // of the same resources in the same order
+	return inOrder(withUpdates.In(v), traits, func(u Updating) *store.Entry[Resource] { return u.Entry })
 }, Resources, Updates)
 
 // last is 1 for a resource that comes after those for which it is 0.
@@ -200,32 +316,39 @@ func last(e *store.Entry[Resource]) int {
 	return 0
 }
 
-// inOrder puts what stands for resources into the order of the Tiltfile, of which there are n in all; those that are being
-// torn down come last. Nearly all have a place of their own, which is quicker than sorting: that is for the others.
-func inOrder[T any](all []T, n int, of func(T) *store.Entry[Resource]) []T {
-	places := make([]int, n) // the index in all, and one
+// inOrder puts those that stand for enabled resources into the order of the Tiltfile; those that are being torn down come last.
+// Nearly all have a place of their own, which is quicker than sorting: that is for the others.
+func inOrder[T any](all []T, traits []trait, of func(T) *store.Entry[Resource]) []T {
+	places := make([]int32, len(all)) // the index in all, and one
 	var others []T
-	for i, x := range all {
-		e := of(x)
-		if at := e.Value.Order; e.Phase == store.Running && at >= 0 && at < n && places[at] == 0 {
-			places[at] = i + 1
+	n := 0
+	for i, t := range traits {
+		if !t.enabled {
+			continue
+		}
+		n++
+		if t.running && t.order >= 0 && t.order < len(places) && places[t.order] == 0 {
+			places[t.order] = int32(i) + 1
 		} else {
-			others = append(others, x)
+			others = append(others, all[i])
 		}
 	}
-	out := make([]T, 0, len(all))
+	out := make([]T, 0, n)
 	for _, i := range places {
 		if i > 0 {
 			out = append(out, all[i-1])
 		}
 	}
-	if len(others) == 0 {
-		return out
-	}
-	out = append(out, others...)
-	slices.SortFunc(out, func(x, y T) int {
+	inOrder := func(x, y T) int {
 		a, b := of(x), of(y)
 		return cmp.Or(last(a)-last(b), a.Value.Order-b.Value.Order, strings.Compare(a.ID, b.ID))
-	})
+	}
+	slices.SortFunc(others, inOrder)
+	if sorted := len(out); len(others) > 0 {
+		out = append(out, others...)
+		if sorted > 0 && inOrder(out[sorted-1], out[sorted]) > 0 { // not all of them come last
+			slices.SortFunc(out, inOrder)
+		}
+	}
 	return out
 }

@@ -62,7 +62,7 @@ func (s *Subscriber) Contract() store.Contract {
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	swept := false
-	deployed := map[string]bool{}
+	var known resources
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -73,7 +73,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-timer.C:
 		}
 		v := rt.View()
-		if turned(v, deployed) {
+		if known.turned(v) {
 			swept = false
 		}
 		var failed error
@@ -122,16 +122,28 @@ func (s *Subscriber) collectAll(ctx context.Context, rt *store.Runtime, leaving 
 	return failed
 }
 
+// resources are what a snapshot declared.
+type resources struct {
+	entries []*store.Entry[state.Resource]
+	// deployed says of each that was there whether it had objects.
+	deployed map[string]bool
+}
+
 // turned notes which resources have objects, and reports whether one of them has become a resource that has none.
-func turned(v store.View, deployed map[string]bool) bool {
+func (r *resources) turned(v store.View) bool {
+	if r.deployed == nil {
+		r.deployed = map[string]bool{}
+	}
 	found := false
-	for e := range state.Resources.In(v).Refs() {
-		if e.Phase != store.Running {
+	now := slices.AppendSeq(make([]*store.Entry[state.Resource], 0, len(r.entries)), state.Resources.In(v).Refs())
+	for i, e := range now {
+		if i < len(r.entries) && r.entries[i] == e || e.Phase != store.Running {
 			continue
 		}
-		found = found || deployed[e.ID] && !e.Value.Manifest.IsK8s()
-		deployed[e.ID] = e.Value.Manifest.IsK8s()
+		found = found || r.deployed[e.ID] && !e.Value.Manifest.IsK8s()
+		r.deployed[e.ID] = e.Value.Manifest.IsK8s()
 	}
+	r.entries = now
 	return found
 }
 

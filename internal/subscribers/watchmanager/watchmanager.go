@@ -128,18 +128,53 @@ func (s *Subscriber) isInPlace(id model.TargetID) bool {
 
 func (s *Subscriber) noteInPlace(v store.View) {
 	ids := map[model.TargetID]bool{}
-	for e := range state.Resources.In(v).Refs() {
-		m := e.Value.Manifest
-		if !m.HasLiveUpdate() {
-			continue
-		}
-		ids[m.DeployID()] = true
-		for _, im := range m.Images { // also of an image that another with live update steps is made from
-			ids[im.ID()] = true
+	_, all := inPlace.In(v)
+	for _, of := range all {
+		for _, id := range of {
+			ids[id] = true
 		}
 	}
 	s.inPlace.Store(&ids)
 }
+
+// inPlace are the targets of each resource whose changes may go into its containers.
+var inPlace = state.EachResource("targets that are updated in place", func(e *store.Entry[state.Resource]) (ids []model.TargetID) {
+	m := &e.Value.Manifest
+	if !m.HasLiveUpdate() {
+		return nil
+	}
+	ids = append(ids, m.DeployID())
+	for _, im := range m.Images { // also of an image that another with live update steps is made from
+		ids = append(ids, im.ID())
+	}
+	return ids
+})
+
+// watched is what is watched for each resource that is switched on.
+var watched = state.EachOrdered("what is watched for resources", func(e *store.Entry[state.Resource]) (specs []watch.Spec) {
+	if e.Phase == store.TearingDown {
+		return nil
+	}
+	add := func(id model.TargetID, w model.WatchSpec) {
+		if len(w.Paths) > 0 {
+			specs = append(specs, watch.Spec{ID: id, WatchSpec: w})
+		}
+	}
+	m := &e.Value.Manifest
+	for _, im := range m.Images {
+		add(im.ID(), im.Watch)
+	}
+	if m.Local != nil {
+		add(m.DeployID(), m.Local.Watch)
+	}
+	if m.Compose != nil {
+		add(m.DeployID(), m.Compose.Watch)
+	}
+	if m.K8s != nil && m.K8s.CustomDeploy != nil {
+		add(m.DeployID(), m.K8s.CustomDeploy.Watch)
+	}
+	return specs
+})
 
 // desired returns what is to be watched: the Tiltfile's own files, each target's, once per target, and those of the file
 // watches that are on.
@@ -150,33 +185,21 @@ func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 		WatchSpec: model.WatchSpec{Paths: t.ConfigFiles},
 	}}
 	seen := map[model.TargetID]bool{}
-	add := func(id model.TargetID, w model.WatchSpec) {
-		if len(w.Paths) > 0 && !seen[id] {
-			seen[id] = true
-			specs = append(specs, watch.Spec{ID: id, WatchSpec: w})
+	add := func(spec watch.Spec) {
+		if len(spec.Paths) > 0 && !seen[spec.ID] {
+			seen[spec.ID] = true
+			specs = append(specs, spec)
 		}
 	}
-	for _, e := range state.Ordered(v) {
-		if e.Phase == store.TearingDown {
-			continue
-		}
-		m := e.Value.Manifest
-		for _, im := range m.Images {
-			add(im.ID(), im.Watch)
-		}
-		if m.Local != nil {
-			add(m.DeployID(), m.Local.Watch)
-		}
-		if m.Compose != nil {
-			add(m.DeployID(), m.Compose.Watch)
-		}
-		if m.K8s != nil && m.K8s.CustomDeploy != nil {
-			add(m.DeployID(), m.K8s.CustomDeploy.Watch)
+	_, all := watched.In(v)
+	for _, of := range all {
+		for _, spec := range of {
+			add(spec)
 		}
 	}
 	for e := range state.FileWatches.In(v).Refs() {
 		if !state.Off(v, e.Value.Disable) {
-			add(e.Value.ID(), e.Value.Watch)
+			add(watch.Spec{ID: e.Value.ID(), WatchSpec: e.Value.Watch})
 		}
 	}
 	return specs, t.Ignores
