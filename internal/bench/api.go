@@ -13,6 +13,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -252,7 +254,10 @@ func (a *apiClient) changes(ctx context.Context) (took times, err error) {
 			}
 		}
 	}()
+	// The garbage collector of this process works between changes, and not while one is waited for.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for i := range apiChanges {
+		runtime.GC()
 		if err := sleep(ctx, changePause); err != nil {
 			return nil, err
 		}

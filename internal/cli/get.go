@@ -1,9 +1,6 @@
 package cli
 
 import (
-	"os"
-	"runtime/debug"
-
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/objects/output"
@@ -50,18 +47,6 @@ lists the kinds.`,
 	alike(c, []string{"all-namespaces", "server-print"}, []string{"chunk-size", "kustomize"})
 	return c
 }
-
-// collectLate keeps the garbage collector from working before the process has lateMemory, for a process that lives for some
-// ten milliseconds: with 1,000 resources it took a third of the time. A collector that the environment sets up stays.
-func collectLate() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(lateMemory)
-	}
-}
-
-// lateMemory is several times what showing 1,000 resources as JSON takes.
-const lateMemory = 256 << 20
 
 func getRaw(g *global, f *objectFlags, cmd *cobra.Command, path string) error {
 	s, err := f.open(cmd)

@@ -51,6 +51,7 @@ func runSession(ctx context.Context, o options) error {
 	}
 	var publishing sync.WaitGroup
 	publishing.Go(func() { publishStart(ctx, parts) })
+	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
 	err = e.Run(ctx)
 	cause := context.Cause(ctx) // of an end from outside
 	cancel(nil)
