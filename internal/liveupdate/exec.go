@@ -75,7 +75,7 @@ const (
 // files carries out the deletes and the copies.
 func (r *commander) files(ctx context.Context, plan Plan) error {
 	step, deleting := "copy files to "+r.c.Name, "delete files in "+r.c.Name
-	pack, err := pack(plan.Copies)
+	p, err := pack(plan.Copies)
 	if err != nil {
 		return &InfraError{Step: step, Err: err}
 	}
@@ -100,7 +100,7 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 	if len(plan.Copies) == 0 {
 		return nil
 	}
-	output, err := r.tool(ctx, untar, pack.send)
+	output, err := r.tool(ctx, untar, p.send)
 	return copied(ctx, step, err, output)
 }
 

@@ -11,10 +11,12 @@
 // A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
 // what happened and not only what was so when somebody looked.
 //
-// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable and reading them takes no lock; what
-// publishing costs grows with what the batch changed, not with how much there is.
+// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable; what publishing costs grows with what
+// the batch changed, not with how much there is, but for the list of a table's entries, of which it copies the addresses.
 //
-// A Derived value follows from tables and is computed when somebody reads it, once for each state of theirs.
+// A Derived value follows from tables and is computed when somebody reads it, once for each state of theirs: whoever asks
+// meanwhile waits for it, as for the list of a table. Each keeps a value for each item of a derived list, so that after a
+// change only what has changed is looked into.
 //
 // Store.Dispatch appends to a queue and pokes a one-slot channel. It never blocks, never starts a goroutine, and does
 // nothing once the loop has ended.
