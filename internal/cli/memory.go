@@ -26,7 +26,7 @@ const lateMemory = 256 << 20
 const (
 	// garbageLimit is up to how much garbage there may be, in percent of what is in use, before the collector works whatever
 	// goes on.
-	garbageLimit = 400
+	garbageLimit = 300
 	// enoughGarbage is from how much on, in the same measure, it works as soon as nothing goes on.
 	enoughGarbage = 50
 	// quiet is how long nothing must have changed for that.
