@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
@@ -22,10 +24,17 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 	if err != nil {
 		return fmt.Errorf("encode credentials for %s: %w", ref, err)
 	}
-	body, err := e.api.ImagePush(ctx, ref, image.PushOptions{RegistryAuth: auth})
-	if err == nil {
-		defer body.Close()
-		err = readStream(body, func(m message) error { pushProgress(progress, ref, m); return nil })
+	err = e.push(ctx, ref, auth, progress)
+	for _, pause := range pushPauses {
+		if err == nil || ctx.Err() != nil || !failedInside.MatchString(err.Error()) {
+			break
+		}
+		logstore.Infof(progress, "The registry failed, trying again: %v", err)
+		select {
+		case <-time.After(pause):
+			err = e.push(ctx, ref, auth, progress)
+		case <-ctx.Done():
+		}
 	}
 	if err == nil || ctx.Err() != nil {
 		return ctxOr(ctx, err)
@@ -35,6 +44,22 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 		return pushProblem(ref, err)
 	}
 	return e.wrap("push "+ref, err)
+}
+
+// failedInside is how engines say that a registry failed (status 5xx), which it does now and then to one of two that push the
+// same layer at the same moment: "invalid checksum digest format" (distribution 2.8).
+var failedInside = regexp.MustCompile(`unexpected (HTTP )?status\b.*: 5\d\d\b`)
+
+// pushPauses are the waits before a push that failed so is tried again.
+var pushPauses = []time.Duration{200 * time.Millisecond, time.Second}
+
+func (e *Engine) push(ctx context.Context, ref, auth string, progress logstore.Logger) error {
+	body, err := e.api.ImagePush(ctx, ref, image.PushOptions{RegistryAuth: auth})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return readStream(body, func(m message) error { pushProgress(progress, ref, m); return nil })
 }
 
 // ctxOr returns ctx's error if it has one, so that what was cancelled says so, else err.

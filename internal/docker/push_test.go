@@ -1,0 +1,66 @@
+package docker
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// TestPushAgain has an engine report what its registry says: failures of the registry itself are tried again, others are not.
+func TestPushAgain(t *testing.T) {
+	t.Parallel()
+	const (
+		old    = "received unexpected HTTP status: 500 Internal Server Error"
+		recent = "failed to do request: unexpected status from HEAD request to http://localhost:5000/v2/a/blobs/sha256:1: 503 Service Unavailable"
+		denied = "denied: requested access to the resource is denied"
+	)
+	for _, tt := range []struct {
+		answers []string // "" is success
+		pushes  int
+		text    string
+	}{
+		{[]string{""}, 1, ""},
+		{[]string{old, ""}, 2, ""},
+		{[]string{recent, old, ""}, 3, ""},
+		{[]string{old, old, old, ""}, 3, "500 Internal Server Error"},
+		{[]string{old, denied, ""}, 2, "docker login"},
+		{[]string{"unexpected status from HEAD request to http://localhost:5000/v2/a: 404 Not Found"}, 1, "404"},
+	} {
+		t.Run(fmt.Sprint(tt.answers), func(t *testing.T) {
+			t.Parallel()
+			socket := filepath.Join(t.TempDir(), "engine.sock")
+			l, err := net.Listen("unix", socket)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pushes := 0
+			srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/push") {
+					w.Header().Set("Api-Version", "1.41")
+					return
+				}
+				if answer := tt.answers[pushes]; answer != "" {
+					_, _ = fmt.Fprintf(w, `{"errorDetail":{"message":%q},"error":%q}`, answer, answer)
+				}
+				pushes++
+			})}}
+			srv.Start()
+			defer srv.Close()
+			e, err := New(Endpoint{Host: "unix://" + socket})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			err = e.Push(t.Context(), "localhost:5000/a:1", nil)
+			if (err != nil) != (tt.text != "") || err != nil && !strings.Contains(problem.Text(err), tt.text) || pushes != tt.pushes {
+				t.Errorf("%d pushes, %v; want %d, %q", pushes, err, tt.pushes, tt.text)
+			}
+		})
+	}
+}
