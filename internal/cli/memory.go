@@ -24,11 +24,12 @@ func collectLate() {
 const lateMemory = 256 << 20
 
 const (
-	// garbageLimit is up to how much garbage there may be, in percent of what is in use, before the collector works whatever
-	// goes on.
-	garbageLimit = 300
-	// enoughGarbage is from how much on, in the same measure, it works as soon as nothing goes on.
-	enoughGarbage = 50
+	// usual is how much garbage there may be, in percent of what is in use, before the collector works whatever goes on.
+	// Where more than muchInUse is, so that it works for long, that is seldom.
+	usual, seldom = 100, 300
+	muchInUse     = 10 << 20
+	// enough is from how much on, in the same measure, it works as soon as nothing goes on.
+	enough = 50
 	// quiet is how long nothing must have changed for that.
 	quiet = 5 * time.Millisecond
 )
@@ -40,7 +41,8 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 	if collectorSet() {
 		return
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(garbageLimit))
+	limit := usual
+	defer debug.SetGCPercent(debug.SetGCPercent(limit))
 	changed, stop := st.Watch()
 	defer stop()
 	timer := time.NewTimer(quiet)
@@ -52,8 +54,12 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 		case <-changed:
 			timer.Reset(quiet)
 		case <-timer.C:
-			if garbage() >= enoughGarbage {
+			if garbage() >= enough {
 				runtime.GC()
+			}
+			if l := limitOf(heap()); l != limit {
+				limit = l
+				debug.SetGCPercent(limit)
 			}
 		}
 	}
@@ -61,10 +67,23 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 
 // garbage is how much has been allocated since the last collection, in percent of what that found in use.
 func garbage() uint64 {
+	allocated, inUse := heap()
+	return (max(allocated, inUse) - inUse) * 100 / inUse
+}
+
+// limitOf is how much garbage there may be where so much is in use.
+func limitOf(_, inUse uint64) int {
+	if inUse > muchInUse {
+		return seldom
+	}
+	return usual
+}
+
+// heap is how many bytes are allocated, and how many of them the last collection found in use, at least one.
+func heap() (allocated, inUse uint64) {
 	known := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(known)
-	now, live := known[0].Value.Uint64(), max(known[1].Value.Uint64(), 1)
-	return (max(now, live) - live) * 100 / live
+	return known[0].Value.Uint64(), max(known[1].Value.Uint64(), 1)
 }
 
 // collectorSet reports whether the environment says how the collector is to work.

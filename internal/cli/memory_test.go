@@ -31,7 +31,7 @@ func TestCollectInPauses(t *testing.T) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for i := 0; forced() == before; i++ {
-		for made := garbage(); made < 2*enoughGarbage && garbage() >= made; { // until there is enough, or the collector worked
+		for made := garbage(); made < 3*enough/2 && garbage() >= made; { // until there is enough, or the collector worked
 			runtime.KeepAlive(make([]byte, 1<<20))
 			made = max(made, garbage())
 		}
