@@ -35,7 +35,7 @@ const (
 )
 
 // collectInPauses has the garbage collector of a session work while nothing happens, until ctx is done: a change that comes
-// while it works waits for it. What a session holds is little, 10 MB with 1,000 resources, which fill up with garbage several
+// while it works waits for it. What a session holds is little, 10 to 30 MB with 1,000 resources, so that garbage is collected several
 // times a second under steady changes.
 func collectInPauses(ctx context.Context, st *store.Store) {
 	if collectorSet() {
@@ -57,7 +57,7 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 			if garbage() >= enough {
 				runtime.GC()
 			}
-			if l := limitOf(heap()); l != limit {
+			if l := limitNow(); l != limit {
 				limit = l
 				debug.SetGCPercent(limit)
 			}
@@ -71,9 +71,9 @@ func garbage() uint64 {
 	return (max(allocated, inUse) - inUse) * 100 / inUse
 }
 
-// limitOf is how much garbage there may be where so much is in use.
-func limitOf(_, inUse uint64) int {
-	if inUse > muchInUse {
+// limitNow is how much garbage there may be with what is in use.
+func limitNow() int {
+	if _, inUse := heap(); inUse > muchInUse {
 		return seldom
 	}
 	return usual

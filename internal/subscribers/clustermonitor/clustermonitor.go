@@ -55,6 +55,13 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	for state.TheSession(rt.View()).StartedAt.IsZero() { // that it has started is the first that is said of it
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rt.Wake():
+		}
+	}
 	if s.client == nil {
 		rt.Dispatch(state.ClusterReported{Err: "no kubeconfig was found: set KUBECONFIG, or choose a cluster with --context"})
 		return nil

@@ -137,7 +137,11 @@ func TestNeverAnswered(t *testing.T) {
 
 func TestWithoutKubeconfig(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := statetest.Start(t, New(nil, model.Cluster{})).Then(statetest.Session)
+		a := statetest.Start(t, New(nil, model.Cluster{}))
+		if got := state.TheCluster(a.View()); got.Err != "" || a.Ended() {
+			t.Errorf("before the session has started: %+v", got)
+		}
+		a.Then(statetest.Session)
 		if got := state.TheCluster(a.View()); !strings.Contains(got.Err, "KUBECONFIG") || !a.Ended() {
 			t.Errorf("%+v", got)
 		}
