@@ -25,9 +25,10 @@ const lateMemory = 256 << 20
 
 const (
 	// usual is how much garbage there may be, in percent of what is in use, before the collector works whatever goes on.
-	// Where more than muchInUse is, so that it works for long, that is seldom.
-	usual, seldom = 100, 300
-	muchInUse     = 10 << 20
+	// Where as much is in use as by some hundred resources, so that it works for long, that is seldom. From little up to much in
+	// use it rises in steps: what is in use wavers by some MB.
+	usual, seldom, step    = 100, 300, 50
+	littleInUse, muchInUse = 10 << 20, 20 << 20
 	// enough is from how much on, in the same measure, it works as soon as nothing goes on.
 	enough = 50
 	// quiet is how long nothing must have changed for that.
@@ -73,10 +74,14 @@ func garbage() uint64 {
 
 // limitNow is how much garbage there may be with what is in use.
 func limitNow() int {
-	if _, inUse := heap(); inUse > muchInUse {
-		return seldom
-	}
-	return usual
+	_, inUse := heap()
+	return limitFor(inUse)
+}
+
+func limitFor(inUse uint64) int {
+	above := min(max(inUse, littleInUse), muchInUse) - littleInUse
+	steps := above * (seldom - usual) / step / (muchInUse - littleInUse)
+	return usual + int(steps)*step
 }
 
 // heap is how many bytes are allocated, and how many of them the last collection found in use, at least one.

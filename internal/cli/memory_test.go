@@ -55,3 +55,11 @@ func forced() uint32 {
 	runtime.ReadMemStats(&m)
 	return m.NumForcedGC
 }
+
+func TestLimitFor(t *testing.T) {
+	for inUse, want := range map[uint64]int{0: 100, 8: 100, 10: 100, 12: 100, 13: 150, 15: 200, 18: 250, 20: 300, 40: 300, 4000: 300} {
+		if got := limitFor(inUse << 20); got != want {
+			t.Errorf("%d MB: %d, want %d", inUse, got, want)
+		}
+	}
+}
