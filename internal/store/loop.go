@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,13 @@ func (s *Store) accepts(a Action) bool {
 
 // Run is the loop: it reduces what was dispatched, batch by batch, until ctx is done, and then what is left in the queue.
 // It must be called once.
+//
+// It has a thread of its own, which sleeps between batches: a thread that has just worked for others has used up its time,
+// and where the machine is busy the kernel takes the processor from it in the middle of a batch, for 3 to 4 ms. (Beside
+// clients that send endless bodies, of 1,000 batches 9 took more than 1 ms so, and 2 with its own.)
 func (s *Store) Run(ctx context.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for {
 		select {
 		case <-s.poke:
