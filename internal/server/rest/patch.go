@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,24 +56,52 @@ func applyPatch(doc, patch []byte, kind types.PatchType) ([]byte, error) {
 		if err := json.Unmarshal(patch, &object); err != nil || object == nil {
 			return nil, apierrors.NewBadRequest("the patch is not an object")
 		}
+		if d := directive(object); d != "" && kind == types.StrategicMergePatchType {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("%s: no kind has lists that are merged by directives; send a merge patch", d))
+		}
 		out, err := jsonpatch.MergePatch(doc, patch)
 		if err != nil {
 			return nil, apierrors.NewBadRequest("apply the patch: " + err.Error())
 		}
 		return out, nil
 	}
-	operations, err := jsonpatch.DecodePatch(patch)
-	switch {
-	case err != nil:
-		return nil, apierrors.NewBadRequest("read the patch: " + err.Error())
-	case len(operations) > maxOperations:
+	// Counted first: what an operation takes decoded is many times what it takes as it is.
+	var count []json.RawMessage
+	if json.Unmarshal(patch, &count) == nil && len(count) > maxOperations {
 		return nil, apierrors.NewRequestEntityTooLargeError(errOperations.Error())
+	}
+	operations, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return nil, apierrors.NewBadRequest("read the patch: " + err.Error())
 	}
 	out, err := safely(func() ([]byte, error) { return operations.Apply(doc) })
 	if err != nil {
 		return nil, statusOf(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "apply the patch: "+err.Error())
 	}
 	return out, nil
+}
+
+// directive returns a key of a strategic merge patch by which it says how to merge ("$patch"), or "": what it asks for would
+// not be done.
+func directive(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if strings.HasPrefix(k, "$") {
+				return k
+			}
+			if d := directive(v[k]); d != "" {
+				return d
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if d := directive(e); d != "" {
+				return d
+			}
+		}
+	}
+	return ""
 }
 
 // safely turns a panic of a library on what a client sent into an error.

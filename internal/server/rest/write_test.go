@@ -58,6 +58,7 @@ func TestWrite(t *testing.T) {
 		{"merge", "PATCH", n, `{"spec":{"text":"two"}}`, mergePatch, 200, `"size":3`, "two"},
 		{"merge and take away", "PATCH", n, `{"spec":{"text":null}}`, mergePatch, 200, `"size":3`, ""},
 		{"merge strategically", "PATCH", n, `{"spec":{"text":"two"}}`, "Content-Type: application/strategic-merge-patch+json", 200, `"size":3`, "two"},
+		{"merge by a directive", "PATCH", n, `{"spec":{"things":[{"$patch":"delete","name":"x"}]}}`, "Content-Type: application/strategic-merge-patch+json", 400, "$patch: no kind", "one"},
 		{"merge an older state", "PATCH", n, `{"metadata":{"resourceVersion":"9"},"spec":{"text":"two"}}`, mergePatch, 409, "modified", "one"},
 		{"merge another name", "PATCH", n, `{"metadata":{"name":"b"}}`, mergePatch, 400, "does not match", "one"},
 		{"merge a list", "PATCH", n, `[1]`, mergePatch, 400, "not an object", "one"},
