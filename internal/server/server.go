@@ -105,7 +105,11 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return
 		}
 		rules.Refuse = refuse
-		srv := door.Server(door.Guard(rules, handler))
+		guarded := door.Guard(rules, handler)
+		if !rules.Local {
+			guarded = door.Pace(ctx, guarded)
+		}
+		srv := door.Server(guarded)
 		srv.BaseContext = func(net.Listener) context.Context { return ctx }
 		srv.ErrorLog = slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug)
 		servers = append(servers, srv)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -17,7 +18,7 @@ func Body(w http.ResponseWriter, r *http.Request, max int64) ([]byte, error) {
 		w.Header().Set("Connection", "close")
 		return nil, fmt.Errorf("%w: at most %d bytes", ErrTooLarge, max)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, max))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, max))
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
@@ -28,4 +29,44 @@ func Body(w http.ResponseWriter, r *http.Request, max int64) ([]byte, error) {
 	// The body is there, so that its deadline must not end the connection while the answer is made.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, nil
+}
+
+// block is what bodies are read into, piece by piece.
+type block [32 << 10]byte
+
+// blocks are not in use. A body that turns out too long leaves no garbage, and one that does not come takes no memory: with
+// io.ReadAll, clients that send endless bodies had the collector work all the time, and the loop wait for it.
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+// readAll is io.ReadAll by way of blocks.
+func readAll(r io.Reader) ([]byte, error) {
+	var taken []*block
+	defer func() {
+		for _, b := range taken {
+			blocks.Put(b)
+		}
+	}()
+	for size := 0; ; {
+		at := size % len(block{})
+		if at == 0 && size == len(taken)*len(block{}) {
+			taken = append(taken, blocks.Get().(*block))
+		}
+		n, err := r.Read(taken[len(taken)-1][at:])
+		size += n
+		if err == io.EOF {
+			return join(taken, size), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// join copies the first size bytes of blocks.
+func join(blocks []*block, size int) []byte {
+	all := make([]byte, 0, size)
+	for _, b := range blocks {
+		all = append(all, b[:min(len(b), size-len(all))]...)
+	}
+	return all
 }
