@@ -52,6 +52,9 @@ func command(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "liveupdate" {
 		return runLive(ctx, args[1:])
 	}
+	if len(args) > 0 && args[0] == attackCommand {
+		return runAttack(ctx, args[1:])
+	}
 	return run(ctx, args)
 }
 

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/terminal"
 )
-
-// Protocol is what a client of POST /api/attach upgrades its connection to.
-const Protocol = "hone-terminal"
 
 // attach turns a request's connection into a terminal for the session's screen.
 func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
@@ -20,9 +18,9 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 	case s.options.Attach == nil:
 		fail(w, http.StatusConflict, "this session has no screen to attach to")
 		return
-	case !strings.EqualFold(r.Header.Get("Upgrade"), Protocol) || !hasToken(r.Header.Get("Connection"), "upgrade"):
-		w.Header().Set("Upgrade", Protocol)
-		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+Protocol)
+	case !strings.EqualFold(r.Header.Get("Upgrade"), terminal.Protocol) || !hasToken(r.Header.Get("Connection"), "upgrade"):
+		w.Header().Set("Upgrade", terminal.Protocol)
+		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+terminal.Protocol)
 		return
 	}
 	// What belongs to the request must not be taken for what is typed.
@@ -39,7 +37,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 	defer s.attached.Done()
 	defer c.Close()
 	_ = c.SetDeadline(time.Time{})
-	if _, err := c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + Protocol + "\r\n\r\n")); err != nil {
+	if _, err := c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + terminal.Protocol + "\r\n\r\n")); err != nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())

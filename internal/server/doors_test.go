@@ -19,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/terminal"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -142,10 +143,10 @@ func TestAttach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "POST /api/attach HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}hello\n", token, Protocol)
+	fmt.Fprintf(c, "POST /api/attach HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 2\r\n\r\n{}hello\n", token, terminal.Protocol)
 	b := bufio.NewReader(c)
 	resp, err := http.ReadResponse(b, nil)
-	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != Protocol {
+	if err != nil || resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Upgrade") != terminal.Protocol {
 		t.Fatalf("%v %v", resp, err)
 	}
 	if line, err := b.ReadString('\n'); line != "HELLO\n" {

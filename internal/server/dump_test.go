@@ -80,28 +80,6 @@ func TestDumps(t *testing.T) {
 	f.alive()
 }
 
-// TestDumpsThatNobodyReads leaves answers of many megabytes alone: the loop goes on, and so do others.
-func TestDumpsThatNobodyReads(t *testing.T) {
-	f := hostile(t)
-	l := f.logs.Logger("r0001", "span", "build")
-	for range 40000 {
-		l.Write(1, strings.Repeat("a line that nobody reads ", 10)+"\n")
-	}
-	for i := range 30 {
-		c, err := f.dial()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = c.Close() })
-		if _, err := io.WriteString(c, "GET "+dumps[i%3]+" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+token+"\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	before := f.Store.Loop().Batches
-	f.Until("the loop goes on", func(store.View) bool { return f.Store.Loop().Batches > before+100 })
-	f.alive()
-}
-
 // TestDumpIsNotCut ends the session while a dump is read slowly: what was read has no end that looks whole.
 func TestDumpIsNotCut(t *testing.T) {
 	f := serveLive(t)

@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -103,4 +105,57 @@ func (f *live) declare(n int) {
 		manifests[i] = statetest.K8s(fmt.Sprintf("r%04d", i), statetest.Image(fmt.Sprintf("r%04d", i)))
 	}
 	f.Dispatch(statetest.Session, statetest.Loaded(manifests...))
+}
+
+// busy keeps the loop of a live server at work, and afterwards says how its batches did and checks that they went on.
+func (f *live) busy() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	before := f.Store.Loop()
+	all.Go(func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				f.Store.Dispatch(statetest.Change("r0001", fmt.Sprintf("/src/r0001/%d", i%50)))
+			}
+		}
+	})
+	f.t.Cleanup(func() {
+		cancel()
+		all.Wait()
+		l := f.Store.Loop()
+		f.t.Logf("%d batches, slowest %s, average %s", l.Batches-before.Batches, l.Slowest, l.Busy/time.Duration(max(l.Batches, 1)))
+		if l.Batches <= before.Batches {
+			f.t.Error("the loop stood still")
+		}
+	})
+}
+
+// alive checks that the owner is served as ever, by both doors.
+func (f *live) alive() {
+	f.t.Helper()
+	for _, d := range []string{"unix", "https"} {
+		c, base := f.client(d)
+		r, _ := http.NewRequest("GET", base+"/apis/hone.dev/v1alpha1/sessions/session", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		var resp *http.Response
+		var err error
+		for limit := time.Now().Add(20 * time.Second); ; { // a full house empties itself soon
+			if resp, err = c.Do(r); err == nil || time.Now().After(limit) {
+				break
+			}
+		}
+		if err != nil {
+			f.t.Fatalf("%s: %v", d, err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 || !strings.Contains(string(body), "/src/Tiltfile") {
+			f.t.Errorf("%s: %d %s", d, resp.StatusCode, body)
+		}
+	}
 }
