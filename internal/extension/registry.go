@@ -2,6 +2,7 @@ package extension
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -43,6 +44,9 @@ func (g *Registry) AddRepo(r Repo) error {
 	g.repos[r.Name] = r
 	return nil
 }
+
+// Clone returns a registry of the same, which goes on by itself.
+func (g Registry) Clone() Registry { return Registry{maps.Clone(g.repos), maps.Clone(g.extensions)} }
 
 // AddExtension declares an extension. Its repository may be declared later.
 func (g *Registry) AddExtension(e Extension) error {

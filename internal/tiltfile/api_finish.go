@@ -21,9 +21,6 @@ func (s *state) apiObjects(manifests []model.Manifest) model.APIObjects {
 	for _, w := range s.fileWatches {
 		s.checkSwitch(apiID{kindFileWatch, w.Name}, w.Disable)
 	}
-	for _, e := range s.extensions {
-		s.checkKnown(apiID{kindExtension, e.Name}, "repo_name", e.Repo, kindExtensionRepo, "default")
-	}
 	return model.APIObjects{Buttons: s.buttons, Commands: s.commands, ConfigMaps: s.configMaps, FileWatches: s.fileWatches,
 		ExtensionRepos: s.extensionRepos, Extensions: s.extensions, Kept: s.kept}
 }
@@ -60,9 +57,9 @@ func (s *state) checkCommands(manifests []model.Manifest) {
 	}
 }
 
-// checkKnown warns when an object refers to one that was not declared. Names in given exist without a declaration.
-func (s *state) checkKnown(id apiID, field, name, kind string, given ...string) {
-	known := slices.Clone(given)
+// checkKnown warns when an object refers to one that was not declared.
+func (s *state) checkKnown(id apiID, field, name, kind string) {
+	var known []string
 	for other := range s.apiSites {
 		if other.kind == kind {
 			known = append(known, other.name)
@@ -79,6 +76,9 @@ func (s *state) checkResource(id apiID, field, name string, manifests []model.Ma
 	names := []string{string(model.TiltfileName), string(model.UncategorizedName)}
 	for _, m := range manifests {
 		names = append(names, string(m.Name))
+	}
+	for _, other := range s.beside {
+		names = append(names, string(other))
 	}
 	if name != "" && !slices.Contains(names, name) {
 		s.warn(s.apiSites[id], "%s %q: %s: there is no resource %q%s", id.kind, id.name, field, name, didYouMean(name, names))

@@ -48,7 +48,7 @@ func apiObjectTypes() []*apiType {
 		{name: "config_map", kind: kindConfigMap, doc: "Data that other objects refer to.", declare: declareConfigMap, fields: apiMeta(
 			&apiField{name: "data", kind: fieldTextMap, check: checkConfigKeys, doc: "The data by key."},
 		)},
-		{name: "extension", kind: kindExtension, doc: "An extension, to be loaded as ext://NAME.", declare: declareExtension, fields: apiMeta(
+		{name: "extension", kind: kindExtension, doc: "An extension, loaded as ext://NAME or evaluated on its own.", declare: declareExtension, fields: apiMeta(
 			&apiField{name: "repo_name", kind: fieldText, required: true, doc: "The extension_repo that holds it."},
 			&apiField{name: "repo_path", kind: fieldText, check: checkInside, doc: "The folder of its Tiltfile inside the repo."},
 			&apiField{name: "args", kind: fieldTexts, doc: "The arguments of its Tiltfile."},

@@ -2,7 +2,6 @@ package tiltfile
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -132,7 +131,7 @@ func (s *state) constants() starlark.StringDict {
 		"sys.executable":         starlark.String(exe),
 		"config.tilt_subcommand": starlark.String(s.opts.Subcommand),
 		"config.main_path":       starlark.String(s.main),
-		"config.main_dir":        starlark.String(filepath.Dir(s.main)),
+		"config.main_dir":        starlark.String(s.dir()),
 	}
 }
 

@@ -158,10 +158,11 @@ func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestNa
 	for i := range manifests {
 		m := &manifests[i]
 		m.ResourceDeps = slices.DeleteFunc(m.ResourceDeps, func(d model.ManifestName) bool {
-			if byName[d] == nil {
+			missing := byName[d] == nil && !slices.Contains(s.beside, d)
+			if missing {
 				s.warn(sites[m.Name], "resource %q depends on %q, which does not exist%s; the dependency is left out", m.Name, d, didYouMean(string(d), names))
 			}
-			return byName[d] == nil
+			return missing
 		})
 		if slices.Contains(m.ResourceDeps, m.Name) {
 			all.add(s.errorAt(sites[m.Name], "resource_deps: resource %q depends on itself", m.Name))
@@ -187,6 +188,9 @@ func depCycle(byName map[model.ManifestName]*model.Manifest, name model.Manifest
 		return nil
 	}
 	for _, d := range byName[name].ResourceDeps {
+		if byName[d] == nil {
+			continue // of the project, which does not depend on its extensions
+		}
 		if c := depCycle(byName, d, append(path, string(name)), done); c != nil {
 			return c
 		}

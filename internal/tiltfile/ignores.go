@@ -44,7 +44,7 @@ func (s *state) dockerignore(context, dockerfile string) (model.Ignore, bool) {
 
 // readTiltIgnore reads the .tiltignore beside the root Tiltfile.
 func (s *state) readTiltIgnore() {
-	dir := filepath.Dir(s.main)
+	dir := s.dir()
 	if r, ok := s.readIgnoreFile(filepath.Join(dir, ".tiltignore"), dir); ok {
 		s.ignores = append(s.ignores, r)
 	}

@@ -60,6 +60,9 @@ type state struct {
 	enabled       []string
 	enabledSite   site
 	apiState
+	// inner is set for an extension that is evaluated on its own, beside the named resources.
+	inner   bool
+	beside  []model.ManifestName
 	profile *profiler
 	memo    *Memo
 	ahead   *ahead
@@ -104,6 +107,9 @@ func (s *state) load() (model.Tiltfile, error) {
 		done := s.profile.measure(func(p *profiler) *time.Duration { return &p.assembly })
 		tf, err = s.finish()
 		done()
+		if err == nil && !s.inner {
+			s.ownExtensions(&tf)
+		}
 	}
 	s.memo.keepCommands(s.main, s.known, err != nil)
 	if s.ctx.Err() != nil {

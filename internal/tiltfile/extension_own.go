@@ -1,0 +1,102 @@
+package tiltfile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ownExtensions evaluates the declared extensions, each on its own: with its own arguments, settings and names for
+// objects, as though it was the root Tiltfile. What they declare comes after what the Tiltfile declares. An extension that
+// fails, or that declares what is there already, is left out as a whole, with a warning: what the project itself declares
+// does not depend on it.
+//
+// One that was loaded has run already, and does not run again: most declarations only say where ext://NAME leads.
+func (s *state) ownExtensions(tf *model.Tiltfile) {
+	for i := 0; i < len(tf.Extensions); i++ { // extensions may declare more of them
+		e := tf.Extensions[i]
+		if err := s.ownExtension(tf, e); err != nil && s.ctx.Err() == nil {
+			s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+		}
+	}
+}
+
+func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
+	path, err := s.extensionPath(e.Name)
+	if err != nil {
+		return err
+	}
+	if s.modules[path] != nil {
+		return nil
+	}
+	own := s.within(path, e.Args, tf.Manifests)
+	declared, err := own.load()
+	s.config.add(own.config.list()...)
+	s.warnings = append(s.warnings, own.warnings...)
+	var taken []string
+	for _, m := range declared.Manifests {
+		if slices.Contains(own.beside, m.Name) {
+			taken = append(taken, string(m.Name))
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(taken) > 0:
+		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
+	}
+	s.modules[path] = &module{}
+	s.ext, s.apiSites = own.ext, own.apiSites
+	merge(tf, declared)
+	return nil
+}
+
+// within returns the evaluation of another root Tiltfile, beside the resources that there are already.
+func (s *state) within(path string, args []string, beside []model.Manifest) *state {
+	o := s.opts
+	o.Path, o.Args, o.Env = path, args, s.env.list()
+	own := newState(s.ctx, path, o)
+	own.ext.Registry, own.ext.folders = s.ext.Registry.Clone(), maps.Clone(s.ext.folders)
+	own.predeclared = own.buildPredeclared() // config.main_dir is that of the extension
+	own.apiSites = maps.Clone(s.apiSites)
+	// The project vouches for what it asks for; an extension cannot vouch for the project.
+	own.gate = s.gate
+	own.gate.contexts = maps.Clone(s.gate.contexts)
+	own.inner = true
+	for _, m := range beside {
+		own.beside = append(own.beside, m.Name)
+	}
+	return own
+}
+
+// merge adds what an extension declares, but for its settings: those are the project's.
+func merge(tf *model.Tiltfile, more model.Tiltfile) {
+	if tf.Enabled != nil || more.Enabled != nil {
+		tf.Enabled = slices.Concat(enabled(*tf), enabled(more))
+	}
+	tf.Manifests = append(tf.Manifests, more.Manifests...)
+	tf.Secrets = append(tf.Secrets, more.Secrets...)
+	o := &tf.APIObjects
+	o.Buttons = append(o.Buttons, more.Buttons...)
+	o.Commands = append(o.Commands, more.Commands...)
+	o.ConfigMaps = append(o.ConfigMaps, more.ConfigMaps...)
+	o.FileWatches = append(o.FileWatches, more.FileWatches...)
+	o.ExtensionRepos = append(o.ExtensionRepos, more.ExtensionRepos...)
+	o.Extensions = append(o.Extensions, more.Extensions...)
+	o.Kept = append(o.Kept, more.Kept...)
+}
+
+// enabled are the resources that a Tiltfile enables.
+func enabled(tf model.Tiltfile) []model.ManifestName {
+	if tf.Enabled != nil {
+		return tf.Enabled
+	}
+	names := make([]model.ManifestName, len(tf.Manifests))
+	for i, m := range tf.Manifests {
+		names[i] = m.Name
+	}
+	return names
+}
