@@ -159,7 +159,7 @@ func TestKeysOfAnEvaluationWithoutAChange(t *testing.T) {
 	s := statetest.New(sessionStarted()).Then(load())
 	before := look(t, s.View())
 	for name, is := range look(t, s.Then(load()).View()) {
-		own := strings.HasPrefix(name, "Extension") || strings.HasSuffix(name, "kept") || strings.Contains(name, "(Tiltfile)") || strings.HasPrefix(name, "Session ")
+		own := strings.HasSuffix(name, "kept") || strings.Contains(name, "(Tiltfile)") || strings.HasPrefix(name, "Session ")
 		if before[name].key != is.key && !own {
 			t.Errorf("the key of %s has changed", name)
 		}

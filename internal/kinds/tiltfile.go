@@ -100,50 +100,6 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	return o
 }
 
-func extension() Kind {
-	type object = *v1alpha1.Extension
-	return Kind{
-		Name: "Extension", ShortNames: []string{"ext"},
-		Doc:    "Extension names one extension of a repository of extensions, for load('ext://NAME') in the Tiltfile.",
-		Tables: tables(),
-		Items: func(v store.View) iter.Seq[Item] {
-			s := sourceOf(v)
-			return declared(s, "Extension", s.tiltfile.Value.Result.Extensions, all, func(e *model.Extension) (string, model.Meta) { return e.Name, e.Meta },
-				func(e *model.Extension) *v1alpha1.Extension {
-					return &v1alpha1.Extension{Spec: v1alpha1.ExtensionSpec{RepoName: e.Repo, RepoPath: e.Path, Args: slices.Clone(e.Args)}}
-				})
-		},
-		New: func() Object { return &v1alpha1.Extension{} },
-		Columns: []Column{
-			column("Repo", "The repository.", func(o object) any { return o.Spec.RepoName }),
-			column("Path", "The folder in it.", func(o object) any { return o.Spec.RepoPath }),
-		},
-		Write: readOnly("extensions", "an extension is part of the Tiltfile: declare it there, with v1alpha1.extension()"),
-	}
-}
-
-func extensionRepo() Kind {
-	type object = *v1alpha1.ExtensionRepo
-	return Kind{
-		Name: "ExtensionRepo", ShortNames: []string{"repo"},
-		Doc:    "ExtensionRepo says where a set of extensions comes from.",
-		Tables: tables(),
-		Items: func(v store.View) iter.Seq[Item] {
-			s := sourceOf(v)
-			return declared(s, "ExtensionRepo", s.tiltfile.Value.Result.ExtensionRepos, all, func(r *model.ExtensionRepo) (string, model.Meta) { return r.Name, r.Meta },
-				func(r *model.ExtensionRepo) *v1alpha1.ExtensionRepo {
-					return &v1alpha1.ExtensionRepo{Spec: v1alpha1.ExtensionRepoSpec{URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}}
-				})
-		},
-		New: func() Object { return &v1alpha1.ExtensionRepo{} },
-		Columns: []Column{
-			column("URL", "Where it is.", func(o object) any { return o.Spec.URL }),
-			column("Ref", "The branch, tag or commit.", func(o object) any { return o.Spec.Ref }),
-		},
-		Write: readOnly("extensionrepos", "a repository of extensions is part of the Tiltfile: declare it there, with v1alpha1.extension_repo()"),
-	}
-}
-
 // declared lists an object per declaration of the Tiltfile that has no table of its own.
 func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bool, meta func(*M) (string, model.Meta), create func(*M) O) iter.Seq[Item] {
 	var items []Item
@@ -164,5 +120,3 @@ func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bo
 	}
 	return inOrder(items)
 }
-
-func all[M any](*M) bool { return true }

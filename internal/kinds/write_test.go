@@ -125,7 +125,21 @@ func TestWrite(t *testing.T) {
 		}, []store.Action{state.ObjectsDeclared{FileWatches: []model.FileWatch{{Name: "new", Watch: model.WatchSpec{Paths: []string{"/src/a", "/b"},
 			Ignores: []model.Ignore{{Base: "/src/a/x", Patterns: []string{"**"}, Source: "spec.ignores"}}}}}}}, ""},
 		{"a watch of nothing", "FileWatch", "new", func(Object) Object { return &v1alpha1.FileWatch{ObjectMeta: meta("new")} }, nil, "spec.watchedPaths is missing"},
-		{"a repository", "ExtensionRepo", "new", func(Object) Object { return &v1alpha1.ExtensionRepo{ObjectMeta: meta("new")} }, nil, "v1alpha1.extension_repo()"},
+		{"a repository", "ExtensionRepo", "new", func(Object) Object {
+			return &v1alpha1.ExtensionRepo{ObjectMeta: meta("new"), Spec: v1alpha1.ExtensionRepoSpec{URL: "file:///ext"}}
+		}, []store.Action{state.ObjectsDeclared{ExtensionRepos: []model.ExtensionRepo{{Name: "new", URL: "file:///ext"}}}}, ""},
+		{"a repository that is nowhere", "ExtensionRepo", "new", func(Object) Object { return &v1alpha1.ExtensionRepo{ObjectMeta: meta("new")} }, nil, "url: "},
+		{"the Tiltfile's repository", "ExtensionRepo", "ours", func(o Object) Object { o.(*v1alpha1.ExtensionRepo).Spec.Ref = "v2"; return o }, nil, "change it there"},
+		{"that away", "ExtensionRepo", "ours", nil, nil, "take it out there"},
+		{"an extension", "Extension", "new", func(Object) Object {
+			return &v1alpha1.Extension{ObjectMeta: meta("new"), Spec: v1alpha1.ExtensionSpec{RepoName: "ours", RepoPath: "./a/b", Args: []string{"x"}}}
+		}, []store.Action{state.ObjectsDeclared{Extensions: []model.Extension{{Name: "new", Repo: "ours", Path: "a/b", Args: []string{"x"}}}}}, ""},
+		{"one by its name", "Extension", "cancel", func(Object) Object { return &v1alpha1.Extension{ObjectMeta: meta("cancel")} },
+			[]store.Action{state.ObjectsDeclared{Extensions: []model.Extension{{Name: "cancel", Repo: "default", Path: "cancel"}}}}, ""},
+		{"one outside of its repository", "Extension", "new", func(Object) Object {
+			return &v1alpha1.Extension{ObjectMeta: meta("new"), Spec: v1alpha1.ExtensionSpec{RepoPath: "../x"}}
+		}, nil, "repo_path"},
+		{"the Tiltfile's extension", "Extension", "greet", func(o Object) Object { o.(*v1alpha1.Extension).Spec.Args = nil; return o }, nil, "change it there"},
 		{"the toggle itself", "ToggleButton", "web-disable", func(o Object) Object { o.(*v1alpha1.ToggleButton).Spec.DefaultOn = true; return o }, nil, "ConfigMap"},
 		{"the cluster away", "Cluster", "default", nil, nil, "hone up --context"},
 	} {

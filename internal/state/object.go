@@ -24,18 +24,22 @@ const lastInOrder = math.MaxInt32
 // dispatches it has made sure that no other name is taken: objects that the Tiltfile declares, and those that are being
 // torn down, stay as they are.
 type ObjectsDeclared struct {
-	Buttons     []model.Button
-	Commands    []model.Command
-	ConfigMaps  []model.ConfigMap
-	FileWatches []model.FileWatch
+	Buttons        []model.Button
+	Commands       []model.Command
+	ConfigMaps     []model.ConfigMap
+	FileWatches    []model.FileWatch
+	ExtensionRepos []model.ExtensionRepo
+	Extensions     []model.Extension
 }
 
 // ObjectsWithdrawn says that objects, by name, that were declared from outside are not wanted any more.
 type ObjectsWithdrawn struct {
-	Buttons     []string
-	Commands    []string
-	ConfigMaps  []string
-	FileWatches []string
+	Buttons        []string
+	Commands       []string
+	ConfigMaps     []string
+	FileWatches    []string
+	ExtensionRepos []string
+	Extensions     []string
 }
 
 func init() {
@@ -137,6 +141,16 @@ func Clash(v store.View, objects model.APIObjects) string {
 	for _, m := range objects.ConfigMaps {
 		if foreign(ConfigMaps.In(v), m.Name) {
 			return fmt.Sprintf("ConfigMap %q", m.Name)
+		}
+	}
+	for _, r := range objects.ExtensionRepos {
+		if foreign(ExtensionRepos.In(v), r.Name) {
+			return fmt.Sprintf("ExtensionRepo %q", r.Name)
+		}
+	}
+	for _, e := range objects.Extensions {
+		if foreign(Extensions.In(v), e.Name) {
+			return fmt.Sprintf("Extension %q", e.Name)
 		}
 	}
 	return ""

@@ -48,6 +48,10 @@ var (
 		"File watches that the Tiltfile declares for its commands, and the newest change of each.")
 	ConfigMaps = store.Define[model.ConfigMap](Schema, "configmaps",
 		"Data that the Tiltfile declares, which switches other declarations off.")
+	Extensions = store.Define[model.Extension](Schema, "extensions",
+		"Extensions of the Tiltfile language that are evaluated on their own, or loaded by their names.")
+	ExtensionRepos = store.Define[model.ExtensionRepo](Schema, "extensionrepos",
+		"Where extensions come from.")
 	Events = store.Define[Event](Schema, "events",
 		"What happened, the newest at the end: a bounded number of events, written as the other tables change.")
 	Subscribers = store.Define[Subscriber](Schema, "subscribers",

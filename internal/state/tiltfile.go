@@ -25,9 +25,11 @@ type Tiltfile struct {
 	Warnings []string
 	// Changed are the files that changed since the last evaluation began.
 	Changed Changes
-	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments.
-	Triggered time.Time
-	ArgsSet   bool
+	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments, and
+	// ExtensionsSet because of extensions that were declared from outside.
+	Triggered     time.Time
+	ArgsSet       bool
+	ExtensionsSet bool
 	// StartedAt is when the running, else the last evaluation began; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
@@ -53,6 +55,8 @@ func (t Tiltfile) Reason() string {
 		return FilesChangedText(PathsOf(t.Changed))
 	case t.ArgsSet:
 		return "Arguments Changed"
+	case t.ExtensionsSet:
+		return "Extensions Changed"
 	}
 	return "Triggered"
 }
@@ -83,7 +87,7 @@ func init() {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
 			if !t.Triggered.After(a.At) {
-				t.Triggered, t.ArgsSet = time.Time{}, false
+				t.Triggered, t.ArgsSet, t.ExtensionsSet = time.Time{}, false, false
 			}
 			t.Changed = t.Changed.Later(a.At)
 			t.Runs++

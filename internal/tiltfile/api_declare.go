@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -132,21 +131,21 @@ func declareFileWatch(c *call, v *apiValue) error {
 }
 
 func declareExtensionRepo(c *call, v *apiValue) error {
-	if err := c.ext.AddRepo(extension.Repo{Name: v.text("name"), URL: v.text("url"), Ref: v.text("ref"),
-		LoadHost: v.text("load_host"), GitSubpath: v.text("git_subpath")}); err != nil {
+	r := model.ExtensionRepo{Name: v.text("name"), Meta: v.meta(), URL: v.text("url"), Ref: v.text("ref"), LoadHost: v.text("load_host"),
+		GitSubpath: v.text("git_subpath")}
+	if err := c.ext.AddRepo(asRepo(r)); err != nil {
 		return err
 	}
-	c.extensionRepos = append(c.extensionRepos, model.ExtensionRepo{Name: v.text("name"), Meta: v.meta(), URL: v.text("url"),
-		Ref: v.text("ref"), LoadHost: v.text("load_host"), GitSubpath: v.text("git_subpath")})
+	c.extensionRepos = append(c.extensionRepos, r)
 	return nil
 }
 
 func declareExtension(c *call, v *apiValue) error {
-	if err := c.ext.AddExtension(extension.Extension{Name: v.text("name"), RepoName: v.text("repo_name"), RepoPath: v.text("repo_path")}); err != nil {
+	e := model.Extension{Name: v.text("name"), Meta: v.meta(), Repo: v.text("repo_name"), Path: v.text("repo_path"), Args: v.texts("args")}
+	if err := c.ext.AddExtension(asExtension(e)); err != nil {
 		return err
 	}
-	c.extensions = append(c.extensions, model.Extension{Name: v.text("name"), Meta: v.meta(), Repo: v.text("repo_name"),
-		Path: v.text("repo_path"), Args: v.texts("args")})
+	c.extensions = append(c.extensions, e)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -16,12 +17,43 @@ import (
 //
 // One that was loaded has run already, and does not run again: most declarations only say where ext://NAME leads.
 func (s *state) ownExtensions(tf *model.Tiltfile) {
+	for _, e := range s.opts.Given.Extensions {
+		s.tryExtension(tf, e)
+	}
 	for i := 0; i < len(tf.Extensions); i++ { // extensions may declare more of them
-		e := tf.Extensions[i]
-		if err := s.ownExtension(tf, e); err != nil && s.ctx.Err() == nil {
-			s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+		s.tryExtension(tf, tf.Extensions[i])
+	}
+}
+
+func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
+	if err := s.ownExtension(tf, e); err != nil && s.ctx.Err() == nil {
+		s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	}
+}
+
+// declareGiven makes known what the Tiltfile finds declared.
+func (s *state) declareGiven() {
+	if s.inner {
+		return // it knows what the root Tiltfile knows
+	}
+	for _, r := range s.opts.Given.ExtensionRepos {
+		if err := s.ext.AddRepo(asRepo(r)); err != nil {
+			s.warn(site{}, "extension repository %q is left out: %v", r.Name, err)
 		}
 	}
+	for _, e := range s.opts.Given.Extensions {
+		if err := s.ext.AddExtension(asExtension(e)); err != nil {
+			s.warn(site{}, "extension %q is left out: %v", e.Name, err)
+		}
+	}
+}
+
+func asRepo(r model.ExtensionRepo) extension.Repo {
+	return extension.Repo{Name: r.Name, URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}
+}
+
+func asExtension(e model.Extension) extension.Extension {
+	return extension.Extension{Name: e.Name, RepoName: e.Repo, RepoPath: e.Path}
 }
 
 func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {

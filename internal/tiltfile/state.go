@@ -98,6 +98,7 @@ func (s *state) load() (model.Tiltfile, error) {
 	s.ahead = startAhead(s.ctx, s.memo, s.memo.lastCommands(s.main))
 	defer s.ahead.stop()
 	s.readTiltIgnore()
+	s.declareGiven()
 	_, err := s.execFile(s.main)
 	if errors.Is(err, errExit) {
 		err = nil

@@ -33,6 +33,8 @@ type Options struct {
 	TiltHost string
 	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
 	ExtensionDir string
+	// Given are extensions, and repositories of some, that the Tiltfile finds declared. They are not part of the result.
+	Given model.APIObjects
 	// Memo remembers what evaluations with it have worked out; nil means that this one starts from nothing.
 	Memo *Memo
 	// Debug shows the calls that led to an error below it.

@@ -39,9 +39,10 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      "TiltfileLoader",
-		Doc:       "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
-		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps),
+		Name: "TiltfileLoader",
+		Doc:  "Evaluates the Tiltfile at the start and whenever a file that it read changes.",
+		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Buttons, state.Commands, state.FileWatches, state.ConfigMaps,
+			state.Extensions, state.ExtensionRepos),
 		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}),
 		Externals: []string{"filesystem", "process"},
 		Stage:     store.StageController,
@@ -85,6 +86,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 
 	o := s.options
 	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
+	o.Given = state.ForeignExtensions(v)
 	r := s.run(ctx, o, t)
 	if ctx.Err() != nil {
 		return
