@@ -80,7 +80,6 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	case len(taken) > 0:
 		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
 	}
-	s.modules[path] = &module{}
 	s.ext, s.apiSites = own.ext, own.apiSites
 	merge(tf, declared)
 	return nil
