@@ -228,6 +228,7 @@ exit 3`)
 	t.Setenv("COMPOSE_PROFILES", "foreign")
 	t.Setenv("COMPOSE_FILE", "foreign.yml")
 	t.Setenv("TAKEN", "foreign")
+	t.Setenv("TMPDIR", t.TempDir())
 	var said strings.Builder
 	log := logstore.Func(func(_ logstore.Level, text string) { said.WriteString(text) })
 	p := model.ComposeProject{Name: "shop", Dir: dir, Files: []model.ComposeFile{{Content: "services: {}\n"}}, EnvFiles: []string{"/a.env"},

@@ -160,7 +160,9 @@ func (s *state) warn(at site, format string, args ...any) {
 		msg = fmt.Sprintf("%s:%d: %s", at.file, at.line, msg)
 	}
 	s.warnings = append(s.warnings, msg)
-	logstore.Warnf(s.log, "%s", msg)
+	if !s.opts.WarnLater {
+		logstore.Warnf(s.log, "%s", msg)
+	}
 }
 
 // fileSet is a set of absolute paths.

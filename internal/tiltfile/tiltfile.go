@@ -28,6 +28,8 @@ type Options struct {
 	Env []string
 	// Logger takes what the Tiltfile prints, the commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
+	// WarnLater keeps warnings from Logger: the caller tells them, when it knows the secrets that they may hold.
+	WarnLater bool
 	// TiltPort and TiltHost go into the environment of commands where they are not empty.
 	TiltPort string
 	TiltHost string

@@ -86,7 +86,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 
 	o := s.options
 	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
-	o.Given = state.ForeignExtensions(v)
+	o.Given, o.WarnLater = state.ForeignExtensions(v), true
 	r := s.run(ctx, o, t)
 	if ctx.Err() != nil {
 		return
@@ -95,16 +95,18 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 		r.Err = clashError(clash)
 	}
 	loaded := state.TiltfileLoaded{Result: r.Tiltfile, At: s.now()}
+	if r.Err == nil {
+		s.logs.SetSecrets(r.Secrets)
+	}
+	for _, w := range r.Warnings {
+		logstore.Warnf(log, "WARNING: %s", w)
+	}
 	if r.Err != nil {
 		loaded.Err = problem.Text(r.Err)
 		var usage *tiltfile.ArgsError
 		loaded.Usage = errors.As(r.Err, &usage)
 		logstore.Errorf(log, "%s", loaded.Err)
 	} else {
-		s.logs.SetSecrets(r.Secrets)
-		for _, w := range r.Warnings {
-			logstore.Warnf(log, "WARNING: %s", w)
-		}
 		logstore.Infof(log, "Successfully loaded Tiltfile (%s)", s.now().Sub(start).Round(100*time.Microsecond))
 	}
 	logstore.Flush(log)

@@ -180,8 +180,20 @@ func TestSecretsAndWarnings(t *testing.T) {
 			return r
 		})
 		text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
-		if !strings.Contains(text, "WARNING: image x") || strings.Contains(text, "hunter2") {
+		if strings.Count(text, "WARNING: image x") != 1 || strings.Contains(text, "hunter2") {
 			t.Errorf("log: %s", text)
+		}
+		if !f.asked[0].WarnLater {
+			t.Error("the evaluation tells its warnings before their secrets are known")
+		}
+		f.Then(changed("/src/Tiltfile"))
+		f.answers(func() tiltfile.Result {
+			r := tiltfile.Result{Err: errors.New("no good")}
+			r.Warnings = []string{"image y is built for nobody"}
+			return r
+		})
+		if text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n"); strings.Count(text, "WARNING: image y") != 1 {
+			t.Errorf("log of one that fails: %s", text)
 		}
 	})
 }
@@ -215,5 +227,28 @@ func TestClash(t *testing.T) {
 		if tf := state.TheTiltfile(f.View()); tf.Err != "" || state.Buttons.In(f.View()).Value("lint").Text != "of the Tiltfile" {
 			t.Errorf("after it is gone: %q", tf.Err)
 		}
+	})
+}
+
+// TestExtensionsFromOutside evaluates the Tiltfile with what was declared through the API, and without it again.
+func TestExtensionsFromOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.evaluations("at the start", 1)
+		f.answers(good("web"))
+		declared := model.APIObjects{ExtensionRepos: []model.ExtensionRepo{{Name: "ours", URL: "file:///ext"}}, Extensions: []model.Extension{{Name: "ops", Repo: "ours", Path: "ops"}}}
+		f.Then(state.ObjectsDeclared{ExtensionRepos: declared.ExtensionRepos, Extensions: declared.Extensions})
+		f.evaluations("declared", 2)
+		if diff := cmp.Diff(declared, f.asked[1].Given); diff != "" {
+			t.Error(diff)
+		}
+		f.answers(good("web"))
+		f.Then(state.ObjectsWithdrawn{Extensions: []string{"ops"}})
+		f.evaluations("withdrawn", 3)
+		if n := len(f.asked[2].Given.Extensions); n != 0 {
+			t.Errorf("%d extensions", n)
+		}
+		f.answers(good("web"))
+		f.evaluations("at rest", 3)
 	})
 }
