@@ -28,8 +28,9 @@ func extension() Kind {
 			s := sourceOf(v)
 			var items []Item
 			for e := range state.Extensions.In(v).Refs() {
-				items = append(items, item(s, kindExtension, e.ID, digest(0).entry(&e.Meta), func() *v1alpha1.Extension {
-					return &v1alpha1.Extension{ObjectMeta: metaOf(&e.Meta, e.Value.Annotations),
+				why := s.tiltfile.Value.Result.LeftOut[e.ID]
+				items = append(items, item(s, kindExtension, e.ID, digest(0).entry(&e.Meta).word(why), func() *v1alpha1.Extension {
+					return &v1alpha1.Extension{ObjectMeta: metaOf(&e.Meta, e.Value.Annotations), Status: v1alpha1.ExtensionStatus{Error: why},
 						Spec: v1alpha1.ExtensionSpec{RepoName: e.Value.Repo, RepoPath: e.Value.Path, Args: slices.Clone(e.Value.Args)}}
 				}))
 			}
@@ -39,6 +40,7 @@ func extension() Kind {
 		Columns: []Column{
 			column("Repo", "The repository.", func(o object) any { return o.Spec.RepoName }),
 			column("Path", "The folder in it.", func(o object) any { return o.Spec.RepoPath }),
+			column("Error", "Why it was left out.", func(o object) any { return o.Status.Error }),
 		},
 		Write: writeExtension,
 	}

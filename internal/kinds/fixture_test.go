@@ -84,6 +84,7 @@ func shopTiltfile() store.Action {
 	l.Result.Secrets = []model.Secret{{Name: "web", Key: "password", Value: password}}
 	l.Result.DefaultRegistry = model.Registry{Host: "localhost:5000"}
 	l.Result.APIObjects = shopObjects()
+	l.Result.LeftOut = map[string]string{"lost": "there is none, " + password}
 	return l
 }
 
@@ -103,7 +104,7 @@ func shopObjects() model.APIObjects {
 		ConfigMaps:     []model.ConfigMap{{Name: "switches", Data: map[string]string{"lint": "false", "password": password}}},
 		FileWatches:    []model.FileWatch{{Name: "sources", Watch: model.WatchSpec{Paths: []string{"/src"}}}},
 		ExtensionRepos: []model.ExtensionRepo{{Name: "ours", URL: "https://git.example/ours", Ref: "v1"}},
-		Extensions:     []model.Extension{{Name: "greet", Repo: "ours", Path: "greet", Args: []string{"--loud"}}},
+		Extensions:     []model.Extension{{Name: "greet", Repo: "ours", Path: "greet", Args: []string{"--loud"}}, {Name: "lost", Repo: "ours", Path: "lost"}},
 		Kept: []model.KeptObject{{Kind: "KubernetesApply", Name: "kept", Spec: `{"yaml":"kind: Secret\ndata: {a: b64}\n---\nkind: Pod\n","cluster":"default"}`},
 			{Kind: "KubernetesDiscovery", Name: "kept", Spec: `{"watches":[{"namespace":"n"}],"cluster":"default"}`}},
 	}

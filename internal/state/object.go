@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -84,7 +85,7 @@ func init() {
 
 // putForeign puts what somebody outside declares.
 func putForeign[T any](d *store.Draft[T], id string, labels map[string]string, next func(was T) T) {
-	if e, ok := d.Get(id); !ok || e.Owner == APIOwner && e.Phase == store.Running {
+	if e, ok := d.Get(id); !ok || foreign(e) {
 		d.PutOwned(id, APIOwner, labels, next(e.Value))
 	}
 }
@@ -123,40 +124,24 @@ func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, ma
 // Clash returns what a Tiltfile declares under a name that an object which was declared from outside has already: "Cmd
 // "lint"". It is empty where there is no such thing.
 func Clash(v store.View, objects model.APIObjects) string {
-	for _, b := range objects.Buttons {
-		if foreign(Buttons.In(v), b.Name) {
-			return fmt.Sprintf("UIButton %q", b.Name)
-		}
-	}
-	for _, c := range objects.Commands {
-		if foreign(Commands.In(v), c.Name) {
-			return fmt.Sprintf("Cmd %q", c.Name)
-		}
-	}
-	for _, w := range objects.FileWatches {
-		if foreign(FileWatches.In(v), w.Name) {
-			return fmt.Sprintf("FileWatch %q", w.Name)
-		}
-	}
-	for _, m := range objects.ConfigMaps {
-		if foreign(ConfigMaps.In(v), m.Name) {
-			return fmt.Sprintf("ConfigMap %q", m.Name)
-		}
-	}
-	for _, r := range objects.ExtensionRepos {
-		if foreign(ExtensionRepos.In(v), r.Name) {
-			return fmt.Sprintf("ExtensionRepo %q", r.Name)
-		}
-	}
-	for _, e := range objects.Extensions {
-		if foreign(Extensions.In(v), e.Name) {
-			return fmt.Sprintf("Extension %q", e.Name)
+	return cmp.Or(
+		clash(Buttons.In(v), "UIButton", objects.Buttons, func(b model.Button) string { return b.Name }),
+		clash(Commands.In(v), "Cmd", objects.Commands, func(c model.Command) string { return c.Name }),
+		clash(FileWatches.In(v), "FileWatch", objects.FileWatches, func(w model.FileWatch) string { return w.Name }),
+		clash(ConfigMaps.In(v), "ConfigMap", objects.ConfigMaps, func(m model.ConfigMap) string { return m.Name }),
+		clash(ExtensionRepos.In(v), "ExtensionRepo", objects.ExtensionRepos, func(r model.ExtensionRepo) string { return r.Name }),
+		clash(Extensions.In(v), "Extension", objects.Extensions, func(e model.Extension) string { return e.Name }),
+	)
+}
+
+func clash[T, M any](rows store.Rows[T], kind string, declared []M, name func(M) string) string {
+	for _, m := range declared {
+		if e, ok := rows.Get(name(m)); ok && foreign(e) {
+			return fmt.Sprintf("%s %q", kind, e.ID)
 		}
 	}
 	return ""
 }
 
-func foreign[T any](rows store.Rows[T], id string) bool {
-	e, ok := rows.Get(id)
-	return ok && e.Owner == APIOwner && e.Phase == store.Running
-}
+// foreign reports whether somebody outside has declared an entry, and wants it still.
+func foreign[T any](e store.Entry[T]) bool { return e.Owner == APIOwner && e.Phase == store.Running }

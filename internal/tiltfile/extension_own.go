@@ -26,9 +26,15 @@ func (s *state) ownExtensions(tf *model.Tiltfile) {
 }
 
 func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
-	if err := s.ownExtension(tf, e); err != nil && s.ctx.Err() == nil {
-		s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	err := s.ownExtension(tf, e)
+	if err == nil || s.ctx.Err() != nil {
+		return
 	}
+	s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	if tf.LeftOut == nil {
+		tf.LeftOut = map[string]string{}
+	}
+	tf.LeftOut[e.Name] = err.Error()
 }
 
 // declareGiven makes known what the Tiltfile finds declared.
@@ -81,6 +87,7 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
 	}
 	s.ext, s.apiSites = own.ext, own.apiSites
+	s.ignores = append(s.ignores, own.ignores...) // which are about its own folders
 	merge(tf, declared)
 	return nil
 }
@@ -110,14 +117,7 @@ func merge(tf *model.Tiltfile, more model.Tiltfile) {
 	}
 	tf.Manifests = append(tf.Manifests, more.Manifests...)
 	tf.Secrets = append(tf.Secrets, more.Secrets...)
-	o := &tf.APIObjects
-	o.Buttons = append(o.Buttons, more.Buttons...)
-	o.Commands = append(o.Commands, more.Commands...)
-	o.ConfigMaps = append(o.ConfigMaps, more.ConfigMaps...)
-	o.FileWatches = append(o.FileWatches, more.FileWatches...)
-	o.ExtensionRepos = append(o.ExtensionRepos, more.ExtensionRepos...)
-	o.Extensions = append(o.Extensions, more.Extensions...)
-	o.Kept = append(o.Kept, more.Kept...)
+	tf.APIObjects.Add(more.APIObjects)
 }
 
 // enabled are the resources that a Tiltfile enables.

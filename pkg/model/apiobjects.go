@@ -12,6 +12,17 @@ type APIObjects struct {
 	Kept []KeptObject
 }
 
+// Add appends what another Tiltfile declares.
+func (o *APIObjects) Add(more APIObjects) {
+	o.Buttons = append(o.Buttons, more.Buttons...)
+	o.Commands = append(o.Commands, more.Commands...)
+	o.ConfigMaps = append(o.ConfigMaps, more.ConfigMaps...)
+	o.FileWatches = append(o.FileWatches, more.FileWatches...)
+	o.ExtensionRepos = append(o.ExtensionRepos, more.ExtensionRepos...)
+	o.Extensions = append(o.Extensions, more.Extensions...)
+	o.Kept = append(o.Kept, more.Kept...)
+}
+
 // ExtensionRepo says where a set of extensions comes from: v1alpha1.extension_repo.
 type ExtensionRepo struct {
 	// Name is unique among extension repos. The one called "default" replaces the standard one.

@@ -72,7 +72,7 @@ type Extension struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is where an extension comes from.
 	Spec ExtensionSpec `json:"spec"`
-	// Status is empty.
+	// Status is how it does.
 	Status ExtensionStatus `json:"status"`
 }
 
@@ -89,8 +89,11 @@ type ExtensionSpec struct {
 	Args []string `json:"args,omitempty"`
 }
 
-// ExtensionStatus is empty: what went wrong with an extension stands in the log of the Tiltfile that loads it.
-type ExtensionStatus struct{}
+// ExtensionStatus is how an extension that is evaluated on its own does.
+type ExtensionStatus struct {
+	// Error is why it was left out; empty when it was not.
+	Error string `json:"error,omitempty"`
+}
 
 // ExtensionRepo says where a set of extensions comes from.
 type ExtensionRepo struct {
