@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -342,33 +343,34 @@ const longBatch = 5 * time.Millisecond
 // over says how many of the loop's batches between two looks took longer than longBatch: "2 of 213".
 func over(before, after tables.LoopStatus) string {
 	var all, long uint64
-	for i, b := range after.Took {
-		n := b.Batches
-		if i < len(before.Took) {
-			n -= before.Took[i].Batches
-		}
-		all += n
+	for _, b := range between(before, after) {
+		all += b.Batches
 		if upTo, err := time.ParseDuration(b.UpTo); err != nil || upTo > longBatch {
-			long += n
+			long += b.Batches
 		}
 	}
 	return fmt.Sprintf("%d of %d", long, all)
 }
 
-// batches says how long the loop's batches took between two looks: "213 batches, 9 over 5ms".
+// between are the loop's batches between two looks, by how long they took.
+func between(before, after tables.LoopStatus) []tables.Bucket {
+	out := slices.Clone(after.Took)
+	for i, b := range before.Took {
+		out[i].Batches -= b.Batches
+	}
+	return out
+}
+
+// batches says how long the loop's batches took between two looks: "batches: 204 ≤ 100µs, 9 ≤ 500µs".
 func batches(before, after tables.LoopStatus) string {
 	var parts []string
-	for i, b := range after.Took {
-		n := b.Batches
-		if i < len(before.Took) {
-			n -= before.Took[i].Batches
-		}
+	for _, b := range between(before, after) {
 		switch {
-		case n == 0:
+		case b.Batches == 0:
 		case b.UpTo == "":
-			parts = append(parts, fmt.Sprintf("%d longer", n))
+			parts = append(parts, fmt.Sprintf("%d longer", b.Batches))
 		default:
-			parts = append(parts, fmt.Sprintf("%d ≤ %s", n, b.UpTo))
+			parts = append(parts, fmt.Sprintf("%d ≤ %s", b.Batches, b.UpTo))
 		}
 	}
 	return "batches: " + strings.Join(parts, ", ")

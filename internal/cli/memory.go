@@ -25,8 +25,8 @@ const lateMemory = 256 << 20
 
 const (
 	// usual is how much garbage there may be, in percent of what is in use, before the collector works whatever goes on.
-	// Where as much is in use as by some hundred resources, so that it works for long, that is seldom. From little up to much in
-	// use it rises in steps: what is in use wavers by some MB.
+	// Where as much is in use as by some hundred resources, so that it works for long, that is seldom. From little up to
+	// much in use it rises in steps: what is in use wavers by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
 	// enough is from how much on, in the same measure, it works as soon as nothing goes on.
@@ -36,8 +36,8 @@ const (
 )
 
 // collectInPauses has the garbage collector of a session work while nothing happens, until ctx is done: a change that comes
-// while it works waits for it. What a session holds is little, 10 to 30 MB with 1,000 resources, so that garbage is collected several
-// times a second under steady changes.
+// while it works waits for it. What a session holds is little, 10 to 30 MB with 1,000 resources, so that garbage is
+// collected several times a second under steady changes.
 func collectInPauses(ctx context.Context, st *store.Store) {
 	if collectorSet() {
 		return

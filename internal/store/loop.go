@@ -132,7 +132,7 @@ func (s *Store) accepts(a Action) bool {
 // It must be called once.
 //
 // It has a thread of its own, which sleeps between batches: a thread that has just worked for others has used up its time,
-// and where the machine is busy the kernel takes the processor from it in the middle of a batch, for 3 to 4 ms. (Beside
+// and where the machine is busy the kernel takes the processor from it in the middle of a batch, for 2 to 8 ms. (Beside
 // clients that send endless bodies, of 1,000 batches 9 took more than 1 ms so, and 2 with its own.)
 func (s *Store) Run(ctx context.Context) {
 	runtime.LockOSThread()
