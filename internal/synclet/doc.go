@@ -9,5 +9,6 @@
 //
 // A Session owns two goroutines, one that reads and one that ends the session when nothing moves on its stream any more;
 // Close ends them and waits. Its methods may be called from any goroutine; updates take turns, everything else goes side
-// by side. A Pool owns one goroutine for each container that it was told to keep ready; Close ends them and waits.
+// by side. A Pool owns one goroutine for each container that it was told to keep ready. One whose container it is to let go of
+// ends some time later, and before another begins with the same container; Close ends them all and waits.
 package synclet

@@ -52,9 +52,12 @@ type Pool struct {
 	beside Beside // nil where no container may be added to pods
 	id     string // tells its synclets from those of others
 
+	all sync.WaitGroup // of the entries' goroutines
+
 	mu        sync.Mutex
 	closed    bool
 	entries   map[string]*entry  // by container id
+	ending    map[string]*entry  // by container id: was let go of, and its goroutine has not ended yet
 	stale     map[string]bool    // by container id: files were sent that its process has not been started anew for
 	verdicts  map[string]verdict // by image
 	lockedOut map[string]bool    // by Target.Ref
@@ -68,12 +71,12 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{}, stale: map[string]bool{},
-		verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
+		ending: map[string]*entry{}, stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
 }
 
-// OnStatus sets a function that is told of every change; it is called from the pool's goroutines and must not block. It is
-// to be set before the first Keep.
+// OnStatus sets a function that is told of every change. It is called from the pool's goroutines and from Keep, under locks
+// of the pool: it must neither block nor call the pool. It is to be set before the first Keep.
 func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
 // Beside lets the pool add containers of hone's to pods. It is to be set before the first Keep.
@@ -93,6 +96,7 @@ type entry struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
+	dropped bool     // nobody is told of it any more
 	target  Target   // of which only the resource may change
 	last    Status   // what was told last
 	session *Session // nil while there is none
@@ -102,7 +106,8 @@ type entry struct {
 	changed chan struct{} // closed at the next change
 }
 
-// Keep makes the given containers, and no others, ready for updates. It does not wait.
+// Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
+// those that end; once it has returned nobody is told of containers that it was not given.
 func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,14 +121,12 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	for id, e := range p.entries {
 		t, ok := wanted[id]
 		if ok && t.same(e.whom()) {
-			if last, changed := e.name(t.Resource); changed {
-				p.told(last)
-			}
+			p.name(e, t.Resource)
 			continue
 		}
-		e.cancel()
-		<-e.done
 		delete(p.entries, id)
+		p.ending[id] = e
+		e.drop()
 	}
 	for id := range p.stale {
 		if _, ok := wanted[id]; !ok {
@@ -137,14 +140,30 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	}
 }
 
+// start begins with a container, after what was begun with it before has ended: the program that begins last ends the
+// others. mu must be held.
 func (p *Pool) start(ctx context.Context, t Target) *entry {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
 	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
-	go func() {
-		defer close(e.done)
+	before := p.ending[t.ID]
+	p.all.Go(func() {
+		defer p.ended(e)
+		if before != nil {
+			<-before.done
+		}
 		p.keep(ctx, e)
-	}()
+	})
 	return e
+}
+
+// ended notes that an entry's goroutine has nothing more to do.
+func (p *Pool) ended(e *entry) {
+	close(e.done)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id := e.whom().ID; p.ending[id] == e {
+		delete(p.ending, id)
+	}
 }
 
 func (p *Pool) setStale(id string, stale bool) {
@@ -172,8 +191,8 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	for _, e := range entries {
 		e.cancel()
-		<-e.done
 	}
+	p.all.Wait()
 }
 
 // The waits between attempts, doubling.
@@ -259,13 +278,21 @@ func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 // tell passes on how it stands with an entry's container. While nobody has said which resource that belongs to, it waits.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	status := Status{Target: e.target, Process: e.last.Process} // a broken conversation does not change the process
 	change(&status)
 	e.last = status
-	e.mu.Unlock()
-	if status.Target.Resource != "" {
+	if status.Target.Resource != "" && !e.dropped {
 		p.told(status)
 	}
+}
+
+// drop ends the entry, in silence. Its goroutine ends some time later.
+func (e *entry) drop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dropped = true
+	e.cancel()
 }
 
 // whom returns the container, with what is known of it now.
@@ -275,13 +302,18 @@ func (e *entry) whom() Target {
 	return e.target
 }
 
-// name notes which resource the container belongs to; an update that comes before Keep does not know.
-func (e *entry) name(resource model.ManifestName) (last Status, changed bool) {
+// name notes which resource the container belongs to, and tells how it stands with it; an update that comes before Keep does
+// not know.
+func (p *Pool) name(e *entry, resource model.ManifestName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	changed = e.target.Resource != resource
+	if e.target.Resource == resource {
+		return
+	}
 	e.target.Resource, e.last.Target.Resource = resource, resource
-	return e.last, changed && e.last.State != ""
+	if e.last.State != "" {
+		p.told(e.last)
+	}
 }
 
 func (e *entry) set(s *Session, err error) {
