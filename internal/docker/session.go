@@ -79,7 +79,7 @@ func shareKey(req BuildRequest) string {
 func contextProblem(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return &UserError{problem.New("the build context "+dir+" does not exist",
-			"create the folder, or correct the context in docker_build")}
+			"create the folder, or correct the context in docker_build; if a resource makes it, put that into resource_deps=")}
 	}
 	return &UserError{problem.Wrap(err, "cannot read the build context "+dir, "make the folder readable, or correct its ignore rules")}
 }

@@ -186,7 +186,7 @@ func setEnabledBuiltin(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	c.enabledByCall, c.enabledSite = true, c.site()
-	c.enabled = appendNew(nil, names.values)
+	c.enabled, c.enableAll = appendNew(nil, names.values), len(names.values) == 0
 	return nil, nil
 }
 
@@ -194,6 +194,6 @@ func clearEnabledBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	c.enabledByCall, c.enabledSite, c.enabled = true, c.site(), nil
+	c.enabledByCall, c.enabledSite, c.enabled, c.enableAll = true, c.site(), nil, false
 	return nil, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"go.starlark.net/starlark"
 )
@@ -85,13 +86,13 @@ func listdirBuiltin(c *call) (starlark.Value, error) {
 	if recursive {
 		c.config.add(root)
 	}
-	var files []string
+	files := []string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+			return nil // many programs ask for folders that only some machines or branches have
 		case err != nil:
 			return err
-		case path == root && !d.IsDir():
-			return fmt.Errorf("%s is a file, not a folder", root)
 		case path == root:
 			return nil
 		case d.IsDir() && !recursive:
@@ -101,8 +102,5 @@ func listdirBuiltin(c *call) (starlark.Value, error) {
 		}
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s%s", root, c.sibling(root))
-	}
 	return stringValues(files), err
 }

@@ -221,6 +221,9 @@ func (s *state) enabledNames(manifests []model.Manifest) ([]model.ManifestName, 
 		}
 		requested = s.opts.Args
 	}
+	if s.enableAll {
+		return nil, nil
+	}
 	if len(requested) == 0 {
 		return []model.ManifestName{}, nil
 	}

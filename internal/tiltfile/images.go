@@ -114,7 +114,8 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 	return out
 }
 
-// dockerfile finds context and Dockerfile.
+// dockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
+// is built; only a Dockerfile that is to be found in it must.
 func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents text) error {
 	if contents.value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
@@ -123,9 +124,9 @@ func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents t
 	if context != "-" {
 		b.Context = c.abs(context)
 		base = b.Context
-		if info, err := os.Stat(b.Context); err != nil || !info.IsDir() {
+		if info, err := os.Stat(b.Context); err == nil && !info.IsDir() {
 			c.config.add(b.Context)
-			return fmt.Errorf("context: there is no folder %s%s", b.Context, c.sibling(b.Context))
+			return fmt.Errorf("context: %s is a file, not a folder", b.Context)
 		}
 	}
 	b.Dockerfile = filepath.Join(base, "Dockerfile")
@@ -138,10 +139,14 @@ func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents t
 	}
 	data, err := c.readFile(b.Dockerfile)
 	if err != nil {
-		if path == "" && errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.sibling(b.Dockerfile))
+		switch {
+		case path != "" || !errors.Is(err, os.ErrNotExist):
+			return c.unreadable(b.Dockerfile, err)
+		case b.Context != "" && !isDir(b.Context):
+			return fmt.Errorf("context: there is no folder %s%s, which should hold the Dockerfile; name that with dockerfile= if the folder comes later",
+				b.Context, c.sibling(b.Context))
 		}
-		return c.unreadable(b.Dockerfile, err)
+		return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.sibling(b.Dockerfile))
 	}
 	b.Contents = string(data)
 	return nil

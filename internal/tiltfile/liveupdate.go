@@ -76,7 +76,7 @@ func fallBackOnBuiltin(c *call) (starlark.Value, error) {
 
 func syncBuiltin(c *call) (starlark.Value, error) {
 	var local, remote, text string
-	if err := c.unpack("local_path", &local, "remote_path", &remote, "owner?", &text); err != nil {
+	if err := c.unpack("local_path", &local, "remote_path", &remote, "owner??", &text); err != nil {
 		return nil, err
 	}
 	var owner model.Owner

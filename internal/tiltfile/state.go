@@ -58,7 +58,9 @@ type state struct {
 	gate          gate
 	enabledByCall bool
 	enabled       []string
-	enabledSite   site
+	// enableAll is set where the last call named none, which means all.
+	enableAll   bool
+	enabledSite site
 	apiState
 	// inner is set for an extension that is evaluated on its own, beside the named resources.
 	inner   bool

@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -31,7 +32,7 @@ func (t *text) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// textList takes a string, or a sequence of strings; blobs count as strings.
+// textList takes a string, or a sequence of strings; blobs count as strings, and None as no strings.
 type textList struct{ values []string }
 
 // Unpack implements starlark.Unpacker.
@@ -41,11 +42,14 @@ func (l *textList) Unpack(v starlark.Value) error {
 		l.values = []string{one.value}
 		return nil
 	}
+	l.values = []string{}
+	if v == starlark.None {
+		return nil
+	}
 	it, ok := v.(starlark.Iterable)
 	if _, isDict := v.(*starlark.Dict); !ok || isDict {
 		return fmt.Errorf("got %s, want string or list of strings", v.Type())
 	}
-	l.values = []string{}
 	for i, e := range elements(it) {
 		if err := one.Unpack(e); err != nil {
 			return fmt.Errorf("element %d: got %s, want string", i, e.Type())
@@ -102,7 +106,11 @@ func (a *argv) Unpack(v starlark.Value) error {
 		return nil
 	}
 	var many textList
-	if err := many.Unpack(v); err != nil {
+	err := many.Unpack(v)
+	if v == starlark.None {
+		err = errors.New("got NoneType, want string or list of strings")
+	}
+	if err != nil {
 		return fmt.Errorf("%w: a command is a string for the shell, or a list of words", err)
 	}
 	a.words = many.values
