@@ -21,8 +21,6 @@ import (
 
 const (
 	name = "Collector"
-	// retry is the pause after a deletion that failed.
-	retry = 5 * time.Second
 	// undeclared is why the objects of a resource go that left the Tiltfile.
 	undeclared = "which the Tiltfile no longer declares"
 )
@@ -33,7 +31,8 @@ type Cluster interface {
 	Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error
 }
 
-// Subscriber is the Collector. It works on its own goroutine, one resource at a time.
+// Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may hold up
+// its deletion for minutes. Run waits for all of them.
 type Subscriber struct {
 	cluster Cluster
 	engine  compose.Engine
@@ -61,8 +60,8 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	swept := false
-	var known resources
+	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]uint64{}}
+	defer r.deletions.wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -71,55 +70,88 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		case <-timer.C:
+		case e := <-r.deletions.ended:
+			r.ended(e)
 		}
-		v := rt.View()
-		if known.turned(v) {
-			swept = false
-		}
-		var failed error
-		if !swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && s.cluster != nil {
-			failed = s.sweep(ctx, rt)
-			swept = failed == nil
-		}
-		if err := s.collectAll(ctx, rt, state.Leaving(v, name)); err != nil {
-			failed = err
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
+		r.collectWhatLeft(rt.View())
 		timer.Stop()
-		if failed != nil {
-			timer.Reset(retry)
+		if pause, ok := r.deletions.next(); ok {
+			timer.Reset(pause)
 		} else {
 			rt.Succeeded()
 		}
 	}
 }
 
-// collectAll deletes the objects of the resources that leave and that nobody else holds. A resource waits for those that
-// leave with it and depend on it: what a delete command takes away may be what they need to go.
-func (s *Subscriber) collectAll(ctx context.Context, rt *store.Runtime, leaving []store.Entry[state.Resource]) error {
+// run is one Run of the subscriber.
+type run struct {
+	*Subscriber
+	ctx       context.Context
+	rt        *store.Runtime
+	deletions *deletions
+	known     resources
+	// swept says that what earlier sessions left over is deleted, or being deleted.
+	swept bool
+	// released has the versions of the entries that were let go of, until the snapshot shows it.
+	released map[string]uint64
+}
+
+// sweeping stands for the reading of the ledger among the deletions that failed.
+const sweeping = model.ManifestName("")
+
+// ended notes the end of a deletion and lets go of the resource, if it went well.
+func (r *run) ended(e deletion) {
+	r.deletions.book(e)
+	switch {
+	case e.err != nil && e.entry == "":
+		r.swept = false
+	case e.err == nil && e.entry != "":
+		if entry, ok := state.Resources.In(r.rt.View()).Get(e.entry); ok {
+			r.released[e.entry] = entry.Version
+		}
+		r.rt.Release(state.Resources, e.entry)
+	}
+}
+
+// collectWhatLeft starts the deletions that are due.
+func (r *run) collectWhatLeft(v store.View) {
+	r.deletions.due()
+	if r.known.turned(v) {
+		r.swept = false
+	}
+	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
+		complete, err := r.sweep(r.ctx, r.rt)
+		r.deletions.book(deletion{resource: sweeping, err: err})
+		r.swept = complete && err == nil
+	}
+	r.collectAll(state.Leaving(v, name))
+}
+
+// collectAll starts to delete the objects of the resources that leave and that nobody else holds. A resource waits for those
+// that leave with it and depend on it: what a delete command takes away may be what they need to go.
+func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}
 	byName := map[model.ManifestName]store.Entry[state.Resource]{}
 	for _, e := range leaving {
+		if v, ok := r.released[e.ID]; ok && v == e.Version {
+			continue
+		}
+		delete(r.released, e.ID)
 		m := e.Value.Manifest
 		deps[m.Name], byName[m.Name] = m.ResourceDeps, e
 	}
-	var failed error
 	var stay []model.ManifestName
 	for _, n := range model.DependentsFirst(deps) {
-		e := byName[n]
-		if len(e.Finalizers) > 1 || slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) }) {
-			stay = append(stay, n) // the others let go first
+		e, ok := byName[n]
+		if !ok {
 			continue
 		}
-		if err := s.collect(ctx, e.Value); err != nil {
-			stay, failed = append(stay, n), err
-			continue
+		first := !slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) })
+		if first && len(e.Finalizers) == 1 { // the others let go first
+			r.deletions.start(n, e.ID, func(ctx context.Context) error { return r.collect(ctx, e.Value) })
 		}
-		rt.Release(state.Resources, e.ID)
+		stay = append(stay, n)
 	}
-	return failed
 }
 
 // resources are what a snapshot declared.
@@ -161,29 +193,29 @@ func (s *Subscriber) collect(ctx context.Context, r state.Resource) error {
 	return s.remove(ctx, r.Manifest.Name, undeclared)
 }
 
-// sweep deletes the objects of resources that earlier sessions applied and that are no longer declared. Those of a resource
-// that is only left out of this session stay.
-func (s *Subscriber) sweep(ctx context.Context, rt *store.Runtime) error {
-	ledger, err := s.cluster.Ledger(ctx)
+// sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. Those of a
+// resource that is only left out of this session stay. It is not complete where a deletion of the resource is running or has
+// just failed: then it is to be called again.
+func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
+	ledger, err := r.cluster.Ledger(ctx)
 	if err != nil {
-		return s.report("", err)
+		return false, r.report("", err)
 	}
 	records, err := ledger.Resources()
 	if err != nil {
-		return s.report("", err)
+		return false, r.report("", err)
 	}
-	var failed error
+	complete = true
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
 		// One that is declared as something else now, under the same name, has no objects any more either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
 		if known && e.Value.Manifest.IsK8s() {
 			continue
 		}
-		if err := s.remove(ctx, resource, undeclared); err != nil {
-			failed = err
-		}
+		complete = complete && !r.deletions.running[resource] && !r.deletions.paused(resource)
+		r.deletions.start(resource, "", func(ctx context.Context) error { return r.remove(ctx, resource, undeclared) })
 	}
-	return failed
+	return complete, nil
 }
 
 func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName, why string) error {

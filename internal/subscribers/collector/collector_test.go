@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ type cluster struct {
 	err     error
 	opened  int
 	removed []string
+	stuck   map[model.ManifestName]chan struct{}
 }
 
 func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
@@ -39,11 +41,22 @@ func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
 	return c.ledger, c.err
 }
 
-func (c *cluster) Remove(_ context.Context, name model.ManifestName, _ logstore.Logger) error {
+func (c *cluster) Remove(ctx context.Context, name model.ManifestName, _ logstore.Logger) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.removed = append(c.removed, string(name))
-	return c.err
+	err, stuck := c.err, c.stuck[name]
+	c.mu.Unlock()
+	if stuck != nil {
+		select {
+		case <-stuck:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.ledger.Remove(name)
 }
 
 func (c *cluster) fail(err error) {
@@ -214,7 +227,7 @@ func TestAResourceThatTurnedLocalHasNoObjects(t *testing.T) {
 		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.Local("was")))
 		f.check("turned while hone did not run", "was", "a was")
 		f.Then(statetest.Loaded(statetest.Local("a"), statetest.Local("was")))
-		f.check("turned while it runs", "was a was", "a was") // the fake keeps its records, so "was" is removed again
+		f.check("turned while it runs", "was a", "a was")
 	})
 }
 
@@ -236,6 +249,69 @@ func TestDependentsGoFirst(t *testing.T) {
 		f.check("now it can, and the next is held", "c-db c-db", "a-operator b-mid")
 		f.Release("b-mid", "Other")
 		f.check("all of them", "c-db c-db b-mid a-operator", "")
+	})
+}
+
+// A resource that does not go keeps no other from being deleted, but what it depends on.
+func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old", "older")
+		stuck, below := statetest.K8s("stuck"), statetest.K8s("below")
+		stuck.ResourceDeps = []model.ManifestName{"below"}
+		others := []model.Manifest{stuck, below}
+		released := make(chan struct{})
+		f.cluster.stuck = map[model.ManifestName]chan struct{}{"old": released, "stuck": released}
+		var crowd []string
+		for i := range 2 * atOnce { // all turns are taken twice over by what is stuck
+			name := fmt.Sprintf("crowd-%02d", i)
+			crowd = append(crowd, name)
+			f.cluster.stuck[model.ManifestName(name)] = released
+			others = append(others, statetest.K8s(name))
+		}
+		last := statetest.K8s("last")
+		f.Then(connected(), statetest.Loaded(append(others, last)...))
+		synctest.Wait()
+		if got := f.cluster.log(); got != "old older" && got != "older old" {
+			t.Errorf("the sweep removed %q", got)
+		}
+		f.Then(statetest.Loaded(last))
+		for _, name := range append(crowd, "stuck", "below") {
+			f.Release(name, "Other")
+		}
+		f.Then(statetest.Loaded())
+		f.Release("last", "Other")
+		time.Sleep(3 * patience)
+		synctest.Wait()
+		if got := f.cluster.log(); strings.Contains(got, "below") || !strings.Contains(got, "last") || !strings.Contains(got, "stuck") {
+			t.Errorf("while some are stuck: removed %q, want all but the one that a stuck one depends on", got)
+		}
+		if _, there := state.Resources.In(f.View()).Get("last"); there {
+			t.Error("what was deleted has not been let go of")
+		}
+		close(released)
+		synctest.Wait()
+		if n := state.Resources.In(f.View()).Len(); n != 0 || !strings.HasSuffix(f.cluster.log(), "below") {
+			t.Errorf("in the end %d resources are left; removed %q", n, f.cluster.log())
+		}
+		f.cluster.mu.Lock()
+		defer f.cluster.mu.Unlock()
+		seen := map[string]bool{}
+		for _, name := range f.cluster.removed {
+			if seen[name] {
+				t.Errorf("%s was removed twice", name)
+			}
+			seen[name] = true
+		}
+	})
+}
+
+// What is being deleted when the session ends is given up before Run returns.
+func TestStopsWhileSomethingIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old")
+		f.cluster.stuck = map[model.ManifestName]chan struct{}{"old": make(chan struct{})}
+		f.Then(connected(), statetest.Loaded())
+		f.check("it hangs", "old", "")
 	})
 }
 
