@@ -2,9 +2,13 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/hone-dev/hone/pkg/api"
@@ -131,27 +135,88 @@ func TestPortOnlyChangeDeploysNothing(t *testing.T) {
 	}
 }
 
-// TestKilledHoneLeavesNoProcess kills hone with SIGKILL while a local command runs.
+// TestKilledHoneLeavesNoProcess kills hone with SIGKILL while a server runs whose child, deaf to SIGTERM, holds a port:
+// hone alone, hone after its guard, and both at one moment.
 func TestKilledHoneLeavesNoProcess(t *testing.T) {
-	t.Parallel()
-	p := newProject(t, `
+	if runtime.GOOS != "linux" {
+		t.Skip("finds the guard in /proc")
+	}
+	for _, tt := range []struct {
+		name string
+		kill func(t *testing.T, s *session)
+	}{
+		{"hone", func(t *testing.T, s *session) { killAtOnce(t, s.cmd.Process.Pid) }},
+		{"hone, whose guard was killed before", func(t *testing.T, s *session) {
+			first := guardOf(t, s)
+			killAtOnce(t, first)
+			s.await("another guard", func() error {
+				if second := guardOf(t, s); second == 0 || second == first {
+					return fmt.Errorf("the guard is %d, was %d", second, first)
+				}
+				return nil
+			})
+			killAtOnce(t, s.cmd.Process.Pid)
+		}},
+		{"hone and its guard", func(t *testing.T, s *session) { killAtOnce(t, s.cmd.Process.Pid, guardOf(t, s)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := newLocalProject(t, `
 -- Tiltfile --
-local_resource('server', serve_cmd='echo up $$; exec sleep 100000', readiness_probe=probe(exec=exec_action(['true']), period_secs=1))
+local_resource('server', serve_cmd='`+deafServer+`=$PORT0 `+os.Args[0]+` & wait', readiness_probe=probe(tcp_socket=tcp_socket_action($PORT0), period_secs=1))
 `)
-	s := p.up()
-	pid := strings.Fields(s.says(`server │ up \d+`))[3]
-	s.becomes("server", "ready", ready)
-	_ = s.cmd.Process.Kill()
-	<-s.done
-	k8stest.Eventually(t, "the server to end", func() error {
-		b, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil || strings.Contains(string(b), ") Z ") {
-			return nil
+			s := p.up()
+			s.becomes("server", "ready", ready)
+			tt.kill(t, s)
+			<-s.done
+			k8stest.Eventually(t, "the port to be free", func() error {
+				l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p.ports[0]))
+				if err == nil {
+					_ = l.Close()
+				}
+				return err
+			})
+		})
+	}
+}
+
+// deafServer is the variable with which the test program is a server on the given port that ignores SIGTERM.
+const deafServer = "HONE_E2E_DEAF_SERVER"
+
+func serveDeaf(port string) {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+	l, err := net.Listen("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		panic(err)
+	}
+	for {
+		if c, err := l.Accept(); err == nil {
+			_ = c.Close()
 		}
-		return fmt.Errorf("process %s still runs", pid)
-	})
-	if out, err := exec.Command("pgrep", "-f", "__guard").Output(); err == nil && strings.Contains(string(out), pid) {
-		t.Errorf("guards are left: %s", out)
+	}
+}
+
+// guardOf returns the process number of a session's guard, zero if there is none.
+func guardOf(t *testing.T, s *session) int {
+	t.Helper()
+	out, _ := exec.Command("pgrep", "-P", fmt.Sprint(s.cmd.Process.Pid), "-f", "__guard").Output()
+	pid := 0
+	_, _ = fmt.Sscan(string(out), &pid)
+	return pid
+}
+
+// killAtOnce kills processes so that none sees another die.
+func killAtOnce(t *testing.T, pids ...int) {
+	t.Helper()
+	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
+		for _, pid := range pids {
+			if pid <= 1 {
+				t.Fatalf("no process %d", pid)
+			}
+			if err := syscall.Kill(pid, signal); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

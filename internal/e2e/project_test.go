@@ -37,6 +37,9 @@ const patience = k8stest.Patience
 var binary string
 
 func TestMain(m *testing.M) {
+	if port := os.Getenv(deafServer); port != "" {
+		serveDeaf(port)
+	}
 	flag.Parse()
 	if os.Getenv("HONE_TEST_CLUSTER") == "" && testing.Short() {
 		os.Exit(m.Run()) // nothing to run

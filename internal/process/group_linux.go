@@ -103,9 +103,9 @@ var thread struct {
 	done  chan struct{}
 }
 
-// startOnThread starts the command so that it gets SIGTERM when this process dies. A success must be followed by
-// releaseThread when the command is gone.
-func startOnThread(cmd *exec.Cmd) error {
+// startOnThread starts the command with its leash so that it gets SIGTERM when this process dies. A success must be
+// followed by releaseThread when the command is gone.
+func startOnThread(cmd *exec.Cmd, tie *leash) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	thread.mu.Lock()
 	if thread.users == 0 {
@@ -117,7 +117,7 @@ func startOnThread(cmd *exec.Cmd) error {
 	thread.mu.Unlock()
 
 	result := make(chan error, 1)
-	jobs <- func() { result <- cmd.Start() }
+	jobs <- func() { result <- tie.lend(cmd.Start) }
 	err := <-result
 	if err != nil {
 		releaseThread()

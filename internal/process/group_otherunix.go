@@ -10,6 +10,6 @@ func groupHasLiving(int) bool { return true }
 // strays finds nothing: these systems do not show the environment of a process.
 func strays(wards) []int { return nil }
 
-func startOnThread(cmd *exec.Cmd) error { return cmd.Start() }
+func startOnThread(cmd *exec.Cmd, _ *leash) error { return cmd.Start() }
 
 func releaseThread() {}

@@ -19,14 +19,19 @@ type group struct {
 	release func()
 }
 
-// startGroup starts the command as the leader of a new group and tells the guard about it. release must be called
-// once the group is empty.
+// startGroup starts the command as the leader of a new group, ties the group to the lifeline and tells the guard about
+// it. release must be called once the group is empty.
 func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 	if err := theGuard.ready(); err != nil {
 		return nil, err
 	}
+	tie, err := theGuard.leash()
+	if err != nil {
+		return nil, err
+	}
+	defer tie.close()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := startOnThread(cmd); err != nil {
+	if err := startOnThread(cmd, tie); err != nil {
 		return nil, err
 	}
 	g := &group{id: cmd.Process.Pid}
@@ -34,7 +39,7 @@ func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 		theGuard.remove(g.id)
 		releaseThread()
 	})
-	if err := theGuard.add(g.id, grace); err != nil {
+	if err := errors.Join(tie.hold(g.id), theGuard.add(g.id, grace)); err != nil {
 		g.kill()
 		_ = cmd.Wait()
 		g.release()

@@ -4,6 +4,8 @@ package process
 
 import (
 	"bufio"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,33 +20,41 @@ import (
 // TestNoOrphans kills a whole session at once and checks that nothing of it stays. The session and everything that it
 // starts inherit a pipe, whose end of file says that all of them, the guard included, are gone.
 func TestNoOrphans(t *testing.T) {
+	const (
+		exec1   = `echo ready; exec sleep 1000`
+		tree    = `(sleep 1000 & sleep 1000) & sleep 1000 & echo ready; wait`
+		child   = `(trap '' TERM HUP; echo ready; while :; do sleep 1; done) & wait`
+		ignores = `trap '' TERM HUP; echo ready; while :; do sleep 1; done`
+		orphan  = `(sleep 1000 & trap '' TERM; sleep 1000) & echo ready; wait`
+	)
 	for _, tt := range []struct {
 		name, script string
-		unguarded    bool
-		unannounced  bool
+		// mode is what happens to the guard, see serveUntilKilled.
+		mode string
 	}{
-		{name: "server", script: `echo ready; exec sleep 1000`},
-		{name: "tree", script: `(sleep 1000 & sleep 1000) & sleep 1000 & echo ready; wait`},
-		{name: "leader gone, child ignores SIGTERM", script: `(trap '' TERM; echo ready; while :; do sleep 1; done) & wait`},
-		{name: "everybody ignores SIGTERM", script: `trap '' TERM; echo ready; while :; do sleep 1; done`},
-		{name: "killed before the guard knows", script: `trap '' TERM; echo ready; while :; do sleep 1; done`, unannounced: true},
-		{name: "without the guard, by the kernel", script: `echo ready; exec sleep 1000`, unguarded: true},
+		{name: "server", script: exec1},
+		{name: "tree", script: tree},
+		{name: "leader gone, child ignores SIGTERM", script: child},
+		{name: "everybody ignores SIGTERM", script: ignores},
+		{name: "killed before the guard knows", script: ignores, mode: "unannounced"},
+		{name: "without the guard, by the kernel", script: exec1, mode: "unguarded"},
+		{name: "guard killed before", script: ignores, mode: "replaced"},
+		{name: "guard killed before, tree", script: tree, mode: "replaced"},
+		{name: "killed with the guard", script: exec1, mode: "together"},
+		{name: "killed with the guard, tree", script: tree, mode: "together"},
+		{name: "killed with the guard, leader gone", script: child, mode: "together"},
+		{name: "killed with the guard, everybody ignores SIGTERM", script: ignores, mode: "together"},
+		{name: "killed with the guard's successor", script: orphan, mode: "replaced together"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if (tt.unguarded || tt.unannounced) && runtime.GOOS != "linux" {
+			if runtime.GOOS != "linux" && tt.mode != "" && tt.mode != "replaced" {
 				t.Skip("only on Linux")
 			}
 			alive, held := aliveFile(t)
 			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "PROCESS_TEST_SERVE="+tt.script)
-			if tt.unguarded {
-				cmd.Env = append(cmd.Env, "PROCESS_TEST_UNGUARDED=1")
-			}
-			if tt.unannounced {
-				cmd.Env = append(cmd.Env, "PROCESS_TEST_UNANNOUNCED=1")
-			}
-			cmd.ExtraFiles = []*os.File{held}
+			cmd.Env = append(os.Environ(), "PROCESS_TEST_SERVE="+tt.script, "PROCESS_TEST_GUARD="+tt.mode)
+			cmd.ExtraFiles = []*os.File{9 - 3: held} // out of the way of what the session hands on
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -54,24 +64,43 @@ func TestNoOrphans(t *testing.T) {
 				t.Fatal(err)
 			}
 			held.Close()
-			want := map[string]bool{"ready": true}
-			if tt.unguarded || tt.unannounced {
-				want["changed"] = true
+			guard := awaitSession(t, out)
+			victims := []int{cmd.Process.Pid}
+			if strings.Contains(tt.mode, "together") {
+				victims = append(victims, guard)
 			}
-			for sc := bufio.NewScanner(out); len(want) > 0 && sc.Scan(); {
-				delete(want, sc.Text())
+			for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // stopped, neither sees the other die
+				for _, pid := range victims {
+					if err := syscall.Kill(pid, signal); err != nil {
+						t.Error(err)
+					}
+				}
 			}
-			if len(want) > 0 {
-				t.Errorf("the session did not say %v", want)
-			}
-			cmd.Process.Signal(syscall.SIGKILL)
 			cmd.Wait()
 			alive.wantGone(t)
 		})
 	}
 }
 
-func TestGuardIsReplaced(t *testing.T) {
+// awaitSession reads until the script is ready and the guard as it should be, and returns the guard's process number.
+func awaitSession(t *testing.T, out io.Reader) (guard int) {
+	t.Helper()
+	ready, found := false, false
+	for sc := bufio.NewScanner(out); !(ready && found) && sc.Scan(); {
+		if sc.Text() == "ready" {
+			ready = true
+		} else if n, _ := fmt.Sscanf(sc.Text(), "guard %d", &guard); n == 1 {
+			found = true
+		}
+	}
+	if !ready || !found {
+		t.Errorf("the session: ready %v, has said what guards it %v", ready, found)
+	}
+	return guard
+}
+
+// TestGuardIsReplacedByTheNextCommand kills the guard while no command runs.
+func TestGuardIsReplacedByTheNextCommand(t *testing.T) {
 	if err := Run(t.Context(), Command{Cmd: sh("exit 0")}); err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,11 @@ type guard struct {
 	enabled bool
 	mark    string   // value of the variable markName
 	pipe    *os.File // nil while there is no guard process
+	death   *os.File // its end of file says that the guard process is gone; nil with pipe
 	cmd     *exec.Cmd
 	groups  map[int]time.Duration // what the guard process should know
+	vigil   *vigil                // over the guard process; nil until there is the first group, over while there is none
+	line    lifeline              // of all groups
 }
 
 var theGuard guard
@@ -89,16 +92,42 @@ func (g *guard) add(pgid int, grace time.Duration) error {
 	if !g.enabled {
 		return nil
 	}
+	if len(g.groups) == 1 {
+		g.vigil = g.beginVigil(g.vigil)
+	}
 	return g.send(addLine(pgid, grace))
 }
 
+// remove forgets the group. With the last one it returns when the vigil has ended.
 func (g *guard) remove(pgid int) {
+	if v := g.forget(pgid); v != nil {
+		<-v.done
+	}
+}
+
+func (g *guard) forget(pgid int) (ended *vigil) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.groups, pgid)
-	if g.enabled {
-		_ = g.send(removeLine(pgid)) // a guard that cannot be had any more is missed by the next add
+	if _, known := g.groups[pgid]; !known {
+		return nil
 	}
+	delete(g.groups, pgid)
+	if !g.enabled {
+		return nil
+	}
+	_ = g.send(removeLine(pgid)) // a guard that cannot be had any more is missed by the next add
+	if len(g.groups) > 0 {
+		return nil
+	}
+	g.endVigil(g.vigil)
+	return g.vigil
+}
+
+// leash returns what ties the next command to the lifeline; nil, which does nothing, without a guard.
+func (g *guard) leash() (*leash, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.line.newLeash()
 }
 
 func addLine(pgid int, grace time.Duration) string {
@@ -119,45 +148,65 @@ func (g *guard) send(line string) error {
 	return g.spawn()
 }
 
-// bury closes the pipe and reaps the guard process. mu must be held.
+// bury closes the pipes and reaps the guard process. mu must be held.
 func (g *guard) bury() {
 	_ = g.cmd.Process.Kill()
 	g.pipe.Close()
+	g.death.Close()
 	_ = g.cmd.Wait()
-	g.pipe, g.cmd = nil, nil
+	g.pipe, g.death, g.cmd = nil, nil, nil
 }
 
 // spawn starts a guard process, in a session of its own so that no key and no hang-up of a terminal ends it, and tells
 // it about all groups. mu must be held.
 func (g *guard) spawn() error {
-	r, w, err := os.Pipe()
-	if err != nil {
+	if err := g.startProcess(); err != nil {
 		return fmt.Errorf("start guard: %w", err)
 	}
-	defer r.Close()
-	program, err := ownProgram()
-	if err == nil && len(os.Args) == 2 && os.Args[1] == guardArg {
-		// main has missed its part; guards of guards would never end.
-		err = errors.New("this process is to be a guard itself, but does not return when GuardMain says so")
-	}
-	if err != nil {
-		w.Close()
-		return fmt.Errorf("start guard: %w", err)
-	}
-	cmd := exec.Command(program, guardArg)
-	cmd.Args[0] = os.Args[0]
-	cmd.Stdin = r
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		w.Close()
-		return fmt.Errorf("start guard: %w", err)
-	}
-	g.pipe, g.cmd = w, cmd
-	if _, err := io.WriteString(w, g.everything()); err != nil {
+	if _, err := io.WriteString(g.pipe, g.everything()); err != nil {
 		g.bury()
 		return fmt.Errorf("start guard: %w", err)
 	}
+	return nil
+}
+
+// startProcess starts the guard process with its ends of the pipes. mu must be held.
+func (g *guard) startProcess() error {
+	program, err := ownProgram()
+	if err != nil {
+		return err
+	}
+	if len(os.Args) == 2 && os.Args[1] == guardArg {
+		// main has missed its part; guards of guards would never end.
+		return errors.New("this process is to be a guard itself, but does not return when GuardMain says so")
+	}
+	if err := g.line.open(); err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	death, living, err := os.Pipe()
+	if err != nil {
+		w.Close()
+		return err
+	}
+	defer living.Close()
+	cmd := exec.Command(program, guardArg)
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin = r
+	cmd.Stdout = living // held, not written to
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	g.line.pass(cmd)
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		death.Close()
+		return err
+	}
+	g.pipe, g.death, g.cmd = w, death, cmd
 	return nil
 }
 

@@ -6,6 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,25 +28,47 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveUntilKilled plays a session with one server. The environment can
-// make the guard die beforehand, or forget what it was told.
+// serveUntilKilled plays a session with one server. It says "guard PID" once its guard is as the environment wants it:
+// as usual, dead and not replaced (unguarded), forgetful of what it was told (unannounced), or the successor of one that
+// was killed (replaced).
 func serveUntilKilled(script string) {
+	mode := os.Getenv("PROCESS_TEST_GUARD")
+	var replaced sync.WaitGroup
 	err := Serve(context.Background(), Command{
 		Cmd: sh(script), Stdout: os.Stdout, Stderr: os.Stderr, Grace: 200 * time.Millisecond,
 	}, Events{Started: func(Started) {
 		theGuard.mu.Lock()
 		defer theGuard.mu.Unlock()
+		pid := theGuard.cmd.Process.Pid
 		switch {
-		case os.Getenv("PROCESS_TEST_UNGUARDED") != "":
+		case mode == "unguarded":
+			theGuard.endVigil(theGuard.vigil)
 			theGuard.bury()
-			fmt.Println("changed")
-		case os.Getenv("PROCESS_TEST_UNANNOUNCED") != "":
+		case mode == "unannounced":
 			for pgid := range theGuard.groups {
 				theGuard.send(removeLine(pgid))
 			}
-			fmt.Println("changed")
+		case strings.Contains(mode, "replaced"):
+			syscall.Kill(pid, syscall.SIGKILL)
+			replaced.Go(func() { fmt.Println("guard", awaitSuccessor(pid)) })
+			return
 		}
+		fmt.Println("guard", pid)
 	}})
+	replaced.Wait()
 	fmt.Fprintln(os.Stderr, "serve ended:", err)
 	os.Exit(3)
+}
+
+// awaitSuccessor returns the number of the guard process that comes after the given one.
+func awaitSuccessor(before int) int {
+	for {
+		theGuard.mu.Lock()
+		cmd := theGuard.cmd
+		theGuard.mu.Unlock()
+		if cmd != nil && cmd.Process.Pid != before {
+			return cmd.Process.Pid
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
