@@ -121,6 +121,14 @@ func (p *portFlag) check() error {
 	return problem.Wrap(p.wrong, "TILT_PORT cannot be understood", "unset TILT_PORT, or choose a port with --port")
 }
 
+// text is what TILT_PORT says to commands; empty where there is no port.
+func (p *portFlag) text() string {
+	if p.none {
+		return ""
+	}
+	return strconv.Itoa(p.number)
+}
+
 var _ pflag.Value = (*portFlag)(nil)
 
 // Set implements pflag.Value.

@@ -125,6 +125,10 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 	if err != nil {
 		return o, err
 	}
+	port := envPort()
+	if err := port.check(); err != nil {
+		return o, err
+	}
 	env := os.Environ()
 	overlay, err := kc.Overlay(filepath.Join(stateDir(), "kubeconfig"))
 	if err != nil {
@@ -143,6 +147,7 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 		Cluster: func() (model.Cluster, error) { return known, nil },
 		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}),
 		Debug:   g.debug, Profile: f.profile,
+		TiltHost: envOr("TILT_HOST", defaultHost), TiltPort: port.text(),
 	}, nil
 }
 

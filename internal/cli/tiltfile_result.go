@@ -56,6 +56,7 @@ func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
 	switch {
 	case m.K8s != nil:
 		r.Type = api.TypeK8s
+		r.Images = append(r.Images, deployedImages(m)...)
 		links = append(links[:len(links):len(links)], m.K8s.Links...)
 		for _, o := range m.K8s.Objects {
 			r.Objects = append(r.Objects, objectName(o, namespace))
@@ -66,6 +67,9 @@ func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
 		}
 	case m.Compose != nil:
 		r.Type = api.TypeCompose
+		if m.Compose.Build != nil {
+			r.Images = append(r.Images, api.TiltfileImage{Ref: m.Compose.Image, LiveUpdate: []api.TiltfileStep{}})
+		}
 	case m.Local != nil:
 		links = append(links[:len(links):len(links)], m.Local.Links...)
 	}
@@ -73,6 +77,16 @@ func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
 		r.Links = append(r.Links, api.TiltfileLink{URL: l.URL, Name: l.Name})
 	}
 	return r
+}
+
+// deployedImages are the images that a command deploys and that are updated in place, without being built here. Where the
+// name of a container stands for them they have no reference.
+func deployedImages(m model.Manifest) []api.TiltfileImage {
+	d := m.K8s.CustomDeploy
+	if d == nil || d.LiveUpdate.Empty() {
+		return nil
+	}
+	return []api.TiltfileImage{{Ref: d.ImageSelector, Container: d.ContainerSelector, LiveUpdate: liveUpdateSteps(d.LiveUpdate)}}
 }
 
 // triggerNumber is trigger mode and initial update in one number, as Tilt counts them.

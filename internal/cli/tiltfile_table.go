@@ -61,6 +61,9 @@ func imagesText(images []api.TiltfileImage) string {
 	var out []string
 	for _, im := range images {
 		text := im.Ref
+		if text == "" {
+			text = "container " + im.Container
+		}
 		if len(im.LiveUpdate) > 0 {
 			text += " (live)"
 		}

@@ -92,6 +92,8 @@ func project(t *testing.T) string {
 	t.Setenv("HOME", root)
 	t.Setenv("KUBECONFIG", filepath.Join(root, "kubeconfig"))
 	t.Setenv("XDG_STATE_HOME", filepath.Join(root, "state"))
+	t.Setenv("TILT_HOST", "")
+	t.Setenv("TILT_PORT", "")
 	return root
 }
 

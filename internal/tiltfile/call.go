@@ -70,8 +70,13 @@ func (s *state) callSite() site {
 	for i := s.thread.CallStackDepth() - 1; i >= 0; i-- {
 		stack = append(stack, s.thread.CallFrame(i))
 	}
-	if at := innermost(stack); at.file != "" {
-		return at
+	if len(stack) > 0 && !inProgram(stack.At(0).Pos) {
+		stack.Pop() // the builtin
 	}
-	return site{file: s.file()}
+	at := innermost(stack)
+	if at.file == "" {
+		return site{file: s.file()}
+	}
+	at.calls = &stack
+	return at
 }

@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"encoding/base64"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -207,9 +208,31 @@ func (s *state) warnUnusedImages() {
 		}) {
 			continue
 		}
-		s.warn(im.site, "image %q is built, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
-			im.Ref, didYouMean(im.Ref, s.images.seen()), im.Ref)
+		at, from := s.usersSite(im.site)
+		s.warn(at, "image %q is built%s, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
+			im.Ref, from, s.images.meant(im), im.Ref)
 	}
+}
+
+// usersSite is the innermost place of a call that lies in a file of the user, which the copies of extensions are not. Where
+// that is in a function, from says which line of the root Tiltfile called it.
+func (s *state) usersSite(at site) (users site, from string) {
+	if at.calls == nil {
+		return at, ""
+	}
+	stack, users := *at.calls, at
+	for i := range len(stack) {
+		if pos := stack.At(i).Pos; inProgram(pos) && !isEmbedded(pos.Filename()) && !model.IsChild(s.ext.store.Dir, pos.Filename()) {
+			users = siteOf(pos)
+			break
+		}
+	}
+	for i := range len(stack) {
+		if outer := siteOf(stack.At(i).Pos); outer.file == s.main && i+1 == len(stack) && outer.line != users.line {
+			from = fmt.Sprintf(" (called from line %d of %s)", outer.line, filepath.Base(outer.file))
+		}
+	}
+	return users, from
 }
 
 // enabledNames returns the resources that the session is restricted to, with their dependencies; nil means all.

@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/distribution/reference"
@@ -92,15 +93,24 @@ func (x *imageIndex) refs() []string {
 	return out
 }
 
-// seen returns the references that were looked for in their short form, for suggestions.
-func (x *imageIndex) seen() []string {
-	var out []string
+// meant suggests the reference in an object or a Dockerfile for which an image that nothing uses was probably built: one
+// that is spelled much like its own, else one that differs only in the registry or the organization.
+func (x *imageIndex) meant(im *image) string {
+	var refs []string
 	for _, ref := range sortedKeys(x.parsed) {
-		if named := x.parsed[ref]; named != nil {
-			out = append(out, reference.FamiliarString(named))
+		if named := x.parsed[ref]; named != nil && x.find(ref) == nil {
+			refs = append(refs, reference.FamiliarString(named))
 		}
 	}
-	return out
+	if hint := didYouMean(im.Ref, refs); hint != "" {
+		return hint
+	}
+	for _, ref := range refs {
+		if last := x.parse(ref); last != nil && path.Base(last.Name()) == path.Base(im.ref.Name()) {
+			return fmt.Sprintf(" (did you mean %s?)", ref)
+		}
+	}
+	return ""
 }
 
 // findInEnv returns the image that the value of an environment variable means, if it asked to be looked for there.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
+	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -68,6 +70,9 @@ func checkName(name string) error {
 		return errors.New("the name of the resource is empty")
 	case model.TiltfileName, model.UncategorizedName:
 		return fmt.Errorf("%q is reserved; choose another name", name)
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return fmt.Errorf("%q holds line breaks or other control characters, which no name of a resource may", name)
 	}
 	return nil
 }

@@ -17,7 +17,21 @@ type link struct {
 	model.Link
 }
 
-var _ starlark.Value = link{}
+var _ starlark.HasAttrs = link{}
+
+// Attr implements starlark.HasAttrs.
+func (l link) Attr(name string) (starlark.Value, error) {
+	switch name {
+	case "url":
+		return starlark.String(l.URL), nil
+	case "name":
+		return starlark.String(l.Name), nil
+	}
+	return nil, nil // the interpreter says so, and what was probably meant
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (link) AttrNames() []string { return []string{"name", "url"} }
 
 // String shows the link as it was made.
 func (l link) String() string { return fmt.Sprintf("link(%q, %q)", l.URL, l.Name) }

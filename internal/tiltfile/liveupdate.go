@@ -37,8 +37,31 @@ type step struct {
 
 var _ starlark.Value = (*step)(nil)
 
-// String names the step as the Tiltfile does.
+// Type returns the name that programs tell steps apart by.
+func (p *step) Type() string { return "live_update_" + p.kind + "_step" }
+
+// String returns the step in the form in which programs take it apart: the paths of a sync stand in single quotes.
 func (p *step) String() string {
+	text := p.kind + " step"
+	switch p.order {
+	case stepFallBack:
+		return fmt.Sprintf("%s: %v", text, p.paths)
+	case stepSync:
+		return fmt.Sprintf("%s: '%s'->'%s'", text, p.sync.LocalPath, p.sync.RemotePath)
+	case stepRun:
+		text += fmt.Sprintf(": %q", p.run.Cmd)
+		if len(p.run.Triggers) > 0 {
+			text += fmt.Sprintf(" (triggers: %s)", strings.Join(p.run.Triggers, "; "))
+		}
+	}
+	return text
+}
+
+// Hash makes steps keys of dicts and elements of sets.
+func (p *step) Hash() (uint32, error) { return starlark.String(p.String()).Hash() }
+
+// source names the step as the Tiltfile writes it, for messages.
+func (p *step) source() string {
 	switch p.order {
 	case stepFallBack:
 		return fmt.Sprintf("fall_back_on(%q)", p.paths)
@@ -186,7 +209,7 @@ func checkOrder(before []*step, p *step) error {
 	case p.order == stepInitialSync:
 		return fmt.Errorf("initial_sync() must be the first step")
 	case last.order == stepRestart:
-		return fmt.Errorf("%s() must be the last step, but %s follows", last.kind, p)
+		return fmt.Errorf("%s() must be the last step, but %s follows", last.kind, p.source())
 	case p.order < last.order:
 		return fmt.Errorf("%s() steps must come before %s() steps", p.kind, last.kind)
 	}
@@ -198,7 +221,7 @@ func (s *state) checkSteps() error {
 	var all faults
 	for _, p := range s.steps {
 		if !p.used {
-			all.add(s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p))
+			all.add(s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p.source()))
 		}
 	}
 	for _, im := range s.images.list {

@@ -2,7 +2,9 @@ package tiltfile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -42,6 +44,9 @@ func (c *call) localResource(parallel bool) (starlark.Value, error) {
 	}
 	if err := checkName(l.name); err != nil {
 		return nil, err
+	}
+	if strings.ContainsAny(l.name, "/%") {
+		return nil, fmt.Errorf("name: %q: the name of a local resource must not hold / or %%", l.name)
 	}
 	if len(cmd.words) == 0 && len(serve.words) == 0 {
 		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")

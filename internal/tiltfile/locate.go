@@ -64,16 +64,16 @@ func (s *state) locateAll(err error) []*Error {
 func fromCall(s *state, found []*Error, outer *starlark.EvalError) []*Error {
 	for _, e := range found {
 		if outer != nil && e.File != s.main {
-			e.CalledFrom = s.calledFrom(outer)
+			e.CalledFrom = s.calledFrom(outer.CallStack)
 		}
 	}
 	return found
 }
 
 // calledFrom is the innermost line of the root Tiltfile on a call stack.
-func (s *state) calledFrom(e *starlark.EvalError) string {
-	for i := range len(e.CallStack) {
-		if at := siteOf(e.CallStack.At(i).Pos); at.file == s.main && at.line > 0 {
+func (s *state) calledFrom(stack starlark.CallStack) string {
+	for i := range len(stack) {
+		if at := siteOf(stack.At(i).Pos); at.file == s.main && at.line > 0 {
 			return fmt.Sprintf("%s: %s", at, strings.TrimSpace(s.sourceLine(at)))
 		}
 	}
@@ -131,7 +131,7 @@ func (s *state) markArgs(call site, e *argsError) (site, []Mark) {
 		marks[i] = Mark{Line: at.line, Col: at.col, Text: s.sourceLine(at), Msg: f.err.Error()}
 	}
 	sortMarks(marks)
-	first := site{call.file, marks[0].Line, marks[0].Col}
+	first := site{file: call.file, line: marks[0].Line, col: marks[0].Col}
 	if len(marks) == 1 {
 		return first, nil
 	}
@@ -166,7 +166,7 @@ func (s *state) locateResolve(list resolve.ErrorList) []*Error {
 // locateSyntax places a syntax error and says it in plain words.
 func (s *state) locateSyntax(e syntax.Error) *Error {
 	x := explainSyntax(s.sources[e.Pos.Filename()], e)
-	found := s.placed(site{e.Pos.Filename(), x.line, x.col}, x.msg, nil)
+	found := s.placed(site{file: e.Pos.Filename(), line: x.line, col: x.col}, x.msg, nil)
 	found.Mend = x.mend
 	return found
 }

@@ -105,7 +105,7 @@ func (p *profiler) leave(name string, at func() site) {
 		p.open[last-1].inner += total
 	}
 	key := callSite{name, at()}
-	key.at.col = 0
+	key.at.col, key.at.calls = 0, nil
 	t := p.calls[key]
 	if t == nil {
 		t = &CallTimes{}

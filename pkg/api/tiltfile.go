@@ -46,7 +46,8 @@ type TiltfileResource struct {
 	TriggerMode int `json:"triggerMode"`
 	// AutoInit is whether the first update starts by itself.
 	AutoInit bool `json:"autoInit"`
-	// Images are those that the resource needs and that hone builds, base images before what is built on them.
+	// Images are those that the resource needs and that hone or Compose builds, base images before what is built on them, and
+	// those that k8s_custom_deploy updates in place.
 	Images []TiltfileImage `json:"images"`
 	// Objects are "kind/namespace/name" with the kind in lower case, in the order of the YAML. Where the YAML names no
 	// namespace it is the one that the object would be applied to. Objects of kinds that are known to live in none are
@@ -62,8 +63,10 @@ type TiltfileResource struct {
 
 // TiltfileImage is an image that a resource needs.
 type TiltfileImage struct {
-	// Ref is the reference by which Tiltfile and YAML call the image.
+	// Ref is the reference by which Tiltfile and YAML call the image; empty where only Container is known.
 	Ref string `json:"ref"`
+	// Container is the name of the containers that are updated in place, where container_selector= chooses them by that.
+	Container string `json:"container,omitempty"`
 	// LiveUpdate are the steps by which a running container is updated in place, in their order; empty when it never is.
 	LiveUpdate []TiltfileStep `json:"live_update"`
 }
