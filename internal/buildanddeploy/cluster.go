@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -129,7 +130,28 @@ func (c *Cluster) namespaced(u *unstructured.Unstructured) bool {
 
 // Deploy makes the cluster hold the resource of the request with the given images: recorded, applied, and then what is
 // left over from before collected. The result counts also when there is an error.
+//
+// An *Away error says that the cluster was lost meanwhile, which is no fault of what was to be deployed.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	applied, err := c.deploy(ctx, req, images)
+	return applied, c.lost(ctx, err)
+}
+
+// lost returns an error that the loss of the cluster explains as one that says so: all that went wrong may be its doing, and
+// it does not answer now either.
+func (c *Cluster) lost(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || !deploy.Interrupted(err) {
+		return err
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	if _, alive := c.uid(k8s.Patiently(asking, nil)); alive != nil && silent(alive) {
+		return &Away{err}
+	}
+	return err
+}
+
+func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	name := req.Manifest.Name
 	if req.Manifest.K8s.CustomDeploy != nil {
 		return c.customDeploy(ctx, req, images)
@@ -138,8 +160,12 @@ func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]mod
 	if err := c.runDelete(ctx, name, req.Log); err != nil {
 		return nil, err
 	}
-	objects, err := deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
-		Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
+	var objects []*unstructured.Unstructured
+	err := k8s.Persist(ctx, func() (err error) {
+		objects, err = deploy.Inject(deploy.InjectRequest{Resource: name, Project: c.project, Namespace: req.Namespace,
+			Target: *req.Manifest.K8s, Images: req.Manifest.Images, Results: images, Synclet: req.Synclet}, c.mapper)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

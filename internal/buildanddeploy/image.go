@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -73,7 +74,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 	}
 	req.Commit()
 	st.next("Deploying")
-	result.Applied, err = b.deployer.Deploy(ctx, req, images)
+	result.Applied, err = b.deployer.Deploy(k8s.Patiently(ctx, st.waits), req, images)
 	if err != nil {
 		return result, err
 	}
@@ -232,6 +233,16 @@ func (s *steps) next(name string) {
 	s.name, s.started = name, time.Now()
 	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
 	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
+}
+
+// waits shows that a step waits for the cluster, and that it goes on.
+func (s *steps) waits(w k8s.Wait) {
+	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
+	if w.Why != "" {
+		logstore.Infof(s.log, "%s", w)
+		stage += ": " + w.String()
+	}
+	s.progress(s.mode, stage)
 }
 
 func (s *steps) finish() {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
 )
 
@@ -106,10 +107,7 @@ func (c *Cluster) examine(ctx context.Context, containers []Container) error {
 // silent reports whether an error is no answer of the API server, or says that it cannot give one now.
 func silent(err error) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return true
-	}
-	return status.Status().Code >= 500 || apierrors.IsTooManyRequests(err)
+	return k8s.AsBusy(err) != nil || !errors.As(err, &status) || status.Status().Code >= 500
 }
 
 // end returns why a container does not run any more, and whether it does not.

@@ -308,6 +308,10 @@ hold b: is-unparallelizable-local [a]`},
 			Then(statetest.Change("a", "/src/a/y")), "start a: files changed /src/a/y"},
 		{"a failed build waits for the next change", up(same, k8s("a", image("a"))).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
+		{"after a deploy that failed, a file that could be copied asks for the next one", failedDeploy().Then(statetest.Change("a", "/src/a/x")),
+			"start a: files changed /src/a/x"},
+		{"and so does one that was only noticed, once it has settled", failedDeploy().Then(state.FilesNoticed{Changes: statetest.Change("a", "/src/a/x").Changes}), ""},
+		{"a container that starts meanwhile does not", failedDeploy().Then(statetest.Pod("a", "p", "c2", "a:1")), ""},
 		{"a cancelled build goes on", up(same, k8s("a", image("a"))).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true }), "start a: initial build"},
 		{"a change during a build leads to another", up(same, k8s("a", image("a"))).Begin("a").Then(statetest.Change("a", "/src/a/x")).
@@ -330,6 +334,16 @@ hold b: is-unparallelizable-local [a]`},
 			}
 		})
 	}
+}
+
+// failedDeploy is a resource whose newest declaration the cluster has refused, though what it ran before goes on.
+func failedDeploy() *statetest.State {
+	s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").
+		Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/w")).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} })
+	return s.Then(statetest.Loaded(manifests(func(m map[string]*model.Manifest) { m["a"].K8s.Objects[0].JSON = "{}" },
+		statetest.K8s("a", statetest.Image("a")))...)).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "deploy", "rejected" })
 }
 
 // layered puts the second image of a on the first, which has no steps of its own.

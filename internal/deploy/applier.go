@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
@@ -65,7 +66,11 @@ func (a *Applier) mapping(ctx context.Context, u *unstructured.Unstructured) (*m
 	if gvk.Version == "" {
 		versions = nil
 	}
-	m, err := a.mapper.RESTMapping(gvk.GroupKind(), versions...)
+	var m *meta.RESTMapping
+	err := k8s.Persist(ctx, func() (err error) {
+		m, err = a.mapper.RESTMapping(gvk.GroupKind(), versions...)
+		return err
+	})
 	if !meta.IsNoMatchError(err) {
 		return m, err
 	}
@@ -124,6 +129,10 @@ func bounded(ctx context.Context, limit time.Duration, request func(context.Cont
 	err := request(c)
 	if err == nil || ctx.Err() != nil {
 		return err
+	}
+	var busy *k8s.Busy
+	if errors.As(err, &busy) {
+		return busy // without the URL
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(c.Err(), context.DeadlineExceeded) {
 		return problem.Wrap(err, fmt.Sprintf("no answer from the API server within %s", limit),

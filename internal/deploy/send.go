@@ -81,7 +81,7 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 		return nil, fmt.Errorf("encode: %w", err)
 	}
 	var got *unstructured.Unstructured
-	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+	write := func(ctx context.Context) (err error) {
 		opts := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: metav1.FieldValidationWarn}
 		got, err = t.ri.Patch(ctx, t.id.Name, types.MergePatchType, body, opts)
 		if apierrors.IsNotFound(err) && missingNamespace(err) == "" {
@@ -89,7 +89,11 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 			got, err = t.ri.Create(ctx, u, create)
 		}
 		return err
-	})
+	}
+	err = bounded(ctx, r.req.Timeout, write)
+	if apierrors.IsAlreadyExists(err) { // made meanwhile, or by a try whose answer got lost
+		err = bounded(ctx, r.req.Timeout, write)
+	}
 	if err != nil {
 		return nil, sendError(err, u)
 	}

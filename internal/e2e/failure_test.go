@@ -61,6 +61,7 @@ func TestEditsDuringOutage(t *testing.T) {
 			w, kubeconfig := newWire(t)
 			p.env = []string{"KUBECONFIG=" + kubeconfig}
 			s := p.up()
+			defer s.asDeclared()
 			s.ready("web")
 			s.says(`Ready to update web in place`)
 			pod := current(t, s, "web")
@@ -98,6 +99,7 @@ func TestCutInFrame(t *testing.T) {
 	w, kubeconfig := newWire(t)
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	s.says(`Ready to update web in place`)
 	pod := current(t, s, "web")
@@ -121,6 +123,7 @@ func TestContainerEndsInFrame(t *testing.T) {
 	w, kubeconfig := newWire(t)
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	s.says(`Ready to update web in place`)
 	pod := current(t, s, "web")
@@ -154,6 +157,7 @@ func TestDiskFull(t *testing.T) {
 	p.replace("web.yaml", "        image: web\n", "        image: web\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
 	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory, sizeLimit: 1Mi}}]\n      containers:\n")
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	pod := current(t, s, "web")
 	p.write("site/data/big", strings.Repeat("0123456\n", 1<<18))
@@ -185,6 +189,7 @@ func TestOutOfMemory(t *testing.T) {
 		"        image: web\n        resources: {limits: {memory: 24Mi}}\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
 	p.replace("web.yaml", "      containers:\n", "      volumes: [{name: data, emptyDir: {medium: Memory}}]\n      containers:\n")
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	p.write("site/data/big", strings.Repeat("0123456\n", 8<<20))
 	s.says(`web │ Build Failed: .*(OOMKilled|was killed)`)
@@ -216,6 +221,7 @@ func TestReadOnlyFiles(t *testing.T) {
 			p.replace("web.yaml", "path: /, port: 80", "path: /, port: 8080")
 			p.replace("Tiltfile", "$PORT0:80", "$PORT0:8080")
 			s := p.up()
+			defer s.asDeclared()
 			s.ready("web")
 			p.write("site/index.html", "two")
 			s.serves(p.ports[0], "/", "two")
@@ -246,6 +252,7 @@ func TestExecForbidden(t *testing.T) {
 	}
 	p.env = append(p.env, "KUBECONFIG="+p.actAs("developer", rules))
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	s.says(`Updating web in place takes longer: not allowed to run commands in the pod`)
 	s.says(`"pods/exec"`)

@@ -183,6 +183,7 @@ func TestClusterOutage(t *testing.T) {
 	w, kubeconfig := newWire(t)
 	p.env = []string{"KUBECONFIG=" + kubeconfig}
 	s := p.up()
+	defer s.asDeclared()
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 

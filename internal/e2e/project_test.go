@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,6 +68,7 @@ type project struct {
 	state     string   // XDG_STATE_HOME, so that ledgers of tests stay apart
 	env       []string // added to the environment of hone
 	dyn       dynamic.Interface
+	mapper    meta.RESTMapper
 }
 
 // newProject unpacks a txtar archive. In its files, $NS stands for the namespace and $PORT0, $PORT1 … for free ports.
@@ -85,7 +87,8 @@ func newDockerProject(t *testing.T, archive string) *project {
 
 func newProjectOn(t *testing.T, real *k8stest.Real, archive string) *project {
 	t.Helper()
-	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic()}
+	p := &project{t: t, dir: t.TempDir(), namespace: real.Namespace, state: t.TempDir(), dyn: real.Client.Dynamic(),
+		mapper: real.Client.Mapper()}
 	return p.unpack(archive)
 }
 

@@ -3,6 +3,7 @@ package k8s
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -134,7 +135,8 @@ func redactURL(s string) string {
 }
 
 // tune sets what every client of hone shares: no client-side throttling (the server has its own priority and fairness),
-// a recognisable user agent, warnings to a callback, credential plugins that keep away from the terminal.
+// a recognisable user agent, patience where a context asks for it, warnings to a callback, credential plugins that keep away
+// from the terminal.
 func tune(rc *rest.Config, cfg Config) {
 	rc.QPS = -1
 	rc.UserAgent = cfg.UserAgent
@@ -142,6 +144,7 @@ func tune(rc *rest.Config, cfg Config) {
 		rc.UserAgent = "hone"
 	}
 	rc.Dial = dialer.DialContext
+	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
 	rc.WarningHandlerWithContext = newWarnings(cfg.Warn)
 	if rc.ExecProvider != nil {
 		rc.ExecProvider.StdinUnavailable = true

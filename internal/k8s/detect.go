@@ -27,9 +27,10 @@ const (
 
 // Detect asks the cluster what it is: version, nodes, architecture, container runtime and the registry that it offers.
 // What the user may not see stays empty. A cluster that does not answer within about five seconds, cannot be trusted or
-// does not accept the credentials is a problem.
+// does not accept the credentials is a problem. One that answers, but is busy, has an error for which AsBusy says so.
 func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	out := c.cluster
+	ctx = atOnce(ctx)
 	v, err := c.version(ctx)
 	if err != nil {
 		return out, fmt.Errorf("detect cluster: %w", c.Explain(contextError(ctx, err)))
@@ -104,7 +105,7 @@ func describeNodes(out *model.Cluster, nodes *corev1.NodeList) {
 // Healthy returns nil when the API server says that it is ready. Servers that do not tell are asked whether they are
 // alive; an answer of "forbidden" counts as alive.
 func (c *Client) Healthy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(atOnce(ctx), answerTimeout)
 	defer cancel()
 	err := c.probe(ctx, "/readyz")
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

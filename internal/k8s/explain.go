@@ -53,7 +53,10 @@ func (c *Client) Explain(err error) error {
 	again := "kubectl --context " + c.cluster.Context + " get nodes"
 	var netErr net.Error
 	var dnsErr *net.DNSError
+	var busy *Busy
 	switch {
+	case errors.As(err, &busy):
+		return problem.Wrap(busy, where+" cannot serve requests now", "It may be starting, or have too much to do. Check: "+again)
 	case apierrors.IsUnauthorized(err):
 		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again)
 	case isTLSError(err):

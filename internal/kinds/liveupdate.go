@@ -115,7 +115,7 @@ func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref stri
 		lacks[l.Container.ID] = true
 	}
 	failed := ""
-	if last, ok := u.Last(); ok && (last.Mode == "synclet" || last.Mode == "container" || last.Mode == "exec") {
+	if last, ok := u.Last(); ok && last.InPlace() {
 		failed = last.Err
 	}
 	var out []v1alpha1.LiveUpdateContainerStatus

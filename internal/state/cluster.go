@@ -17,6 +17,9 @@ type Cluster struct {
 	Err string
 	// Since is when Connected or Err last changed.
 	Since time.Time
+	// Starting is set while it has never been of use, but says itself that it may be in a moment: it is starting, or has too
+	// much to do. It is waited for then.
+	Starting bool
 	// Lost is since when it has not answered, whatever the reasons; zero while it does, and before it was asked.
 	Lost time.Time
 }
@@ -26,12 +29,14 @@ type ClusterReported struct {
 	Cluster   model.Cluster
 	Connected bool
 	Err       string
+	// Starting is as in Cluster.
+	Starting bool
 }
 
 func init() {
 	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
 		was, ok := d.Get(Only)
-		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Since: d.Now()}
+		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Starting: a.Starting, Since: d.Now()}
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}

@@ -118,13 +118,25 @@ func TestUpdate(t *testing.T) {
 		}, "declared; succeeded"},
 		{"the same again during a build that began before it", func(s *statetest.State) *statetest.State {
 			return s.Deployed("a").Begin("a").Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Finish("a", failed)
-		}, "declared; succeeded"},
+		}, "declared; succeeded; no live update"},
 		{"and built", func(s *statetest.State) *statetest.State {
 			return s.Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Deployed("a")
 		}, "succeeded"},
 		{"a declaration that does not matter", func(s *statetest.State) *statetest.State {
 			return s.Deployed("a").Then(declare(func(m *model.Manifest) { m.Labels = []string{"x"} }))
 		}, "succeeded"},
+		{"a deploy that failed rules out live updates, which would pass for the end of it", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Begin("a").
+				Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "deploy", "rejected" })
+		}, "succeeded; no live update"},
+		{"until it worked", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(declare(func(m *model.Manifest) { m.K8s.Objects[0].JSON = "{}" })).Begin("a").
+				Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "deploy", "rejected" }).Deployed("a")
+		}, "succeeded"},
+		{"a live update that failed does not", func(s *statetest.State) *statetest.State {
+			return s.Deployed("a").Then(statetest.Change("a", "/src/a/x")).Begin("a").
+				Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "synclet", "exit code 1" })
+		}, "changed image:a [/src/a/x]; succeeded"},
 		{"a Tiltfile that fails changes nothing", func(s *statetest.State) *statetest.State {
 			return s.Deployed("a").Then(state.TiltfileLoaded{Err: "syntax"})
 		}, "succeeded"},

@@ -62,7 +62,8 @@ type Update struct {
 	// Stuck says of which containers, by id, the newest update in place failed for a reason that no other way gets around:
 	// they do not ask for an update before something else changes. The value is when that update began.
 	Stuck map[string]time.Time
-	// InPlaceBroken is why live updates are not tried before the next image is deployed; empty when they are.
+	// InPlaceBroken is why live updates are not tried before the next deploy; empty when they are. It is set after every
+	// failed deploy: a live update that follows would pass for the end of it.
 	InPlaceBroken string
 }
 
@@ -97,6 +98,11 @@ func (b Build) Duration(now time.Time) time.Duration {
 		return now.Sub(b.StartedAt)
 	}
 	return b.FinishedAt.Sub(b.StartedAt)
+}
+
+// InPlace reports whether the build did no more than update containers that run.
+func (b Build) InPlace() bool {
+	return b.Mode == "synclet" || b.Mode == "container" || b.Mode == "exec"
 }
 
 // BuildReason is the set of reasons for which a build begins.
@@ -335,6 +341,9 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	if len(a.Images) > 0 {
 		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "an image was built that is not deployed yet")
+	}
+	if a.Err != "" && !b.InPlace() && !u.AppliedAt.IsZero() {
+		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "the newest deploy failed, so the next update deploys everything again")
 	}
 	if a.Deployed {
 		u.Applied, u.AppliedAt, u.InPlaceBroken, u.Faults = a.Applied, a.At, "", nil

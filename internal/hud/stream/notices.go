@@ -14,6 +14,7 @@ import (
 // noticed is what has been told about the session already. It outlives a restart as the reading position does.
 type noticed struct {
 	watch   string
+	cluster string
 	crashes map[string]int
 	urls    map[string]string // by UID of the Service
 }
@@ -25,8 +26,8 @@ type notice struct {
 	text     string
 }
 
-// news returns what the tables say now and did not say before: what limits the watching of files, parts of hone that
-// failed and are started again, addresses of Services.
+// news returns what the tables say now and did not say before: what limits the watching of files, a cluster
+// that is just starting, parts of hone that failed and are started again, addresses of Services.
 func (n *noticed) news(v store.View) []notice {
 	var out []notice
 	if w := state.Watches.In(v).Value(state.Only).Problem; w != n.watch {
@@ -34,6 +35,10 @@ func (n *noticed) news(v store.View) []notice {
 		if w != "" {
 			out = append(out, notice{level: logstore.LevelWarn, text: w})
 		}
+	}
+	if c := state.TheCluster(v); c.Starting && c.Err != n.cluster {
+		n.cluster = c.Err
+		out = append(out, notice{level: logstore.LevelWarn, text: "Waiting for the cluster: " + c.Err})
 	}
 	for e := range state.Subscribers.In(v).Entries() {
 		if e.Value.Crashes > n.crashes[e.ID] && e.Value.Err != "" {

@@ -85,7 +85,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "Stream",
 		Doc:       "Prints log lines as they come, and the troubles of the session that nobody logs.",
-		Inputs:    store.Reads(state.Sessions, state.Services, state.Watches, state.Subscribers),
+		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Services, state.Watches, state.Subscribers),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 	}

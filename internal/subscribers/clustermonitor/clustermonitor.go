@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
@@ -17,6 +18,8 @@ const (
 	// pollAway is the longest pause while the cluster does not answer: everybody waits for it to be back.
 	pollAway    = 4 * time.Second
 	pollTimeout = 10 * time.Second
+	// startPatience is for how long a cluster that answers, but only that it cannot serve requests now, is waited for at the start.
+	startPatience = time.Minute
 	// tolerated is how many polls in a row may fail before a connected cluster counts as gone.
 	tolerated = 2
 )
@@ -67,6 +70,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	cluster, detected, failures, pause := s.known, false, 0, pollMin
+	patient := time.Now().Add(startPatience)
 	for {
 		err := s.ask(ctx, &cluster, &detected)
 		if ctx.Err() != nil {
@@ -81,8 +85,14 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			if failures == 1 {
 				pause = pollMin
 			}
+			busy := k8s.AsBusy(err)
+			report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err)}
+			if busy != nil && !detected {
+				pause = max(pause, busy.RetryAfter)
+				report.Starting = !time.Now().Add(pause).After(patient)
+			}
 			if failures >= tolerated || !detected {
-				rt.Dispatch(state.ClusterReported{Cluster: cluster, Err: problem.Text(err)})
+				rt.Dispatch(report)
 			}
 		}
 		if !s.rest(ctx, rt, pause, err == nil) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
@@ -131,6 +132,37 @@ func TestNeverAnswered(t *testing.T) {
 		synctest.Wait()
 		if got := state.TheCluster(a.View()); !got.Connected || got.Product != model.ProductKIND || c.log() != "detect@1" {
 			t.Errorf("a second later: %+v, asked %s", got, c.log())
+		}
+	})
+}
+
+// TestStarting: a cluster that answers, but only that it cannot serve requests, is waited for, as long as it asks for and a
+// minute in all.
+func TestStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.set(fmt.Errorf("detect: %w", &k8s.Busy{Status: 503, RetryAfter: 7 * time.Second}))
+		a := statetest.Start(t, New(c, model.Cluster{Context: "dev"})).Then(statetest.Session)
+		starts := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := state.TheCluster(a.View()); got.Ever || got.Starting != want || !strings.Contains(got.Err, "503 Service Unavailable") {
+				t.Errorf("after %s: %+v, want starting %v", time.Since(c.begun), got, want)
+			}
+		}
+		starts(true)
+		time.Sleep(50 * time.Second)
+		starts(true)
+		time.Sleep(10 * time.Second)
+		starts(false)
+		if c.log() != "detect@0 detect@7 detect@14 detect@21 detect@28 detect@35 detect@42 detect@49 detect@56" {
+			t.Errorf("asked %s", c.log())
+		}
+		c.set(nil)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := state.TheCluster(a.View()); !got.Connected || got.Starting {
+			t.Errorf("%+v", got)
 		}
 	})
 }

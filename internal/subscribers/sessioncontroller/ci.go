@@ -77,7 +77,7 @@ func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
 		err          string
 		lost         time.Time
 	}{
-		{state.NeedsCluster(v), cluster.Ever, cluster.Err, cluster.Lost},
+		{state.NeedsCluster(v), cluster.Ever || cluster.Starting, cluster.Err, cluster.Lost},
 		{state.NeedsEngine(v), engine.Ever, engine.Err, engine.Lost},
 	} {
 		if !on.needed || on.lost.IsZero() {

@@ -94,7 +94,7 @@ func cannotBegin(v store.View) string {
 		return t.Err
 	case !t.Good:
 		return ""
-	case !cluster.Ever && cluster.Err != "" && state.NeedsCluster(v) && !built(v):
+	case !cluster.Ever && cluster.Err != "" && !cluster.Starting && state.NeedsCluster(v) && !built(v):
 		return cluster.Err
 	case !engine.Ever && engine.Err != "" && state.NeedsEngine(v) && !built(v):
 		return engine.Err

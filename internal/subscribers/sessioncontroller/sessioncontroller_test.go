@@ -318,6 +318,14 @@ func TestCI(t *testing.T) {
 			f.Then(state.ClusterReported{Err: "cannot reach cluster"})
 			f.ends("asked", "cannot reach cluster")
 		}},
+		{"a cluster that is starting", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(gen, web))
+			f.built("gen", "")
+			f.Then(state.ClusterReported{Err: "503", Starting: true})
+			f.goes("it is waited for")
+			f.Then(state.ClusterReported{Err: "503"})
+			f.ends("in vain", "503")
+		}},
 		{"no engine, though something local was built", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(gen, statetest.K8s("web", statetest.Image("web"))))
 			f.built("gen", "")
@@ -479,6 +487,9 @@ func TestCannotBegin(t *testing.T) {
 		{"a broken Tiltfile can be mended", []store.Action{state.TiltfileLoaded{Err: "syntax error"}}, ""},
 		{"no cluster", []store.Action{statetest.Loaded(statetest.K8s("web")), refused}, "cannot reach cluster"},
 		{"no cluster, known before the Tiltfile", []store.Action{refused, statetest.Loaded(statetest.K8s("web"))}, "cannot reach cluster"},
+		{"a cluster that is starting", []store.Action{statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "503", Starting: true}}, ""},
+		{"it does not start", []store.Action{statetest.Loaded(statetest.K8s("web")), state.ClusterReported{Err: "503", Starting: true},
+			state.ClusterReported{Err: "503"}}, "503"},
 		{"nobody needs the cluster", []store.Action{refused, statetest.Loaded(statetest.Local("gen"))}, ""},
 		{"the cluster went away", []store.Action{state.ClusterReported{Connected: true}, refused, statetest.Loaded(statetest.K8s("web"))}, ""},
 		{"no engine", []store.Action{statetest.Loaded(image), state.EngineReported{Err: "no engine"}}, "no engine"},

@@ -1,0 +1,31 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hone-dev/hone/internal/k8s"
+)
+
+// Interrupted reports whether nothing of what went wrong was the objects' fault: the API server had no time, did not answer
+// or could not be reached.
+func Interrupted(err error) bool {
+	if err == nil {
+		return false
+	}
+	var blocked *blockedError
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		any := false
+		for _, e := range joined.Unwrap() {
+			if errors.As(e, &blocked) {
+				continue
+			}
+			if !Interrupted(e) {
+				return false
+			}
+			any = true
+		}
+		return any
+	}
+	return k8s.AsBusy(err) != nil || k8s.IsCutOff(err) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// deployments are the requests that change a Deployment.
+func deployments(status, retryAfter int) func(*http.Request) refusal {
+	return func(r *http.Request) refusal {
+		if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/deployments/") {
+			return refusal{status, retryAfter}
+		}
+		return refusal{}
+	}
+}
+
+// everything is what is refused while the API server is starting.
+func everything(status, retryAfter int) func(*http.Request) refusal {
+	return func(*http.Request) refusal { return refusal{status, retryAfter} }
+}
+
+// times refuses only so many requests, and lets the rest through.
+func times(n int, refuses func(*http.Request) refusal) func(*http.Request) refusal {
+	return func(r *http.Request) refusal {
+		no := refuses(r)
+		if no.status == 0 {
+			return no
+		}
+		if n--; n < 0 {
+			return refusal{}
+		}
+		return no
+	}
+}
+
+// TestRejectedDeploy edits the YAML into what the cluster refuses and then saves a file that could be copied into the
+// container: the resource stays failed until the cluster has what is declared.
+func TestRejectedDeploy(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.says(`Ready to update web in place`)
+
+	p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: -1\n  selector")
+	if b := s.builds("web", 2); !strings.Contains(b.Error, "spec.replicas") {
+		t.Fatalf("build: %+v", b)
+	}
+	p.write("site/index.html", "two")
+	if b := s.builds("web", 3); !strings.Contains(b.Error, "spec.replicas") {
+		t.Errorf("after a save: %+v", b)
+	}
+	if r, _ := s.resource("web"); r.UpdateStatus != "error" {
+		t.Errorf("after a save, hone says %s", r.UpdateStatus)
+	}
+	s.asDeclared()
+	p.replace("web.yaml", "replicas: -1", "replicas: 2")
+	s.ready("web")
+	s.serves(p.ports[0], "/", "two")
+	if n, err := p.replicas("web"); err != nil || n != 2 {
+		t.Errorf("%d replicas (%v)", n, err)
+	}
+	p.write("site/index.html", "three")
+	s.serves(p.ports[0], "/", "three")
+	s.ready("web")
+	if r, _ := s.resource("web"); r.BuildHistory[0].Mode != "synclet" {
+		t.Errorf("afterwards updates do not go in place: %+v", r.BuildHistory[0])
+	}
+}
+
+func (p *project) replicas(name string) (int64, error) {
+	u, err := p.get("apps", "v1", "deployments", name)
+	if err != nil {
+		return 0, err
+	}
+	spec, _ := u.Object["spec"].(map[string]any)
+	n, _ := spec["replicas"].(int64)
+	return n, nil
+}
+
+// TestAnswersThatPass has the API server answer that it cannot serve requests now.
+func TestAnswersThatPass(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int{"429": 429, "500": 500, "503": 503} {
+		t.Run("for a moment/"+name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, web)
+			g, kubeconfig := newGate(t)
+			p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+			s := p.up()
+			defer s.asDeclared()
+			s.ready("web")
+			g.refuse(times(2, deployments(status, 2)))
+			p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+			s.says(fmt.Sprintf(`web │ .*answers %d .*\(refused by the test\): trying again in 2s \(2 of 6\)`, status))
+			if b := s.builds("web", 2); b.Error != "" || g.count() != 2 {
+				t.Errorf("build: %+v after %d answers", b, g.count())
+			}
+			s.ready("web")
+			if n, err := p.replicas("web"); err != nil || n != 2 {
+				t.Errorf("%d replicas (%v)", n, err)
+			}
+		})
+	}
+	t.Run("for long", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t, web)
+		g, kubeconfig := newGate(t)
+		p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+		s := p.up()
+		defer s.asDeclared()
+		s.ready("web")
+		g.refuse(deployments(500, 0))
+		p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+		s.becomes("web", "waiting, and saying so", func(r api.Resource) bool {
+			return r.CurrentBuild != nil && strings.Contains(r.CurrentBuild.Stage, "Deploying: the API server answers 500")
+		})
+		if b := s.builds("web", 2); !strings.Contains(b.Error, "the API server answers 500 Internal Server Error (refused by the test)") || g.count() != 6 {
+			t.Errorf("build: %+v after %d answers", b, g.count())
+		}
+		g.refuse(nil)
+		s.asDeclared()
+		p.write("site/index.html", "two") // which could be copied
+		s.serves(p.ports[0], "/", "two")
+		s.ready("web")
+		if n, err := p.replicas("web"); err != nil || n != 2 {
+			t.Errorf("%d replicas (%v)", n, err)
+		}
+	})
+	t.Run("the whole cluster, during a deploy", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t, web)
+		g, kubeconfig := newGate(t)
+		p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+		s := p.up()
+		defer s.asDeclared()
+		s.ready("web")
+		gone := false
+		g.refuse(func(r *http.Request) refusal {
+			gone = gone || r.Method == http.MethodPatch
+			if gone {
+				return refusal{503, 0}
+			}
+			return refusal{}
+		})
+		p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+		s.becomes("web", "waiting for the cluster", waitsForCluster)
+		g.refuse(nil)
+		s.builds("web", 2)
+		s.ready("web")
+		if n, err := p.replicas("web"); err != nil || n != 2 {
+			t.Errorf("%d replicas (%v)", n, err)
+		}
+	})
+	for name, verb := range map[string]string{"at the start": "up", "at the start of ci": "ci"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, web)
+			g, kubeconfig := newGate(t)
+			p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+			g.refuse(times(3, everything(503, 1)))
+			if verb == "ci" {
+				if out, code := p.run("ci", "--port", "0", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "503 Service Unavailable") {
+					t.Errorf("exit code %d:\n%s", code, out)
+				}
+				return
+			}
+			s := p.up()
+			defer s.asDeclared()
+			s.says(`Waiting for the cluster: .*503 Service Unavailable`)
+			s.ready("web")
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package k8s
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+const (
+	// maxTries is how often one request is sent at most, and patienceLimit how long it waits between the tries in all.
+	maxTries      = 6
+	patienceLimit = 30 * time.Second
+	// firstPause is the wait after the first try; each further one is twice as long. A Retry-After that asks for more wins.
+	firstPause = 500 * time.Millisecond
+	// maxMessage is how much of the server's explanation is read.
+	maxMessage = 4 << 10
+)
+
+// Busy is the answer of an API server, or of what stands before it, that cannot serve a request now though there may be
+// nothing wrong with it: 429 and 5xx.
+type Busy struct {
+	Status int
+	// Message is what the server says beside the status; it may be empty.
+	Message string
+	// RetryAfter is how long the server wants to be left alone; zero where it does not say.
+	RetryAfter time.Duration
+}
+
+// Error says what the server answered.
+func (b *Busy) Error() string {
+	s := fmt.Sprintf("the API server answers %d %s", b.Status, http.StatusText(b.Status))
+	if b.Message != "" {
+		s += " (" + b.Message + ")"
+	}
+	return s
+}
+
+var _ error = (*Busy)(nil)
+
+// AsBusy returns the Busy that err is made of, whether it comes from a patient request or from any other; nil when err says
+// something else.
+func AsBusy(err error) *Busy {
+	var busy *Busy
+	if errors.As(err, &busy) {
+		return busy
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || !passing(int(status.Status().Code)) {
+		return nil
+	}
+	s := status.Status()
+	busy = &Busy{Status: int(s.Code), Message: s.Message}
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		busy.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return busy
+}
+
+// passing reports whether a status is one that may be another a moment later.
+func passing(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// IsCutOff reports whether a request may have failed only because the connection broke, or the server is just starting.
+func IsCutOff(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// Wait is a pause before a request is tried again.
+type Wait struct {
+	// Why says what was wrong with the last try. It is empty when the wait is over.
+	Why string
+	For time.Duration
+	// Try is the number of the try that comes next, Of how many there are at most.
+	Try, Of int
+}
+
+// String tells people: "the API server answers 503 Service Unavailable: trying again in 2s (3 of 6)".
+func (w Wait) String() string {
+	return fmt.Sprintf("%s: trying again in %s (%d of %d)", w.Why, w.For.Round(100*time.Millisecond), w.Try, w.Of)
+}
+
+// Patiently returns a context whose requests are tried again, a few times and for half a minute at most, when the API
+// server answers 429 or 5xx or the connection breaks. A Retry-After is honoured; a request whose context would end during the
+// wait does not wait. Once one request has been given up, the others of the context wait no more. In the end the error is
+// a *Busy, or that of the connection.
+//
+// Tell is called at the beginning and at the end of a wait; several requests that wait at the same time make one. It must not
+// block, and may be called by several goroutines. Nil is told nothing.
+func Patiently(ctx context.Context, tell func(Wait)) context.Context {
+	if tell == nil {
+		tell = func(Wait) {}
+	}
+	return context.WithValue(ctx, patienceKey{}, &patience{tell: tell, tries: maxTries})
+}
+
+// atOnce returns a context whose requests are never tried again behind the caller's back: client-go does so for as long as
+// a minute and more when the server sends Retry-After. The error is a *Busy.
+func atOnce(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patienceKey{}, &patience{tell: func(Wait) {}, tries: 1})
+}
+
+type patienceKey struct{}
+
+func patienceOf(ctx context.Context) *patience {
+	p, _ := ctx.Value(patienceKey{}).(*patience)
+	return p
+}
+
+// patience is that of all requests of a context. It is safe for use by several goroutines.
+type patience struct {
+	tell  func(Wait)
+	tries int
+
+	mu     sync.Mutex
+	gaveUp bool      // guarded by mu
+	told   time.Time // guarded by mu; until when the last wait that was told lasts
+}
+
+// pause waits before the next try of a request that has been tried so often, and has waited so long. It reports false,
+// at once, when there is to be no further try.
+func (p *patience) pause(ctx context.Context, why error, tried int, waited *time.Duration) bool {
+	wait := firstPause << (tried - 1)
+	if busy := AsBusy(why); busy != nil {
+		wait = max(wait, busy.RetryAfter)
+	}
+	deadline, bounded := ctx.Deadline()
+	p.mu.Lock()
+	if p.gaveUp || tried >= p.tries || *waited+wait > patienceLimit || bounded && time.Until(deadline) <= wait {
+		p.gaveUp = true
+		p.mu.Unlock()
+		return false
+	}
+	now := time.Now()
+	tells := !now.Before(p.told)
+	if tells {
+		p.told = now.Add(wait)
+	}
+	p.mu.Unlock()
+	if tells {
+		p.tell(Wait{Why: why.Error(), For: wait, Try: tried + 1, Of: p.tries})
+		defer p.tell(Wait{})
+	}
+	*waited += wait
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// Persist calls f, and again as Patiently says while its error is one that passes. It is for calls that do not take a context.
+func Persist(ctx context.Context, f func() error) error {
+	p := patienceOf(ctx)
+	var waited time.Duration
+	for tried := 1; ; tried++ {
+		err := f()
+		if err == nil || p == nil || ctx.Err() != nil {
+			return err
+		}
+		busy := AsBusy(err)
+		switch {
+		case busy != nil:
+			if !p.pause(ctx, busy, tried, &waited) {
+				return err
+			}
+		case !IsCutOff(err) || !p.pause(ctx, err, tried, &waited):
+			return err
+		}
+	}
+}
+
+// patient is the transport that does what Patiently says.
+type patient struct{ next http.RoundTripper }
+
+var _ utilnet.RoundTripperWrapper = patient{}
+
+// WrappedRoundTripper lets others find the transport below, to close its connections.
+func (p patient) WrappedRoundTripper() http.RoundTripper { return p.next }
+
+// RoundTrip implements http.RoundTripper.
+func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
+	patience := patienceOf(req.Context())
+	if patience == nil || req.Body != nil && req.Body != http.NoBody && req.GetBody == nil {
+		return p.next.RoundTrip(req)
+	}
+	ctx := req.Context()
+	var waited time.Duration
+	for tried := 1; ; tried++ {
+		resp, err := p.next.RoundTrip(req)
+		if err == nil && passing(resp.StatusCode) {
+			err = busyFrom(resp)
+		} else if err == nil || !IsCutOff(err) {
+			return resp, err
+		}
+		if ctx.Err() != nil || !patience.pause(ctx, err, tried, &waited) {
+			return nil, err
+		}
+		if req = req.Clone(ctx); req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// busyFrom takes in an answer, and closes it.
+func busyFrom(resp *http.Response) error {
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
+	busy := &Busy{Status: resp.StatusCode, Message: message(body)}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		busy.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return busy
+}
+
+// message returns what an answer says to people: the message of a Status, else the first line of a text.
+func message(body []byte) string {
+	var status metav1.Status
+	if json.Unmarshal(body, &status) == nil {
+		return status.Message
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n"))
+	if len(line) == 0 || line[0] == '<' || line[0] == '{' || bytes.HasPrefix(line, []byte("k8s\x00")) { // a page, or what was cut off
+		return ""
+	}
+	return strings.ToValidUTF8(string(line), "")
+}
