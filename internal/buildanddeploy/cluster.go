@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -27,6 +28,8 @@ type Cluster struct {
 	applier   *deploy.Applier
 	ledgerDir string
 	project   string
+	// former are other IDs under which the project may have recorded objects.
+	former []string
 	// env is added to the environment of the user's delete commands.
 	env []string
 
@@ -36,7 +39,7 @@ type Cluster struct {
 
 // NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept; env is added to
 // the environment of the user's delete commands.
-func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project, runID string, env []string) (*Cluster, error) {
+func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir string, p project.Project, runID string, env []string) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true                     // listing 300 Deployments takes half the time
 	config.WarningHandlerWithContext = deploy.Warnings{} // the server's warnings go to the log of the resource
@@ -44,11 +47,11 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir, project,
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID)),
-		ledgerDir: ledgerDir, project: project, env: env}, nil
+	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID), deploy.WithFormerProjects(p.Former)),
+		ledgerDir: ledgerDir, project: p.ID, former: p.Former, env: env}, nil
 }
 
-// Ledger opens the project's ledger in this cluster.
+// Ledger opens the project's ledger in this cluster, with what there is under the project's former IDs.
 func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +62,15 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.ledger, err = deploy.Open(c.ledgerDir, deploy.LedgerKey{Cluster: uid, Project: c.project})
-	return c.ledger, err
+	ledger, err := deploy.Open(c.ledgerDir, deploy.LedgerKey{Cluster: uid, Project: c.project})
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.TakeIn(c.former); err != nil {
+		return nil, err
+	}
+	c.ledger = ledger
+	return ledger, nil
 }
 
 // uid identifies the cluster by its oldest namespace; where that may not be read, by the default one.

@@ -138,7 +138,7 @@ func terminalHere() doctor.Screen {
 func folders() []doctor.Folder {
 	return []doctor.Folder{
 		{Name: "running sessions", Path: session.Dir(xdg.RuntimeDir, stateDir())},
-		{Name: "records of deploys", Path: filepath.Join(stateDir(), "ledger")},
+		{Name: "records of deploys", Path: ledgerDir()},
 		{Name: "logs of running sessions", Path: filepath.Join(stateDir(), "logs")},
 		{Name: "logs of background sessions", Path: filepath.Join(stateDir(), "sessions")},
 		{Name: "copies of extensions", Path: extension.DefaultDir()},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/internal/session"
 )
 
@@ -28,9 +29,9 @@ type stopFunc func()
 func registry() *session.Registry { return session.New(session.Dir(xdg.RuntimeDir, stateDir())) }
 
 // provideClaim enters the session among those that run on this machine.
-func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig) (*session.Claim, func(), error) {
+func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*session.Claim, func(), error) {
 	c, err := registry().Claim(ctx, session.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: Version, Command: string(o.command),
-		Tiltfile: o.tiltfile, Context: kc.Cluster().Context})
+		Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
 	if err != nil {
 		return nil, nil, err
 	}

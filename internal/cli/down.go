@@ -89,7 +89,11 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err != nil {
 		return err
 	}
-	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), deploy.ProjectID(path, known.Context), "", env)
+	p, err := projects().Find(path, known.Context)
+	if err != nil {
+		return err
+	}
+	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), ledgerDir(), p, "", env)
 	if err != nil {
 		return err
 	}

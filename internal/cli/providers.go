@@ -16,7 +16,6 @@ import (
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/compose"
-	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
@@ -24,6 +23,7 @@ import (
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/state"
@@ -134,19 +134,31 @@ func provideServer(o options, d doors, stop stopFunc, terminals *hud.Terminals, 
 		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
 }
 
-func provideSession(o options, kc *k8s.Kubeconfig, d doors) state.Session {
+func provideSession(o options, p project.Project, d doors) state.Session {
 	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
-		Project: deploy.ProjectID(o.tiltfile, kc.Cluster().Context), RunID: uuid.NewString(), URL: d.url,
+		Project: p.ID, RunID: uuid.NewString(), URL: d.url,
 		PID: os.Getpid(), Version: Version}
+}
+
+// ledgerDir is where the records of what was deployed are.
+func ledgerDir() string { return filepath.Join(stateDir(), "ledger") }
+
+// projects are those of this user.
+func projects() *project.Registry {
+	return project.New(filepath.Join(stateDir(), "projects"), ledgerDir())
+}
+
+func provideProject(o options, kc *k8s.Kubeconfig) (project.Project, error) {
+	return projects().Open(o.tiltfile, kc.Cluster().Context)
 }
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, s state.Session, env commandEnv) (*buildanddeploy.Cluster, error) {
+func provideCluster(kube *k8s.Client, p project.Project, s state.Session, env commandEnv) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
 		return nil, nil
 	}
-	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), filepath.Join(stateDir(), "ledger"), s.Project, s.RunID, env)
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), ledgerDir(), p, s.RunID, env)
 }
 
 func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool, func(), error) {

@@ -40,7 +40,15 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	claim, cleanup5, err := provideClaim(ctx, o, kubeconfig)
+	project, err := provideProject(o, kubeconfig)
+	if err != nil {
+		cleanup4()
+		cleanup3()
+		cleanup2()
+		cleanup()
+		return sessionParts{}, nil, err
+	}
+	claim, cleanup5, err := provideClaim(ctx, o, kubeconfig, project)
 	if err != nil {
 		cleanup4()
 		cleanup3()
@@ -60,7 +68,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	storeStore := provideStore(logger)
 	terminals := provideTerminals(claim, store, storeStore)
 	subscriber := provideServer(o, cliDoors, stop, terminals, store, logger)
-	session := provideSession(o, kubeconfig, cliDoors)
+	session := provideSession(o, project, cliDoors)
 	cliCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, cliDoors)
 	if err != nil {
 		cleanup6()
@@ -71,7 +79,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	cluster, err := provideCluster(client, session, cliCommandEnv)
+	cluster, err := provideCluster(client, project, session, cliCommandEnv)
 	if err != nil {
 		cleanup6()
 		cleanup5()

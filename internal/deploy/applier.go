@@ -27,6 +27,8 @@ type Applier struct {
 	runID       string
 	parallelism int
 	goneLimit   time.Duration
+	// former are the other IDs of the project: objects that carry one are its own.
+	former []string
 }
 
 // Option changes an Applier at construction.
@@ -40,6 +42,15 @@ func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = m
 
 // WithGoneLimit bounds how long an apply waits for an object that is being deleted; the default is 60 s.
 func WithGoneLimit(d time.Duration) Option { return func(a *Applier) { a.goneLimit = d } }
+
+// WithFormerProjects makes objects that carry one of the given IDs as their project count as the project's own. The default
+// is none.
+func WithFormerProjects(ids []string) Option { return func(a *Applier) { a.former = ids } }
+
+// sameProject reports whether an object that is labelled with one project belongs to another.
+func (a *Applier) sameProject(labelled, project string) bool {
+	return labelled == project || slices.Contains(a.former, labelled)
+}
 
 // NewApplier returns an applier for the cluster behind dyn. The mapper should be able to reset itself
 // (meta.ResettableRESTMapper), so that kinds are found that are defined while the session runs. The client's rate limit

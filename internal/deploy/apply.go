@@ -123,7 +123,7 @@ func (r *applyRun) takeOver(ctx context.Context, t target, desired, live *unstru
 		logstore.Warnf(r.req.Logger, "%s exists already, managed by %q: hone takes it over", title(t.id), by)
 	case by == "":
 		logstore.Infof(r.req.Logger, "%s exists already: hone takes it over", title(t.id))
-	case project != "" && project != label(desired, LabelProject):
+	case project != "" && !r.a.sameProject(project, label(desired, LabelProject)):
 		logstore.Warnf(r.req.Logger, "%s was applied by another project (%s): it belongs to this one now", title(t.id), project)
 	}
 	managers := clientSideManagers(live)

@@ -15,7 +15,7 @@ import (
 type InjectRequest struct {
 	// Resource is the resource that the objects belong to.
 	Resource model.ManifestName
-	// Project is the ProjectID of the session; empty leaves the project label out.
+	// Project is the ID of the session's project; empty leaves the project label out.
 	Project string
 	// Namespace is for namespaced objects whose YAML names none; empty means "default".
 	Namespace string

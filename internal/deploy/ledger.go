@@ -21,7 +21,7 @@ type LedgerKey struct {
 	// Cluster is the UID of the namespace kube-system, so that a cluster that was made anew under the same name does not
 	// inherit the records of its predecessor.
 	Cluster string
-	// Project is a ProjectID.
+	// Project is the ID of a project.
 	Project string
 }
 
@@ -86,11 +86,15 @@ func Open(dir string, key LedgerKey) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the ledger's folder: %w", err)
 	}
-	l := &Ledger{key: key, path: filepath.Join(dir, key.Cluster+"-"+key.Project+".json")}
+	l := &Ledger{key: key, path: ledgerPath(dir, key)}
 	if _, err := l.current(); err != nil {
 		return nil, err
 	}
 	return l, nil
+}
+
+func ledgerPath(dir string, key LedgerKey) string {
+	return filepath.Join(dir, key.Cluster+"-"+key.Project+".json")
 }
 
 // Path returns the file that holds the ledger.

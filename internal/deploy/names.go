@@ -20,7 +20,7 @@ const (
 	ManagedByHone  = "hone"
 	// LabelResource holds ResourceLabel of the resource that applied the object.
 	LabelResource = "hone.dev/resource"
-	// LabelProject holds the ProjectID of the session that applied the object.
+	// LabelProject holds the ID of the project whose session applied the object.
 	LabelProject = "hone.dev/project"
 	// LabelTemplateHash is on pod templates only: pods of the current template carry the same value.
 	LabelTemplateHash = "hone.dev/pod-template-hash"
@@ -66,12 +66,6 @@ func ResourceLabel(name model.ManifestName) string {
 		return shortHash(s, 8)
 	}
 	return clean + "-" + shortHash(s, 8)
-}
-
-// ProjectID identifies what one Tiltfile (absolute path) keeps in one cluster (name of the kubeconfig context). It is a
-// valid label value and file name.
-func ProjectID(tiltfile, context string) string {
-	return shortHash(tiltfile+"\x00"+context, 12)
 }
 
 // shortHash returns the first n hexadecimal digits of the SHA-256 of s.

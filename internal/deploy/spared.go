@@ -12,7 +12,7 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 	switch project := label(live, LabelProject); {
 	case label(live, LabelManagedBy) != ManagedByHone || project == "":
 		return OutcomeForeign, "not made by hone"
-	case r.req.Project != "" && project != r.req.Project:
+	case r.req.Project != "" && !r.a.sameProject(project, r.req.Project):
 		return OutcomeForeign, fmt.Sprintf("belongs to another project (%s)", project)
 	case ref.UID != "" && ref.UID != string(live.GetUID()):
 		return OutcomeForeign, "replaced outside of hone"

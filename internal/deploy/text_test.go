@@ -33,9 +33,6 @@ func TestResourceLabel(t *testing.T) {
 	if ResourceLabel("web") != "web" || ResourceLabel("a:b") == ResourceLabel("a/b") {
 		t.Error("labels must be readable and distinct")
 	}
-	if ProjectID("/a/Tiltfile", "kind") == ProjectID("/a/Tiltfile", "prod") {
-		t.Error("projects must be distinct")
-	}
 }
 
 func TestUnknownFields(t *testing.T) {

@@ -14,6 +14,8 @@ type Info struct {
 	// Tiltfile is its path without symbolic links; Context is the kubeconfig context, empty without a cluster.
 	Tiltfile string `json:"tiltfile"`
 	Context  string `json:"context,omitempty"`
+	// Project is the ID of the project, which stays when the Tiltfile's folder is moved.
+	Project string `json:"project,omitempty"`
 	// Socket is the path of the socket; empty until the session answers there.
 	Socket string `json:"socket,omitempty"`
 	// Host, Port and URL say where it answers over TCP; zero without that.
@@ -28,7 +30,7 @@ type Info struct {
 
 // sameProject reports whether two sessions work on the same things: one Tiltfile, in one cluster.
 func (i Info) sameProject(other Info) bool {
-	return i.Tiltfile == other.Tiltfile && i.Context == other.Context
+	return i.Tiltfile == other.Tiltfile && i.Context == other.Context || i.Project != "" && i.Project == other.Project
 }
 
 // BusyError says that another session works on the same project.

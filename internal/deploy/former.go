@@ -1,0 +1,69 @@
+package deploy
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TakeIn moves what the ledgers of the project's former IDs hold into this one. What this one knows already it knows better.
+// Former ledgers that do not exist are passed over.
+func (l *Ledger) TakeIn(former []string) error {
+	for _, id := range former {
+		if id == l.key.Project {
+			continue
+		}
+		if err := l.takeIn(LedgerKey{Cluster: l.key.Cluster, Project: id}); err != nil {
+			return fmt.Errorf("carry on the records of project %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (l *Ledger) takeIn(key LedgerKey) error {
+	dir := filepath.Dir(l.path)
+	if _, err := os.Stat(ledgerPath(dir, key)); err != nil {
+		return nil
+	}
+	from, err := Open(dir, key)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(from.path + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	old, err := from.current()
+	if err != nil {
+		return err
+	}
+	if err := l.change(func(c content) { c.add(old) }); err != nil {
+		return err
+	}
+	return os.Remove(from.path)
+}
+
+// add adds what old has of objects and resources that c does not have.
+func (c content) add(old content) {
+	known := map[model.ObjectID]bool{}
+	for _, list := range c.objects {
+		for _, r := range list {
+			known[r.ObjectID] = true
+		}
+	}
+	for name, list := range old.objects {
+		more := dropped(list, func(r ObjectRecord) bool { return known[r.ObjectID] })
+		c.objects[name] = append(slices.Clone(c.objects[name]), more...)
+	}
+	for name, cmd := range old.commands {
+		if _, ok := c.commands[name]; !ok {
+			c.commands[name] = cmd
+		}
+	}
+}

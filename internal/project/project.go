@@ -1,0 +1,177 @@
+package project
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/gofrs/flock"
+)
+
+// Project is what one Tiltfile keeps in one cluster.
+type Project struct {
+	// ID is what the project's objects are labelled with and its ledgers are named after: a valid label value and file name.
+	ID string
+	// Former are other IDs under which objects and ledgers of this project may be found.
+	Former []string
+	// Tiltfile is its path without symbolic links.
+	Tiltfile string
+}
+
+// Registry keeps the records of all projects of a user. It is safe for use by several processes.
+type Registry struct{ dir, ledgers string }
+
+// New returns the registry in a folder, which need not exist yet. Ledgers is the folder of the ledgers, CLUSTER-ID.json,
+// which tell what IDs earlier versions of hone have used.
+func New(dir, ledgers string) *Registry { return &Registry{dir, ledgers} }
+
+// Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it. Without a
+// context there is nothing to be found again, and nothing is recorded.
+func (r *Registry) Open(tiltfile, context string) (Project, error) {
+	return r.resolve(tiltfile, context, true)
+}
+
+// Find is Open for a Tiltfile that need not exist. A project that is not known is not recorded.
+func (r *Registry) Find(tiltfile, context string) (Project, error) {
+	return r.resolve(tiltfile, context, false)
+}
+
+func (r *Registry) resolve(tiltfile, context string, record bool) (Project, error) {
+	real := realPath(tiltfile)
+	if context == "" {
+		return Project{ID: newID(real, context), Tiltfile: real}, nil
+	}
+	p, err := r.locked(func() (Project, error) { return r.resolveLocked(tiltfile, real, context, record) })
+	if err != nil {
+		return Project{}, fmt.Errorf("find out which project %s is: %w", tiltfile, err)
+	}
+	return p, nil
+}
+
+func (r *Registry) resolveLocked(tiltfile, real, context string, create bool) (Project, error) {
+	all, err := r.records()
+	if err != nil {
+		return Project{}, err
+	}
+	here := folderOf(filepath.Dir(real))
+	old := ids{newID(real, context), newID(filepath.Clean(tiltfile), context)}
+	i := slices.IndexFunc(all, func(o record) bool { return o.Context == context && o.Tiltfile == real })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(o record) bool { return o.Context == context && o.movedTo(real, here) })
+	}
+	var rec, was record
+	if i >= 0 {
+		rec, was = all[i], all[i]
+		rec.Former = slices.Clone(rec.Former)
+		all = slices.Delete(all, i, i+1)
+	} else {
+		rec = record{ID: r.freshID(old, real, context, all), Context: context}
+	}
+	rec.Tiltfile = real
+	if here != (folder{}) {
+		rec.Folder = here
+	}
+	for _, id := range old {
+		if id != rec.ID && !slices.Contains(rec.Former, id) && !taken(id, all) && r.hasLedger(id) {
+			rec.Former = append(rec.Former, id)
+		}
+	}
+	if (i >= 0 || create) && !rec.equal(was) {
+		if err := r.write(rec); err != nil {
+			return Project{}, err
+		}
+	}
+	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real}, nil
+}
+
+// ids are those that a path may have had: of the real path, and of the path as it was given.
+type ids [2]string
+
+// freshID chooses the ID of a project that has no record: one that it had before there were records, if there is any sign of
+// it, else that of its real path. An ID that another project has, because its folder was at this place once, is not taken.
+func (r *Registry) freshID(old ids, real, context string, others []record) string {
+	for _, id := range old {
+		if !taken(id, others) && r.hasLedger(id) {
+			return id
+		}
+	}
+	id := old[0]
+	for n := 2; taken(id, others); n++ {
+		id = newID(real, context+"\x00"+strconv.Itoa(n))
+	}
+	return id
+}
+
+func taken(id string, by []record) bool {
+	return slices.ContainsFunc(by, func(o record) bool { return o.ID == id || slices.Contains(o.Former, id) })
+}
+
+// hasLedger reports whether there is a ledger of a project, in any cluster.
+func (r *Registry) hasLedger(id string) bool {
+	found, err := filepath.Glob(filepath.Join(r.ledgers, "*-"+id+".json"))
+	return err == nil && len(found) > 0
+}
+
+// newID makes the ID of a Tiltfile in the cluster of a context.
+func newID(tiltfile, context string) string {
+	sum := sha256.Sum256([]byte(tiltfile + "\x00" + context))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// realPath returns the path without symbolic links. What does not exist is taken as it is written. A Tiltfile that is itself a
+// link to another folder keeps its name: it is evaluated where the link is, and its relative paths lead to other files there.
+func realPath(tiltfile string) string {
+	dir := realDir(filepath.Dir(filepath.Clean(tiltfile)))
+	file := filepath.Join(dir, filepath.Base(tiltfile))
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Dir(real) == dir {
+		return real
+	}
+	return file
+}
+
+// realDir resolves as much of the path of a folder as exists.
+func realDir(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	parent := filepath.Dir(dir)
+	if parent == dir {
+		return dir
+	}
+	return filepath.Join(realDir(parent), filepath.Base(dir))
+}
+
+// folder identifies a folder wherever it is moved on its file system. It is zero where the system does not tell.
+type folder struct {
+	Inode uint64 `json:"inode"`
+	// Born is when the folder was made, in nanoseconds since 1970: inodes are used again.
+	Born int64 `json:"born"`
+}
+
+// movedTo reports whether the project's folder is now the one of another Tiltfile: its own place is empty.
+func (o record) movedTo(tiltfile string, here folder) bool {
+	if here == (folder{}) || o.Folder != here || filepath.Base(o.Tiltfile) != filepath.Base(tiltfile) {
+		return false
+	}
+	_, err := os.Lstat(o.Tiltfile)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// locked runs do while no other process uses the registry.
+func (r *Registry) locked(do func() (Project, error)) (Project, error) {
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return Project{}, err
+	}
+	l := flock.New(filepath.Join(r.dir, lockName))
+	if err := l.Lock(); err != nil {
+		return Project{}, fmt.Errorf("lock %s: %w", r.dir, err)
+	}
+	defer l.Close()
+	return do()
+}

@@ -1,0 +1,82 @@
+package project
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	ext      = ".json"
+	lockName = ".lock"
+)
+
+// record is what ID.json holds.
+type record struct {
+	ID       string   `json:"id"`
+	Former   []string `json:"former,omitempty"`
+	Tiltfile string   `json:"tiltfile"`
+	Context  string   `json:"context"`
+	Folder   folder   `json:"folder,omitzero"`
+}
+
+func (o record) equal(p record) bool {
+	return o.ID == p.ID && o.Tiltfile == p.Tiltfile && o.Context == p.Context && o.Folder == p.Folder && slices.Equal(o.Former, p.Former)
+}
+
+// records reads all of them, in the order of their IDs. Files that are no records are passed over.
+func (r *Registry) records() ([]record, error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []record
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ext)
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(r.dir, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		var rec record
+		if json.Unmarshal(raw, &rec) == nil && rec.ID == id {
+			out = append(out, rec)
+		}
+	}
+	return out, nil
+}
+
+// write replaces a record in one step.
+func (r *Registry) write(rec record) (err error) {
+	raw, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(r.dir, rec.ID+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	_, err = tmp.Write(append(raw, '\n'))
+	if closeErr := tmp.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("write the record of project %s: %w", rec.ID, err)
+	}
+	return os.Rename(tmp.Name(), filepath.Join(r.dir, rec.ID+ext))
+}
