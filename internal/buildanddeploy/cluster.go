@@ -35,6 +35,8 @@ type Cluster struct {
 
 	mu     sync.Mutex
 	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
+	// declared are the environments of the delete commands that the Tiltfile declares. Guarded by mu.
+	declared map[model.ManifestName][]string
 }
 
 // NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept; env is added to
@@ -91,6 +93,7 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 // its own if nothing has changed, and records the objects of all that will be deployed without being asked with one write
 // of the ledger. An error means only that deploying will take longer.
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
+	c.Declare(manifests)
 	var objects []*unstructured.Unstructured
 	records := map[model.ManifestName][]deploy.ObjectRecord{}
 	for _, m := range manifests {

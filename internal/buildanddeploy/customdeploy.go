@@ -230,6 +230,9 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 	if !ok {
 		return nil
 	}
+	if cmd, err = c.completed(name, cmd); err != nil {
+		return err
+	}
 	if !cmd.EchoOff {
 		logstore.Infof(log, "Running cmd: %s", cmd)
 	}

@@ -97,6 +97,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err != nil {
 		return err
 	}
+	cluster.Declare(tf.Manifests)
 	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
 	if err != nil {
 		return err

@@ -57,15 +57,21 @@ type content struct {
 	objects records
 	// commands delete what a command of the user deployed, by resource.
 	commands map[model.ManifestName]model.Cmd
+	// stale says that the file has to be written although nothing has changed.
+	stale bool
 }
 
-func (c content) clone() content { return content{maps.Clone(c.objects), maps.Clone(c.commands)} }
+func (c content) clone() content {
+	return content{objects: maps.Clone(c.objects), commands: maps.Clone(c.commands)}
+}
 
 func (c content) equal(o content) bool {
 	return maps.EqualFunc(c.objects, o.objects, slices.Equal) && maps.EqualFunc(c.commands, o.commands, model.Cmd.Equal)
 }
 
-func emptyContent() content { return content{records{}, map[model.ManifestName]model.Cmd{}} }
+func emptyContent() content {
+	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}}
+}
 
 // ledgerEdit is a change of the ledger and the way to tell how it went.
 type ledgerEdit struct {
@@ -85,6 +91,9 @@ func Open(dir string, key LedgerKey) (*Ledger, error) {
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the ledger's folder: %w", err)
+	}
+	if err := sealAll(dir); err != nil {
+		return nil, err
 	}
 	l := &Ledger{key: key, path: ledgerPath(dir, key)}
 	if _, err := l.current(); err != nil {
@@ -148,8 +157,8 @@ func (l *Ledger) ForgetCommand(resource model.ManifestName) error {
 	})
 }
 
-// Commands returns the commands that delete what commands of the user deployed, by resource, as the file has them now. The
-// result is the caller's own.
+// Commands returns the commands that delete what commands of the user deployed, by resource, as the file has them now. A
+// variable of which the value cannot be read any more is only a name in the command's Env. The result is the caller's own.
 func (l *Ledger) Commands() (map[model.ManifestName]model.Cmd, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -277,7 +286,7 @@ func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 		e.edit(after)
 	}
 	tidy(after.objects)
-	if before.equal(after) {
+	if before.equal(after) && !before.stale {
 		return nil
 	}
 	if err := l.write(after); err != nil {

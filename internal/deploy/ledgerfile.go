@@ -10,8 +10,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ledgerFormat is the version of the file's shape.
-const ledgerFormat = 1
+// ledgerFormat is the version of the file's shape. The first one had the environment of commands in clear.
+const (
+	ledgerFormat = 2
+	firstFormat  = 1
+)
 
 // ledgerFile is the shape of the file.
 type ledgerFile struct {
@@ -26,8 +29,14 @@ type ledgerFile struct {
 type commandOnDisk struct {
 	Argv    []string `json:"argv"`
 	Dir     string   `json:"dir,omitempty"`
-	Env     []string `json:"env,omitempty"`
 	EchoOff bool     `json:"echoOff,omitempty"`
+	// Clear are variables that are no secrets, as KEY=value.
+	Clear []string `json:"clear,omitempty"`
+	// Variables are the names of the others, Sealed their values, encrypted.
+	Variables []string `json:"variables,omitempty"`
+	Sealed    string   `json:"sealed,omitempty"`
+	// Env is what the first format had in place of these.
+	Env []string `json:"env,omitempty"`
 }
 
 type recordOnDisk struct {
@@ -47,13 +56,17 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 		return content{}, problem.Wrap(err, "the ledger "+l.path+" is damaged",
 			"move it away; hone then no longer knows what earlier sessions applied, but the objects carry its labels")
 	}
-	if f.Format != ledgerFormat {
+	if f.Format != ledgerFormat && f.Format != firstFormat {
 		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, this hone knows %d", l.path, f.Format, ledgerFormat),
 			"use the version of hone that wrote it")
 	}
 	out := emptyContent()
 	for name, c := range f.Commands {
-		out.commands[name] = model.Cmd{Argv: c.Argv, Dir: c.Dir, Env: c.Env, EchoOff: c.EchoOff}
+		cmd, stale, err := l.fromDisk(name, c)
+		if err != nil {
+			return content{}, err
+		}
+		out.commands[name], out.stale = cmd, out.stale || stale
 	}
 	for name, list := range f.Resources {
 		for _, r := range list {
@@ -70,7 +83,11 @@ func (l *Ledger) write(c content) error {
 		Resources: make(map[model.ManifestName][]recordOnDisk, len(c.objects)),
 		Commands:  make(map[model.ManifestName]commandOnDisk, len(c.commands))}
 	for name, cmd := range c.commands {
-		f.Commands[name] = commandOnDisk{Argv: cmd.Argv, Dir: cmd.Dir, Env: cmd.Env, EchoOff: cmd.EchoOff}
+		c, err := l.onDisk(name, cmd)
+		if err != nil {
+			return err
+		}
+		f.Commands[name] = c
 	}
 	for name, list := range c.objects {
 		for _, r := range list {

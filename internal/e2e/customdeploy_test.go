@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 const chart = `
 -- Tiltfile --
 k8s_custom_deploy('chart', apply_cmd='./apply.sh', delete_cmd=['./delete.sh'], deps=['chart'],
-    apply_env={'GREETING': 'hello'}, container_selector='web',
+    apply_env={'GREETING': 'hello'}, delete_env={'FAREWELL': 'swordfish-27'}, container_selector='web',
     live_update=[fall_back_on('chart/site/conf'), sync('chart/site', '/www'), run('touch /www/ran')])
 k8s_resource('chart', port_forwards='$PORT0:80')
 k8s_yaml('base.yaml')
@@ -27,6 +28,7 @@ echo apply >> log
 kubectl apply -o yaml -f chart/app.yaml
 -- delete.sh --
 #!/bin/sh
+[ "$FAREWELL" = swordfish-27 ] || exit 7
 echo delete >> log
 kubectl delete --ignore-not-found --wait -f chart/app.yaml
 -- chart/site/index.html --
@@ -127,6 +129,9 @@ func TestCustomDeployDown(t *testing.T) {
 	s := p.up()
 	s.ready("chart", "uncategorized")
 	s.stop()
+	if out, err := exec.Command("grep", "-rl", "swordfish-27", p.state).Output(); err == nil {
+		t.Errorf("the environment of the delete command is in clear in %s", out)
+	}
 	p.write("Tiltfile", "this is no program")
 	out, code := p.run("down")
 	if code != 0 || p.ran() != "apply delete" {

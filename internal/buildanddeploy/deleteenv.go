@@ -1,0 +1,68 @@
+package buildanddeploy
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Declare tells the cluster what the Tiltfile declares now, for delete commands of which the values of variables are lost.
+func (c *Cluster) Declare(manifests []model.Manifest) {
+	declared := map[model.ManifestName][]string{}
+	for _, m := range manifests {
+		if m.K8s != nil && m.K8s.CustomDeploy != nil {
+			declared[m.Name] = m.K8s.CustomDeploy.Delete.Env
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.declared = declared
+}
+
+// completed returns a recorded delete command with the values of all its variables: those that the ledger still knows, else
+// those of the Tiltfile, else those of hone's own environment. Without a value the command is not to be run: it might delete
+// something else.
+func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, error) {
+	c.mu.Lock()
+	declared := c.declared[name]
+	c.mu.Unlock()
+	var env, missing []string
+	for _, kv := range cmd.Env {
+		if strings.Contains(kv, "=") {
+			env = append(env, kv)
+			continue
+		}
+		value, ok := lookup(declared, kv)
+		if !ok {
+			value, ok = os.LookupEnv(kv)
+		}
+		if !ok {
+			missing = append(missing, kv)
+			continue
+		}
+		env = append(env, kv+"="+value)
+	}
+	if len(missing) > 0 {
+		var set strings.Builder
+		for _, m := range missing {
+			set.WriteString(m + "=… ")
+		}
+		return cmd, problem.New(fmt.Sprintf("delete command %q needs values that hone no longer knows: %s", cmd.String(), strings.Join(missing, ", ")),
+			"declare the resource in the Tiltfile again, or give the values: "+set.String()+"hone down")
+	}
+	cmd.Env = env
+	return cmd, nil
+}
+
+// lookup returns the value of a variable; the last one counts.
+func lookup(env []string, variable string) (value string, ok bool) {
+	for _, kv := range env {
+		if v, found := strings.CutPrefix(kv, variable+"="); found {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}

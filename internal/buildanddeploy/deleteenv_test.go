@@ -1,0 +1,76 @@
+package buildanddeploy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TestDeleteEnvironment runs the delete command in a later session, with the values that it was recorded with, and with
+// others where those are lost.
+func TestDeleteEnvironment(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		lost       bool
+		declared   []string
+		own        string
+		want, fail string
+	}{
+		{name: "as recorded", declared: []string{"HONE_TEST_RELEASE=newer"}, own: "stray", want: "shop"},
+		{name: "lost, declared", lost: true, declared: []string{"HONE_TEST_RELEASE=older", "HONE_TEST_RELEASE=shop"}, own: "stray", want: "shop"},
+		{name: "lost, from hone's environment", lost: true, own: "shop", want: "shop"},
+		{name: "lost for good", lost: true, declared: []string{"OTHER=x"}, fail: "needs values that hone no longer knows: HONE_TEST_RELEASE"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			state := t.TempDir()
+			ledger := filepath.Join(state, "ledger")
+			out := filepath.Join(t.TempDir(), "out")
+			cmd := shell(`printf %s "$HONE_TEST_RELEASE" > ` + out)
+			cmd.Env = []string{"HONE_TEST_RELEASE=shop"}
+			key := deploy.LedgerKey{Cluster: "c", Project: "p"}
+			l, err := deploy.Open(ledger, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.RecordCommand("app", cmd); err != nil {
+				t.Fatal(err)
+			}
+			if tc.lost {
+				if err := os.RemoveAll(filepath.Join(state, "keys")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.own != "" {
+				t.Setenv("HONE_TEST_RELEASE", tc.own)
+			}
+			later := newTestCluster(t)
+			if later.ledger, err = deploy.Open(ledger, key); err != nil {
+				t.Fatal(err)
+			}
+			m := custom("app", "true", "true")
+			m.K8s.CustomDeploy.Delete.Env = tc.declared
+			later.Declare([]model.Manifest{m})
+			err = later.Remove(t.Context(), "app", logstore.Discard)
+			got, _ := os.ReadFile(out)
+			if tc.fail == "" {
+				if err != nil || string(got) != tc.want {
+					t.Errorf("deleted release %q, %v; want %q", got, err, tc.want)
+				}
+				return
+			}
+			p, ok := problem.Of(err)
+			if !ok || !strings.Contains(err.Error(), tc.fail) || !strings.Contains(p.Mend, "HONE_TEST_RELEASE=… hone down") || len(got) > 0 {
+				t.Errorf("got %v (%+v), and the command printed %q", err, p, got)
+			}
+			if commands, _ := later.ledger.Commands(); len(commands) != 1 {
+				t.Error("the command is forgotten although it has not run")
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package deploy
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// The environment of a delete command may hold secrets, and a later session has to run the command although the Tiltfile may
+// be broken or no longer declare it. So the ledger has the names of the variables in clear, and their values only encrypted.
+// The key is in a file of its own, in another folder, and never in a ledger. Where the key is lost the names are left: whoever
+// runs the command takes the values from the Tiltfile or from the environment, or refuses.
+
+const keySize = 32
+
+// clearVariable is kept in clear: it is a path, and without it a command would work on another cluster.
+const clearVariable = "KUBECONFIG"
+
+// vault encrypts with the key of a file, which is made when it is needed first.
+type vault struct{ path string }
+
+// vaultOf returns the vault of the ledgers in a folder.
+func vaultOf(dir string) vault {
+	return vault{filepath.Join(filepath.Dir(filepath.Clean(dir)), "keys", "ledger.key")}
+}
+
+// read returns the key, nil where there is none.
+func (v vault) read() ([]byte, error) {
+	key, err := os.ReadFile(v.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the key of the ledgers: %w", err)
+	case len(key) != keySize:
+		return nil, problem.New("the key of the ledgers is damaged: "+v.path,
+			"move it away; delete commands then get their variables from the Tiltfile or from hone's environment")
+	}
+	return key, nil
+}
+
+// make returns the key, which it makes where there is none.
+func (v vault) make() ([]byte, error) {
+	if key, err := v.read(); key != nil || err != nil {
+		return key, err
+	}
+	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of keys: %w", err)
+	}
+	unlock, err := lockFile(v.path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("lock the key of the ledgers: %w", err)
+	}
+	defer unlock()
+	if key, err := v.read(); key != nil || err != nil {
+		return key, err
+	}
+	key := make([]byte, keySize)
+	_, _ = rand.Read(key) // never fails
+	if err := replaceFile(v.path, key); err != nil {
+		return nil, fmt.Errorf("write the key of the ledgers: %w", err)
+	}
+	return key, nil
+}
+
+func cipherOf(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// seal encrypts variables. What is sealed for one place cannot be opened for another.
+func (v vault) seal(variables []string, place string) (string, error) {
+	key, err := v.make()
+	if err != nil {
+		return "", err
+	}
+	box, err := cipherOf(key)
+	if err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(variables)
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(box.Seal(nil, nil, raw, []byte(place))), nil
+}
+
+// open decrypts variables. It is not ok where the key is not the one that they were sealed with.
+func (v vault) open(sealed, place string) (variables []string, ok bool, err error) {
+	key, err := v.read()
+	if key == nil || err != nil {
+		return nil, false, err
+	}
+	box, err := cipherOf(key)
+	if err != nil {
+		return nil, false, err
+	}
+	raw, err := base64.StdEncoding.DecodeString(sealed)
+	if err != nil {
+		return nil, false, nil
+	}
+	if raw, err = box.Open(nil, nil, raw, []byte(place)); err != nil {
+		return nil, false, nil
+	}
+	return variables, json.Unmarshal(raw, &variables) == nil, nil
+}
+
+// place is where the variables of a resource's command belong.
+func (l *Ledger) place(name model.ManifestName) string {
+	return l.key.Cluster + "\x00" + string(name)
+}
+
+// onDisk returns a command as the file has it.
+func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, error) {
+	out := commandOnDisk{Argv: cmd.Argv, Dir: cmd.Dir, EchoOff: cmd.EchoOff}
+	var secret []string
+	for _, kv := range cmd.Env {
+		switch variable, _, known := strings.Cut(kv, "="); {
+		case known && variable == clearVariable:
+			out.Clear = append(out.Clear, kv)
+		default:
+			out.Variables = append(out.Variables, variable)
+			if known {
+				secret = append(secret, kv)
+			}
+		}
+	}
+	if len(secret) == 0 {
+		return out, nil
+	}
+	var err error
+	out.Sealed, err = vaultOf(filepath.Dir(l.path)).seal(secret, l.place(name))
+	return out, err
+}
+
+// fromDisk returns a command with its environment: KEY=value, or only KEY where the value cannot be read. It is stale where the
+// file has values in clear, as the first format had them.
+func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.Cmd, stale bool, err error) {
+	cmd = model.Cmd{Argv: c.Argv, Dir: c.Dir, EchoOff: c.EchoOff, Env: slices.Concat(c.Clear, c.Env)}
+	var opened []string
+	if c.Sealed != "" {
+		if opened, _, err = vaultOf(filepath.Dir(l.path)).open(c.Sealed, l.place(name)); err != nil {
+			return cmd, false, err
+		}
+	}
+	for _, variable := range c.Variables {
+		if !slices.ContainsFunc(opened, func(kv string) bool { return strings.HasPrefix(kv, variable+"=") }) {
+			cmd.Env = append(cmd.Env, variable)
+		}
+	}
+	cmd.Env = append(cmd.Env, opened...)
+	return cmd, len(c.Env) > 0, nil
+}
+
+// sealedMark is the file that says that no ledger of the folder has values in clear any more.
+const sealedMark = ".sealed"
+
+// sealAll rewrites the ledgers of a folder that an earlier hone wrote with values in clear: also those of other projects, which
+// may never be opened again. What cannot be read is left as it is.
+func sealAll(dir string) error {
+	mark := filepath.Join(dir, sealedMark)
+	if _, err := os.Stat(mark); err == nil {
+		return nil
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		var f ledgerFile
+		if err != nil || json.Unmarshal(raw, &f) != nil || f.Format != firstFormat {
+			continue
+		}
+		l := &Ledger{key: LedgerKey{Cluster: f.Cluster, Project: f.Project}, path: path}
+		if err := l.change(func(content) {}); err != nil {
+			return fmt.Errorf("take the values of variables out of %s: %w", path, err)
+		}
+	}
+	return os.WriteFile(mark, nil, 0o600)
+}

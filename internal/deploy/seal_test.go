@@ -1,0 +1,144 @@
+package deploy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const secret = "hunter2-swordfish"
+
+// leaks returns the files below a folder that contain the secret.
+func leaks(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if strings.Contains(string(b), secret) {
+			found = append(found, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func envOf(t *testing.T, dir string, name model.ManifestName) []string {
+	t.Helper()
+	commands, err := openLedger(t, dir).Commands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commands[name].Env
+}
+
+func TestEnvironmentsAreSealed(t *testing.T) {
+	state := t.TempDir()
+	dir := filepath.Join(state, "ledger")
+	cmd := model.Cmd{Argv: []string{"rm", "-r"}, Dir: "/src", EchoOff: true,
+		Env: []string{"KUBECONFIG=/overlay", "TOKEN=" + secret, "EMPTY=", "KUBECONFIG=/own", "TWO=a=b\nc"}}
+	if err := openLedger(t, dir).RecordCommand("chart", cmd); err != nil {
+		t.Fatal(err)
+	}
+	if found := leaks(t, state); len(found) > 0 {
+		t.Errorf("the secret is in %v", found)
+	}
+	want := []string{"KUBECONFIG=/overlay", "KUBECONFIG=/own", "TOKEN=" + secret, "EMPTY=", "TWO=a=b\nc"}
+	if diff := cmp.Diff(want, envOf(t, dir, "chart")); diff != "" {
+		t.Errorf("a later session (-want +got):\n%s", diff)
+	}
+	key := filepath.Join(state, "keys", "ledger.key")
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key: %v, %v", info, err)
+	}
+
+	// A resource that is renamed keeps its command, though what is sealed for one cannot be put in place of another's.
+	l := openLedger(t, dir)
+	if err := l.RecordCommand("other", model.Cmd{Argv: []string{"x"}, Env: []string{"TOKEN=other"}}); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(l.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped := strings.NewReplacer(`"chart"`, `"other"`, `"other"`, `"chart"`).Replace(string(raw))
+	if err := os.WriteFile(l.Path(), []byte(swapped), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"KUBECONFIG=/overlay", "KUBECONFIG=/own", "TOKEN", "EMPTY", "TWO"}, envOf(t, dir, "other")); diff != "" {
+		t.Errorf("swapped (-want +got):\n%s", diff)
+	}
+	if err := os.WriteFile(l.Path(), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	lost := []string{"KUBECONFIG=/overlay", "KUBECONFIG=/own", "TOKEN", "EMPTY", "TWO"}
+	if diff := cmp.Diff(lost, envOf(t, dir, "chart")); diff != "" {
+		t.Errorf("without the key (-want +got):\n%s", diff)
+	}
+	if err := openLedger(t, dir).Record("web", []ObjectRecord{record("a", "")}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(lost, envOf(t, dir, "chart")); diff != "" {
+		t.Errorf("without the key, written again (-want +got):\n%s", diff)
+	}
+}
+
+func TestDamagedKey(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	if err := openLedger(t, dir).RecordCommand("chart", model.Cmd{Argv: []string{"rm"}, Env: []string{"A=b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(vaultOf(dir).path, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, LedgerKey{Cluster: "11111111-2222", Project: "abc"}); err == nil || !strings.Contains(err.Error(), "key of the ledgers is damaged") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestFirstFormatIsRewritten takes the values out of the ledgers of earlier versions: out of the one that is opened, and out of
+// those of other projects and clusters.
+func TestFirstFormatIsRewritten(t *testing.T) {
+	state := t.TempDir()
+	dir := filepath.Join(state, "ledger")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := `{"format": 1, "cluster": "CLUSTER", "project": "PROJECT",
+  "resources": {"web": [{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "dev", "name": "a", "uid": "1"}]},
+  "commands": {"chart": {"argv": ["rm"], "dir": "/src", "env": ["KUBECONFIG=/overlay", "TOKEN=` + secret + `"]}}}`
+	for _, key := range []LedgerKey{{"11111111-2222", "abc"}, {"11111111-2222", "other"}, {"gone", "abc"}} {
+		text := strings.NewReplacer("CLUSTER", key.Cluster, "PROJECT", key.Project).Replace(old)
+		if err := os.WriteFile(ledgerPath(dir, key), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "damaged-x.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t, dir)
+	if found := leaks(t, state); len(found) > 0 {
+		t.Errorf("the secret is still in %v", found)
+	}
+	if diff := cmp.Diff([]string{"KUBECONFIG=/overlay", "TOKEN=" + secret}, envOf(t, dir, "chart")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := contents(t, l); len(got["web"]) != 1 || got["web"][0].UID != "1" {
+		t.Errorf("records: %v", got)
+	}
+}
