@@ -61,7 +61,7 @@ func TestProfileThreshold(t *testing.T) {
 
 // TestProfile measures a real evaluation, in both commands.
 func TestProfile(t *testing.T) {
-	root := project(t)
+	root := newFolder(t)
 	writeFile(t, filepath.Join(root, "Tiltfile"), "local_resource('a', 'true')\n")
 	for _, args := range [][]string{{"tiltfile", "--profile"}, {"alpha", "tiltfile-result", "-b"}} {
 		var stdout, stderr bytes.Buffer

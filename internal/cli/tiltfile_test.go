@@ -44,7 +44,7 @@ func runTiltfile(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := project(t)
+	root := newFolder(t)
 	var args []string
 	scenario := &txtar.Archive{Comment: ar.Comment}
 	want := map[string]string{}
@@ -82,8 +82,8 @@ func runTiltfile(t *testing.T, file string) {
 	}
 }
 
-// project makes an empty folder the working one, in surroundings without a cluster.
-func project(t *testing.T) string {
+// newFolder makes an empty folder the working one, in surroundings without a cluster.
+func newFolder(t *testing.T) string {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func writeFile(t *testing.T, path, text string) {
 
 // TestTiltfileYAMLIsJSON checks that both formats say the same.
 func TestTiltfileYAMLIsJSON(t *testing.T) {
-	root := project(t)
+	root := newFolder(t)
 	writeFile(t, filepath.Join(root, "Tiltfile"), "local_resource('a', 'true', links='localhost:1')\n")
 	var asJSON, asYAML, stderr bytes.Buffer
 	if code := Main([]string{"tiltfile", "-o", "json"}, &asJSON, &stderr); code != exitOK {
@@ -132,7 +132,7 @@ func TestTiltfileYAMLIsJSON(t *testing.T) {
 
 // TestTiltfileBuiltins checks that the reference needs no Tiltfile.
 func TestTiltfileBuiltins(t *testing.T) {
-	project(t)
+	newFolder(t)
 	var stdout, stderr bytes.Buffer
 	if code := Main([]string{"tiltfile", "--builtins"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "### `docker_build`") {
 		t.Errorf("exit code %d, %d bytes, %s", code, stdout.Len(), &stderr)
@@ -141,7 +141,7 @@ func TestTiltfileBuiltins(t *testing.T) {
 
 // TestTiltfileCompletion checks what the shell offers for --output.
 func TestTiltfileCompletion(t *testing.T) {
-	project(t)
+	newFolder(t)
 	var stdout, stderr bytes.Buffer
 	if code := Main([]string{"__complete", "tiltfile", "--output", ""}, &stdout, &stderr); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
