@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/harness"
 	"github.com/hone-dev/hone/internal/server/hostile"
 	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/state"
@@ -48,19 +49,19 @@ func measureAPI(ctx context.Context, b *bench) error {
 	}
 	defer os.RemoveAll(dir)
 	tiltfile := fmt.Sprintf("for i in range(%d):\n  local_resource('r%%d' %% i, cmd='true', auto_init=False, labels=['bench'])\n", apiResources)
-	p, err := newProject(b.hone, dir, "default", map[string]string{"Tiltfile": tiltfile})
+	p, err := harness.NewProject(b.hone, dir, "default", map[string]string{"Tiltfile": tiltfile})
 	if err != nil {
 		return err
 	}
-	up, err := p.up()
+	up, err := p.Up()
 	if err != nil {
 		return err
 	}
-	defer up.stop()
-	if err := up.declared(ctx, apiResources); err != nil {
+	defer up.Stop()
+	if err := declared(ctx, up, apiResources); err != nil {
 		return err
 	}
-	a, err := openAPI(ctx, up, p.dir)
+	a, err := openAPI(ctx, up, p.Dir)
 	if err != nil {
 		return err
 	}
@@ -68,21 +69,21 @@ func measureAPI(ctx context.Context, b *bench) error {
 }
 
 // declared waits until n resources are known.
-func (s *session) declared(ctx context.Context, n int) error {
-	return await(ctx, time.Minute, "the resources", func() error {
-		v, err := s.view()
+func declared(ctx context.Context, s *harness.Session, n int) error {
+	return harness.Await(ctx, time.Minute, "the resources", func() error {
+		v, err := s.View()
 		if err == nil && len(v.Resources) < n {
 			err = fmt.Errorf("%d of %d", len(v.Resources), n)
 		}
 		if err != nil {
-			return fmt.Errorf("%w\n%s", err, s.out)
+			return fmt.Errorf("%w\n%s", err, s.Out)
 		}
 		return nil
 	})
 }
 
 // verbs measures whole processes.
-func (b *bench) verbs(ctx context.Context, p *project) error {
+func (b *bench) verbs(ctx context.Context, p *harness.Project) error {
 	var floor times
 	for _, v := range []struct {
 		what string
@@ -98,11 +99,11 @@ func (b *bench) verbs(ctx context.Context, p *project) error {
 	} {
 		var took times
 		for range v.n {
-			u, err := p.run(ctx, v.args...)
+			u, err := p.Run(ctx, v.args...)
 			if err != nil {
 				return err
 			}
-			took = append(took, u.wall)
+			took = append(took, u.Wall)
 		}
 		if floor == nil {
 			floor = took
@@ -121,20 +122,20 @@ type apiClient struct {
 }
 
 // openAPI finds a session whose project is in dir.
-func openAPI(ctx context.Context, s *session, dir string) (*apiClient, error) {
-	c, err := client.Find(ctx, s.registry, client.Wish{Host: "localhost", Port: s.port})
+func openAPI(ctx context.Context, s *harness.Session, dir string) (*apiClient, error) {
+	c, err := client.Find(ctx, s.Registry, client.Wish{Host: "localhost", Port: s.Port})
 	if err != nil {
 		return nil, err
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", c.Session.Socket)
 	}
-	token, err := s.registry.Token(c.Session)
+	token, err := s.Registry.Token(c.Session)
 	if err != nil {
 		return nil, err
 	}
 	return &apiClient{"http://localhost", &http.Client{Transport: &http.Transport{DialContext: dial}},
-		hostile.Session{Address: net.JoinHostPort("localhost", strconv.Itoa(s.port)), Token: token, Secret: dir, Resource: "r0"}}, nil
+		hostile.Session{Address: net.JoinHostPort("localhost", strconv.Itoa(s.Port)), Token: token, Secret: dir, Resource: "r0"}}, nil
 }
 
 // do sends a request and returns the answer, whose body the caller closes.
@@ -293,7 +294,7 @@ func (a *apiClient) changes(ctx context.Context) (took times, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for i := range apiChanges {
 		runtime.GC()
-		if err := sleep(ctx, changePause); err != nil {
+		if err := harness.Sleep(ctx, changePause); err != nil {
 			return nil, err
 		}
 		for len(events) > 0 {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hone-dev/hone/internal/harness"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -25,25 +26,25 @@ func (b *bench) measureEngineSaves(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	return b.withSaves(ctx, c, func(s *saves) error { return s.sessions(ctx, engineModes, s.engineBaseline) })
 }
 
 // engineBaseline measures what an update through the engine is compared with: running "true" in the same container.
 func (s *saves) engineBaseline(ctx context.Context) (func(time.Duration) string, error) {
-	engine, err := findEngine()
+	engine, err := harness.FindEngine()
 	if err != nil {
 		return nil, err
 	}
 	defer engine.Close()
 	found, err := engine.Containers(ctx, map[string]string{
-		"io.kubernetes.pod.namespace": s.project.namespace, "io.kubernetes.container.name": "main",
+		"io.kubernetes.pod.namespace": s.project.Namespace, "io.kubernetes.container.name": "main",
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("the engine runs %d containers of %s, want one", len(found), s.project.namespace)
+		return nil, fmt.Errorf("the engine runs %d containers of %s, want one", len(found), s.project.Namespace)
 	}
 	exec, err := repeat(20, func() error { return engine.ContainerExec(ctx, found[0].ID, []string{"true"}, nil, nil) })
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hone-dev/hone/internal/bench/witness"
+	"github.com/hone-dev/hone/internal/harness"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -67,10 +68,10 @@ type liveOptions struct {
 type live struct {
 	options liveOptions
 	cluster *cluster
-	project *project
+	project *harness.Project
 	word    string
 	execs   *witness.Execs
-	up      *session
+	up      *harness.Session
 	mode    model.UpdateMode
 	report  *liveReport
 	saw     atomic.Pointer[func(container int, s witness.Sighting)]
@@ -106,7 +107,7 @@ func runLive(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	l := &live{options: o, cluster: c, word: "hone-bench-" + uuid.NewString()[:8], report: &liveReport{began: time.Now()}}
 	l.report.loads[0] = load()
 	if err := l.run(ctx); err != nil {
@@ -138,18 +139,18 @@ func (l *live) run(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	detached := context.WithoutCancel(ctx)
 	defer func() {
-		removeImages(detached, l.word)
-		removeFromNode(detached, l.options.containerd, l.word)
+		harness.RemoveImages(detached, l.word)
+		harness.RemoveFromNode(detached, l.options.containerd, l.word)
 	}()
 	ns, remove, err := l.cluster.namespace(ctx)
 	if err != nil {
 		return err
 	}
 	defer remove()
-	if l.project, err = newProject(l.options.hone, dir, ns, l.files()); err != nil {
+	if l.project, err = harness.NewProject(l.options.hone, dir, ns, l.files()); err != nil {
 		return err
 	}
-	if err := copyProgram(l.options.server, filepath.Join(l.project.dir, "server/app/server")); err != nil {
+	if err := copyProgram(l.options.server, filepath.Join(l.project.Dir, "server/app/server")); err != nil {
 		return err
 	}
 	// The update mode exec goes first, since what it saves ends up in one image only.
@@ -200,11 +201,11 @@ func copyProgram(from, to string) error {
 // session measures what there is to measure with one update mode.
 func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
 	l.mode = mode
-	if l.up, err = l.project.up("--update-mode", string(mode)); err != nil {
+	if l.up, err = l.project.Up("--update-mode", string(mode)); err != nil {
 		return err
 	}
-	defer l.up.stop()
-	if err := l.up.ready(ctx, 3); err != nil {
+	defer l.up.Stop()
+	if err := l.up.Ready(ctx, 3); err != nil {
 		return err
 	}
 	app, err := l.containers(ctx, "app", "files", "files/of-100", "files/of-1000", "files/burst")
@@ -218,18 +219,19 @@ func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
 		err = l.measureAll(ctx, app)
 	}
 	if err != nil {
-		return fmt.Errorf("%w\n%s", err, l.up.out)
+		return fmt.Errorf("%w\n%s", err, l.up.Out)
 	}
 	return nil
 }
 
 // containers finds the containers of an app and watches folders in them.
 func (l *live) containers(ctx context.Context, app string, dirs ...string) (out []*container, err error) {
-	found, err := l.cluster.containersOf(ctx, l.project.namespace, app)
+	found, err := l.cluster.Containers(ctx, l.project.Namespace, app)
 	if err != nil {
 		return nil, err
 	}
-	for i, c := range found {
+	for i, one := range found {
+		c := &container{app: app, id: one.ID, pod: one.Pod, ip: one.IP}
 		if c.root, err = witness.Root(c.id); err != nil {
 			return out, err
 		}
@@ -293,7 +295,7 @@ func (l *live) measureAll(ctx context.Context, app []*container) error {
 	if err := l.awaitSynclets(ctx, slices.Concat(app, many, server)); err != nil {
 		return err
 	}
-	if l.report.floor, err = l.cluster.measureFloor(ctx, l.project.namespace, app[0].pod, app[0].root); err != nil {
+	if l.report.floor, err = l.cluster.measureFloor(ctx, l.project.Namespace, app[0].pod, app[0].root); err != nil {
 		return fmt.Errorf("floor: %w", err)
 	}
 	for _, measure := range []func() error{
@@ -313,7 +315,7 @@ func (l *live) measureAll(ctx context.Context, app []*container) error {
 // awaitSynclets waits until hone has got into all containers, which takes an exec each: the proof, too, that those are
 // counted.
 func (l *live) awaitSynclets(ctx context.Context, all []*container) error {
-	err := await(ctx, time.Minute, "an exec of hone's in every container", func() error {
+	err := harness.Await(ctx, time.Minute, "an exec of hone's in every container", func() error {
 		for _, c := range all {
 			n, err := l.execs.Of([]string{c.id})
 			if err == nil && n == 0 {
@@ -328,7 +330,7 @@ func (l *live) awaitSynclets(ctx context.Context, all []*container) error {
 	if err != nil {
 		return err
 	}
-	return sleep(ctx, time.Second) // what they say first
+	return harness.Sleep(ctx, time.Second) // what they say first
 }
 
 func (l *live) measureFiles(ctx context.Context, app []*container) error {
@@ -486,7 +488,7 @@ func (l *live) measure(ctx context.Context, on []*container, name string, target
 		return err
 	}
 	c.name, c.targets, c.execs, c.busy = name, targets, after-before, (usedThen-used)/(allThen-all)
-	if c.mode, err = l.up.mode(ctx, on[0].app); err != nil {
+	if c.mode, err = l.up.Mode(ctx, on[0].app); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	l.report.cases = append(l.report.cases, c)
@@ -495,11 +497,11 @@ func (l *live) measure(ctx context.Context, on []*container, name string, target
 
 // noteUse notes what hone itself has taken so far.
 func (l *live) noteUse() error {
-	cpu, err := cpuTime(l.up.cmd.Process.Pid)
+	cpu, err := harness.CPUTime(l.up.Cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
-	rss, _, err := memory(l.up.cmd.Process.Pid)
+	rss, _, err := harness.Memory(l.up.Cmd.Process.Pid)
 	l.report.session = fmt.Sprintf("%s CPU, %s", short(cpu), megabytes(rss))
 	return err
 }

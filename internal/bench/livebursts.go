@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/bench/witness"
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 // burstGrace is how long after the last save of a burst something may still arrive.
@@ -69,7 +70,7 @@ func (s *sightings) arrivals(all []saved) (took times, lost int) {
 // settle waits until the given saves have been seen, with a last look at those that have not.
 func (s *sightings) settle(ctx context.Context, c *container, last []saved) {
 	for _, one := range last {
-		err := await(ctx, burstGrace, "the last saves", func() error {
+		err := harness.Await(ctx, burstGrace, "the last saves", func() error {
 			if _, ok := s.since(one.path, one.n); !ok {
 				return fmt.Errorf("%s is missing", one.path)
 			}
@@ -154,7 +155,7 @@ const (
 // each line; and how many lines were there only once the appending had ended.
 func (l *live) appendBeside(ctx context.Context, c *container, length time.Duration) (edits, lines liveCase, err error) {
 	const log, beside = "files/log", "files/beside"
-	f, err := os.OpenFile(filepath.Join(l.project.dir, log), os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0)
+	f, err := os.OpenFile(filepath.Join(l.project.Dir, log), os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0)
 	if err != nil {
 		return edits, lines, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/bench/witness"
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 // file is one that is saved: a name below the project's folder, and below the container's folder of the same files.
@@ -79,7 +80,7 @@ func (l *live) spaced(ctx context.Context, on []*container, n int, pause time.Du
 	took = make([]times, len(on))
 	for i := range n {
 		// Never in step with a timer of somebody else's.
-		if err := sleep(ctx, pause+rand.N(pause/2)); err != nil {
+		if err := harness.Sleep(ctx, pause+rand.N(pause/2)); err != nil {
 			return nil, 0, err
 		}
 		set := files(i)
@@ -124,7 +125,7 @@ func (l *live) lastLook(on []*container, a *arrival) int {
 
 // save writes a file in the two ways of editors by turns: as a new one that is renamed over the old, and in place.
 func (l *live) save(i int, f file) error {
-	path := filepath.Join(l.project.dir, f.local)
+	path := filepath.Join(l.project.Dir, f.local)
 	if i%2 == 0 {
 		return replace(path, f.content)
 	}

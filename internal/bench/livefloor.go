@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/bench/witness"
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 // floor is what no program of this kind can beat: to be woken by a save, the way of the bytes to a process in the
@@ -54,7 +55,7 @@ func (c *cluster) measureFloor(ctx context.Context, namespace, pod, root string)
 	path := filepath.Join(root, "files", ".floor")
 	defer os.Remove(path)
 	for range floorRounds {
-		if err := sleep(ctx, floorPause); err != nil {
+		if err := harness.Sleep(ctx, floorPause); err != nil {
 			return nil, err
 		}
 		took, err := repeat(1, func() error { return replace(path, text) })
@@ -93,7 +94,7 @@ func wakeUps(ctx context.Context) (times, error) {
 		case <-time.After(time.Second):
 			return nil, fmt.Errorf("no notice of a save")
 		}
-		if err := sleep(ctx, floorPause); err != nil {
+		if err := harness.Sleep(ctx, floorPause); err != nil {
 			return nil, err
 		}
 	}

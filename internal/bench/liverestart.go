@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 // knock is the pause between two requests to a program that is expected to start anew.
@@ -23,7 +25,7 @@ const knock = 300 * time.Microsecond
 func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Duration) (served, bytesThere times, lost int, err error) {
 	client := knocking()
 	for i := range n {
-		if err := sleep(ctx, pause); err != nil {
+		if err := harness.Sleep(ctx, pause); err != nil {
 			return nil, nil, 0, err
 		}
 		f := file{"server/app/text", "app/text", l.text(1024)}
@@ -72,7 +74,7 @@ func (l *live) starts(ctx context.Context, n int, pause time.Duration) (took tim
 		return nil, err
 	}
 	for range n {
-		if err := sleep(ctx, pause); err != nil {
+		if err := harness.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 		program := exec.CommandContext(ctx, l.options.server, address, path)
@@ -112,7 +114,7 @@ func answers(ctx context.Context, client *http.Client, url string, want []byte) 
 		if got, err := get(ctx, client, url); err == nil && bytes.Equal(got, want) {
 			return nil
 		}
-		if err := sleep(ctx, knock); err != nil {
+		if err := harness.Sleep(ctx, knock); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.Close()
 	b := &bench{hone: *hone, cluster: c, dockerKubeconfig: *onDocker, table: newTable(os.Stdout)}
 	started := time.Now()
 	var errs []error

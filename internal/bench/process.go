@@ -7,53 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 )
-
-// clockTick is the unit of CPU times in /proc, which Linux fixes at 100 per second for programs.
-const clockTick = 10 * time.Millisecond
-
-// cpuTime returns the CPU time that a process has used.
-func cpuTime(pid int) (time.Duration, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	// The name, in brackets, may have spaces in it: count from behind it.
-	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("process %d: unexpected stat", pid)
-	}
-	var sum time.Duration
-	for _, f := range fields[11:13] {
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		sum += time.Duration(n) * clockTick
-	}
-	return sum, nil
-}
-
-// memory returns the bytes that a process has in memory, and how many of these are its own rather than a file's.
-func memory(pid int) (rss, own int64, err error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(raw)) {
-		var kb int64
-		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kb); err == nil {
-			rss = kb << 10
-		}
-		if _, err := fmt.Sscanf(line, "RssAnon: %d kB", &kb); err == nil {
-			own = kb << 10
-		}
-	}
-	return rss, own, nil
-}
 
 // roots returns the root folders, as this machine sees them, of the processes with the given word on their command line:
 // those of containers, whose command lines carry a word that nothing else has.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/hone-dev/hone/internal/harness"
 	"github.com/hone-dev/hone/internal/k8s"
 )
 
@@ -28,7 +29,7 @@ func (c *cluster) saveBaselines(ctx context.Context, namespace string) (*saveBas
 func (c *cluster) podBaselines(ctx context.Context, namespace, pod string) (b *saveBaselines, err error) {
 	b = &saveBaselines{}
 	b.exec, err = repeat(20, func() error {
-		return c.client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"true"}})
+		return c.Client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"true"}})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("exec: %w", err)
@@ -47,7 +48,7 @@ func (c *cluster) echo(ctx context.Context, namespace, pod string, rounds int, p
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := c.client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"cat"}, Stdin: in, Stdout: out})
+		err := c.Client.Exec(ctx, k8s.ExecRequest{Namespace: namespace, Pod: pod, Argv: []string{"cat"}, Stdin: in, Stdout: out})
 		_ = out.CloseWithError(err)
 		_ = in.CloseWithError(err)
 	}()
@@ -69,7 +70,7 @@ func (c *cluster) echo(ctx context.Context, namespace, pod string, rounds int, p
 		return nil, err
 	}
 	for range rounds {
-		if err := sleep(ctx, pause); err != nil {
+		if err := harness.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 		one, err := repeat(1, round)

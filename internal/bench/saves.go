@@ -6,14 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/harness"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -52,7 +50,7 @@ const (
 type saves struct {
 	bench   *bench
 	cluster *cluster
-	project *project
+	project *harness.Project
 	// word is the name of the image and the last word of the container's command line.
 	word string
 	// ratio compares a time with the baselines; nil until those have been measured.
@@ -81,7 +79,7 @@ var modes = []mode{
 func measureSaves(ctx context.Context, b *bench) error {
 	measure := func(s *saves) error {
 		baselines := func(ctx context.Context) (func(time.Duration) string, error) {
-			base, err := s.cluster.saveBaselines(ctx, s.project.namespace)
+			base, err := s.cluster.saveBaselines(ctx, s.project.Namespace)
 			if err != nil {
 				return nil, err
 			}
@@ -109,8 +107,8 @@ func (b *bench) withSaves(ctx context.Context, c *cluster, measure func(*saves) 
 	}
 	defer remove()
 	s := &saves{bench: b, cluster: c, word: "hone-bench-" + uuid.NewString()[:8]}
-	defer removeImages(context.WithoutCancel(ctx), s.word)
-	s.project, err = newProject(b.hone, dir, ns, map[string]string{
+	defer harness.RemoveImages(context.WithoutCancel(ctx), s.word)
+	s.project, err = harness.NewProject(b.hone, dir, ns, map[string]string{
 		"Tiltfile":   fmt.Sprintf(savesTiltfile, s.word),
 		"Dockerfile": fmt.Sprintf(savesDockerfile, s.word),
 		"app.yaml":   fmt.Sprintf(savesYAML, s.word),
@@ -119,7 +117,7 @@ func (b *bench) withSaves(ctx context.Context, c *cluster, measure func(*saves) 
 	if err != nil {
 		return err
 	}
-	s.project.kubeconfig = c.kubeconfig
+	s.project.Kubeconfig = c.Kubeconfig
 	return measure(s)
 }
 
@@ -134,12 +132,12 @@ func (s *saves) sessions(ctx context.Context, modes []mode, baselines func(conte
 }
 
 func (s *saves) session(ctx context.Context, m mode, baselines func(context.Context) (func(time.Duration) string, error)) error {
-	up, err := s.project.up("--update-mode", string(m.name))
+	up, err := s.project.Up("--update-mode", string(m.name))
 	if err != nil {
 		return err
 	}
-	defer up.stop()
-	if err := up.ready(ctx, 1); err != nil {
+	defer up.Stop()
+	if err := up.Ready(ctx, 1); err != nil {
 		return err
 	}
 	if s.ratio == nil {
@@ -156,7 +154,7 @@ func (s *saves) session(ctx context.Context, m mode, baselines func(context.Cont
 		}
 		took, how, err := s.repeat(ctx, up, batch.files, batch.times, m.replaces)
 		if err != nil {
-			return fmt.Errorf("%w\n%s", err, up.out)
+			return fmt.Errorf("%w\n%s", err, up.Out)
 		}
 		what := fmt.Sprintf("%s: %d file(s)", m.name, batch.files)
 		if how != string(m.name) {
@@ -169,9 +167,9 @@ func (s *saves) session(ctx context.Context, m mode, baselines func(context.Cont
 
 // repeat saves a number of files several times. It returns how the updates were done, too. Replaces says that updates
 // replace the container.
-func (s *saves) repeat(ctx context.Context, up *session, files, n int, replaces bool) (took times, how string, err error) {
+func (s *saves) repeat(ctx context.Context, up *harness.Session, files, n int, replaces bool) (took times, how string, err error) {
 	for range n {
-		if err := sleep(ctx, pause); err != nil {
+		if err := harness.Sleep(ctx, pause); err != nil {
 			return nil, "", err
 		}
 		there := roots(s.word)
@@ -188,10 +186,10 @@ func (s *saves) repeat(ctx context.Context, up *session, files, n int, replaces 
 			return nil, "", err
 		}
 		took = append(took, time.Since(start))
-		if how, err = up.mode(ctx, "app"); err != nil {
+		if how, err = up.Mode(ctx, "app"); err != nil {
 			return nil, "", err
 		}
-		if err := up.ready(ctx, 1); err != nil {
+		if err := up.Ready(ctx, 1); err != nil {
 			return nil, "", err
 		}
 	}
@@ -206,7 +204,7 @@ func (s *saves) save(files int) (names []string, text string, err error) {
 		if files > 1 {
 			name = fmt.Sprintf("files/of-%d/%d", files, i)
 		}
-		if err := s.project.write(name, text); err != nil {
+		if err := s.project.Write(name, text); err != nil {
 			return nil, "", err
 		}
 		names = append(names, name)
@@ -218,29 +216,4 @@ func (s *saves) content() string {
 	s.n++
 	head := fmt.Sprintf("save %d\n", s.n)
 	return head + strings.Repeat("x", 1023-len(head)) + "\n"
-}
-
-// removeImages takes what the builds left out of the engine. Failing to is no failure of the measurement.
-func removeImages(ctx context.Context, word string) {
-	engine, err := findEngine()
-	if err != nil {
-		return
-	}
-	defer engine.Close()
-	images, _ := engine.Images(ctx, build.Label)
-	for _, image := range images {
-		for _, tag := range image.Tags {
-			if strings.Contains(filepath.Base(tag), word) {
-				_ = engine.Remove(ctx, tag)
-			}
-		}
-	}
-}
-
-func findEngine() (docker.Client, error) {
-	endpoint, err := docker.Find()
-	if err != nil {
-		return nil, err
-	}
-	return docker.New(endpoint)
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 const scaleYAML = `apiVersion: apps/v1
@@ -48,7 +50,7 @@ func measureScale(ctx context.Context, b *bench) error {
 	b.table.section("hone ci and hone up with many Deployments of zero replicas: wall time, CPU time, memory at its highest",
 		"baselines: cold, the same Deployments sent by three loops and observed by the cluster; unchanged, listing them once;",
 		"at rest, the memory of hone version. Tilt: published figures")
-	floor, err := (&project{hone: b.hone}).run(ctx, "version")
+	floor, err := (&harness.Project{Hone: b.hone}).Run(ctx, "version")
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func measureScale(ctx context.Context, b *bench) error {
 	return nil
 }
 
-func (b *bench) scale(ctx context.Context, s size, floor use) error {
+func (b *bench) scale(ctx context.Context, s size, floor harness.Use) error {
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
 		return err
@@ -75,7 +77,7 @@ func (b *bench) scale(ctx context.Context, s size, floor use) error {
 	for i := range s.resources {
 		fmt.Fprintf(&yaml, scaleYAML, i)
 	}
-	p, err := newProject(b.hone, dir, ns, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": yaml.String()})
+	p, err := harness.NewProject(b.hone, dir, ns, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": yaml.String()})
 	if err != nil {
 		return err
 	}
@@ -89,17 +91,17 @@ func (b *bench) scale(ctx context.Context, s size, floor use) error {
 }
 
 // ci measures "hone ci" once with nothing there and three times with nothing to do, of which it prints the median.
-func (b *bench) ci(ctx context.Context, p *project, s size) error {
-	run := func() (use, error) { return p.run(ctx, "ci", "--namespace", p.namespace) }
+func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
+	run := func() (harness.Use, error) { return p.Run(ctx, "ci", "--namespace", p.Namespace) }
 	cold, err := run()
 	if err != nil {
 		return err
 	}
-	list, err := b.cluster.list(ctx, p.namespace, s.resources)
+	list, err := b.cluster.list(ctx, p.Namespace, s.resources)
 	if err != nil {
 		return err
 	}
-	var runs []use
+	var runs []harness.Use
 	for range 3 {
 		u, err := run()
 		if err != nil {
@@ -112,11 +114,11 @@ func (b *bench) ci(ctx context.Context, p *project, s size) error {
 	if err != nil {
 		return err
 	}
-	b.table.print(row{fmt.Sprintf("ci, %d cold", s.resources), cold.String(),
-		ratio(cold.wall, floor, fmt.Sprintf("apply (%s)", short(floor))), s.tiltCI})
+	b.table.print(row{fmt.Sprintf("ci, %d cold", s.resources), used(cold),
+		ratio(cold.Wall, floor, fmt.Sprintf("apply (%s)", short(floor))), s.tiltCI})
 	same := middle(runs)
-	b.table.print(row{fmt.Sprintf("ci, %d unchanged", s.resources), same.String(),
-		ratio(same.wall, list.median(), fmt.Sprintf("list (%s)", short(list.median()))), s.tiltCI})
+	b.table.print(row{fmt.Sprintf("ci, %d unchanged", s.resources), used(same),
+		ratio(same.Wall, list.median(), fmt.Sprintf("list (%s)", short(list.median()))), s.tiltCI})
 	return nil
 }
 
@@ -135,54 +137,43 @@ func (b *bench) applyFloor(ctx context.Context, n int) (time.Duration, error) {
 }
 
 // middle returns the middle one of three by wall time.
-func middle(runs []use) use {
-	sorted := slices.SortedFunc(slices.Values(runs), func(a, b use) int { return cmp.Compare(a.wall, b.wall) })
+func middle(runs []harness.Use) harness.Use {
+	sorted := slices.SortedFunc(slices.Values(runs), func(a, b harness.Use) int { return cmp.Compare(a.Wall, b.Wall) })
 	return sorted[len(sorted)/2]
 }
 
 // rest measures what a session takes while nothing happens.
-func (b *bench) rest(ctx context.Context, p *project, s size, floor use) error {
-	up, err := p.up()
+func (b *bench) rest(ctx context.Context, p *harness.Project, s size, floor harness.Use) error {
+	up, err := p.Up()
 	if err != nil {
 		return err
 	}
-	defer up.stop()
-	if err := up.ready(ctx, s.resources); err != nil {
+	defer up.Stop()
+	if err := up.Ready(ctx, s.resources); err != nil {
 		return err
 	}
-	if err := sleep(ctx, settle); err != nil {
+	if err := harness.Sleep(ctx, settle); err != nil {
 		return err
 	}
-	pid := up.cmd.Process.Pid
-	before, err := cpuTime(pid)
+	pid := up.Cmd.Process.Pid
+	before, err := harness.CPUTime(pid)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
-	if err := sleep(ctx, idle); err != nil {
+	if err := harness.Sleep(ctx, idle); err != nil {
 		return err
 	}
-	after, err := cpuTime(pid)
+	after, err := harness.CPUTime(pid)
 	if err != nil {
 		return err
 	}
 	busy := 100 * float64(after-before) / float64(time.Since(start))
-	rss, own, err := memory(pid)
+	rss, own, err := harness.Memory(pid)
 	if err != nil {
 		return err
 	}
 	b.table.print(row{fmt.Sprintf("up, %d at rest", s.resources), fmt.Sprintf("%.2f %% CPU, %s (%s own)", busy, megabytes(rss), megabytes(own)),
-		fmt.Sprintf("%.3g× version (%s)", float64(rss)/float64(floor.rss), megabytes(floor.rss)), s.tiltUp})
+		fmt.Sprintf("%.3g× version (%s)", float64(rss)/float64(floor.RSS), megabytes(floor.RSS)), s.tiltUp})
 	return nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/harness"
 )
 
 // row is one figure. Ratio says how often the baseline fits into it; Others is what is known of other tools.
@@ -101,3 +103,10 @@ func repeat(n int, what func() error) (times, error) {
 	}
 	return out, nil
 }
+
+// used says what a process that has ended took.
+func used(u harness.Use) string {
+	return fmt.Sprintf("%s, %s CPU, %s", short(u.Wall), short(u.CPU), megabytes(u.RSS))
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", n>>20) }

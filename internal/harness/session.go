@@ -1,0 +1,181 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/client"
+	sessions "github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// Session is a running "hone up --stream".
+type Session struct {
+	Cmd  *exec.Cmd
+	Port int
+	// Registry is where the session is found.
+	Registry *sessions.Registry
+	// Out is the end of what it said.
+	Out *Tail
+	// Done is closed when its process has ended.
+	Done chan struct{}
+}
+
+// Up starts "hone up --stream" on a free port. The caller stops it.
+func (p *Project) Up(args ...string) (*Session, error) {
+	port, err := FreePort()
+	if err != nil {
+		return nil, err
+	}
+	return p.Start(p.Command(append([]string{"up", "--stream", "--namespace", p.Namespace, "--port", fmt.Sprint(port)}, args...)...), port)
+}
+
+// Start starts a prepared command that is a session with the given port. The caller stops it.
+func (p *Project) Start(c *exec.Cmd, port int) (*Session, error) {
+	s := &Session{Cmd: c, Port: port, Registry: p.Registry(), Out: &Tail{size: tailSize}, Done: make(chan struct{})}
+	s.Cmd.Stdout, s.Cmd.Stderr = s.Out, s.Out
+	s.Cmd.WaitDelay = time.Second // of a session that was killed, others may hold the pipe open
+	if err := s.Cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(s.Done)
+		_ = s.Cmd.Wait()
+	}()
+	return s, nil
+}
+
+// Stop interrupts the session and waits for its end. One that does not end is told to say what it does, and that is an
+// error.
+func (s *Session) Stop() error {
+	_ = s.Cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-s.Done:
+		return nil
+	case <-time.After(killDelay):
+		_ = s.Cmd.Process.Signal(syscall.SIGQUIT)
+		select {
+		case <-s.Done:
+		case <-time.After(killDelay):
+			_ = s.Cmd.Process.Kill()
+			<-s.Done
+		}
+		return fmt.Errorf("hone did not end within %s of being interrupted\n%s", killDelay, s.Out)
+	}
+}
+
+// Kill ends the session at once.
+func (s *Session) Kill() {
+	_ = s.Cmd.Process.Kill()
+	<-s.Done
+}
+
+// View asks the session's API.
+func (s *Session) View() (v api.View, err error) {
+	select {
+	case <-s.Done:
+		return v, fmt.Errorf("hone has ended")
+	default:
+	}
+	c, err := client.Find(context.Background(), s.Registry, client.Wish{Host: "localhost", Port: s.Port})
+	if err != nil {
+		return v, err
+	}
+	return c.View(context.Background())
+}
+
+// Ready waits until n resources are up to date and running.
+func (s *Session) Ready(ctx context.Context, n int) error {
+	err := Await(ctx, 3*time.Minute, "the resources to be ready", func() error {
+		v, err := s.View()
+		if err != nil {
+			return err
+		}
+		total := len(v.Resources)
+		left := slices.DeleteFunc(v.Resources, Ready)
+		if total < n || len(left) > 0 {
+			return fmt.Errorf("%d of %d are not: %s", len(left), total, states(left))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, s.Out)
+	}
+	return nil
+}
+
+// Ready reports whether a resource is up to date and runs.
+func Ready(r api.Resource) bool {
+	return r.UpdateStatus == "ok" && r.CurrentBuild == nil && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable")
+}
+
+// states says how resources do.
+func states(all []api.Resource) string {
+	var b strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&b, " %s (update %s, runtime %s", r.Name, r.UpdateStatus, r.RuntimeStatus)
+		if r.Waiting != nil {
+			fmt.Fprintf(&b, ", %s", r.Waiting.Text)
+		}
+		if len(r.BuildHistory) > 0 && r.BuildHistory[0].Error != "" {
+			fmt.Fprintf(&b, ", %s", r.BuildHistory[0].Error)
+		}
+		b.WriteString(")")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// Mode waits until no build of a resource runs and says how the newest was done.
+func (s *Session) Mode(ctx context.Context, name string) (string, error) {
+	var mode string
+	err := Await(ctx, time.Minute, "the build's end", func() error {
+		v, err := s.View()
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(v.Resources, func(r api.Resource) bool { return r.Name == name })
+		if i < 0 || v.Resources[i].CurrentBuild != nil || len(v.Resources[i].BuildHistory) == 0 {
+			return fmt.Errorf("a build runs")
+		}
+		b := v.Resources[i].BuildHistory[0]
+		if b.Error != "" {
+			return fmt.Errorf("build failed: %s", b.Error)
+		}
+		mode = b.Mode
+		return nil
+	})
+	return mode, err
+}
+
+// Tail keeps the end of what a process writes.
+type Tail struct {
+	size int
+	mu   sync.Mutex
+	b    []byte
+}
+
+// tailSize is how much of a session's words is kept: enough to see what led to its end.
+const tailSize = 64 << 10
+
+// Write implements io.Writer.
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p...)
+	t.b = t.b[max(0, len(t.b)-t.size):]
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *Tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.b)
+}
