@@ -1,0 +1,186 @@
+// Package proxy stands between hone and an API server, and does to the traffic what networks and servers do on bad days: a
+// Wire cuts, resets, slows and silences connections, a Gateway answers requests with errors and ends watches.
+//
+// # Concurrency
+//
+// Everything is safe for use by several goroutines. A Wire owns two goroutines per connection, which end with Close.
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+)
+
+// Wire is a way to a server that can be cut. Make it with NewWire.
+type Wire struct {
+	server  string
+	address string
+
+	mu    sync.Mutex
+	l     net.Listener
+	conns map[net.Conn]bool
+	all   sync.WaitGroup
+	// left is how many bytes may still go to the server before the way is cut; negative is no limit. Pause is the wait
+	// after each piece. While stalled is open nothing moves.
+	left    int
+	over    chan struct{}
+	pause   time.Duration
+	stalled chan struct{}
+}
+
+// NewWire opens a way to server, which is HOST:PORT.
+func NewWire(server string) (*Wire, error) {
+	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
+	if err := w.Join(); err != nil {
+		return nil, err
+	}
+	w.address = w.l.Addr().String()
+	return w, nil
+}
+
+// Address is where the way begins: 127.0.0.1:PORT. It stays the same when the way is cut and joined.
+func (w *Wire) Address() string { return w.address }
+
+// Limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
+func (w *Wire) Limit(bytes int) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left, w.over = bytes, make(chan struct{})
+	return w.over
+}
+
+// Slow makes the way to the server as slow as a pause after each large piece; zero ends that.
+func (w *Wire) Slow(pause time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pause = pause
+}
+
+// Stall holds up everything, with connections open, until Cut or Reset.
+func (w *Wire) Stall() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stalled == nil {
+		w.stalled = make(chan struct{})
+	}
+}
+
+// Join opens the way.
+func (w *Wire) Join() error {
+	l, err := net.Listen("tcp", w.address)
+	if err != nil {
+		return fmt.Errorf("open a way to %s: %w", w.server, err)
+	}
+	w.mu.Lock()
+	w.l = l
+	w.mu.Unlock()
+	w.all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			w.all.Go(func() { w.carry(c) })
+		}
+	})
+	return nil
+}
+
+// Cut ends every connection and refuses new ones.
+func (w *Wire) Cut() {
+	w.mu.Lock()
+	if w.l != nil {
+		_ = w.l.Close()
+	}
+	w.l = nil
+	w.drop(false)
+	w.mu.Unlock()
+	w.all.Wait()
+}
+
+// Reset ends every connection as a crash does, without a goodbye, and takes new ones. What was stalled is over.
+func (w *Wire) Reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drop(true)
+}
+
+// Close is Cut, for good.
+func (w *Wire) Close() { w.Cut() }
+
+// drop closes all connections. w.mu is held.
+func (w *Wire) drop(reset bool) {
+	w.left = -1
+	if w.stalled != nil {
+		close(w.stalled)
+	}
+	w.stalled = nil
+	for c := range w.conns {
+		if tcp, ok := c.(*net.TCPConn); ok && reset {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
+	}
+}
+
+// pass is called for each piece that goes through, and reports false where the way ends.
+func (w *Wire) pass(n int, up bool) bool {
+	w.mu.Lock()
+	stalled, pause, over := w.stalled, w.pause, false
+	if up && w.left >= 0 {
+		if w.left -= n; w.left < 0 {
+			over = true
+			cut := w.over
+			go func() { // this is one of the goroutines that Cut waits for
+				w.Cut()
+				close(cut)
+			}()
+		}
+	}
+	w.mu.Unlock()
+	if stalled != nil {
+		<-stalled
+		return false
+	}
+	if up && n > 16<<10 {
+		time.Sleep(pause) // the slowness that is asked for
+	}
+	return !over
+}
+
+// copy carries one direction.
+func (w *Wire) copy(to, from net.Conn, up bool) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && !w.pass(n, up) {
+			return
+		}
+		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+func (w *Wire) carry(c net.Conn) {
+	up, err := net.Dial("tcp", w.server)
+	if err != nil {
+		_ = c.Close()
+		return
+	}
+	w.mu.Lock()
+	if w.l == nil { // cut meanwhile
+		_, _ = c.Close(), up.Close()
+	}
+	w.conns[c], w.conns[up] = true, true
+	w.mu.Unlock()
+	w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
+	w.copy(c, up, false)
+	_ = c.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.conns, c)
+	delete(w.conns, up)
+}
