@@ -1,0 +1,79 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sample is what a session holds at one moment of rest.
+type sample struct {
+	goroutines int
+	// heap is what is in use after a collection, rss what the process has of the machine's memory; both in bytes.
+	heap, rss int64
+}
+
+// String renders a sample for people.
+func (s sample) String() string {
+	return fmt.Sprintf("%d goroutines, heap %d MB, memory %d MB", s.goroutines, s.heap>>20, s.rss>>20)
+}
+
+const (
+	// fewSamples are too few to tell growth from chance.
+	fewSamples = 6
+	// The room that figures have to vary.
+	spareGoroutines = 15
+	spareMemory     = 24 << 20
+)
+
+// flat compares the last third of the samples with the first, and reports what has grown. The first sample is left out: a
+// session that has just begun has not met everything yet.
+func flat(samples []sample) error {
+	if len(samples) < fewSamples+1 {
+		return fmt.Errorf("%d samples are too few to tell growth: let it run longer", len(samples))
+	}
+	samples = samples[1:]
+	third := len(samples) / 3
+	early, late := samples[:third], samples[len(samples)-third:]
+	var errs []error
+	grown := func(what string, value func(sample) int64, spare int64, text func(int64) string) {
+		if was, is := median(early, value), median(late, value); is > was+was/10+spare {
+			errs = append(errs, fmt.Errorf("%s have grown from %s to %s", what, text(was), text(is)))
+		}
+	}
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	megabytes := func(n int64) string { return fmt.Sprintf("%d MB", n>>20) }
+	grown("goroutines", func(s sample) int64 { return int64(s.goroutines) }, spareGoroutines, number)
+	grown("bytes on the heap", func(s sample) int64 { return s.heap }, spareMemory, megabytes)
+	grown("bytes of memory", func(s sample) int64 { return s.rss }, 2*spareMemory, megabytes)
+	return errors.Join(errs...)
+}
+
+func median(samples []sample, value func(sample) int64) int64 {
+	sorted := slices.SortedFunc(slices.Values(samples), func(a, b sample) int { return cmp.Compare(value(a), value(b)) })
+	return value(sorted[len(sorted)/2])
+}
+
+// parseGoroutines reads the number of goroutines from their profile.
+func parseGoroutines(profile string) (int, error) {
+	var n int
+	if _, err := fmt.Sscanf(profile, "goroutine profile: total %d", &n); err != nil {
+		return 0, fmt.Errorf("read the profile of goroutines: %w", err)
+	}
+	return n, nil
+}
+
+// parseHeap reads how much of the heap is in use from its profile.
+func parseHeap(profile string) (int64, error) {
+	for line := range strings.Lines(profile) {
+		if text, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
+			return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		}
+	}
+	return 0, errors.New("the profile of the heap does not say how much is in use")
+}

@@ -1,0 +1,173 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func TestDifferences(t *testing.T) {
+	declared := map[string]string{"ConfigMap/a": "1", "Deployment/b": ""}
+	for name, tt := range map[string]struct {
+		there map[string]found
+		want  string
+	}{
+		"equal":          {map[string]found{"ConfigMap/a": {"u", "1"}, "Deployment/b": {"v", ""}}, ""},
+		"lost":           {map[string]found{"ConfigMap/a": {"u", "1"}}, "lost: Deployment/b"},
+		"left":           {map[string]found{"ConfigMap/a": {"u", "1"}, "Deployment/b": {}, "Secret/c": {}}, "left behind: Secret/c"},
+		"an old value":   {map[string]found{"ConfigMap/a": {"u", "0"}, "Deployment/b": {}}, `not as declared: ConfigMap/a ("0" instead of "1")`},
+		"on its way out": {map[string]found{"ConfigMap/a": {"u", "1"}, "Deployment/b": {"v", "(is being deleted)"}}, `not as declared: Deployment/b ("(is being deleted)" instead of "")`},
+	} {
+		got := ""
+		if err := differences(declared, tt.there); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestSameFiles(t *testing.T) {
+	write := func(dir, name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(copied string)
+		want   string
+	}{
+		"equal":   {func(string) {}, ""},
+		"older":   {func(dir string) { write(dir, "d/b", "old") }, `1 files differ: d/b holds "old" instead of "two"`},
+		"missing": {func(dir string) { _ = os.Remove(filepath.Join(dir, "a")) }, "1 files differ: a is missing"},
+		"more":    {func(dir string) { write(dir, ".a.part", "x") }, "1 files differ: .a.part should not be there"},
+	} {
+		source, copied := t.TempDir(), t.TempDir()
+		for _, dir := range []string{source, copied} {
+			write(dir, "a", "one")
+			write(dir, "d/b", "two")
+		}
+		tt.change(copied)
+		got := ""
+		if err := sameFiles(source, copied); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// TestMarked finds a process by its world's mark, and a child that has another command line.
+func TestMarked(t *testing.T) {
+	word := "hone-chaos-test-" + filepath.Base(t.TempDir())
+	c := exec.Command("sh", "-c", "echo up; sleep 100000 & wait")
+	c.Env = append(os.Environ(), mark+"="+word)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 3)
+	if _, err := out.Read(buf); err != nil || !bytes.Equal(buf, []byte("up\n")) {
+		t.Fatal(err)
+	}
+	if found := marked(word); !strings.HasPrefix(found[c.Process.Pid], "sh -c echo up") {
+		t.Errorf("found %v", found)
+	}
+	for len(marked(word)) < 2 { // until the child is there
+	}
+	if err := endProcesses(word); err == nil || !strings.Contains(err.Error(), "sleep 100000") {
+		t.Errorf("%v", err)
+	}
+	_ = c.Wait()
+	for len(marked(word)) > 0 { // until the kernel has taken them away
+	}
+	if err := endProcesses(word); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSeeds(t *testing.T) {
+	if n, err := seed("42"); n != 42 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := seed("many"); err == nil {
+		t.Error("a seed that is no number")
+	}
+	first := func(n uint64, name string) uint64 { return randomFor(n, name).Uint64() }
+	if first(1, "a") != first(1, "a") || first(1, "a") == first(1, "b") || first(1, "a") == first(2, "a") {
+		t.Error("the random numbers do not follow from seed and name alone")
+	}
+}
+
+func TestChoose(t *testing.T) {
+	names := func(all []scenario) (out []string) {
+		for _, s := range all {
+			out = append(out, s.name)
+		}
+		return out
+	}
+	seen := map[string]bool{}
+	for _, s := range scenarios {
+		if seen[s.name] || s.does == "" || s.limit == 0 || s.run == nil {
+			t.Errorf("scenario %+v", s)
+		}
+		seen[s.name] = true
+	}
+	all, err := choose(nil)
+	if err != nil || len(all) != len(scenarios) {
+		t.Errorf("%d of %d, %v", len(all), len(scenarios), err)
+	}
+	some, err := choose([]string{"ports", "disk"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ports", "disk-state", "disk-temp"}, names(some)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := choose([]string{"no-such"}); err == nil {
+		t.Error("a scenario that there is not")
+	}
+}
+
+// TestRedirected checks that no key of the user's gets into the kubeconfig of a hone that is under faults.
+func TestRedirected(t *testing.T) {
+	raw := []byte(`apiVersion: v1
+kind: Config
+current-context: dev
+contexts: [{name: dev, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://real:6443", certificate-authority-data: cmVhbA==}}]
+users: [{name: u, user: {client-key-data: c2VjcmV0, token: secret}}]
+`)
+	out, err := redirected(raw, "127.0.0.1:1", []byte("mine"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := yaml.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"apiVersion": "v1", "kind": "Config", "current-context": "dev",
+		"contexts": []any{map[string]any{"name": "dev", "context": map[string]any{"cluster": "c", "user": "u"}}},
+		"clusters": []any{map[string]any{"name": "c", "cluster": map[string]any{"server": "https://127.0.0.1:1", "certificate-authority-data": "bWluZQ=="}}},
+		"users":    []any{map[string]any{"name": "u", "user": map[string]any{}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,33 @@
+package compose
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// FuzzEnvFile reads files of variables: errors name a line that there is, and never a value.
+func FuzzEnvFile(f *testing.F) {
+	f.Add("A=1\nexport B='x y'\n# c\nC=${A:-d}\nD=\"e\\n$B\"\n")
+	f.Add("SECRET=\"no end\nB=${")
+	f.Add("A=${B:?needed}\n=\n")
+	f.Fuzz(func(t *testing.T, in string) {
+		values, err := parseEnv("f", []byte(in), nil)
+		if err == nil {
+			for name := range values {
+				if name == "" {
+					t.Errorf("a variable without a name in %q", in)
+				}
+			}
+			return
+		}
+		var e *Error
+		if !errors.As(err, &e) || e.Msg == "" || e.Line < 0 || e.Line > bytes.Count([]byte(in), []byte("\n"))+1 {
+			t.Errorf("%q: %+v", in, err)
+		}
+		if _, value, ok := strings.Cut(in, "SECRET="); ok && len(value) > 8 && strings.Contains(err.Error(), value) {
+			t.Errorf("the error holds the value: %v", err)
+		}
+	})
+}
