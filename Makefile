@@ -3,7 +3,7 @@
 VERSION ?= 0.1.0-dev
 LDFLAGS := -s -w -X github.com/hone-dev/hone/internal/cli.Version=$(VERSION)
 
-.PHONY: build demo test unit bench bench-liveupdate generate check cluster-up cluster-down
+.PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz generate check cluster-up cluster-down
 
 build: ## the binary, in .bin/hone
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o .bin/hone ./cmd/hone
@@ -22,6 +22,15 @@ bench: ## measure; each figure as a ratio to something measured in the same run
 
 bench-liveupdate: ## measure live updates, with a witness that is not hone
 	@scripts/bench-liveupdate
+
+chaos: ## do to hone what happens on bad days, by a seed, for about a quarter of an hour
+	@scripts/chaos
+
+soak: ## keep one session under faults for an hour
+	@scripts/soak
+
+fuzz: ## run every fuzz function for a share of ten minutes
+	@scripts/fuzz
 
 generate: ## write what is generated from the code
 	@scripts/generate

@@ -2,97 +2,42 @@ package e2e
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/chaos/proxy"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
 // wire is a way to the API server that can be cut.
 type wire struct {
-	t       *testing.T
-	address string
-	server  string
-
-	mu    sync.Mutex
-	l     net.Listener
-	conns map[net.Conn]bool
-	all   sync.WaitGroup
-	// left is how many bytes may still go to the server before the way is cut; negative is no limit. Pause is the wait
-	// after each piece. While stalled is open nothing moves.
-	left    int
-	over    chan struct{}
-	pause   time.Duration
-	stalled chan struct{}
+	*proxy.Wire
+	t *testing.T
 }
 
 // limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
-func (w *wire) limit(bytes int) <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.left, w.over = bytes, make(chan struct{})
-	return w.over
-}
+func (w *wire) limit(bytes int) <-chan struct{} { return w.Limit(bytes) }
 
 // slow makes the way to the server as slow as a pause after each 64 KB.
-func (w *wire) slow(pause time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pause = pause
-}
+func (w *wire) slow(pause time.Duration) { w.Slow(pause) }
 
 // stall holds up everything, with connections open, until cut.
-func (w *wire) stall() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stalled = make(chan struct{})
-}
+func (w *wire) stall() { w.Stall() }
 
-// pass is called for each piece that goes through, and reports false where the way ends.
-func (w *wire) pass(n int, up bool) bool {
-	w.mu.Lock()
-	stalled, pause, over := w.stalled, w.pause, false
-	if up && w.left >= 0 {
-		if w.left -= n; w.left < 0 {
-			over = true
-			cut := w.over
-			go func() { // this is one of the goroutines that cut waits for
-				w.cut()
-				close(cut)
-			}()
-		}
-	}
-	w.mu.Unlock()
-	if stalled != nil {
-		<-stalled
-		return false
-	}
-	if up && n > 16<<10 {
-		time.Sleep(pause) // the slowness that is asked for
-	}
-	return !over
-}
-
-// copy carries one direction.
-func (w *wire) copy(to, from net.Conn, up bool) {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buf)
-		if n > 0 && !w.pass(n, up) {
-			return
-		}
-		if _, werr := to.Write(buf[:n]); err != nil || werr != nil {
-			return
-		}
+// join opens the way.
+func (w *wire) join() {
+	if err := w.Join(); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
-// kubeconfig writes a kubeconfig that goes through w.
+// cut ends every connection and refuses new ones.
+func (w *wire) cut() { w.Cut() }
+
+// newWire opens a way, and writes a kubeconfig that goes through w.
 func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	t.Helper()
 	b, err := os.ReadFile(os.Getenv("KUBECONFIG"))
@@ -104,75 +49,17 @@ func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	if m == nil {
 		t.Fatal("the kubeconfig names no server")
 	}
-	w = &wire{t: t, server: string(m[1]), address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
-	w.join()
-	w.address = w.l.Addr().String()
+	way, err := proxy.NewWire(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = &wire{Wire: way, t: t}
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(kubeconfig, re.ReplaceAll(b, []byte("server: https://"+w.address)), 0o600); err != nil {
+	if err := os.WriteFile(kubeconfig, re.ReplaceAll(b, []byte("server: https://"+w.Address())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.cut)
 	return w, kubeconfig
-}
-
-// join opens the way.
-func (w *wire) join() {
-	l, err := net.Listen("tcp", w.address)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.mu.Lock()
-	w.l = l
-	w.mu.Unlock()
-	w.all.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			w.all.Go(func() { w.carry(c) })
-		}
-	})
-}
-
-// cut ends every connection and refuses new ones.
-func (w *wire) cut() {
-	w.mu.Lock()
-	if w.l != nil {
-		_ = w.l.Close()
-	}
-	w.l = nil
-	w.left = -1
-	if w.stalled != nil {
-		close(w.stalled)
-	}
-	w.stalled = nil
-	for c := range w.conns {
-		_ = c.Close()
-	}
-	w.mu.Unlock()
-	w.all.Wait()
-}
-
-func (w *wire) carry(c net.Conn) {
-	up, err := net.Dial("tcp", w.server)
-	if err != nil {
-		_ = c.Close()
-		return
-	}
-	w.mu.Lock()
-	if w.l == nil { // cut meanwhile
-		_, _ = c.Close(), up.Close()
-	}
-	w.conns[c], w.conns[up] = true, true
-	w.mu.Unlock()
-	w.all.Go(func() { w.copy(up, c, true); _ = up.Close() })
-	w.copy(c, up, false)
-	_ = c.Close()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.conns, c)
-	delete(w.conns, up)
 }
 
 // TestClusterOutage cuts hone off from the cluster for a while: it says so, holds what it cannot do, and goes on by itself
