@@ -33,7 +33,7 @@ func outage(faults proxy.Faults, meanwhile func(context.Context, *world) error) 
 			return err
 		}
 		w.gateway.Set(faults)
-		if err := w.saves4(ctx); err != nil {
+		if err := w.edits(ctx); err != nil {
 			return err
 		}
 		if meanwhile != nil {
@@ -68,8 +68,8 @@ func outage(faults proxy.Faults, meanwhile func(context.Context, *world) error) 
 	}
 }
 
-// saves4 saves a few times, a file of each kind, at random moments.
-func (w *world) saves4(ctx context.Context) error {
+// edits saves a few times, a file of each kind, at random moments.
+func (w *world) edits(ctx context.Context) error {
 	for range 4 {
 		save := []func() error{w.saveAll, w.saveConfig, func() error { return w.saveFiles(20) }, func() error { return w.saveImage(0) }}[w.random.IntN(4)]
 		if err := save(); err != nil {

@@ -145,7 +145,7 @@ func diskFull(folder string) func(context.Context, *world) error {
 		if err != nil {
 			return err
 		}
-		if err := w.saves4(ctx); err != nil {
+		if err := w.edits(ctx); err != nil {
 			return err
 		}
 		if err := w.saveFiles(1); err != nil {
