@@ -111,8 +111,12 @@ func TestSeeds(t *testing.T) {
 		t.Error("a seed that is no number")
 	}
 	first := func(n uint64, name string) uint64 { return randomFor(n, name).Uint64() }
-	if first(1, "a") != first(1, "a") || first(1, "a") == first(1, "b") || first(1, "a") == first(2, "a") {
-		t.Error("the random numbers do not follow from seed and name alone")
+	want := first(1, "a")
+	if again := first(1, "a"); again != want {
+		t.Errorf("%d, then %d", want, again)
+	}
+	if want == first(1, "b") || want == first(2, "a") {
+		t.Error("the random numbers do not follow from seed and name")
 	}
 }
 
