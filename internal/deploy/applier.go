@@ -23,12 +23,14 @@ type Applier struct {
 	dyn    dynamic.Interface
 	mapper meta.RESTMapper
 	cache  *liveCache
+	claims claims
 
 	runID       string
 	parallelism int
 	goneLimit   time.Duration
 	// former are the other IDs of the project: objects that carry one are its own.
-	former []string
+	former   []string
+	projects func(id string) (tiltfile string)
 }
 
 // Option changes an Applier at construction.
@@ -36,6 +38,12 @@ type Option func(*Applier)
 
 // WithRunID makes the applier write id into the AnnotationRunID of the objects that it changes. The default is no id.
 func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
+
+// WithProjects makes the applier name other projects by the path of their Tiltfile, which find returns for a project's id;
+// empty where it is not known. The default knows none.
+func WithProjects(find func(id string) (tiltfile string)) Option {
+	return func(a *Applier) { a.projects = find }
+}
 
 // WithParallelism bounds the objects that one call works on at a time; n is 1 or more, the default is 10.
 func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = max(n, 1) } }
@@ -162,7 +170,10 @@ type ApplyRequest struct {
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
 	// Force applies objects although they are unchanged.
-	Force  bool
+	Force bool
+	// Adopt lets the apply take over objects that others made, where their declaration does not say otherwise
+	// (AnnotationAdopt). Without it such an object is a problem, and stays as it is.
+	Adopt  bool
 	Logger logstore.Logger
 }
 

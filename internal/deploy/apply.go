@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/csaupgrade"
 
 	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // applyRun is one call of Apply. The goroutines of its walk each write their own outcome.
@@ -38,13 +39,15 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 		r.outcomes[i] = outcome{object: applied(live), done: true, unchanged: true}
 		return r.established(ctx, t, live)
 	}
-	if live, err = r.takeOver(ctx, t, desired, live); err != nil {
-		return err
+	if live != nil && r.a.relationTo(project(desired), live) == relationShared {
+		got, err := r.useShared(ctx, t, desired, live)
+		if err != nil {
+			return err
+		}
+		r.outcomes[i] = outcome{object: shared(got), done: true, unchanged: live.GetResourceVersion() == got.GetResourceVersion()}
+		return r.established(ctx, t, got)
 	}
-	got, err := r.send(ctx, t, desired)
-	if fields := immutableFields(err); len(fields) > 0 && live != nil {
-		got, err = r.replace(ctx, t, desired, live, fields, err)
-	}
+	got, err := r.write(ctx, t, desired, live)
 	if err == nil && got.GetDeletionTimestamp() != nil {
 		if err = r.waitGone(ctx, t, got); err == nil {
 			got, err = r.send(ctx, t, desired)
@@ -111,42 +114,61 @@ func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Un
 	return waitGone(ctx, t, live.GetUID(), r.a.goneLimit, nil)
 }
 
-// takeOver says whose the live object was, when it was not this project's, and makes the fields that a client-side
-// apply wrote hone's own. It returns the object as it is afterwards.
-func (r *applyRun) takeOver(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if live == nil {
-		return nil, nil
+// write sends the desired object, over the live one if there is one. One that others made is taken over where that is
+// allowed; one that cannot be changed in place is replaced.
+func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if r.a.relationTo(project(desired), live) == relationForeign {
+		if !r.mayAdopt(desired) {
+			return nil, r.refused(t, live)
+		}
+		got, err := r.adopt(ctx, t, desired, live)
+		if fields := immutableFields(err); len(fields) > 0 {
+			return nil, irreplaceableAdopted(t, fields, err)
+		}
+		return got, err
 	}
-	by, project := label(live, LabelManagedBy), label(live, LabelProject)
-	switch {
-	case by != ManagedByHone && by != "":
-		logstore.Warnf(r.req.Logger, "%s exists already, managed by %q: hone takes it over", title(t.id), by)
-	case by == "":
-		logstore.Infof(r.req.Logger, "%s exists already: hone takes it over", title(t.id))
-	case project != "" && !r.a.sameProject(project, label(desired, LabelProject)):
-		logstore.Warnf(r.req.Logger, "%s was applied by another project (%s): it belongs to this one now", title(t.id), project)
+	if live != nil {
+		var err error
+		if live, err = r.ownFields(ctx, t, live); err != nil {
+			return nil, err
+		}
+		if desired, err = keepAdopted(desired, live); err != nil {
+			return nil, err
+		}
 	}
-	managers := clientSideManagers(live)
+	got, err := r.send(ctx, t, desired)
+	if fields := immutableFields(err); len(fields) > 0 && live != nil {
+		return r.replace(ctx, t, desired, live, fields, err)
+	}
+	return got, err
+}
+
+// project returns the project that a desired object is marked for.
+func project(desired *unstructured.Unstructured) string { return label(desired, LabelProject) }
+
+// shared describes an object that is used and not owned.
+func shared(live *unstructured.Unstructured) model.AppliedObject {
+	o := applied(live)
+	o.Foreign = true
+	return o
+}
+
+// clientSide are the managers of tools that apply on the client side, and write whole objects when they do.
+var clientSide = []string{"kubectl-client-side-apply", "before-first-apply", "tilt"}
+
+// ownFields makes the fields of the project's own object that sendWhole wrote part of what hone applies, so that a field
+// that leaves the YAML leaves the object. It returns the object as it is afterwards.
+func (r *applyRun) ownFields(ctx context.Context, t target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	managers := sets.New[string]()
+	for _, m := range live.GetManagedFields() {
+		if m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationUpdate && m.Subresource == "" {
+			managers.Insert(m.Manager)
+		}
+	}
 	if managers.Len() == 0 {
 		return live, nil
 	}
 	return r.adoptFields(ctx, t, live, managers)
-}
-
-// clientSideManagers returns the managers whose fields in live are to become hone's, so that a field that leaves the
-// YAML leaves the object: on first contact those of tools that applied on the client side, later only sendWhole's.
-func clientSideManagers(live *unstructured.Unstructured) sets.Set[string] {
-	candidates := sets.New("kubectl-client-side-apply", "before-first-apply", "tilt", FieldManager)
-	present := sets.New[string]()
-	for _, m := range live.GetManagedFields() {
-		switch {
-		case m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply:
-			candidates = sets.New(FieldManager)
-		case m.Operation == metav1.ManagedFieldsOperationUpdate && m.Subresource == "":
-			present.Insert(m.Manager)
-		}
-	}
-	return candidates.Intersection(present)
 }
 
 // adoptFields makes the fields of the given managers hone's own. It is worth a few attempts, because controllers write

@@ -28,6 +28,11 @@ type CollectRequest struct {
 	Applied []model.AppliedObject
 	// Command deletes the foreign objects among Applied; empty when there are none.
 	Command model.Cmd
+	// Owner says which resource declares an object now, if any does. What another one declares is handed over to it instead
+	// of being deleted; nil: none does.
+	Owner func(model.ObjectID) (model.ManifestName, bool)
+	// RunID, when set, restricts the collection to objects that the session of this id changed last; the others stay recorded.
+	RunID string
 	// Project restricts the collection to objects that carry its label.
 	Project string
 	// WaitLimit is for how long to wait for the leftovers to vanish; zero means 10 s. What is there after that stays in
@@ -56,6 +61,14 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if len(leftovers) == 0 {
 		return req.Ledger.set(req.Resource, recordsOf(req.Applied), req.Command)
 	}
+	release, err := a.Claim(ctx, leftovers)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if leftovers, err = req.unowned(); err != nil {
+		return err
+	}
 	refs := make([]ObjectRef, 0, len(leftovers))
 	stays := map[model.ObjectID]bool{}
 	for _, r := range leftovers {
@@ -69,7 +82,11 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
 		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Wait: true, WaitLimit: req.WaitLimit,
-			Timeout: req.Timeout, Logger: req.Logger, Done: func(ref ObjectRef, _ DeleteOutcome) { delete(stays, ref.ObjectID) }})
+			Timeout: req.Timeout, Logger: req.Logger, RunID: req.RunID, Done: func(ref ObjectRef, outcome DeleteOutcome) {
+				if outcome != OutcomeElsewhere {
+					delete(stays, ref.ObjectID)
+				}
+			}})
 	}
 	records := recordsOf(req.Applied)
 	for _, r := range leftovers {
@@ -84,6 +101,28 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		return fmt.Errorf("collect leftovers of %s: %w", req.Resource, err)
 	}
 	return nil
+}
+
+// unowned returns the leftovers that nobody declares: in the meantime others may have recorded them, and what others
+// declare but have not deployed yet is handed over to them. The leftovers are claimed.
+func (req CollectRequest) unowned() ([]ObjectRecord, error) {
+	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
+	if err != nil || req.Owner == nil {
+		return leftovers, err
+	}
+	to := map[model.ObjectID]model.ManifestName{}
+	for _, r := range leftovers {
+		if owner, ok := req.Owner(r.ObjectID); ok && owner != req.Resource {
+			to[r.ObjectID] = owner
+		}
+	}
+	if len(to) == 0 {
+		return leftovers, nil
+	}
+	if err := req.Ledger.HandOver(req.Resource, to); err != nil {
+		return nil, err
+	}
+	return dropped(leftovers, func(r ObjectRecord) bool { return to[r.ObjectID] != "" }), nil
 }
 
 // protected reports whether an object is deleted only when the user says so, because more goes with it than itself.

@@ -35,6 +35,10 @@ const (
 	OutcomeForeign DeleteOutcome = "foreign"
 	// OutcomeKept: a policy or option spares the object.
 	OutcomeKept DeleteOutcome = "kept"
+	// OutcomeGivenBack: the object was there before hone took it over. It stays, without hone's marks.
+	OutcomeGivenBack DeleteOutcome = "given back"
+	// OutcomeElsewhere: another session of the project that runs may need the object: kept, and still recorded.
+	OutcomeElsewhere DeleteOutcome = "elsewhere"
 )
 
 // DeleteRequest says what to delete, and how.
@@ -46,6 +50,10 @@ type DeleteRequest struct {
 	KeepNamespaces  bool
 	KeepVolumes     bool
 	KeepDefinitions bool
+	// KeepAdopted spares objects that hone took over, instead of giving them back.
+	KeepAdopted bool
+	// RunID, when set, restricts the deletion to objects that the session of this id changed last.
+	RunID string
 	// Wait returns only when the objects are gone, or still there after WaitLimit (zero means 5 minutes).
 	Wait      bool
 	WaitLimit time.Duration
@@ -58,7 +66,7 @@ type DeleteRequest struct {
 
 // Delete deletes objects, dependents before what they depend on, and logs what it did. It deletes only what carries
 // hone's labels, is not marked to be kept, and is the very object that was asked for; anything else stays, with a line
-// that says why. Namespaces and definitions go last, when what depends on them is gone, and stay while they hold objects
+// that says why. What hone took over is given back: it loses hone's marks and stays. Namespaces and definitions go last, when what depends on them is gone, and stay while they hold objects
 // that hone did not make.
 //
 // The error joins what could not be deleted; an object that is still there after WaitLimit is named with its finalizers,
@@ -215,6 +223,8 @@ func (r *deleteRun) collectErrors(g *graph, order []int, errs []error) error {
 			logstore.Infof(r.req.Logger, "%s: %s, kept", title(g.ids[i]), kept.why)
 		case err != nil:
 			out = append(out, fmt.Errorf("delete %s: %w", title(g.ids[i]), err))
+		case annotation(r.live[i], AnnotationAdopted) != "":
+			r.outcomes[r.refs[i]] = OutcomeGivenBack
 		default:
 			r.outcomes[r.refs[i]] = OutcomeDeleted
 		}
@@ -240,6 +250,9 @@ var _ error = (*keptError)(nil)
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	live, t := r.live[i], r.targets[i]
 	r.a.cache.forget(t.id)
+	if annotation(live, AnnotationAdopted) != "" {
+		return r.giveBack(ctx, t, live)
+	}
 	if holdsOthers(live) {
 		if by, err := r.inUse(ctx, live); err != nil {
 			return fmt.Errorf("look for what is in it: %w", err)
@@ -268,6 +281,9 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 // awaitGone waits until one object is gone and says what it waits for.
 func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
 	live, t := r.live[i], r.targets[i]
+	if annotation(live, AnnotationAdopted) != "" {
+		return nil
+	}
 	return waitGone(ctx, t, live.GetUID(), r.req.WaitLimit, func(held string) {
 		if held != "" {
 			logstore.Infof(r.req.Logger, "waiting for %s: %s", title(t.id), held)

@@ -48,7 +48,7 @@ func summary(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// foreign returns the objects of a kind that neither hone nor Kubernetes itself made.
+// foreign returns the objects of a kind that neither this project nor Kubernetes itself made.
 func (r *deleteRun) foreign(ctx context.Context, gk schema.GroupKind, namespace string) ([]string, error) {
 	m, err := r.a.mapper.RESTMapping(gk)
 	if meta.IsNoMatchError(err) {
@@ -58,8 +58,7 @@ func (r *deleteRun) foreign(ctx context.Context, gk schema.GroupKind, namespace 
 	}
 	var list *unstructured.UnstructuredList
 	err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
-		opts := metav1.ListOptions{LabelSelector: LabelManagedBy + "!=" + ManagedByHone}
-		list, err = r.a.dyn.Resource(m.Resource).Namespace(namespace).List(ctx, opts)
+		list, err = r.a.dyn.Resource(m.Resource).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: r.others()})
 		return err
 	})
 	if apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) {
@@ -74,6 +73,15 @@ func (r *deleteRun) foreign(ctx context.Context, gk schema.GroupKind, namespace 
 		}
 	}
 	return names, nil
+}
+
+// others selects what is not the project's: its objects all carry its label, and pods hone's.
+func (r *deleteRun) others() string {
+	if r.req.Project == "" {
+		return LabelManagedBy + "!=" + ManagedByHone
+	}
+	ids := append([]string{r.req.Project}, r.a.former...)
+	return LabelProject + " notin (" + strings.Join(ids, ",") + ")"
 }
 
 // byproduct reports whether an object without hone's label came about by itself: owned by another object, made by

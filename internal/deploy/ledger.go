@@ -109,7 +109,9 @@ func ledgerPath(dir string, key LedgerKey) string {
 // Path returns the file that holds the ledger.
 func (l *Ledger) Path() string { return l.path }
 
-// Record adds objects to a resource's records before they are touched. UIDs that are known stay.
+// Record adds objects to a resource's records before they are touched. UIDs that are known stay. An object has one owner:
+// the records that other resources have of it pass to this one, so that they no longer delete it. Foreign records stay where
+// they are, since nothing but their command deletes those objects.
 func (l *Ledger) Record(resource model.ManifestName, objects []ObjectRecord) error {
 	return l.RecordAll(records{resource: objects})
 }
@@ -117,9 +119,62 @@ func (l *Ledger) Record(resource model.ManifestName, objects []ObjectRecord) err
 // RecordAll is Record for several resources at once, which writes only once.
 func (l *Ledger) RecordAll(objects map[model.ManifestName][]ObjectRecord) error {
 	return l.change(func(c content) {
-		for resource, list := range objects {
-			c.objects[resource] = recorded(c.objects[resource], list)
+		for _, resource := range slices.Sorted(maps.Keys(objects)) {
+			list := objects[resource]
+			have := recorded(c.objects[resource], passed(c.objects, resource, list))
+			c.objects[resource] = recorded(have, list)
 		}
+	})
+}
+
+// passed takes the given objects from the other resources' records and returns the records that these had.
+func passed(m records, to model.ManifestName, objects []ObjectRecord) []ObjectRecord {
+	var taken []ObjectRecord
+	for other, list := range m {
+		if other == to {
+			continue
+		}
+		m[other] = dropped(list, func(r ObjectRecord) bool {
+			mine := !r.Foreign && slices.ContainsFunc(objects, func(o ObjectRecord) bool { return o.ObjectID == r.ObjectID })
+			if mine {
+				taken = append(taken, r)
+			}
+			return mine
+		})
+	}
+	return taken
+}
+
+// HandOver passes records from one resource to others, which declare the objects now.
+func (l *Ledger) HandOver(from model.ManifestName, to map[model.ObjectID]model.ManifestName) error {
+	return l.change(func(c content) {
+		for _, r := range c.objects[from] {
+			if owner, ok := to[r.ObjectID]; ok && owner != from {
+				c.objects[owner] = recorded(c.objects[owner], []ObjectRecord{r})
+			}
+		}
+		c.objects[from] = dropped(c.objects[from], func(r ObjectRecord) bool {
+			owner, ok := to[r.ObjectID]
+			return ok && owner != from
+		})
+	})
+}
+
+// HandOverCommand passes the delete command of a resource, and the records of the objects that it is for, to the resource
+// that is deployed by the same command now.
+func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
+	return l.change(func(c content) {
+		cmd, ok := c.commands[from]
+		if !ok || from == to {
+			return
+		}
+		if _, has := c.commands[to]; !has {
+			c.commands[to] = cmd
+		}
+		delete(c.commands, from)
+		foreign := func(r ObjectRecord) bool { return r.Foreign }
+		c.objects[to] = recorded(c.objects[to], slices.DeleteFunc(slices.Clone(c.objects[from]), func(r ObjectRecord) bool { return !r.Foreign }))
+		c.objects[from] = dropped(c.objects[from], foreign)
 	})
 }
 

@@ -57,6 +57,11 @@ func TestLedgerLife(t *testing.T) {
 			state{"web": {record("a", "1"), record("c", "")}}},
 		{"hand over", func() error { return l.Set("api", []model.AppliedObject{appliedOf(record("a", "1"))}) },
 			state{"web": {record("c", "")}, "api": {record("a", "1")}}},
+		{"the newest recorder has it", func() error { return l.Record("web", []ObjectRecord{record("a", "")}) },
+			state{"web": {record("a", "1"), record("c", "")}}},
+		{"hand over again", func() error {
+			return l.HandOver("web", map[model.ObjectID]model.ManifestName{record("a", "").ObjectID: "api", record("z", "").ObjectID: "web"})
+		}, state{"web": {record("c", "")}, "api": {record("a", "1")}}},
 		{"remove an object", func() error { return l.Remove("web", record("c", "").ObjectID) }, state{"api": {record("a", "1")}}},
 		{"remove a resource", func() error { return l.Remove("api") }, state{}},
 	}

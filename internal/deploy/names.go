@@ -34,6 +34,13 @@ const (
 	AnnotationRunID = "hone.dev/run-id"
 	// AnnotationResourceName is the resource's full name where LabelResource could not hold it.
 	AnnotationResourceName = "hone.dev/resource-name"
+	// AnnotationAdopt, in a declaration, says whether hone may take over the object where others made it: AdoptAlways or
+	// AdoptNever. Without it the session's own setting decides.
+	AnnotationAdopt = "hone.dev/adopt"
+	AdoptAlways     = "always"
+	AdoptNever      = "never"
+	// AnnotationAdopted is on objects that hone took over. It holds what hone's labels and annotations replaced, as JSON.
+	AnnotationAdopted = "hone.dev/adopted"
 	// AnnotationDownPolicy with the value "keep" spares an object from every deletion by hone.
 	AnnotationDownPolicy     = "hone.dev/down-policy"
 	AnnotationTiltDownPolicy = "tilt.dev/down-policy"

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -238,25 +237,6 @@ func TestRealNamespaceWithForeignObjectsIsKept(t *testing.T) {
 	}
 	if err := a.Delete(t.Context(), req); err != nil || c.get(t, objects[1]) != nil {
 		t.Errorf("the namespace is still there: %v", err)
-	}
-}
-
-func TestRealTakeOverFromClientSideApply(t *testing.T) {
-	t.Parallel()
-	c := realCluster(t)
-	old := c.inject(t, configYAML)[0]
-	old.SetLabels(nil)
-	old.SetAnnotations(map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"})
-	if _, err := c.client(t, old).Create(t.Context(), old, metav1.CreateOptions{FieldManager: "kubectl-client-side-apply"}); err != nil {
-		t.Fatal(err)
-	}
-	_, log := c.mustApply(t, c.inject(t, strings.Replace(configYAML, `, b: "2"`, "", 1)))
-	live := c.get(t, old)
-	if data, _ := json.Marshal(live.Object["data"]); string(data) != `{"a":"1"}` {
-		t.Errorf("data %s", data)
-	}
-	if !strings.Contains(log, "configmap/conf exists already: hone takes it over") {
-		t.Errorf("log %q", log)
 	}
 }
 

@@ -60,6 +60,9 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 		return nil, problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and the object's %s is keep", what, AnnotationDownPolicy),
 			"undo the change, or delete the object yourself")
 	}
+	if annotation(live, AnnotationAdopted) != "" {
+		return nil, irreplaceableAdopted(t, fields, cause)
+	}
 	if err := r.tryCreate(ctx, t, desired); err != nil {
 		return nil, problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
 			"correct the YAML; the object in the cluster is as it was")
@@ -75,6 +78,12 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 		return nil, err
 	}
 	return r.send(ctx, t, desired)
+}
+
+// irreplaceableAdopted is the problem of an adopted object that cannot be changed in place: it is not hone's to delete.
+func irreplaceableAdopted(t target, fields []string, cause error) error {
+	return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone did not make the object", strings.Join(fields, ", ")),
+		fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
 }
 
 // tryCreate asks the server, without any effect, whether it would accept the object as a new one. The name under which

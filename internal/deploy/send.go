@@ -23,13 +23,18 @@ const sendAttempts = 6
 // send applies one object server-side. Fields that others own are taken back, fields that the server does not know are
 // left out, each with a line in the log.
 func (r *applyRun) send(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return r.sendAs(ctx, t, desired, false)
+}
+
+// sendAs is send. With force it takes fields from others without a word.
+func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
 	if r.a.runID != "" {
 		if err := setMeta(u.Object, "annotations", map[string]string{AnnotationRunID: r.a.runID}); err != nil {
 			return nil, err
 		}
 	}
-	force, retried := false, false
+	retried := false
 	for attempt := 1; ; attempt++ {
 		got, err := r.patch(ctx, t, u, force)
 		if err == nil {

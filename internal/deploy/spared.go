@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,9 +12,18 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 	case label(live, LabelManagedBy) != ManagedByHone || project == "":
 		return OutcomeForeign, "not made by hone"
 	case r.req.Project != "" && !r.a.sameProject(project, r.req.Project):
-		return OutcomeForeign, fmt.Sprintf("belongs to another project (%s)", project)
+		return OutcomeForeign, "belongs to " + r.a.projectName(project)
 	case ref.UID != "" && ref.UID != string(live.GetUID()):
 		return OutcomeForeign, "replaced outside of hone"
+	}
+	if r.req.RunID != "" && annotation(live, AnnotationRunID) != r.req.RunID {
+		return OutcomeElsewhere, "another session of the project runs and may need it"
+	}
+	if annotation(live, AnnotationAdopted) != "" {
+		if r.req.KeepAdopted {
+			return OutcomeKept, "it was there before hone"
+		}
+		return "", ""
 	}
 	if by := keepPolicy(live); by != "" {
 		return OutcomeKept, by

@@ -1,0 +1,385 @@
+package deploy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// formerManager is the field manager of what another project of hone applied, for as long as this one has the object.
+const formerManager = "hone-before-adoption"
+
+// relation is what a live object is to the project that applies it.
+type relation int
+
+const (
+	// relationNone: there is no object yet.
+	relationNone relation = iota
+	// relationOwn: the project made the object, or adopted it before.
+	relationOwn
+	// relationShared: others made the object, and it is of a kind that many use at a time, such as a namespace.
+	relationShared
+	// relationForeign: others made the object.
+	relationForeign
+)
+
+func (a *Applier) relationTo(project string, live *unstructured.Unstructured) relation {
+	switch {
+	case live == nil:
+		return relationNone
+	case a.owns(project, live):
+		return relationOwn
+	case common(IDOf(live)):
+		return relationShared
+	}
+	return relationForeign
+}
+
+// owns reports whether an object belongs to a project, by its labels.
+func (a *Applier) owns(project string, live *unstructured.Unstructured) bool {
+	return label(live, LabelManagedBy) == ManagedByHone && a.sameProject(label(live, LabelProject), project)
+}
+
+// common reports whether an object is one that people share rather than own: it holds what others make. Kubernetes itself
+// makes the service account of each namespace.
+func common(id model.ObjectID) bool {
+	switch id.Kind {
+	case "Namespace":
+		return id.Group == ""
+	case "CustomResourceDefinition":
+		return id.Group == "apiextensions.k8s.io"
+	case "ServiceAccount":
+		return id.Group == "" && id.Name == "default"
+	}
+	return false
+}
+
+// origin is what an adopted object had under the names that hone's marks have. The annotation AnnotationAdopted holds it,
+// so that whoever deletes hone's objects knows that this one is to be given back, and how.
+type origin struct {
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// markLabels and markAnnotations are the names of hone's marks on an object.
+var (
+	markLabels      = []string{LabelManagedBy, LabelProject, LabelResource}
+	markAnnotations = []string{AnnotationAppliedHash, AnnotationRunID, AnnotationResourceName, AnnotationAdopted}
+)
+
+func originOf(live *unstructured.Unstructured) origin {
+	return origin{chosen(live.GetLabels(), markLabels), chosen(live.GetAnnotations(), markAnnotations)}
+}
+
+// chosen returns the entries of m that have one of the given keys.
+func chosen(m map[string]string, keys []string) map[string]string {
+	var out map[string]string
+	for _, k := range keys {
+		if v, ok := m[k]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// foreignTo says who made a live object that is not the project's, for people: "managed by Helm".
+func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
+	by, project := label(live, LabelManagedBy), label(live, LabelProject)
+	switch {
+	case by == ManagedByHone && project != "":
+		return "it belongs to " + a.projectName(project)
+	case by == ManagedByHone:
+		return "it belongs to another project"
+	case by != "":
+		return fmt.Sprintf("it is managed by %q", by)
+	}
+	var last metav1.ManagedFieldsEntry
+	for _, m := range live.GetManagedFields() {
+		if m.Subresource == "" && (last.Time == nil || m.Time != nil && last.Time.Before(m.Time)) {
+			last = m
+		}
+	}
+	if last.Manager == "" {
+		return "hone did not make it"
+	}
+	return fmt.Sprintf("%q wrote it", last.Manager)
+}
+
+// projectName names another project, by its Tiltfile where this machine knows it.
+func (a *Applier) projectName(project string) string {
+	if a.projects != nil {
+		if path := a.projects(project); path != "" {
+			return "the project of " + path
+		}
+	}
+	return "another project (" + project + ")"
+}
+
+// mayAdopt reports whether the object may be taken over: the request allows it for all, or the declaration for this one.
+func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
+	switch annotation(desired, AnnotationAdopt) {
+	case AdoptAlways:
+		return true
+	case AdoptNever:
+		return false
+	}
+	return r.req.Adopt
+}
+
+// refused is the problem of an object that others made and that may not be taken over.
+func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
+	ns := ""
+	if t.id.Namespace != "" {
+		ns = " -n " + t.id.Namespace
+	}
+	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
+		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, or the annotation %s: %s in its YAML;\n"+
+			"hone down gives it back. If nobody needs it: kubectl delete%s %s %s",
+			AnnotationAdopt, AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
+}
+
+// adopt sends the desired object over one that others made. Nothing that only the live object has is lost: what others
+// wrote and the declaration lacks stays theirs. What hone's labels and annotations cover is kept for giving back.
+func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	note, err := json.Marshal(originOf(live))
+	if err != nil {
+		return nil, fmt.Errorf("encode what it was: %w", err)
+	}
+	logstore.Warnf(r.req.Logger, "%s exists already: %s. hone takes it over, as you allow, and gives it back when it is no longer needed",
+		title(t.id), r.a.foreignTo(live))
+	// Else a field that the other project declared and this one does not would leave the object with the apply.
+	if live, err = r.rewriteFields(ctx, t, live, renamed(FieldManager, formerManager)); err != nil {
+		return nil, err
+	}
+	desired = desired.DeepCopy()
+	if err := setMeta(desired.Object, "annotations", map[string]string{AnnotationAdopted: string(note)}); err != nil {
+		return nil, err
+	}
+	got, err := r.sendAs(ctx, t, desired, true)
+	if err != nil {
+		return nil, err
+	}
+	return r.rewriteFields(ctx, t, got, released)
+}
+
+// useShared makes an object that people share have what the declaration says, as far as nobody else disagrees, and leaves
+// it theirs: it gets none of hone's marks, and nothing deletes it.
+func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	u := desired.DeepCopy()
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	for _, k := range markLabels {
+		delete(labels, k)
+	}
+	for _, k := range markAnnotations {
+		delete(annotations, k)
+	}
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	got, err := r.patch(ctx, t, u, r.mayAdopt(desired))
+	if lines := conflictsOf(err); len(lines) > 0 {
+		return nil, problem.New(fmt.Sprintf("%s exists already, differs, and %s:\n  %s", title(t.id), r.a.foreignTo(live), strings.Join(lines, "\n  ")),
+			fmt.Sprintf("declare it as it is, leave it out of the YAML, or let hone change it: hone up --adopt, or the annotation %s: %s",
+				AnnotationAdopt, AdoptAlways))
+	}
+	if err != nil {
+		return nil, sendError(err, u)
+	}
+	return got, nil
+}
+
+// conflictsOf names the fields that others have set to other values, with their owners.
+func conflictsOf(err error) []string {
+	var lines []string
+	for _, line := range fieldConflicts(err) {
+		lines = append(lines, strings.Replace(strings.TrimSuffix(line, ": taken back"), "was changed", "was set", 1))
+	}
+	return lines
+}
+
+// keepAdopted lets an object that is adopted keep the note of what it was.
+func keepAdopted(desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	note := annotation(live, AnnotationAdopted)
+	if note == "" {
+		return desired, nil
+	}
+	desired = desired.DeepCopy()
+	return desired, setMeta(desired.Object, "annotations", map[string]string{AnnotationAdopted: note})
+}
+
+// fieldEdit changes the owners of fields; changed is false when there is nothing to change.
+type fieldEdit func([]metav1.ManagedFieldsEntry) (after []metav1.ManagedFieldsEntry, changed bool, err error)
+
+// renamed gives what one manager applied to another name.
+func renamed(from, to string) fieldEdit {
+	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, bool, error) {
+		out, changed := slices.Clone(entries), false
+		for i := range out {
+			if out[i].Manager == from && out[i].Subresource == "" {
+				out[i].Manager, changed = to, true
+			}
+		}
+		return out, changed, nil
+	}
+}
+
+// released takes from those who applied the object before the fields that hone applies now, so that a field that leaves the
+// declaration leaves the object. The rest stays theirs.
+func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFieldsEntry, changed bool, err error) {
+	mine := fieldpath.NewSet()
+	for _, m := range entries {
+		if m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.FieldsV1 != nil {
+			if err := mine.FromJSON(bytes.NewReader(m.FieldsV1.Raw)); err != nil {
+				return nil, false, fmt.Errorf("read who owns its fields: %w", err)
+			}
+		}
+	}
+	for _, m := range entries {
+		former := m.Manager == formerManager || slices.Contains(clientSide, m.Manager)
+		if !former || m.Subresource != "" || m.FieldsV1 == nil {
+			after = append(after, m)
+			continue
+		}
+		theirs := fieldpath.NewSet()
+		if err := theirs.FromJSON(bytes.NewReader(m.FieldsV1.Raw)); err != nil {
+			return nil, false, fmt.Errorf("read who owns its fields: %w", err)
+		}
+		rest := theirs.Difference(mine)
+		changed = changed || !rest.Equals(theirs)
+		if rest.Empty() {
+			continue
+		}
+		raw, err := rest.ToJSON()
+		if err != nil {
+			return nil, false, fmt.Errorf("write who owns its fields: %w", err)
+		}
+		m.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		after = append(after, m)
+	}
+	return after, changed, nil
+}
+
+// rewriteFields changes who owns the fields of a live object and returns it as it is then. It is worth a few attempts,
+// because controllers write to the object too.
+func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructured.Unstructured, edit fieldEdit) (*unstructured.Unstructured, error) {
+	for attempt := 1; ; attempt++ {
+		entries, changed, err := edit(live.GetManagedFields())
+		if err != nil || !changed {
+			return live, err
+		}
+		if len(entries) == 0 {
+			entries = []metav1.ManagedFieldsEntry{{}} // how the API server is told that nobody owns anything
+		}
+		got, err := jsonPatch(ctx, t, r.req.Timeout, live,
+			patchStep{"replace", "/metadata/managedFields", entries})
+		if err == nil || !apierrors.IsConflict(err) || attempt == adoptAttempts {
+			return got, err
+		}
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// adoptAttempts bounds how often a change is tried again that others' writes came in between of.
+const adoptAttempts = 5
+
+// giveBack takes hone's marks from an adopted object and restores what they replaced. The object itself stays, as it was
+// applied last.
+func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.Unstructured) error {
+	uid := live.GetUID()
+	for attempt := 1; ; attempt++ {
+		var was origin
+		if err := json.Unmarshal([]byte(annotation(live, AnnotationAdopted)), &was); err != nil {
+			return fmt.Errorf("give back: read the annotation %s: %w", AnnotationAdopted, err)
+		}
+		entries, _, _ := renamed(formerManager, FieldManager)(slices.DeleteFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+			return m.Manager == FieldManager && m.Subresource == ""
+		}))
+		if len(entries) == 0 {
+			entries = []metav1.ManagedFieldsEntry{{}}
+		}
+		_, err := jsonPatch(ctx, t, r.req.Timeout, live,
+			patchStep{"add", "/metadata/labels", restored(live.GetLabels(), markLabels, was.Labels)},
+			patchStep{"add", "/metadata/annotations", restored(live.GetAnnotations(), markAnnotations, was.Annotations)},
+			patchStep{"replace", "/metadata/managedFields", entries})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err == nil:
+			logstore.Infof(r.req.Logger, "       → gave back %s, as it was applied last", shown(t.id))
+			return nil
+		case !apierrors.IsConflict(err) || attempt == adoptAttempts:
+			return fmt.Errorf("give back: %w", err)
+		}
+		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+			live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+			return err
+		})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return fmt.Errorf("give back: %w", err)
+		case live.GetUID() != uid, annotation(live, AnnotationAdopted) == "":
+			return nil
+		}
+	}
+}
+
+// restored returns m with hone's marks replaced by what was there before them.
+func restored(m map[string]string, marks []string, was map[string]string) map[string]string {
+	out := map[string]string{}
+	for k, v := range m {
+		if !slices.Contains(marks, k) {
+			out[k] = v
+		}
+	}
+	for k, v := range was {
+		out[k] = v
+	}
+	return out
+}
+
+// patchStep is one operation of a JSON patch (RFC 6902).
+type patchStep struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// jsonPatch changes a live object, unless others have changed it since it was read; then the error is a conflict.
+func jsonPatch(ctx context.Context, t target, limit time.Duration, live *unstructured.Unstructured, steps ...patchStep) (got *unstructured.Unstructured, err error) {
+	body, err := json.Marshal(append(steps, patchStep{"replace", "/metadata/resourceVersion", live.GetResourceVersion()}))
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	err = bounded(ctx, limit, func(ctx context.Context) (err error) {
+		got, err = t.ri.Patch(ctx, t.id.Name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}

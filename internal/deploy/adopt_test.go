@@ -1,0 +1,211 @@
+package deploy
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+// made are the ways in which an object came to be that is not the project's. Each has the keys a and b.
+var made = []struct {
+	name string
+	make func(*testing.T, cluster) *unstructured.Unstructured
+	// whose is what the problem says.
+	whose string
+}{
+	{"by hand", func(t *testing.T, c cluster) *unstructured.Unstructured {
+		return c.create(t, configYAML, nil, "kubectl-create")
+	}, `configmap/conf exists already: "kubectl-create" wrote it`},
+	{"by kubectl apply", func(t *testing.T, c cluster) *unstructured.Unstructured {
+		return c.create(t, configYAML, nil, "kubectl-client-side-apply")
+	}, `configmap/conf exists already: "kubectl-client-side-apply" wrote it`},
+	{"by Helm", func(t *testing.T, c cluster) *unstructured.Unstructured {
+		return c.create(t, configYAML, map[string]string{LabelManagedBy: "Helm", "chart": "x"}, "helm")
+	}, `configmap/conf exists already: it is managed by "Helm"`},
+	{"by Tilt", func(t *testing.T, c cluster) *unstructured.Unstructured {
+		return c.create(t, configYAML, map[string]string{LabelManagedBy: "tilt"}, "tilt")
+	}, `configmap/conf exists already: it is managed by "tilt"`},
+	{"by another project", func(t *testing.T, c cluster) *unstructured.Unstructured {
+		theirs := c.injectAs(t, "web", "project2", configYAML)
+		c.mustApply(t, theirs)
+		return c.get(t, theirs[0])
+	}, "configmap/conf exists already: it belongs to the project of /src/two/Tiltfile"},
+}
+
+// create makes an object as somebody else does.
+func (c cluster) create(t *testing.T, text string, labels map[string]string, manager string) *unstructured.Unstructured {
+	t.Helper()
+	u := c.inject(t, text)[0]
+	u.SetLabels(labels)
+	u.SetAnnotations(map[string]string{"note": "theirs"})
+	got, err := c.client(t, u).Create(t.Context(), u, metav1.CreateOptions{FieldManager: manager})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func projectPath(id string) string {
+	if id == "project2" {
+		return "/src/two/Tiltfile"
+	}
+	return ""
+}
+
+// look is what somebody sees of an object whose owner changes.
+func look(u *unstructured.Unstructured) map[string]any {
+	annotations := u.GetAnnotations()
+	delete(annotations, AnnotationAppliedHash) // it may change with what was applied last
+	return map[string]any{"data": u.Object["data"], "labels": u.GetLabels(), "annotations": annotations, "uid": u.GetUID()}
+}
+
+// TestRealAdoption takes objects over that others made, and gives them back.
+func TestRealAdoption(t *testing.T) {
+	for _, m := range made {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			c := realCluster(t)
+			before := m.make(t, c)
+			mine := c.inject(t, strings.Replace(configYAML, `{a: "1", b: "2"}`, `{a: "mine", c: "3"}`, 1))
+			a := NewApplier(c.dyn, c.mapper, WithProjects(projectPath))
+			log := &recorder{}
+			req := ApplyRequest{Resource: "web", Objects: mine, Namespace: c.namespace, Logger: log}
+
+			_, err := a.Apply(t.Context(), req)
+			if p, ok := problem.Of(err); !ok || p.Summary != m.whose || !strings.Contains(p.Mend, "hone up --adopt") {
+				t.Errorf("without permission: %v", err)
+			}
+			if diff := cmp.Diff(before.Object, c.get(t, before).Object); diff != "" {
+				t.Errorf("without permission it was changed: %s", diff)
+			}
+
+			req.Adopt = true
+			if _, err := a.Apply(t.Context(), req); err != nil {
+				t.Fatalf("%v\n%s", err, log)
+			}
+			live := c.get(t, before)
+			if data, _ := json.Marshal(live.Object["data"]); string(data) != `{"a":"mine","b":"2","c":"3"}` {
+				t.Errorf("adopted: data %s, want what the YAML lacks kept", data)
+			}
+			if !a.owns("project1", live) || live.GetUID() != before.GetUID() {
+				t.Errorf("adopted: %v", look(live))
+			}
+
+			req.Adopt = false // it is the project's now
+			mine = c.inject(t, strings.Replace(configYAML, `{a: "1", b: "2"}`, `{c: "3"}`, 1))
+			req.Objects = mine
+			if _, err := a.Apply(t.Context(), req); err != nil {
+				t.Fatal(err)
+			}
+			if data, _ := json.Marshal(c.get(t, before).Object["data"]); string(data) != `{"b":"2","c":"3"}` {
+				t.Errorf("a key left the YAML: data %s", data)
+			}
+
+			var outcome DeleteOutcome
+			err = a.Delete(t.Context(), DeleteRequest{Objects: refsOf(mine), Project: "project1", Wait: true, Logger: log,
+				Done: func(_ ObjectRef, o DeleteOutcome) { outcome = o }})
+			if err != nil || outcome != OutcomeGivenBack {
+				t.Errorf("deleted: %v, %s", err, outcome)
+			}
+			after := c.get(t, before)
+			if after == nil {
+				t.Fatal("it was deleted")
+			}
+			wantLook := look(before)
+			wantLook["data"] = after.Object["data"]
+			if diff := cmp.Diff(wantLook, look(after)); diff != "" {
+				t.Errorf("given back: %s", diff)
+			}
+			for _, f := range after.GetManagedFields() {
+				if f.Manager == formerManager || f.Manager == FieldManager && f.Operation == metav1.ManagedFieldsOperationApply && m.name != "by another project" {
+					t.Errorf("given back, %s still owns fields", f.Manager)
+				}
+			}
+		})
+	}
+}
+
+// TestRealAdoptionByDeclaration lets the YAML decide, before what the session says.
+func TestRealAdoptionByDeclaration(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	for _, tc := range []struct {
+		name, policy string
+		session, ok  bool
+	}{{"one", AdoptAlways, false, true}, {"two", AdoptNever, true, false}} {
+		text := strings.Replace(configYAML, "name: conf", "name: "+tc.name+", annotations: {hone.dev/adopt: "+tc.policy+"}", 1)
+		c.create(t, text, nil, "kubectl-create")
+		_, err := NewApplier(c.dyn, c.mapper).Apply(t.Context(), ApplyRequest{Resource: "web", Objects: c.inject(t, text), Adopt: tc.session})
+		if (err == nil) != tc.ok {
+			t.Errorf("%s: %v", tc.policy, err)
+		}
+	}
+}
+
+// TestRealSharedNamespace uses a namespace that others made, and never owns it.
+func TestRealSharedNamespace(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	ns := c.inject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+c.namespace+", labels: {tier: dev}}\n")
+	done, log := c.mustApply(t, ns)
+	live := c.get(t, ns[0])
+	if label(live, LabelManagedBy) != "" || annotation(live, AnnotationAppliedHash) != "" || label(live, "tier") != "dev" || !done[0].Foreign {
+		t.Errorf("labels %v, applied %+v\n%s", live.GetLabels(), done, log)
+	}
+	if done, _ = c.mustApply(t, ns); !done[0].Foreign || c.get(t, ns[0]).GetResourceVersion() != live.GetResourceVersion() {
+		t.Error("the second apply changed it")
+	}
+	_, err := c.client(t, live).Patch(t.Context(), live.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"tier":"theirs"}}}`), metav1.PatchOptions{FieldManager: "ops"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = c.apply(t, ns)
+	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Summary, `.metadata.labels.tier was set by "ops"`) {
+		t.Errorf("a label that others set: %v", err)
+	}
+	err = NewApplier(c.dyn, c.mapper).Delete(t.Context(), DeleteRequest{Objects: refsOf(ns), Project: "project1", Wait: true, WaitLimit: time.Second})
+	if err != nil || c.get(t, live).GetDeletionTimestamp() != nil {
+		t.Errorf("it was deleted, %v", err)
+	}
+}
+
+// TestRealNamespaceOfOthers keeps a namespace that hone made while another project of hone has objects in it, or adopted ones
+// are.
+func TestRealNamespaceOfOthers(t *testing.T) {
+	t.Parallel()
+	c := realCluster(t)
+	name := "hone-test-" + randomText()
+	ns := c.inject(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: "+name+"}\n")
+	c.mustApply(t, ns)
+	t.Cleanup(func() { _ = c.client(t, ns[0]).Delete(t.Context(), name, metav1.DeleteOptions{}) })
+	inside := c
+	inside.namespace = name
+	inside.mustApply(t, inside.injectAs(t, "web", "project2", configYAML))
+	log := &recorder{}
+	del := DeleteRequest{Objects: refsOf(ns), Project: "project1", Wait: true, Logger: log}
+	if err := NewApplier(c.dyn, c.mapper).Delete(t.Context(), del); err != nil {
+		t.Fatal(err)
+	}
+	if c.get(t, ns[0]).GetDeletionTimestamp() != nil || !strings.Contains(log.String(), "holds objects that") {
+		t.Errorf("it was deleted: %s", log)
+	}
+}
+
+// TestRestored puts back what the marks replaced and leaves the rest.
+func TestRestored(t *testing.T) {
+	got := restored(map[string]string{LabelManagedBy: "hone", LabelProject: "p", "app": "x"}, markLabels, map[string]string{LabelManagedBy: "Helm"})
+	if diff := cmp.Diff(map[string]string{LabelManagedBy: "Helm", "app": "x"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{}, restored(map[string]string{LabelProject: "p"}, markLabels, nil)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,80 @@
+package deploy
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// claims lets one operation at a time work on an object, from the moment it decides that it may until it is through:
+// between the question whose an object is and its deletion nobody else applies it.
+type claims struct {
+	mu    sync.Mutex
+	held  map[model.ObjectID]bool // guarded by mu
+	freed chan struct{}           // guarded by mu; closed when claims are given back, nil while nobody waits
+}
+
+// acquire waits until nobody works on any of the objects, and claims them all at once. It fails only when ctx ends.
+func (c *claims) acquire(ctx context.Context, ids []model.ObjectID) (release func(), err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		freed := c.try(ids)
+		if freed == nil {
+			return sync.OnceFunc(func() { c.release(ids) }), nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-freed:
+		}
+	}
+}
+
+// try claims the objects, or returns what to wait for before the next try.
+func (c *claims) try(ids []model.ObjectID) (freed <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		if c.held[id] {
+			if c.freed == nil {
+				c.freed = make(chan struct{})
+			}
+			return c.freed
+		}
+	}
+	if c.held == nil {
+		c.held = map[model.ObjectID]bool{}
+	}
+	for _, id := range ids {
+		c.held[id] = true
+	}
+	return nil
+}
+
+func (c *claims) release(ids []model.ObjectID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		delete(c.held, id)
+	}
+	if c.freed != nil {
+		close(c.freed)
+		c.freed = nil
+	}
+}
+
+// Claim waits until no other operation of this applier works on the given objects, and keeps others out until release is
+// called; release may be called more than once. Apply and Delete leave claiming to their callers, so that what is decided
+// before them, such as who owns an object, still holds while they work. Collect claims what it deletes.
+//
+// An operation that has claimed objects and then collects never waits for one that waits for it: it records what it
+// claimed before it looks for what is left over, and a record has one owner.
+func (a *Applier) Claim(ctx context.Context, records []ObjectRecord) (release func(), err error) {
+	ids := make([]model.ObjectID, len(records))
+	for i, r := range records {
+		ids[i] = r.ObjectID
+	}
+	return a.claims.acquire(ctx, ids)
+}
