@@ -53,6 +53,12 @@ type Request struct {
 	Project       string
 	RunID         string
 	UpsertTimeout time.Duration
+	// Adopt lets the deploy take over objects that others made.
+	Adopt bool
+	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil: nothing else.
+	Declared func() []model.Manifest
+	// CollectLimit is for how long to wait until what is left over is gone; zero means 10 s.
+	CollectLimit time.Duration
 	// Env is added to the environment of local commands.
 	Env []string
 	// Synclet, unless nil, is what to put into the pods of the deploy.

@@ -30,6 +30,8 @@ type Cluster struct {
 	project   string
 	// former are other IDs under which the project may have recorded objects.
 	former []string
+	runID  string
+	beside func(context.Context) bool
 	// env is added to the environment of the user's delete commands.
 	env []string
 
@@ -39,9 +41,24 @@ type Cluster struct {
 	declared map[model.ManifestName][]string
 }
 
-// NewCluster returns a Cluster for the API server that config leads to. LedgerDir is where ledgers are kept; env is added to
-// the environment of the user's delete commands.
-func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir string, p project.Project, runID string, env []string) (*Cluster, error) {
+// ClusterOptions say for whom a Cluster works.
+type ClusterOptions struct {
+	// LedgerDir is where ledgers are kept.
+	LedgerDir string
+	// Project is whose objects these are.
+	Project project.Project
+	// RunID is the id of the session; empty for one that applies nothing.
+	RunID string
+	// ProjectPath, unless nil, returns the path of the Tiltfile of another project, by its ID; empty where it is not known.
+	ProjectPath func(id string) string
+	// Env is added to the environment of the user's delete commands.
+	Env []string
+	// Beside, unless nil, reports whether another session of the project runs. What that one may need is not collected.
+	Beside func(context.Context) bool
+}
+
+// NewCluster returns a Cluster for the API server that config leads to.
+func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true                     // listing 300 Deployments takes half the time
 	config.WarningHandlerWithContext = deploy.Warnings{} // the server's warnings go to the log of the resource
@@ -49,8 +66,18 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, ledgerDir string, p
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(runID), deploy.WithFormerProjects(p.Former)),
-		ledgerDir: ledgerDir, project: p.ID, former: p.Former, env: env}, nil
+	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
+		deploy.WithFormerProjects(o.Project.Former), deploy.WithProjects(o.ProjectPath)),
+		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, beside: o.Beside, env: o.Env}, nil
+}
+
+// ownRun returns the session's id while another session of the project runs, to whose objects nothing may happen; else it
+// is empty.
+func (c *Cluster) ownRun(ctx context.Context) string {
+	if c.beside != nil && c.beside(ctx) {
+		return c.runID
+	}
+	return ""
 }
 
 // Ledger opens the project's ledger in this cluster, with what there is under the project's former IDs.
@@ -187,6 +214,12 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		return nil, err
 	}
 	records := deploy.RecordsFor(objects)
+	// From here on no other operation of the session deletes them, and when it looks again they are this resource's.
+	release, err := c.applier.Claim(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if err := ledger.Record(name, records); err != nil {
 		return nil, err
 	}
@@ -196,44 +229,32 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		}
 	}
 	applied, err := c.applier.Apply(ctx, deploy.ApplyRequest{Resource: name, Objects: objects, Namespace: req.Namespace,
-		Timeout: req.UpsertTimeout, Force: req.Force, Logger: req.Log})
+		Timeout: req.UpsertTimeout, Force: req.Force, Adopt: req.Adopt, Logger: req.Log})
 	if err != nil {
 		return applied, err
 	}
-	err = c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: name, Applied: applied,
-		Project: c.project, Timeout: req.UpsertTimeout, Logger: req.Log})
-	if err != nil {
+	if err := c.collect(ctx, ledger, req, applied, model.Cmd{}); err != nil {
 		// What is left over is still in the ledger, so the next deploy tries again; the resource itself is up to date.
 		logstore.Warnf(req.Log, "WARNING: %v", err)
 	}
 	return applied, nil
 }
 
+// collect deletes what is left over of a resource that was just deployed.
+func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd) error {
+	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command,
+		Owner: c.owner(req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
+		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
+}
+
 // remove deletes a resource's objects for an update that is to start from nothing, sparing what holds data or others.
 func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
-	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true,
+	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
 		Wait: true, Timeout: req.UpsertTimeout, Logger: req.Log}
 	for _, r := range records {
 		del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: r.ObjectID})
 	}
 	return c.applier.Delete(ctx, del)
-}
-
-// Remove deletes everything that the ledger has of a resource, and then the resource's records. What a command of the user
-// deployed the user's delete command deletes.
-func (c *Cluster) Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
-	if err := c.runDelete(ctx, name, log); err != nil {
-		return err
-	}
-	ledger, err := c.Ledger(ctx)
-	if err != nil {
-		return err
-	}
-	all, err := ledger.Resources()
-	if err != nil {
-		return err
-	}
-	return c.Delete(ctx, DeleteOptions{Wait: true}, map[model.ManifestName][]deploy.ObjectRecord{name: all[name]}, log)
 }
 
 // DeleteOptions say what a deletion spares.
@@ -242,6 +263,8 @@ type DeleteOptions struct {
 	Volumes     bool
 	Definitions bool
 	Wait        bool
+	// RunID, when set, restricts the deletion to what the session of this id changed last.
+	RunID string
 }
 
 // Delete deletes the given records, dependents first, and drops from the ledger what is gone. Foreign objects it leaves alone.
@@ -251,7 +274,7 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 		return err
 	}
 	req := deploy.DeleteRequest{Project: c.project, KeepNamespaces: !o.Namespaces, KeepVolumes: !o.Volumes,
-		KeepDefinitions: !o.Definitions, Wait: o.Wait, Logger: log}
+		KeepDefinitions: !o.Definitions, Wait: o.Wait, RunID: o.RunID, Logger: log}
 	owner := map[model.ObjectID]model.ManifestName{}
 	for name, list := range records {
 		for _, r := range list {
@@ -264,7 +287,7 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 	}
 	var gone []deploy.ObjectRef
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
-		if outcome == deploy.OutcomeDeleted || outcome == deploy.OutcomeAbsent || outcome == deploy.OutcomeForeign {
+		if outcome != deploy.OutcomeKept && outcome != deploy.OutcomeElsewhere {
 			gone = append(gone, ref)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/process"
@@ -58,9 +57,7 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 		applied[i].Foreign, applied[i].TemplateHash = true, ""
 	}
 	reportFound(req.Log, applied)
-	err = c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: name, Applied: applied, Command: del,
-		Project: c.project, Timeout: req.UpsertTimeout, Logger: req.Log})
-	if err != nil {
+	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
 		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
 	}
 	return applied, nil

@@ -109,7 +109,7 @@ func TestCustomDeploy(t *testing.T) {
 	if len(records["app"]) != 1 || !records["app"][0].Foreign || !cmp.Equal(commands["app"].Env, []string{"KUBECONFIG=/tmp/overlay"}) {
 		t.Errorf("the ledger has %v and %v", records, commands)
 	}
-	if err := c.Remove(t.Context(), "app", logstore.Discard); err != nil {
+	if _, err := c.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "gone")); err != nil || string(text) != "deleting in here\n" {

@@ -56,7 +56,7 @@ func TestDeleteEnvironment(t *testing.T) {
 			m := custom("app", "true", "true")
 			m.K8s.CustomDeploy.Delete.Env = tc.declared
 			later.Declare([]model.Manifest{m})
-			err = later.Remove(t.Context(), "app", logstore.Discard)
+			_, err = later.Remove(t.Context(), RemoveRequest{Resource: "app", Log: logstore.Discard})
 			got, _ := os.ReadFile(out)
 			if tc.fail == "" {
 				if err != nil || string(got) != tc.want {

@@ -260,11 +260,14 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if !u.Triggered.IsZero() {
 		reason |= state.ReasonTrigger
 	}
-	if !attempted && r.manifest.AutoInit {
+	if !attempted && r.manifest.AutoInit && u.TakenDown == "" {
 		reason |= state.ReasonInitial
 	}
 	if !u.Declared.IsZero() && attempted {
 		reason |= state.ReasonConfig
+	}
+	if len(u.Lost) > 0 && attempted {
+		reason |= state.ReasonLost
 	}
 	if reason == 0 && attempted && r.manifest.TriggerMode == model.TriggerAuto {
 		if files := quick(r); len(files) > 0 {

@@ -45,6 +45,9 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 // once are brought up to date all the same, and a new declaration counts as a change.
 func (d *decision) holdManual(r *resource) (Hold, bool) {
 	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken)
+	if r.reason == state.ReasonLost {
+		asked = r.reason // nothing but what was there comes back
+	}
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
 }
 

@@ -72,6 +72,18 @@ func (r Resource) redeclared(m model.Manifest, order int, chosen bool) Resource 
 	return r
 }
 
+// Declarations returns what the Tiltfile declares of the resources that have not been switched off by the user, those that
+// are only left out of this session included.
+func Declarations(v store.View) []model.Manifest {
+	var out []model.Manifest
+	for e := range Resources.In(v).Refs() {
+		if r, stays := Staying(e); stays && r.Switch != SwitchOff {
+			out = append(out, r.Manifest)
+		}
+	}
+	return out
+}
+
 func labelsOf(m model.Manifest) map[string]string {
 	if len(m.Labels) == 0 {
 		return nil
@@ -162,6 +174,9 @@ func Leaving(v store.View, finalizer string) []store.Entry[Resource] {
 	}
 	return out
 }
+
+// AnyLeaving reports whether a resource is being torn down.
+func AnyLeaving(v store.View) bool { return len(leaving.In(v)) > 0 }
 
 var leaving = store.Derive(Schema, "resources that are being torn down", func(v store.View) (out []*store.Entry[Resource]) {
 	all, traits := resourceTraits.In(v)

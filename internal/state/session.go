@@ -34,9 +34,23 @@ type Session struct {
 	Version string
 	// URL is where the session's API answers; empty without one.
 	URL string
+	// Collection says how far the deletion of what earlier sessions left over is.
+	Collection Collection
 	// Ended is set when the session has reached its end: ci is through, or the user quit.
 	Ended *Ending
 }
+
+// Collection is how far a session has come with what earlier sessions applied and the Tiltfile no longer declares.
+type Collection struct {
+	// Done is set once all of it is gone, or belongs to another session that runs.
+	Done bool
+	// Failures counts the attempts that failed since the last good one; Err is why the newest did.
+	Failures int
+	Err      string
+}
+
+// CollectionReported says how an attempt to delete what earlier sessions left over has ended. Err is empty when it was good.
+type CollectionReported struct{ Err string }
 
 // Ending says how a session ended.
 type Ending struct {
@@ -75,6 +89,16 @@ func init() {
 		s := a.Session
 		s.StartedAt = d.Now()
 		d.Put(Only, s)
+	})
+	store.On(Sessions, func(d *store.Draft[Session], a CollectionReported) {
+		d.Update(Only, func(s Session) Session {
+			if a.Err == "" {
+				s.Collection = Collection{Done: true}
+			} else {
+				s.Collection = Collection{Failures: s.Collection.Failures + 1, Err: a.Err}
+			}
+			return s
+		})
 	})
 	store.On(Sessions, func(d *store.Draft[Session], a SessionEnded) {
 		d.Update(Only, func(s Session) Session {

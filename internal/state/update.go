@@ -46,6 +46,10 @@ type Update struct {
 	Images    map[string]model.ImageResult
 	Applied   []model.AppliedObject
 	AppliedAt time.Time
+	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
+	Lost map[string]time.Time
+	// TakenDown says who deleted the objects from outside for the user; empty when nobody did since the last update.
+	TakenDown string
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
 	Succeeded       bool
 	SucceededSerial int
@@ -117,6 +121,7 @@ const (
 	ReasonContainer // a container that lacks changes has appeared
 	ReasonBehind    // a container that was behind can have what came meanwhile
 	ReasonBroken    // updating in place failed in a container that was behind
+	ReasonLost      // objects that it applied are gone from the cluster
 )
 
 // Has reports whether r holds all of other.
@@ -126,7 +131,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed"} {
+		"update in place failed", "objects went missing"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -215,7 +220,7 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
 			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
-			u.Serial = a.Serial
+			u.Serial, u.TakenDown = a.Serial, ""
 			return u
 		})
 	})
@@ -346,12 +351,16 @@ func (u Update) completed(a BuildCompleted) Update {
 		u.InPlaceBroken = cmp.Or(u.InPlaceBroken, "the newest deploy failed, so the next update deploys everything again")
 	}
 	if a.Deployed {
+		u = u.found(a.Applied, b.StartedAt)
 		u.Applied, u.AppliedAt, u.InPlaceBroken, u.Faults = a.Applied, a.At, "", nil
 		for _, id := range u.Targets {
 			if id.Type != model.TargetImage {
 				u.settle(id, b.StartedAt)
 			}
 		}
+	}
+	if a.Err != "" {
+		u = u.givenUp(b.StartedAt)
 	}
 	if a.Err == "" {
 		u.Succeeded, u.SucceededSerial = true, b.Serial

@@ -29,6 +29,9 @@ import (
 // without a pause still gets results.
 const maxReplaced = 3
 
+// ciCollectLimit is for how long a session that ends by itself waits until what a deploy leaves over is gone.
+const ciCollectLimit = 5 * time.Minute
+
 // stopGrace leaves a local command the time to end by itself, or to be killed.
 const stopGrace = 15 * time.Second
 
@@ -39,6 +42,8 @@ type Options struct {
 	Namespace string
 	// Env is added to the environment of local commands.
 	Env []string
+	// Adopt lets deploys take over objects that others made.
+	Adopt bool
 	// Cluster, where there is one, is prepared before the first deploys.
 	Cluster Preparer
 	// Settled, where there is one, waits for changes of files on their way to the store; see buildanddeploy.Request.
@@ -202,6 +207,9 @@ func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestNam
 		case b.overtaken:
 		case !ok || e.Phase == store.TearingDown:
 			b.cancel()
+		case state.Updates.In(v).Value(string(name)).TakenDown != "":
+			b.overtaken = true
+			b.cancel()
 		case !b.committed.Load() && replaced[name] < maxReplaced && e.Value.Manifest.TriggerMode == model.TriggerAuto &&
 			buildcontrol.Stale(state.Updates.In(v).Value(string(name)), b.began):
 			b.overtaken = true
@@ -265,11 +273,15 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		Cluster: state.TheCluster(v).Cluster, Registry: tiltfile.Result.DefaultRegistry,
 		Namespace: s.options.Namespace, Project: session.Project, RunID: session.RunID,
 		UpsertTimeout: tiltfile.Result.Update.UpsertTimeout, Env: s.options.Env, Ignores: tiltfile.Ignores,
-		Settled: s.options.Settled, Log: log,
-		Commit: func() { b.committed.Store(true) },
+		Settled: s.options.Settled, Log: log, Adopt: s.options.Adopt,
+		Declared: func() []model.Manifest { return state.Declarations(rt.View()) },
+		Commit:   func() { b.committed.Store(true) },
 		Progress: func(mode, stage string) {
 			rt.Dispatch(state.BuildProgressed{Resource: c.Name, Serial: b.serial, Mode: mode, Stage: stage})
 		},
+	}
+	if session.Command == state.CommandCI {
+		req.CollectLimit = ciCollectLimit // it ends when this is done, and nothing waits for it meanwhile
 	}
 	for _, im := range m.Images {
 		req.Dirty[im.Ref] = u.Dirty(im.ID()) || !u.Noticed[im.ID()].Empty() // should they not get into containers
@@ -360,6 +372,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return "Triggered"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
+	case reason.Has(state.ReasonLost):
+		return "Objects Went Missing"
 	case reason.Has(state.ReasonBroken):
 		return "Updating In Place Failed"
 	case reason.Has(state.ReasonBehind):

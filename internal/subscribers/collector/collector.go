@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -28,7 +30,7 @@ const (
 // Cluster deletes what resources applied, by itself or through the user's delete commands.
 type Cluster interface {
 	Ledger(ctx context.Context) (*deploy.Ledger, error)
-	Remove(ctx context.Context, name model.ManifestName, log logstore.Logger) error
+	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) (bereft []model.ManifestName, err error)
 }
 
 // Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may hold up
@@ -37,11 +39,21 @@ type Subscriber struct {
 	cluster Cluster
 	engine  compose.Engine
 	logs    *logstore.Store
+	options Options
+}
+
+// Options are what the collector is told.
+type Options struct {
+	// Namespace is where objects are that are declared without one.
+	Namespace string
+	// Beside, unless nil, names the other sessions of the project that run. While there are any, what earlier sessions left
+	// over stays: it may be theirs.
+	Beside func(context.Context) []string
 }
 
 // New returns the subscriber; where one is nil, nothing is collected there.
-func New(cluster Cluster, engine compose.Engine, logs *logstore.Store) *Subscriber {
-	return &Subscriber{cluster, engine, logs}
+func New(cluster Cluster, engine compose.Engine, logs *logstore.Store, o Options) *Subscriber {
+	return &Subscriber{cluster, engine, logs, o}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -53,6 +65,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters)...),
+		Outputs:   append(store.Emits(state.CollectionReported{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
 		Stage:     store.StageController,
 	}
@@ -92,6 +105,10 @@ type run struct {
 	known     resources
 	// swept says that what earlier sessions left over is deleted, or being deleted.
 	swept bool
+	// elsewhere says that it may belong to another session that runs.
+	elsewhere bool
+	// done says that the end of it was reported.
+	done bool
 	// released has the versions of the entries that were let go of, until the snapshot shows it.
 	released map[string]uint64
 }
@@ -105,6 +122,9 @@ func (r *run) ended(e deletion) {
 	switch {
 	case e.err != nil && e.entry == "":
 		r.swept = false
+		if r.ctx.Err() == nil {
+			r.rt.Dispatch(state.CollectionReported{Err: problem.Text(e.err)})
+		}
 	case e.err == nil && e.entry != "":
 		if entry, ok := state.Resources.In(r.rt.View()).Get(e.entry); ok {
 			r.released[e.entry] = entry.Version
@@ -120,11 +140,36 @@ func (r *run) collectWhatLeft(v store.View) {
 		r.swept = false
 	}
 	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
-		complete, err := r.sweep(r.ctx, r.rt)
-		r.deletions.book(deletion{resource: sweeping, err: err})
-		r.swept = complete && err == nil
+		r.sweepAlone()
 	}
 	r.collectAll(state.Leaving(v, name))
+	if (r.swept || r.elsewhere) && !r.done && !r.deletions.pending() {
+		r.done = true
+		r.rt.Dispatch(state.CollectionReported{})
+	}
+}
+
+// sweepAlone starts to delete what earlier sessions left over, unless other sessions of the project run; then it looks again
+// later.
+func (r *run) sweepAlone() {
+	if r.options.Beside != nil {
+		if others := r.options.Beside(r.ctx); len(others) > 0 {
+			if !r.elsewhere {
+				logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
+					"%s works on this project, too: what may be its own is not deleted", strings.Join(others, " and "))
+			}
+			r.elsewhere = true
+			r.deletions.pause(sweeping)
+			return
+		}
+	}
+	r.elsewhere = false
+	complete, err := r.sweep(r.ctx, r.rt)
+	r.deletions.book(deletion{resource: sweeping, err: err})
+	r.swept = complete && err == nil
+	if err != nil && r.ctx.Err() == nil {
+		r.rt.Dispatch(state.CollectionReported{Err: problem.Text(err)})
+	}
 }
 
 // collectAll starts to delete the objects of the resources that leave and that nobody else holds. A resource waits for those
@@ -181,16 +226,16 @@ func (r *resources) turned(v store.View) bool {
 
 // collect deletes the objects of a resource that left the Tiltfile, or that was switched off. Where it comes back at once,
 // its objects stay.
-func (s *Subscriber) collect(ctx context.Context, r state.Resource) error {
+func (r *run) collect(ctx context.Context, was state.Resource) error {
 	switch {
-	case r.Manifest.IsCompose():
-		return s.collectContainers(ctx, r)
-	case !r.Manifest.IsK8s() || s.cluster == nil || r.Next != nil && r.Next.Enabled:
+	case was.Manifest.IsCompose():
+		return r.collectContainers(ctx, was)
+	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil
-	case r.Next != nil:
-		return s.remove(ctx, r.Manifest.Name, "which is switched off")
+	case was.Next != nil:
+		return r.remove(ctx, was.Manifest.Name, "which is switched off")
 	}
-	return s.remove(ctx, r.Manifest.Name, undeclared)
+	return r.remove(ctx, was.Manifest.Name, undeclared)
 }
 
 // sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. Those of a
@@ -218,11 +263,20 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	return complete, nil
 }
 
-func (s *Subscriber) remove(ctx context.Context, resource model.ManifestName, why string) error {
-	log := s.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
+func (r *run) remove(ctx context.Context, resource model.ManifestName, why string) error {
+	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
 	logstore.Infof(log, "Deleting the objects of %s, %s", resource, why)
-	if err := s.cluster.Remove(ctx, resource, log); err != nil {
-		return s.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
+	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Namespace: r.options.Namespace, Log: log,
+		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
+	if len(bereft) > 0 {
+		lost := map[model.ManifestName][]string{}
+		for _, name := range bereft {
+			lost[name] = nil
+		}
+		r.rt.Dispatch(state.ObjectsLost{UIDs: lost})
+	}
+	if err != nil {
+		return r.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -31,7 +32,9 @@ type cluster struct {
 	err     error
 	opened  int
 	removed []string
-	stuck   map[model.ManifestName]chan struct{}
+	// bereft are resources whose objects every removal takes along.
+	bereft []model.ManifestName
+	stuck  map[model.ManifestName]chan struct{}
 }
 
 func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
@@ -41,7 +44,11 @@ func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
 	return c.ledger, c.err
 }
 
-func (c *cluster) Remove(ctx context.Context, name model.ManifestName, _ logstore.Logger) error {
+func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
+	return c.bereft, c.remove(ctx, req.Resource)
+}
+
+func (c *cluster) remove(ctx context.Context, name model.ManifestName) error {
 	c.mu.Lock()
 	c.removed = append(c.removed, string(name))
 	err, stuck := c.err, c.stuck[name]
@@ -82,6 +89,14 @@ type fixture struct {
 
 // start runs a Collector on a cluster whose ledger has the given resources.
 func start(t *testing.T, recorded ...model.ManifestName) *fixture {
+	ledger := ledgerWith(t, recorded...)
+	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs, Options{}), "Other")
+	f.Then(statetest.Session)
+	return f
+}
+
+func ledgerWith(t *testing.T, recorded ...model.ManifestName) *deploy.Ledger {
 	ledger, err := deploy.Open(t.TempDir(), deploy.LedgerKey{Cluster: "c", Project: "p"})
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +106,7 @@ func start(t *testing.T, recorded ...model.ManifestName) *fixture {
 			t.Fatal(err)
 		}
 	}
-	f := &fixture{t: t, cluster: &cluster{ledger: ledger}, engine: docker.NewFake(), logs: statetest.Logs(t)}
-	f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs), "Other")
-	f.Then(statetest.Session)
-	return f
+	return ledger
 }
 
 func (f *fixture) check(what, removed, resources string) {
@@ -214,7 +226,7 @@ func TestTriesAgainAfterAFailure(t *testing.T) {
 
 func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := statetest.Start(t, New(nil, nil, statetest.Logs(t))).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
+		a := statetest.Start(t, New(nil, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
 		if n := state.Resources.In(a.View()).Len(); n != 0 {
 			t.Errorf("%d resources are left", n)
 		}
@@ -362,6 +374,67 @@ func TestRemovesContainers(t *testing.T) {
 		left("left the Tiltfile", "a-run foreign")
 		if text := statetest.Texts(f.logs, "a"); len(text) == 0 || !strings.Contains(text[0], "no longer declares") {
 			t.Errorf("log: %v", text)
+		}
+	})
+}
+
+// TestLeavesLeftoversToASessionBeside sweeps when the other session has ended, and lets ci end meanwhile.
+func TestLeavesLeftoversToASessionBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{t: t, cluster: &cluster{ledger: ledgerWith(t, "old")}, engine: docker.NewFake(), logs: statetest.Logs(t)}
+		var mu sync.Mutex
+		others := []string{"session shop (hone up, pid 1)"}
+		f.Alone = statetest.Start(t, New(f.cluster, f.engine, f.logs, Options{Beside: func(context.Context) []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return others
+		}}), "Other")
+		f.Then(statetest.Session, connected(), statetest.Loaded(statetest.K8s("a")))
+		f.check("another session runs", "", "a")
+		if c := state.TheSession(f.View()).Collection; !c.Done {
+			t.Errorf("ci waits for what is another session's: %+v", c)
+		}
+		time.Sleep(3 * retry)
+		f.check("it still runs", "", "a")
+		if text := statetest.Texts(f.logs, ""); len(text) != 1 || !strings.Contains(text[0], "session shop (hone up, pid 1) works on this project, too") {
+			t.Errorf("log: %q", text)
+		}
+		mu.Lock()
+		others = nil
+		mu.Unlock()
+		time.Sleep(retry)
+		f.check("it has ended", "old", "a")
+	})
+}
+
+// TestSaysWhenNothingIsLeft says so only after the last deletion has ended, and counts those that fail.
+func TestSaysWhenNothingIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old")
+		f.cluster.fail(errors.New("timeout"))
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
+		time.Sleep(retry + time.Second)
+		synctest.Wait()
+		if c := state.TheSession(f.View()).Collection; c.Done || c.Failures != 2 || !strings.Contains(c.Err, "timeout") {
+			t.Errorf("after two failures: %+v", c)
+		}
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		synctest.Wait()
+		if c := state.TheSession(f.View()).Collection; !c.Done || c.Failures != 0 {
+			t.Errorf("after it went through: %+v", c)
+		}
+	})
+}
+
+// TestBereftResourcesAreDeployedAgain asks for a deploy of what a delete command may have taken along.
+func TestBereftResourcesAreDeployedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, "old")
+		f.cluster.bereft = []model.ManifestName{"a"}
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
+		if u := state.Updates.In(f.View()).Value("a"); len(u.Lost) != 1 {
+			t.Errorf("lost: %v", u.Lost)
 		}
 	})
 }

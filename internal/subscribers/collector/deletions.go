@@ -78,12 +78,24 @@ func (d *deletions) paused(resource model.ManifestName) bool {
 	return failed
 }
 
+// pause lets a resource wait as after a deletion that failed.
+func (d *deletions) pause(resource model.ManifestName) { d.notBefore[resource] = time.Now().Add(retry) }
+
+// pending reports whether a deletion runs, or is to be tried again.
+func (d *deletions) pending() bool {
+	again := len(d.notBefore)
+	if d.paused(sweeping) {
+		again--
+	}
+	return len(d.running)+again > 0
+}
+
 // book notes the end of a deletion.
 func (d *deletions) book(e deletion) {
 	delete(d.running, e.resource)
 	delete(d.notBefore, e.resource)
 	if e.err != nil {
-		d.notBefore[e.resource] = time.Now().Add(retry)
+		d.pause(e.resource)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package deploydiscovery follows the objects that resources applied, for their health: whether a rollout is through, a
-// volume bound, a job complete, a custom resource ready.
+// volume bound, a job complete, a custom resource ready. It says when one is gone that should be there.
 package deploydiscovery
 
 import (
@@ -19,7 +19,7 @@ type Client interface {
 	WatchObjects(ctx context.Context, apiVersion, kind string, req k8s.WatchRequest, fn func(k8s.ObjectEvent)) error
 }
 
-// Subscriber is DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status.
+// Subscriber is DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status or should stay.
 type Subscriber struct{ client Client }
 
 // New returns the subscriber; a nil client watches nothing.
@@ -31,11 +31,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "DeployDiscovery",
-		Doc:       "Follows the objects that resources applied, for their health.",
+		Doc:       "Follows the objects that resources applied, for their health, and notices when one went missing.",
 		Inputs:    store.Reads(state.Updates),
-		Outputs:   store.Emits(state.ObjectsChanged{}, state.ObjectGone{}),
+		Outputs:   append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
+		Feedback:  "what is gone is applied again once",
 	}
 }
 
@@ -71,7 +72,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	})
 	defer watches.Stop()
 	seen, told := map[string]model.ObjectStatus{}, map[string]model.ObjectStatus{}
-	var owners map[string]model.ManifestName
+	var owners map[string]owned
 	take := func(e k8s.ObjectEvent) {
 		switch {
 		case e.Synced:
@@ -105,13 +106,36 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// applied returns the objects with a status that resources applied, by UID, and what has to be watched for them.
-func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
-	owners, scopes := map[string]model.ManifestName{}, map[scope]struct{}{}
+// owned is an object that a resource applied.
+type owned struct {
+	resource model.ManifestName
+	// status says that its health is told, stays that it is missed when it goes.
+	status, stays bool
+}
+
+// stays reports whether an object is there until its resource goes, so that one which vanishes has to come back. Others end by
+// themselves (a Job with a time to live, a bare pod), or are for their own controllers or commands to delete.
+func stays(a model.AppliedObject) bool {
+	if a.Foreign {
+		return false
+	}
+	switch a.Group {
+	case "":
+		return a.Kind == "ConfigMap" || a.Kind == "Service" || a.Kind == "PersistentVolumeClaim" || a.Kind == "ReplicationController"
+	case "apps":
+		return a.Kind != "ControllerRevision"
+	}
+	return false
+}
+
+// applied returns the objects to follow, by UID, and what has to be watched for them.
+func applied(v store.View) (map[string]owned, map[scope]struct{}) {
+	owners, scopes := map[string]owned{}, map[scope]struct{}{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
-			if buildcontrol.HasStatus(a.ObjectID) {
-				owners[a.UID] = model.ManifestName(e.ID)
+			o := owned{model.ManifestName(e.ID), buildcontrol.HasStatus(a.ObjectID), stays(a)}
+			if o.status || o.stays {
+				owners[a.UID] = o
 				scopes[scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}] = struct{}{}
 			}
 		}
@@ -119,26 +143,40 @@ func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
 	return owners, scopes
 }
 
-func difference(owners map[string]model.ManifestName, seen, told map[string]model.ObjectStatus) []store.Action {
+// difference returns what has changed since it was told. Told has every object of a resource's that was seen.
+func difference(owners map[string]owned, seen, told map[string]model.ObjectStatus) []store.Action {
 	var changed []model.ObjectStatus
 	var out []store.Action
+	lost := map[model.ManifestName][]string{}
 	for uid, o := range seen {
-		name, mine := owners[uid]
-		o.Resource = name
+		owner, mine := owners[uid]
+		o.Resource = owner.resource
 		if was, ok := told[uid]; mine && (!ok || was != o) {
 			told[uid] = o
-			changed = append(changed, o)
+			if owner.status {
+				changed = append(changed, o)
+			}
 		}
 	}
-	for uid := range told {
+	for uid, o := range told {
 		_, there := seen[uid]
-		if _, mine := owners[uid]; !there || !mine {
-			delete(told, uid)
+		owner, mine := owners[uid]
+		if there && mine {
+			continue
+		}
+		delete(told, uid)
+		if buildcontrol.HasStatus(o.ObjectID) {
 			out = append(out, state.ObjectGone{UID: uid})
+		}
+		if !there && owner.stays {
+			lost[owner.resource] = append(lost[owner.resource], uid)
 		}
 	}
 	if len(changed) > 0 {
 		out = append(out, state.ObjectsChanged{Objects: changed})
+	}
+	if len(lost) > 0 {
+		out = append(out, state.ObjectsLost{UIDs: lost})
 	}
 	return out
 }

@@ -57,7 +57,29 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	if waiting {
 		return nil, next
 	}
+	if why, collecting := leftOver(v, session); collecting {
+		if why != "" {
+			return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0
+		}
+		return nil, next
+	}
 	return &state.SessionEnded{}, 0
+}
+
+// collectionAttempts is how often in a row deleting what is left over may fail before ci gives up.
+const collectionAttempts = 3
+
+// leftOver reports whether something is still to be deleted: what earlier sessions left over, or what leaves the Tiltfile now.
+// Why is set when that has failed too often.
+func leftOver(v store.View, session state.Session) (why string, collecting bool) {
+	if !state.TheCluster(v).Connected {
+		return "", false
+	}
+	c := session.Collection
+	if c.Failures >= collectionAttempts {
+		return "could not delete what earlier sessions left over: " + c.Err, true
+	}
+	return "", !c.Done || state.AnyLeaving(v)
 }
 
 // sooner returns the shorter of two times to wait; 0 is none.

@@ -356,7 +356,18 @@ func TestCI(t *testing.T) {
 			f.Then(state.ClusterReported{Connected: true})
 			f.built("web", "")
 			f.Then(statetest.Healthy("web"))
+			f.goes("what earlier sessions left over may be there still")
+			f.Then(state.CollectionReported{})
 			f.ends("ready", "")
+		}},
+		{"what is left over cannot be deleted", ci, func(f *fixture) {
+			f.Then(statetest.Loaded(web))
+			f.Then(connected()...)
+			f.built("web", "")
+			f.Then(statetest.Healthy("web"), state.CollectionReported{Err: "forbidden"}, state.CollectionReported{Err: "forbidden"})
+			f.goes("it may work later")
+			f.Then(state.CollectionReported{Err: "forbidden"})
+			f.ends("three times", "could not delete what earlier sessions left over: forbidden")
 		}},
 		{"a cluster that nobody needs may be away", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(gen), state.ClusterReported{Err: "connection refused"})

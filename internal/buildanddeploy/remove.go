@@ -1,0 +1,145 @@
+package buildanddeploy
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// RemoveRequest names a resource that leaves the cluster.
+type RemoveRequest struct {
+	Resource model.ManifestName
+	// Declared returns what the Tiltfile declares now, to which what the resource leaves behind may belong; nil: nothing.
+	Declared func() []model.Manifest
+	// Namespace is for objects that are declared without one.
+	Namespace string
+	Log       logstore.Logger
+}
+
+// Remove deletes what the ledger has of a resource, and then its records. What another resource declares is not deleted: its
+// record passes to that one. What a command of the user deployed the user's delete command deletes, unless another resource
+// is deployed by the same commands now.
+//
+// It returns the resources whose objects a delete command may have taken along, and that have to be deployed again.
+func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	release, err := c.applier.Claim(ctx, all[req.Resource])
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	owner := c.owner(req.Declared, req.Resource, req.Namespace)
+	if err := c.handOver(ledger, req, owner); err != nil {
+		return nil, err
+	}
+	if all, err = ledger.Resources(); err != nil {
+		return nil, err
+	}
+	mine, exists := all[req.Resource]
+	if !exists {
+		return nil, nil
+	}
+	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
+		return nil, err
+	}
+	records := map[model.ManifestName][]deploy.ObjectRecord{req.Resource: mine}
+	return bereft, c.Delete(ctx, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, records, req.Log)
+}
+
+// handOver passes on what others declare of the resource's objects, and its delete command to a resource that has the same
+// one.
+func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(model.ObjectID) (model.ManifestName, bool)) error {
+	commands, err := ledger.Commands()
+	if err != nil {
+		return err
+	}
+	if cmd, ok := commands[req.Resource]; ok && req.Declared != nil {
+		for _, m := range req.Declared() {
+			if m.Name != req.Resource && m.K8s != nil && m.K8s.CustomDeploy != nil && sameCommand(m.K8s.CustomDeploy.Delete, cmd) {
+				logstore.Infof(req.Log, "%s is deployed by the same commands now: nothing to delete", m.Name)
+				if err := ledger.HandOverCommand(req.Resource, m.Name); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return err
+	}
+	to := map[model.ObjectID]model.ManifestName{}
+	for _, r := range all[req.Resource] {
+		if by, ok := owner(r.ObjectID); ok && !r.Foreign {
+			to[r.ObjectID] = by
+		}
+	}
+	if len(to) == 0 {
+		return nil
+	}
+	for _, by := range slices.Compact(slices.Sorted(maps.Values(to))) {
+		logstore.Infof(req.Log, "%s declares some of its objects now: they stay", by)
+	}
+	return ledger.HandOver(req.Resource, to)
+}
+
+// sameCommand reports whether two commands do the same in the same folder. Their environments may differ from session to
+// session.
+func sameCommand(a, b model.Cmd) bool { return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir }
+
+// removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare what it deleted.
+func (c *Cluster) removeByCommand(ctx context.Context, ledger *deploy.Ledger, req RemoveRequest, records []deploy.ObjectRecord,
+	owner func(model.ObjectID) (model.ManifestName, bool)) ([]model.ManifestName, error) {
+	commands, err := ledger.Commands()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := commands[req.Resource]; !ok {
+		return nil, nil
+	}
+	if err := c.runDelete(ctx, req.Resource, req.Log); err != nil {
+		return nil, err
+	}
+	var bereft []model.ManifestName
+	for _, r := range records {
+		if by, ok := owner(r.ObjectID); ok && r.Foreign && !slices.Contains(bereft, by) {
+			bereft = append(bereft, by)
+		}
+	}
+	return bereft, nil
+}
+
+// owner returns a function that says which resource declares an object now, other than the given one.
+func (c *Cluster) owner(declared func() []model.Manifest, except model.ManifestName, namespace string) func(model.ObjectID) (model.ManifestName, bool) {
+	if declared == nil {
+		return func(model.ObjectID) (model.ManifestName, bool) { return "", false }
+	}
+	owners := sync.OnceValue(func() map[model.ObjectID]model.ManifestName {
+		out := map[model.ObjectID]model.ManifestName{}
+		for _, m := range declared() {
+			if m.K8s == nil || m.Name == except {
+				continue
+			}
+			for _, r := range c.Objects(m, namespace) {
+				out[r.ObjectID] = m.Name
+			}
+		}
+		return out
+	})
+	return func(id model.ObjectID) (model.ManifestName, bool) {
+		name, ok := owners()[id]
+		return name, ok
+	}
+}
