@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,12 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -93,7 +96,8 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err != nil {
 		return err
 	}
-	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), ledgerDir(), p, "", env)
+	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: ledgerDir(), Project: p,
+		Env: env, ProjectPath: projects().Path})
 	if err != nil {
 		return err
 	}
@@ -109,8 +113,35 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		logstore.Infof(log, "Nothing to delete.")
 		return nil
 	}
+	tellSessions(ctx, path, known.Context, records, log)
 	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true},
 		records, dependencies(tf), log)
+}
+
+// tellSessions lets the sessions that run the project know whose objects are about to be deleted, so that they do not bring
+// them back. One that does not answer keeps nothing from being deleted.
+func tellSessions(ctx context.Context, path, kubeContext string, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) {
+	living, err := registry().Of(ctx, path, kubeContext)
+	if err != nil {
+		logstore.Warnf(log, "Cannot find out whether a session runs this project: %v", err)
+		return
+	}
+	var names []string
+	for name := range records {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	for _, s := range living {
+		if s.Socket == "" {
+			continue
+		}
+		req := api.TakenDownRequest{ManifestNames: names, By: fmt.Sprintf("hone down (pid %d)", os.Getpid())}
+		if err := client.Over(s).TakenDown(ctx, req); err != nil {
+			logstore.Warnf(log, "%s runs this project and could not be told; it may deploy again what is deleted: %v", sessionTitle(s), err)
+			continue
+		}
+		logstore.Warnf(log, "%s runs this project. It deploys what is deleted again when you trigger it; hone stop --session %s ends it", sessionTitle(s), s.Name)
+	}
 }
 
 func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName {

@@ -36,6 +36,7 @@ type options struct {
 	stream     bool
 	updateMode model.UpdateMode
 	forward    bool
+	adopt      bool
 	timeout    time.Duration
 	lines      stream.Options
 	report     reportOptions
@@ -167,6 +168,7 @@ type sessionFlags struct {
 	logSource   string
 	logResource []string
 	snapshot    string
+	adopt       bool
 }
 
 func (f *sessionFlags) add(c *cobra.Command) {
@@ -174,6 +176,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	f.server.add(c)
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that are there already and that hone did not make, until hone down gives them back")
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
@@ -191,7 +194,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 // options checks the flags.
 func (f *sessionFlags) options(g *global, command state.Command, args []string) (options, error) {
 	o := options{command: command, args: args, context: f.project.context, namespace: f.project.namespace,
-		host: f.server.host, port: f.server.port, stream: f.stream, forward: !f.noForwards, global: g}
+		host: f.server.host, port: f.server.port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
 	err := f.server.port.check()
 	if err != nil {
 		return o, err

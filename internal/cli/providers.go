@@ -154,11 +154,34 @@ func provideProject(o options, kc *k8s.Kubeconfig) (project.Project, error) {
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, p project.Project, s state.Session, env commandEnv) (*buildanddeploy.Cluster, error) {
+func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *session.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
 		return nil, nil
 	}
-	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), ledgerDir(), p, s.RunID, env)
+	others := sessionsBeside(c)
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: ledgerDir(),
+		Project: p, ProjectPath: projects().Path, RunID: s.RunID, Env: env, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
+}
+
+// sessionsBeside returns a function that names the other sessions of a session's project that run. Where that cannot be found
+// out there are none: a session works without a registry, too.
+func sessionsBeside(c *session.Claim) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		others, err := c.Beside(ctx)
+		if err != nil {
+			return nil
+		}
+		names := make([]string, len(others))
+		for i, s := range others {
+			names[i] = sessionTitle(s)
+		}
+		return names
+	}
+}
+
+// sessionTitle names a session in a sentence.
+func sessionTitle(s session.Info) string {
+	return fmt.Sprintf("session %s (hone %s, pid %d)", s.Name, s.Command, s.PID)
 }
 
 func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool, func(), error) {
@@ -248,7 +271,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.debug,
 		},
-		Watch: o.command == state.CommandUp, Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {

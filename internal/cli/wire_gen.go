@@ -79,7 +79,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	cluster, err := provideCluster(client, project, session, cliCommandEnv)
+	cluster, err := provideCluster(client, project, session, claim, cliCommandEnv)
 	if err != nil {
 		cleanup6()
 		cleanup5()

@@ -117,6 +117,11 @@ func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
+// TakenDown says that objects are about to be deleted, and returns when the session no longer applies them.
+func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
+	return c.ask(ctx, http.MethodPost, "/api/taken_down", r, nil)
+}
+
 // Switch enables or disables resources. It returns when the session has taken it.
 func (c *Client) Switch(ctx context.Context, r api.SwitchRequest) (result api.SwitchResult, err error) {
 	err = c.ask(ctx, http.MethodPost, "/api/switch", r, &result)

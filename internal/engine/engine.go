@@ -60,6 +60,10 @@ type Parts struct {
 	Tiltfile tiltfile.Options
 	// Watch is false for a session that leaves files alone once it has read them (ci).
 	Watch bool
+	// Adopt lets the session take over objects that others made.
+	Adopt bool
+	// Beside, unless nil, names the other sessions of the project that run.
+	Beside func(context.Context) []string
 	// Namespace is where objects go that name none. Host is where ports are opened.
 	Namespace string
 	Host      string
@@ -111,9 +115,9 @@ func Subscribers(p Parts) []store.Subscriber {
 		watches,
 		clustermonitor.New(monitor, p.Known),
 		enginemonitor.New(p.Docker),
-		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Cluster: prepares, Settled: watches.Settled}),
+		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
-		collector.New(collects, removes, p.Logs),
+		collector.New(collects, removes, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
 		pruner.New(build.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		composewatcher.New(containers),

@@ -42,6 +42,20 @@ func (r *Registry) Find(tiltfile, context string) (Project, error) {
 	return r.resolve(tiltfile, context, false)
 }
 
+// Path returns the path of the Tiltfile of the project that has or had an ID; empty where that is not known here.
+func (r *Registry) Path(id string) string {
+	all, err := r.records()
+	if err != nil {
+		return ""
+	}
+	for _, o := range all {
+		if o.ID == id || slices.Contains(o.Former, id) {
+			return o.Tiltfile
+		}
+	}
+	return ""
+}
+
 func (r *Registry) resolve(tiltfile, context string, record bool) (Project, error) {
 	real := realPath(tiltfile)
 	if context == "" {

@@ -87,7 +87,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      name,
 		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
-		Outputs:   store.Shares(append(kinds.Actions(), state.ResourcesTriggered{})...),
+		Outputs:   store.Shares(append(kinds.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
 		Feedback:  "what it writes is a wish of somebody outside, never an answer to a table",

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/gofrs/flock"
 )
@@ -24,9 +25,7 @@ type Claim struct {
 // Claim enters a session: it finds a name for it and says that it begins. A second "up" of the same project is a
 // *BusyError. Whoever claims must release.
 func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
-	if real, err := filepath.EvalSymlinks(s.Tiltfile); err == nil {
-		s.Tiltfile = real
-	}
+	s.Tiltfile = realPath(s.Tiltfile)
 	c := &Claim{registry: r, info: s}
 	err := r.locked(ctx, func() error {
 		living, err := r.list()
@@ -75,6 +74,12 @@ func (c *Claim) takeName() error {
 		}
 		_ = l.Close()
 	}
+}
+
+// Beside returns the other living sessions of the same project, by name.
+func (c *Claim) Beside(ctx context.Context) ([]Info, error) {
+	living, err := c.registry.Of(ctx, c.info.Tiltfile, c.info.Context)
+	return slices.DeleteFunc(living, func(i Info) bool { return i.Name == c.info.Name }), err
 }
 
 // Info returns what the session is.

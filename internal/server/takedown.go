@@ -1,0 +1,62 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// stillTimeout bounds the time until the updates have ended that a take-down comes in between of.
+const stillTimeout = 30 * time.Second
+
+// takenDown answers POST /api/taken_down, when nothing applies the objects any more.
+func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.TakenDownRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if req.By == "" {
+		fail(w, http.StatusBadRequest, "by: say who deletes the objects")
+		return
+	}
+	names := manifestNames(req.ManifestNames)
+	concerned := func(v store.View) (out []state.Updating) {
+		for _, u := range state.WithUpdates(v) {
+			if u.Value.Enabled && u.Value.Manifest.IsK8s() && (len(names) == 0 || slices.Contains(names, u.Value.Manifest.Name)) {
+				out = append(out, u)
+			}
+		}
+		return out
+	}
+	for _, u := range concerned(src.View()) {
+		if !u.Update.AppliedAt.IsZero() || u.Update.Current != nil {
+			logstore.Warnf(s.options.Logs.Logger(u.Value.Manifest.Name, "down", logstore.SourceBuild),
+				"%s deletes its objects. They come back when the resource is triggered", clip(req.By))
+		}
+	}
+	if !src.take(w, r, state.ObjectsTakenDown{Names: names, By: clip(req.By)}) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), stillTimeout)
+	defer cancel()
+	for {
+		changed := src.Changed() // before looking, so that nothing is missed
+		busy := func(u state.Updating) bool { return u.Update.Current != nil && u.Update.TakenDown != "" }
+		if !slices.ContainsFunc(concerned(src.View()), busy) {
+			done(w)
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			fail(w, http.StatusGatewayTimeout, "an update did not end in time")
+			return
+		}
+	}
+}
