@@ -344,7 +344,7 @@ func covered(r *resource, im model.ImageTarget) bool {
 // runs reports whether a container of a current pod runs an image, given as the cluster calls it.
 func runs(r *resource, image string) bool {
 	return image != "" && slices.ContainsFunc(r.pods, func(p state.Pod) bool {
-		return p.Current && slices.ContainsFunc(p.Containers, func(c model.Container) bool { return c.Image == image })
+		return p.Current && slices.ContainsFunc(p.LastingContainers(), func(c model.Container) bool { return c.Image == image })
 	})
 }
 

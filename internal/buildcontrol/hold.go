@@ -166,7 +166,7 @@ func (d *decision) holdDeploy(r *resource) (Hold, bool) {
 		if _, failing := state.PodFailure(p.Pod); failing {
 			return Hold{}, false
 		}
-		for _, c := range p.Containers {
+		for _, c := range p.LastingContainers() {
 			if c.State != model.ContainerRunning && c.State != model.ContainerTerminated {
 				return Hold{Reason: HoldDeploy}, true
 			}

@@ -74,11 +74,14 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer
 		if !p.Current || p.Deleting {
 			continue
 		}
-		for _, c := range p.Containers {
+		for _, c := range p.LastingContainers() {
 			if c.State != model.ContainerRunning {
 				continue
 			}
 			if ref, ok := liveRef(m, u, c); ok {
+				if im, built := m.Image(ref); built && im.Supervised {
+					c.SyncletPath = model.SyncletPath // which came with the image
+				}
 				out = append(out, LackingContainer{Pod: p, Container: c, Image: ref})
 			}
 		}

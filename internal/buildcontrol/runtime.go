@@ -170,7 +170,7 @@ func podsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatu
 func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool) {
 	synclets := state.Synclets.In(v)
 	for _, p := range pods {
-		for _, c := range p.Containers {
+		for _, c := range p.LastingContainers() {
 			s := synclets.Value(c.ID)
 			if c.State != model.ContainerRunning || !s.Supervised || s.Running {
 				continue

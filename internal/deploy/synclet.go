@@ -47,13 +47,13 @@ const (
 const syncletVolumeSize = "16Mi"
 
 // synclet adds the program to a pod specification with containers that need it: a volume, an init container before all
-// others that fills it, and a mount in each of them.
+// others that fills it, and a mount in each container that needs it.
 func (in *injector) synclet(spec map[string]any) error {
 	if in.req.Synclet == nil {
 		return nil
 	}
 	var served map[string]any
-	for _, c := range itemsOf(spec, "containers") {
+	for _, c := range lasting(spec) {
 		b := in.images.byResult(text(c, "image"))
 		if b == nil {
 			continue
@@ -84,6 +84,12 @@ func (in *injector) synclet(spec map[string]any) error {
 	}
 	spec["initContainers"] = append([]any{installer(in.req.Synclet.Image, served)}, inits...)
 	return nil
+}
+
+// lasting returns the containers that run for as long as the pod does: the ordinary ones, then the sidecars.
+func lasting(spec map[string]any) []map[string]any {
+	sidecars := slices.DeleteFunc(itemsOf(spec, "initContainers"), func(c map[string]any) bool { return text(c, "restartPolicy") != "Always" })
+	return slices.Concat(itemsOf(spec, "containers"), sidecars)
 }
 
 // serve gives one container the program, and its command to the supervisor where that is asked for.

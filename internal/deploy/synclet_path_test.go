@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestSyncletPath: updates start the program where deploys put it.
 func TestSyncletPath(t *testing.T) {
-	if SyncletPath != protocol.Path {
+	if SyncletPath != protocol.Path || model.SyncletPath != protocol.Path {
 		t.Errorf("deploys put the synclet at %s, updates look for it at %s", SyncletPath, protocol.Path)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,9 +83,11 @@ func refused(err error) bool {
 // ephemeralFor describes the container, with the rights of its target.
 func ephemeralFor(pod *corev1.Pod, req EphemeralRequest) (*corev1.EphemeralContainer, error) {
 	var target *corev1.Container
-	for i := range pod.Spec.Containers {
-		if pod.Spec.Containers[i].Name == req.Target {
-			target = &pod.Spec.Containers[i]
+	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range list {
+			if list[i].Name == req.Target {
+				target = &list[i]
+			}
 		}
 	}
 	if target == nil {
@@ -113,8 +116,8 @@ func userOf(pod *corev1.Pod, name string, security *corev1.SecurityContext) (use
 	if p := pod.Spec.SecurityContext; p != nil {
 		user, group, nonRoot = cmp.Or(user, p.RunAsUser), cmp.Or(group, p.RunAsGroup), cmp.Or(nonRoot, p.RunAsNonRoot)
 	}
-	for i := range pod.Status.ContainerStatuses {
-		if s := &pod.Status.ContainerStatuses[i]; user == nil && s.Name == name && s.User != nil && s.User.Linux != nil {
+	for _, s := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		if user == nil && s.Name == name && s.User != nil && s.User.Linux != nil {
 			return &s.User.Linux.UID, &s.User.Linux.GID
 		}
 	}

@@ -47,6 +47,11 @@ func TestEphemeralFor(t *testing.T) {
 			t.Errorf("%s: one that has ended is used: %+v, %v", tt.name, again, err)
 		}
 	}
+	sidecar := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "side"}}}, Status: corev1.PodStatus{
+		InitContainerStatuses: []corev1.ContainerStatus{{Name: "side", User: &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: 7, GID: 8}}}}}}
+	if got, err := ephemeralFor(sidecar, EphemeralRequest{Target: "side", Name: "hone-synclet"}); err != nil || *got.SecurityContext.RunAsUser != 7 {
+		t.Errorf("beside a sidecar: %+v, %v", got, err)
+	}
 	if _, err := ephemeralFor(pod(nil, nil, nil), EphemeralRequest{Target: "gone"}); err == nil {
 		t.Error("a container that is not there")
 	}

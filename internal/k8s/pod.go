@@ -55,18 +55,23 @@ func containers(specs []corev1.Container, statuses []corev1.ContainerStatus, ini
 }
 
 func container(spec *corev1.Container, init bool) model.Container {
-	c := model.Container{Name: spec.Name, Image: spec.Image, Init: init}
+	c := model.Container{Name: spec.Name, Image: spec.Image, Init: init, Sidecar: init && isSidecar(spec)}
 	for _, p := range spec.Ports {
 		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
 			c.Ports = append(c.Ports, int(p.ContainerPort))
 		}
 	}
 	for _, m := range spec.VolumeMounts {
-		if m.Name == model.SyncletName && !init {
+		if m.Name == model.SyncletName && (!init || c.Sidecar) {
 			c.SyncletPath = path.Join(m.MountPath, model.SyncletFile)
 		}
 	}
 	return c
+}
+
+// isSidecar reports whether an init container goes on beside the pod's other containers.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
 func addStatus(c *model.Container, s *corev1.ContainerStatus) {
@@ -154,7 +159,7 @@ func initStatus(p *corev1.Pod) (status, message string, initializing bool) {
 	restartable := map[string]bool{}
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
-		restartable[c.Name] = c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		restartable[c.Name] = isSidecar(c)
 	}
 	for i := range p.Status.InitContainerStatuses {
 		s := &p.Status.InitContainerStatuses[i]

@@ -174,3 +174,29 @@ func TestPodFromCore(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestSidecar tells init containers that go on from those that end, and finds the synclet in the first alone.
+func TestSidecar(t *testing.T) {
+	always := corev1.ContainerRestartPolicyAlways
+	mount := []corev1.VolumeMount{{Name: model.SyncletName, MountPath: "/.hone"}}
+	p := PodFromCore(&corev1.Pod{
+		Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "install", VolumeMounts: mount}, {Name: "side", RestartPolicy: &always, VolumeMounts: mount}},
+			Containers:     []corev1.Container{{Name: "main", VolumeMounts: mount}},
+		},
+		Status: corev1.PodStatus{
+			InitContainerStatuses: []corev1.ContainerStatus{{Name: "install", RestartCount: 1}, {Name: "side", RestartCount: 2}},
+			ContainerStatuses:     []corev1.ContainerStatus{{Name: "main", RestartCount: 4}},
+		},
+	})
+	var names []string
+	for _, c := range p.LastingContainers() {
+		names = append(names, c.Name+" "+c.SyncletPath)
+	}
+	if d := cmp.Diff([]string{"main /.hone/synclet", "side /.hone/synclet"}, names); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	if install := p.InitContainers[0]; install.Sidecar || install.SyncletPath != "" || p.Restarts() != 6 {
+		t.Errorf("install: %+v, %d restarts", install, p.Restarts())
+	}
+}

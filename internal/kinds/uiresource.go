@@ -318,7 +318,7 @@ func readySince(built time.Time, pods []state.Pod, runtime buildcontrol.RuntimeS
 	}
 	newest := built
 	for _, p := range pods {
-		for _, c := range p.Containers {
+		for _, c := range p.LastingContainers() {
 			if p.Current && c.StartedAt.After(newest) {
 				newest = c.StartedAt
 			}

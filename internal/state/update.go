@@ -370,7 +370,7 @@ func (u Update) completed(a BuildCompleted) Update {
 
 // forget drops what is known of the containers of a pod that is gone.
 func (u Update) forget(p model.Pod) Update {
-	for _, c := range p.Containers {
+	for _, c := range p.LastingContainers() {
 		if _, ok := u.Synced[c.ID]; ok {
 			u.Synced = without(u.Synced, c.ID)
 		}

@@ -3,6 +3,7 @@ package model
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,9 @@ type ImageTarget struct {
 	Entrypoint []string
 	// ContainerArgs, when not nil, replaces their args; an empty list clears them.
 	ContainerArgs *[]string
-	Watch         WatchSpec
+	// Supervised puts the supervisor for LiveUpdate.RestartProcess into the image, for pods that hone does not deploy.
+	Supervised bool
+	Watch      WatchSpec
 }
 
 // ID is the target's id.
@@ -59,6 +62,13 @@ type CustomBuild struct {
 	SkipsLocalDocker  bool
 	OutputsImageRefTo string
 	ImageDeps         []string
+}
+
+// BuildsNothing reports whether the command is ":", by which Tiltfiles say that an image is not built: it is deployed as it is
+// and updated in place.
+func (c CustomBuild) BuildsNothing() bool {
+	n := len(c.Command.Argv)
+	return c.OutputsImageRefTo == "" && (n == 1 || n > 2) && strings.TrimSpace(c.Command.Argv[n-1]) == ":"
 }
 
 // LiveUpdate says how changed files reach a running container. The steps keep the order that the Tiltfile language

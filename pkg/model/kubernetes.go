@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -132,10 +133,10 @@ type Pod struct {
 	Published []ComposePort
 }
 
-// Restarts is the number of restarts of all containers together.
+// Restarts is the number of restarts of all containers together, init containers aside that have an end.
 func (p Pod) Restarts() int {
 	n := 0
-	for _, c := range p.Containers {
+	for _, c := range p.LastingContainers() {
 		n += c.Restarts
 	}
 	return n
@@ -155,6 +156,18 @@ func (p Pod) Key() string {
 		return p.Name
 	}
 	return p.Namespace + "/" + p.Name
+}
+
+// LastingContainers returns the containers that run for as long as the pod does: the ordinary ones, then the sidecars among
+// the init containers.
+func (p Pod) LastingContainers() []Container {
+	out := slices.Clip(p.Containers)
+	for _, c := range p.InitContainers {
+		if c.Sidecar {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // AllContainers returns the init containers, then the others.
@@ -184,9 +197,11 @@ type Container struct {
 	Runtime string
 	// Image is the reference in the pod's specification.
 	Image string
-	Init  bool
-	Ready bool
-	State ContainerState
+	// Init says that it is one of the init containers, Sidecar that it is one that goes on beside the others
+	// (restartPolicy: Always).
+	Init, Sidecar bool
+	Ready         bool
+	State         ContainerState
 	// Reason is Kubernetes' reason for waiting or ending (CrashLoopBackOff, ErrImagePull, OOMKilled, Completed …).
 	Reason     string
 	Message    string
@@ -209,6 +224,8 @@ const (
 	SyncletName = "hone-synclet"
 	// SyncletFile is the program's name in the volume.
 	SyncletFile = "synclet"
+	// SyncletPath is where containers have it that it was put into: by a volume, or with their image.
+	SyncletPath = "/.hone/" + SyncletFile
 )
 
 // PodErrorReasons are the waiting and ending reasons that mean that the pod will not get ready by itself.
