@@ -86,23 +86,6 @@ func delivered(err, made error) error {
 	return err
 }
 
-// argBytes bounds the length of the paths in one command line. Kubernetes carries them in a URL.
-const argBytes = 16 << 10
-
-// chunks splits paths into pieces that fit a command line.
-func chunks(paths []string) [][]string {
-	var out [][]string
-	size := 0
-	for i, p := range paths {
-		if i == 0 || size+len(p) > argBytes {
-			out, size = append(out, nil), 0
-		}
-		size += len(p) + len("&command=")
-		out[len(out)-1] = append(out[len(out)-1], p)
-	}
-	return out
-}
-
 // stepError makes the error of a delete or a copy that failed, with a mend where the exit code tells one.
 func stepError(ctx context.Context, step, tool string, err error, output string) error {
 	if ctx.Err() != nil {

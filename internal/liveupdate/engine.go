@@ -22,7 +22,7 @@ type Engine interface {
 }
 
 // ContainerUpdater applies plans through a container engine's API. Files need no program in the image; deletions need
-// rm.
+// sh and rm.
 type ContainerUpdater struct{ Engine Engine }
 
 var _ Updater = ContainerUpdater{}
@@ -60,11 +60,11 @@ func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, lo
 }
 
 func (u ContainerUpdater) remove(ctx context.Context, c Container, paths []string) error {
-	for _, group := range chunks(paths) {
+	for _, group := range deletions(c, paths) {
 		var said clip
 		err := retry(ctx, transient, func() error {
 			said = clip{}
-			return u.Engine.ContainerExec(ctx, c.ID, append([]string{"rm", "-rf", "--"}, group...), nil, &said)
+			return u.Engine.ContainerExec(ctx, c.ID, append([]string{"sh", "-c", remove, "sh"}, group...), nil, &said)
 		})
 		if err != nil {
 			return stepError(ctx, "delete files in "+c.Name, "rm", err, said.String())

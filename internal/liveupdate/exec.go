@@ -66,8 +66,8 @@ var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
 	// removeAndUntar says who owns what before it unpacks, so that the archive can tell who is to own what is in it.
-	removeAndUntar = `[ $# = 0 ] || rm -rf -- "$@" || exit ` + codeRemoveText + "\nset --\n" + listOwners + "\ntar -C / -x -f -"
-	// codeRemove is the exit code by which removeAndUntar tells that rm failed, not tar.
+	removeAndUntar = remove + "\nset --\n" + listOwners + "\ntar -C / -x -f -"
+	// codeRemove is the exit code by which scripts tell that rm failed, not what comes after it.
 	codeRemove     = 90
 	codeRemoveText = "90"
 )
@@ -79,7 +79,7 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 	if err != nil {
 		return &InfraError{Step: step, Err: err}
 	}
-	groups := chunks(plan.Deletes)
+	groups := deletions(r.c, plan.Deletes)
 	if len(groups) <= 1 && len(plan.Copies) > 0 {
 		said, output, err := r.removeAndUntar(ctx, slices.Concat(groups...), plan.Copies)
 		if code, exited := failed(err); exited && code == codeRemove {
@@ -92,9 +92,9 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 		r.bare = !said
 	}
 	for _, paths := range groups {
-		output, err := r.tool(ctx, append([]string{"rm", "-rf", "--"}, paths...), nil)
+		output, err := r.tool(ctx, append([]string{"sh", "-c", remove, "sh"}, paths...), nil)
 		if err != nil {
-			return stepError(ctx, deleting, "rm", err, output)
+			return stepError(ctx, deleting, map[bool]string{true: "sh", false: "rm"}[r.bare], err, output)
 		}
 	}
 	if len(plan.Copies) == 0 {

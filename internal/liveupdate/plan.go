@@ -46,7 +46,9 @@ type Copy struct {
 type Plan struct {
 	// Copies are sorted as the changed files were, each remote path once.
 	Copies []Copy
-	// Deletes are clean absolute remote paths, removed with all that is below them before anything is copied.
+	// Deletes are clean absolute remote paths, removed before anything is copied, what is below a path before the path. Each
+	// stands for itself: a folder goes only when nothing is left in it, so that files stay that came from elsewhere, and so
+	// does what is mounted. A path that a symbolic link below the sync's destination leads to is left alone, too.
 	Deletes []string
 	// Runs are the commands whose triggers match, in the order of the Tiltfile.
 	Runs []model.Run
@@ -218,40 +220,22 @@ func matching(runs []model.Run, files []string) []model.Run {
 	return out
 }
 
-// tidyDeletes leaves out what a delete further up removes anyway. Where a file is copied to a path that was a folder,
-// so that things below it are deleted, the folder itself is deleted: tar does not replace a folder by a file.
+// tidyDeletes puts what is below a path before the path. Where a file is copied to a path that was a folder, so that things
+// below it are deleted, the folder itself is deleted: neither tar nor a rename replaces a folder by a file.
 func tidyDeletes(deletes []string, copies []Copy) []string {
 	files := make(map[string]bool, len(copies))
 	for _, c := range copies {
 		files[c.Remote] = !c.IsDir
 	}
-	for i, d := range deletes {
+	for _, d := range deletes {
 		for p := path.Dir(d); len(p) > 1; p = path.Dir(p) {
 			if files[p] {
-				deletes[i] = p
+				deletes = append(deletes, p)
 			}
 		}
 	}
-	set := make(map[string]bool, len(deletes))
-	for _, d := range deletes {
-		set[d] = true
-	}
-	out := deletes[:0]
-	for _, d := range deletes {
-		covered := !set[d] // already put out
-		for p := path.Dir(d); len(p) > 1 && !covered; p = path.Dir(p) {
-			_, put := set[p]
-			covered = put
-		}
-		if !covered {
-			out = append(out, d)
-			set[d] = false
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	return out
+	slices.SortFunc(deletes, func(a, b string) int { return strings.Compare(b, a) })
+	return slices.Compact(deletes)
 }
 
 // gone reports whether err says that a path is not there.

@@ -127,8 +127,8 @@ func TestMake(t *testing.T) {
 		{name: "deleted", spec: syncs("/p", "/app"), changed: []string{"/p/gone.go"}, want: outline{Deletes: []string{"/app/gone.go"}}},
 		{name: "renamed", spec: syncs("/p", "/app"), changed: []string{"/p/old.go", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/old.go"}}},
 		{name: "deleted below a file", spec: syncs("/p", "/app"), changed: []string{"/p/gone/a"}, want: outline{Deletes: []string{"/app/gone/a"}}},
-		{name: "deleted folder covers its files", spec: syncs("/p", "/app"), changed: []string{"/p/old/a", "/p/old", "/p/old/b/c"}, want: outline{Deletes: []string{"/app/old"}}},
-		{name: "folder became a file", spec: syncs("/p", "/app"), changed: []string{"/p/main.go/a", "/p/main.go/b", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/main.go"}}},
+		{name: "deleted folder after its files", spec: syncs("/p", "/app"), changed: []string{"/p/old/a", "/p/old", "/p/old/b/c"}, want: outline{Deletes: []string{"/app/old/b/c", "/app/old/a", "/app/old"}}},
+		{name: "folder became a file", spec: syncs("/p", "/app"), changed: []string{"/p/main.go/a", "/p/main.go/b", "/p/main.go"}, want: outline{Copies: []string{"/p/main.go > /app/main.go"}, Deletes: []string{"/app/main.go/b", "/app/main.go/a", "/app/main.go"}}},
 		{name: "deleted single file", spec: syncs("/p/gone.go", "/app/gone.go"), changed: []string{"/p/gone.go"}, want: outline{Deletes: []string{"/app/gone.go"}}},
 		{name: "deleted single file in a folder", spec: syncs("/p/gone.go", "/app/"), changed: []string{"/p/gone.go"}, want: outline{Deletes: []string{"/app/gone.go"}}},
 		{name: "deleted file of a deleted root", spec: syncs("/p/gone", "/app/"), changed: []string{"/p/gone/a"}, want: outline{Deletes: []string{"/app/a"}}},
@@ -283,9 +283,9 @@ func TestTidyDeletes(t *testing.T) {
 		in, want []string
 	}{
 		{nil, nil},
-		{[]string{"/a/b", "/a/bc"}, []string{"/a/b", "/a/bc"}},
-		{[]string{"/a/b/c/d", "/x", "/a/b"}, []string{"/x", "/a/b"}},
-		{[]string{"/a/f/x", "/a/f/y/z"}, []string{"/a/f"}},
+		{[]string{"/a/b", "/a/bc"}, []string{"/a/bc", "/a/b"}},
+		{[]string{"/a/b/c/d", "/x", "/a/b"}, []string{"/x", "/a/b/c/d", "/a/b"}},
+		{[]string{"/a/f/x", "/a/f/y/z"}, []string{"/a/f/y/z", "/a/f/x", "/a/f"}},
 		{[]string{"/a/d/x"}, []string{"/a/d/x"}},
 	} {
 		if got := tidyDeletes(slices.Clone(tt.in), file); !slices.Equal(got, tt.want) {

@@ -130,11 +130,11 @@ func one(t *testing.T) []Copy {
 
 const (
 	execTar    = "ns/web-1/web: tar|-C|/|-x|-f|-"
-	execRm     = "ns/web-1/web: rm|-rf|--|"
 	dialFailed = "error dialing backend: EOF"
 )
 
 var (
+	execRm    = "ns/web-1/web: sh|-c|" + remove + "|sh|"
 	execCopy  = "ns/web-1/web: " + strings.Join(saying(removeAndUntar), "|")
 	execRmTar = execCopy + "|"
 )
@@ -158,19 +158,19 @@ func TestExecUpdater(t *testing.T) {
 		text    string // in the error's text for people
 	}{
 		{name: "copy", copy: true, calls: []string{execCopy}},
-		{name: "delete", deletes: []string{"/a", "/b c"}, calls: []string{execRm + "/a|/b c"}},
-		{name: "both in one", copy: true, deletes: []string{"/a", "/b"}, calls: []string{execRmTar + "/a|/b"}},
+		{name: "delete", deletes: []string{"/a", "/b c"}, calls: []string{execRm + "/|/a|/|/b c"}},
+		{name: "both in one", copy: true, deletes: []string{"/a", "/b"}, calls: []string{execRmTar + "/|/a|/|/b"}},
 		{name: "commands", copy: true, runs: []model.Run{a, b}, calls: []string{execCopy, "ns/web-1/web: sh|-c|a", "ns/web-1/web: sh|-c|b"}},
-		{name: "many deletes", copy: true, deletes: many, nCalls: 4},
+		{name: "many deletes", copy: true, deletes: many, nCalls: 5},
 		{name: "restart", copy: true, restart: true, calls: []string{}, outcome: FallBack, text: "Kubernetes"},
 		{
 			name: "no shell", copy: true, deletes: []string{"/a"}, answers: []answer{{err: exited(127), silent: true}},
-			calls: []string{execRmTar + "/a", execRm + "/a (certain)", execTar + " (certain)"},
+			calls: []string{execRmTar + "/|/a", execRm + "/|/a (certain)", execTar + " (certain)"},
 		},
 		{
 			name: "no shell, as the runtime says it", copy: true, deletes: []string{"/a"},
 			answers: []answer{{err: errors.New(`OCI runtime exec failed: unable to start container process: exec: "sh": executable file not found in $PATH`), unread: true}},
-			calls:   []string{execRmTar + "/a", execRm + "/a (certain)", execTar + " (certain)"},
+			calls:   []string{execRmTar + "/|/a", execRm + "/|/a (certain)", execTar + " (certain)"},
 		},
 		{name: "no tar", copy: true, answers: []answer{{err: exited(127), unread: true}, {err: exited(127), unread: true}}, calls: []string{execCopy, execTar + " (certain)"}, outcome: Infra, text: "tar missing in image"},
 		{name: "tar not executable", copy: true, answers: []answer{{err: exited(126)}, {err: exited(126)}}, outcome: Infra, text: "tar missing in image"},
@@ -196,7 +196,7 @@ func TestExecUpdater(t *testing.T) {
 		{name: "a command fails that is said to have ended well", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "3\n"}}, nCalls: 1, outcome: UserError, text: "exit code 3"},
 		{name: "a connection that is lost after the end", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0\n", err: io.ErrUnexpectedEOF}}, nCalls: 2},
 		{name: "a connection that is lost after a failure", copy: true, answers: []answer{{says: "." + endMark + "2\n", err: syscall.EPIPE}}, nCalls: 1, outcome: Infra, text: "writable"},
-		{name: "a delete whose end got lost", deletes: []string{"/a"}, answers: []answer{{silent: true}}, calls: []string{execRm + "/a", execRm + "/a"}},
+		{name: "a delete whose end got lost", deletes: []string{"/a"}, answers: []answer{{silent: true}}, calls: []string{execRm + "/|/a", execRm + "/|/a"}},
 		{name: "a command without a shell", runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"a"}}}}, answers: []answer{{err: exited(126), silent: true}}, calls: []string{"ns/web-1/web: a", "ns/web-1/web: a (certain)"}},
 		{name: "no shell for the commands either", copy: true, runs: []model.Run{a}, answers: []answer{{err: exited(127), silent: true}, {}, {err: exited(127)}}, calls: []string{execCopy, execTar + " (certain)", "ns/web-1/web: sh|-c|a (certain)"}, outcome: UserError},
 	} {
@@ -304,7 +304,7 @@ func TestContainerUpdater(t *testing.T) {
 	all := func(t *testing.T) Plan {
 		return Plan{Copies: one(t), Deletes: []string{"/x"}, Runs: []model.Run{run("a")}, Restart: true}
 	}
-	rm, cp, sh, restart := "c0ffee: rm|-rf|--|/x", "c0ffee: copy to /", "c0ffee: sh|-c|a", "c0ffee: restart"
+	rm, cp, sh, restart := "c0ffee: sh|-c|"+remove+"|sh|/|/x", "c0ffee: copy to /", "c0ffee: sh|-c|a", "c0ffee: restart"
 	for _, tt := range []struct {
 		name    string
 		answers []answer

@@ -153,8 +153,8 @@ func TestRealUpdate(t *testing.T) {
 	if r := c.report; r.Files != 0 || r.Same != 1 || !r.Sent.IsZero() {
 		t.Errorf("sending again what is there reports %+v", r)
 	}
-	check(t, c.update(liveupdate.Plan{Deletes: []string{"/app/d"}}))
-	if got := c.ask("ls -A /app"); got != "" || c.report.Deletes != 1 {
+	check(t, c.update(liveupdate.Plan{Deletes: []string{"/app/d/a", "/app/d"}}))
+	if got := c.ask("ls -A /app"); got != "" || c.report.Deletes != 2 {
 		t.Errorf("the container has %q; log:\n%s", got, c.log.String())
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
-// Batch is one update: it is carried out as a whole. Deletes are clean absolute paths, removed with all that is below
-// them before anything is put in place.
+// Batch is one update: it is carried out as a whole. Deletes are clean absolute paths, removed before
+// anything is put in place. Each stands for itself: a folder goes only when nothing is left in it.
 type Batch struct {
 	Deletes []string
 	Puts    []Put

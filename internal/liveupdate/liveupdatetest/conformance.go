@@ -65,7 +65,7 @@ func Conformance(t *testing.T, p Place) {
 
 	plan := liveupdate.Plan{
 		Copies:  []liveupdate.Copy{{Local: put(t, dir, "secret", []byte("new"), 0o600), Remote: "/app/secret"}},
-		Deletes: []string{"/app/bin", "/app/ä ö", "/app/never was", "/app/$(touch pwned)"},
+		Deletes: []string{"/app/bin/script", "/app/bin", "/app/ä ö", "/app/never was", "/app/$(touch pwned)"},
 		Runs:    []model.Run{run("cat /app/secret; echo err >&2"), run("ls /app")},
 	}
 	log, err := update(t, plan)
@@ -78,6 +78,7 @@ func Conformance(t *testing.T, p Place) {
 		}
 	}
 
+	t.Run("deletes", func(t *testing.T) { deletes(t, p) })
 	t.Run("large", func(t *testing.T) {
 		plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: put(t, dir, "big", big, 0o644), Remote: "/app/big"}}, Deletes: []string{"/x"}}
 		if _, err := update(t, plan); err != nil {

@@ -34,6 +34,8 @@ func (u *update) commit() *protocol.Applied {
 		return out
 	}
 	a := &applier{update: u, out: out}
+	// What is below a path goes before the path.
+	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
 	for _, name := range u.deletes {
 		a.did(name, a.remove(name))
 	}
@@ -82,48 +84,43 @@ func (a *applier) did(name string, err error) {
 	a.out.Changed++
 }
 
+// remove deletes one path. A folder goes only when nothing is left in it, since what is left came neither from hone nor from
+// the local tree, and what is mounted stays. No symbolic link is followed to what is to be deleted.
 func (a *applier) remove(name string) error {
 	p, rel, err := a.places.find(name)
 	if err != nil {
 		return err
 	}
-	if _, err := p.files.Lstat(p.Dir); errors.Is(err, fs.ErrNotExist) {
+	info, err := p.files.Lstat(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if rel == "." {
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil // it leads to the place, and came with the image
+		}
+		p.close()
+		return kept(p.files.Remove(p.Dir))
 	}
 	root, err := p.open()
 	if err != nil {
 		return err
 	}
-	if rel == "." {
-		return empty(p)
-	}
-	if err := root.RemoveAll(rel); !errors.Is(err, syscall.ENOTDIR) { // then a file stands where the folder was
-		return err
-	}
-	return nil
-}
-
-// empty removes all that is in a place, and its folder where that can be: not when something is mounted there.
-func empty(p *place) error {
-	d, err := p.root.Open(".")
-	if err != nil {
-		return err
-	}
-	names, err := d.Readdirnames(-1)
-	_ = d.Close()
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		if err := p.root.RemoveAll(n); err != nil {
-			return err
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil
 		}
 	}
-	p.close()
-	if err := p.files.Remove(p.Dir); err != nil && errno(err) != uint64(syscall.EBUSY) {
-		return err
+	return kept(root.Remove(rel))
+}
+
+// kept is the error of a removal, without those that say that there is nothing, or something that has to stay.
+func kept(err error) error {
+	switch errno(err) {
+	case uint64(syscall.ENOENT), uint64(syscall.ENOTDIR), uint64(syscall.ENOTEMPTY), uint64(syscall.EEXIST), uint64(syscall.EBUSY):
+		return nil
 	}
-	return nil
+	return err
 }
 
 // dir makes a folder, in the place of whatever else is there.
@@ -183,7 +180,7 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 		return nil, err
 	}
 	if info, err := root.Lstat(s.rel); err == nil && info.IsDir() {
-		if err := root.RemoveAll(s.rel); err != nil {
+		if err := root.Remove(s.rel); err != nil { // also when something is left in it
 			return nil, err
 		}
 	}

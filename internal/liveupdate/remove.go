@@ -1,0 +1,59 @@
+package liveupdate
+
+import (
+	"path"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// remove is a script that deletes what a plan says. Its arguments come in pairs: a path, and before it the destination of
+// its sync. It goes no way that a symbolic link below the destination leads, and takes neither a folder that something is
+// left in nor what is mounted.
+const remove = `while [ $# -gt 1 ]; do
+  r=$1 p=$2 d=${2%/*}
+  shift 2
+  while [ ${#d} -gt ${#r} ] && [ ! -L "$d" ]; do d=${d%/*}; done
+  [ ${#d} -le ${#r} ] || continue
+  [ -e "$p" ] || [ -L "$p" ] || continue
+  if [ -d "$p" ] && [ ! -L "$p" ]; then
+    rmdir -- "$p" 2>/dev/null || :
+    continue
+  fi
+  m=$(rm -f -- "$p" 2>&1) && continue
+  c=$?
+  case $m in *usy*) continue ;; esac
+  printf '%s\n' "$m" >&2
+  [ $c != 127 ] || exit 127
+  exit ` + codeRemoveText + `
+done`
+
+// argBytes bounds the length of the paths in one command line. Kubernetes carries them in a URL.
+const argBytes = 16 << 10
+
+// deletions returns the arguments of remove, in pieces that fit a command line.
+func deletions(c Container, paths []string) [][]string {
+	var out [][]string
+	size := 0
+	for i, p := range paths {
+		root := destination(c.Syncs, p)
+		more := len(root) + len(p) + 2*len("&command=")
+		if i == 0 || size+more > argBytes {
+			out, size = append(out, nil), 0
+		}
+		size += more
+		out[len(out)-1] = append(out[len(out)-1], root, p)
+	}
+	return out
+}
+
+// destination returns where the sync puts things that a path in the container belongs to: of several the innermost.
+func destination(syncs []model.Sync, p string) string {
+	best := "/"
+	for _, s := range syncs {
+		r := path.Clean(s.RemotePath)
+		if len(r) > len(best) && (p == r || len(p) > len(r) && p[:len(r)] == r && p[len(r)] == '/') {
+			best = r
+		}
+	}
+	return best
+}
