@@ -32,6 +32,8 @@ type Synclet struct {
 	// ended is started anew by itself.
 	Crashes int
 	Again   time.Duration
+	// Ending says that the container ends with its process.
+	Ending bool
 	// EndedAt is since when it has not run; zero while it does. The reducer fills it in.
 	EndedAt time.Time
 }
@@ -41,6 +43,9 @@ func (s Synclet) Ended() string {
 	text := fmt.Sprintf("the process in %s ended with exit code %d", s.Container, s.ExitCode)
 	if s.Crashes > 1 {
 		text += fmt.Sprintf(", %d times in a row", s.Crashes)
+	}
+	if s.Ending {
+		return text + ", and its container ends with it"
 	}
 	text += "; the next change starts it anew"
 	if s.Again > 0 {

@@ -8,9 +8,12 @@ import (
 	"github.com/hone-dev/hone/internal/liveupdate"
 )
 
-// ErrKilled says that the synclet was killed inside the container, which is how it ends when memory runs out. Trying again
-// and again could cost the container's own process the same.
-var ErrKilled = errors.New("the synclet was killed in the container, as happens when its memory runs out")
+// ErrKilled says that the synclet was killed inside the container. That is how it ends with the container, and when memory
+// runs out: then trying again and again could cost the container's own process the same.
+var ErrKilled = errors.New("the synclet was killed in the container: either the container has ended, or its memory has run out")
+
+// errEnding says that the conversation ended because the container does.
+var errEnding = errors.New("the container is ending")
 
 // codeKilled is the exit code of what SIGKILL ended.
 const codeKilled = 137

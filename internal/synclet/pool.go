@@ -249,7 +249,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			if ctx.Err() != nil {
 				return
 			}
-			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.Err() })
+			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.end() })
 			if time.Since(began) > lastPause {
 				pause = firstPause
 			}

@@ -128,6 +128,16 @@ func (s *Session) Err() error {
 	return s.err
 }
 
+// end returns why the session ended. What killed the synclet is no riddle in a container whose process had said that it ends.
+func (s *Session) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process.Ending && errors.Is(s.err, ErrKilled) {
+		return errEnding
+	}
+	return s.err
+}
+
 // Close ends the session. What is under way fails.
 func (s *Session) Close() error {
 	_ = s.stream.Close()

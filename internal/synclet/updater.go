@@ -101,7 +101,7 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 			"(COPY --chown=…), or run the container as another one while you develop.")
 	case errors.Is(err, ErrKilled):
 		err = problem.Wrap(err, "the container could not take the files in",
-			"Raise the container's memory limit (resources.limits.memory) while you develop.")
+			"If the container was not restarted, raise its memory limit (resources.limits.memory) while you develop.")
 	case k8s.IsForbidden(err):
 		err = forbidden(err)
 	}

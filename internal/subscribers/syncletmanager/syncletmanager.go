@@ -128,7 +128,7 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	row := state.Synclet{Resource: t.Resource, Namespace: t.Namespace, Pod: t.Pod, Container: t.Name, State: string(st.State),
 		Way: string(st.Way), Supervised: st.Process.Starts > 0, Running: st.Process.Running,
 		ExitCode: int(st.Process.Code), Starts: int(st.Process.Starts), Crashes: int(st.Process.Crashes),
-		Again: time.Duration(st.Process.AgainNanos)}
+		Again: time.Duration(st.Process.AgainNanos), Ending: st.Process.Ending}
 	if st.Err != nil {
 		row.Err = st.Err.Error()
 	}

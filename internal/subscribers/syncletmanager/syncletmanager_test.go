@@ -154,6 +154,13 @@ func TestReports(t *testing.T) {
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, ""},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Code: 3, Crashes: 2}},
 			"The process in main ended with exit code 3, 2 times in a row; the next change starts it anew"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true}}, "The process in main runs again"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true, Ending: true}}, ""},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Code: 143, Ending: true}},
+			"The process in main ended with exit code 143, and its container ends with it"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Running: true}}, "The process in main runs again"},
+		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Code: 3, Crashes: 2}},
+			"The process in main ended with exit code 3, 2 times in a row; the next change starts it anew"},
 	} {
 		before := len(statetest.Texts(f.logs, "a"))
 		f.pool.told(tt.status)

@@ -93,6 +93,8 @@ func TestEndWhileAttended(t *testing.T) {
 				s.says("asked")
 			}
 			check(t, syscall.Kill(s.one(), syscall.SIGTERM))
+			for p := expect[*protocol.Process](k); !p.Ending; p = expect[*protocol.Process](k) {
+			}
 			if code := s.ends(); code != tt.code {
 				t.Errorf("the container ends with %d, want %d", code, tt.code)
 			}

@@ -21,6 +21,8 @@ const (
 	// to lastPause.
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
+	// farewell is how long the container stays after its process for those who are connected to hear of the end.
+	farewell = 50 * time.Millisecond
 	// defaultGrace is how long a process has to end for those who do not say.
 	defaultGrace = 10 * time.Second
 )
@@ -191,10 +193,12 @@ func (s *supervisor) forward(sig os.Signal) {
 		return
 	case n == syscall.SIGTERM, n == syscall.SIGINT, n == syscall.SIGQUIT:
 		s.ending = true
+		s.tell(0) // the end may come too fast for it
 	}
 	if s.pid != 0 {
 		_ = syscall.Kill(s.pid, n)
 	} else if s.ending || n == syscall.SIGHUP {
+		s.sayGoodbye()
 		os.Exit(int(codeSignalled) + int(n))
 	}
 }
@@ -218,8 +222,10 @@ func (s *supervisor) reaped(e exit) (done bool) {
 func (s *supervisor) ended() (done bool) {
 	switch {
 	case s.ending || s.code == 0 && !s.again:
+		s.ending = true
 		s.refuse("the container is ending")
 		s.tell(0)
+		s.sayGoodbye()
 		return true
 	case s.again:
 		return false
@@ -288,6 +294,13 @@ func (s *supervisor) anew() {
 	s.crashed()
 }
 
+// sayGoodbye lets those who are connected hear what was told last.
+func (s *supervisor) sayGoodbye() {
+	if !s.clients.none() {
+		time.Sleep(farewell)
+	}
+}
+
 func (s *supervisor) refuse(text string) { s.answer(protocol.RestartFailed, text) }
 
 func (s *supervisor) answer(code uint64, text string) {
@@ -300,5 +313,5 @@ func (s *supervisor) answer(code uint64, text string) {
 // tell lets every client know how the process does; pause is how long a crashed one waits to be tried again.
 func (s *supervisor) tell(pause time.Duration) {
 	s.clients.tell(protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts,
-		Crashes: s.crashes, AgainNanos: uint64(pause)})
+		Crashes: s.crashes, AgainNanos: uint64(pause), Ending: s.ending})
 }

@@ -99,7 +99,8 @@ type Owner struct{ UID, GID uint64 }
 // Data is the next part of the content of the last Put.
 type Data struct{ Data []byte }
 
-// Delete removes an entry with everything below it. One that is not there counts as removed.
+// Delete removes an entry. One that is not there counts as removed, and so do a folder that something is left in, a place
+// where something is mounted, and what a symbolic link leads to: they stay.
 type Delete struct{ Path string }
 
 // Commit carries out what was staged since Begin.
@@ -206,6 +207,9 @@ type Process struct {
 	Crashes uint64
 	// AgainNanos is, of one that does not run, after how long since its end it is started anew without being asked for.
 	AgainNanos uint64
+	// Ending says that the container ends with the process: somebody has asked the container to end, or the process has done
+	// its work.
+	Ending bool
 }
 
 // Ping asks for a Pong.

@@ -31,7 +31,7 @@ var samples = []Message{
 	&Kill{ID: 9},
 	&Restart{ID: 5, GraceNanos: 1e10},
 	&Restarted{ID: 5, PID: 7, Code: RestartUnsupervised, Text: "no supervisor"},
-	&Process{Running: true, PID: 7, Code: 1, Starts: 2, Crashes: 3, AgainNanos: 1e10},
+	&Process{Running: true, PID: 7, Code: 1, Starts: 2, Crashes: 3, AgainNanos: 1e10, Ending: true},
 	&Ping{ID: 1},
 	&Pong{ID: 1},
 }

@@ -100,6 +100,7 @@ func (m *Restarted) encode(e *encoder) {
 func (m *Process) encode(e *encoder) {
 	e.flag(m.Running)
 	e.numbers(m.PID, m.Code, m.Starts, m.Crashes, m.AgainNanos)
+	e.flag(m.Ending)
 }
 
 func (m *Ping) encode(e *encoder) { e.number(m.ID) }
@@ -161,7 +162,7 @@ func (d *decoder) process(k kind) Message {
 	case kindRestarted:
 		return &Restarted{d.number(), d.number(), d.number(), d.text()}
 	case kindProcess:
-		return &Process{d.flag(), d.number(), d.number(), d.number(), d.number(), d.number()}
+		return &Process{d.flag(), d.number(), d.number(), d.number(), d.number(), d.number(), d.flag()}
 	case kindPing:
 		return &Ping{d.number()}
 	case kindPong:
