@@ -86,6 +86,9 @@ func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.Docke
 	if err != nil {
 		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
 	}
+	if id, err = b.supervised(ctx, req, id); err != nil {
+		return model.ImageResult{}, err
+	}
 	result, err := b.tagByContent(ctx, req, id)
 	if err != nil {
 		return model.ImageResult{}, err

@@ -37,7 +37,9 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 	if err := b.expect(req, spec, &result); err != nil {
 		return model.ImageResult{}, err
 	}
-	if err := b.runCommand(ctx, req, spec, result.Local); err != nil {
+	if spec.BuildsNothing() {
+		logstore.Infof(req.Logger, "Nothing to build: %s is deployed as it is, and updated in place", result.Local)
+	} else if err := b.runCommand(ctx, req, spec, result.Local); err != nil {
 		return model.ImageResult{}, err
 	}
 	if spec.OutputsImageRefTo != "" {
@@ -64,7 +66,11 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 		result.ImageID = im.ID
 		return result, nil
 	}
-	final, err := b.tagByContent(ctx, req, im.ID)
+	id, err := b.supervised(ctx, req, im.ID)
+	if err != nil {
+		return model.ImageResult{}, err
+	}
+	final, err := b.tagByContent(ctx, req, id)
 	final.StartedAt = result.StartedAt
 	return final, err
 }

@@ -219,3 +219,67 @@ func TestCrashingProcess(t *testing.T) {
 		return nil
 	})
 }
+
+// TestKilledProcess has a user end a container by its first process: that is what hone says, not that memory ran out, and
+// the container that Kubernetes starts in its place gets what changed before.
+func TestKilledProcess(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, restarting).compiled()
+	p.env = append(p.env, "XDG_DATA_HOME="+t.TempDir())
+	p.replace("Dockerfile", "FROM scratch", "FROM busybox")
+	s := p.up()
+	s.ready("restarting")
+	p.write("src/app/text", "two")
+	s.serves(p.ports[0], "/", "two")
+	pods, err := p.pods("restarting")
+	if err != nil || len(pods) != 1 {
+		t.Fatalf("%d pods, %v", len(pods), err)
+	}
+	kill := exec.Command("kubectl", "exec", "-n", p.namespace, pods[0].Name, "--", "kill", "1")
+	if out, err := kill.CombinedOutput(); err != nil && !strings.Contains(err.Error(), "137") { // it may end with the container
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.says(`The process in main ended with exit code \d+, and its container ends with it`)
+	s.ready("restarting")
+	s.serves(p.ports[0], "/", "two")
+	if said := s.out.String(); strings.Contains(said, "memory") {
+		t.Errorf("it speaks of memory:\n%s", said)
+	}
+}
+
+// TestRestartOfCustomDeploy restarts a program in pods that a command deploys: the supervisor comes with the image.
+func TestRestartOfCustomDeploy(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"synclet", "exec"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t, restarting).compiled()
+			p.env = append(p.env, "XDG_DATA_HOME="+t.TempDir())
+			p.replace("Tiltfile", "k8s_yaml('pod.yaml')",
+				`k8s_custom_deploy('restarting', apply_cmd='sed "s#image: restarting#image: $TILT_IMAGE_0#" pod.yaml | kubectl apply -n $NS -o yaml -f -',
+    delete_cmd='kubectl delete -n $NS --ignore-not-found -f pod.yaml', deps=['pod.yaml'], image_deps=['restarting'])`)
+			if mode == "exec" {
+				p.replace("Dockerfile", "FROM scratch", "FROM busybox")
+			}
+			s := p.up("--update-mode", mode)
+			s.ready("restarting")
+			s.says("Putting the synclet into the image")
+			s.serves(p.ports[0], "/", "one")
+			before, err := p.onlyContainer("restarting")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"two", "three"} {
+				p.write("src/app/text", text)
+				s.serves(p.ports[0], "/", text)
+			}
+			if b := s.builds("restarting", 2); b.Mode != mode || b.Error != "" || b.FellBack != "" {
+				t.Errorf("the update: %+v", b)
+			}
+			after, err := p.onlyContainer("restarting")
+			if err != nil || after.ContainerID != before.ContainerID || after.RestartCount != 0 {
+				t.Errorf("the container was replaced: %+v, %v", after, err)
+			}
+		})
+	}
+}

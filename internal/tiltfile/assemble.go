@@ -293,6 +293,10 @@ func (a *assembly) manifests() []model.Manifest {
 		}
 		if r.custom != nil {
 			m.K8s.CustomDeploy = &r.custom.CustomDeploy
+			for i := range m.Images {
+				m.Images[i].Supervised = m.Images[i].LiveUpdate.RestartProcess != nil &&
+					slices.ContainsFunc(r.images, func(im *image) bool { return im.Ref == m.Images[i].Ref })
+			}
 		}
 		out = append(out, m)
 	}

@@ -142,11 +142,21 @@ func (s *state) checkRestart(m model.Manifest, ref string, p *step) error {
 	case m.IsCompose() && process:
 		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
 			problem.New("", "use restart_container() with docker_build or custom_build"))
-	case m.IsK8s() && m.K8s.CustomDeploy != nil && process:
-		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deploy the pods, but image %s runs in %s, which a command deploys", ref, m.Name),
-			problem.New("", inCustomDeploy))
+	case m.IsK8s() && m.K8s.CustomDeploy != nil && process && s.deliversItself(ref):
+		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
+			problem.New("", "let custom_build leave the image in the engine (without skips_local_docker, disable_push and outputs_image_ref_to),\n"+
+				"or "+inCustomDeploy))
 	}
 	return nil
+}
+
+// deliversItself reports whether the command that builds an image also brings it to where it runs, so that hone can add
+// nothing to it.
+func (s *state) deliversItself(ref string) bool {
+	return slices.ContainsFunc(s.images.list, func(im *image) bool {
+		c := im.Custom
+		return im.Ref == ref && c != nil && (c.SkipsLocalDocker || c.DisablePush || c.OutputsImageRefTo != "")
+	})
 }
 
 // inCustomDeploy says how to restart the process in pods that a command deploys.

@@ -25,6 +25,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if a == nil {
 		return tf, all.err()
 	}
+	all.add(s.tagAsTheyAre())
 	manifests := a.manifests()
 	sites := map[model.ManifestName]site{}
 	for _, r := range a.resources {
