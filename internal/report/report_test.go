@@ -320,6 +320,10 @@ func TestTally(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
+	early := []api.Wait{{Reason: "x", Text: "waits for x", Ms: 4000, Open: true}, {Reason: "y", Text: "waits for y", Ms: 2000}}
+	if diff := cmp.Diff(early, tally.of("a").until(at.Add(10*time.Second-30*time.Microsecond), false, "")); diff != "" {
+		t.Errorf("an end before the wait (-want +got):\n%s", diff)
+	}
 	if tally.missed != 8 {
 		t.Errorf("missed %d events", tally.missed)
 	}

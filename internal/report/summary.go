@@ -52,7 +52,7 @@ func Summarize(v store.View, t *Tally, o Outcome) api.Summary {
 	out := api.Summary{Result: o.Result, ExitCode: o.Code, Failure: o.Failure, Tiltfile: cmp.Or(session.Tiltfile, o.Tiltfile), StartedAt: session.StartedAt,
 		Missed: t.missed, Resources: []api.ResourceSummary{tiltfile(v, t.of(string(model.TiltfileName)), o)}}
 	if !session.StartedAt.IsZero() {
-		out.TookMs = events.Ms(o.At.Sub(session.StartedAt))
+		out.TookMs = lasted(session.StartedAt, o.At)
 	}
 	holds := buildcontrol.Decide(v, nil).Holds
 	pods := state.PodsByResource(v)
@@ -93,7 +93,7 @@ func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 		RuntimeStatus: string(buildcontrol.RuntimeNotApplicable), Builds: t.Runs}
 	switch {
 	case t.Running():
-		out.UpdateStatus, out.TookMs = "in_progress", events.Ms(o.At.Sub(t.StartedAt))
+		out.UpdateStatus, out.TookMs = "in_progress", lasted(t.StartedAt, o.At)
 	case t.Err != "":
 		out.Status, out.UpdateStatus = statusFailed, "error"
 		out.Problem = cmp.Or(c.problem, problemOf(t.Err))
@@ -133,7 +133,7 @@ func (s *subject) summary() api.ResourceSummary {
 	out.Status, out.Problem = s.status()
 	out.TookMs = c.ready
 	if !c.wasReady && !s.declared.IsZero() {
-		out.TookMs = events.Ms(s.outcome.At.Sub(s.declared))
+		out.TookMs = lasted(s.declared, s.outcome.At)
 	}
 	if u.Current != nil {
 		out.BuildMs += events.Ms(u.Current.Duration(s.outcome.At))

@@ -79,7 +79,7 @@ func (c *counts) take(e api.Event) {
 	case e.Ready != nil:
 		c.ready, c.wasReady = e.Ready.AfterMs, true
 		if !c.deployed.IsZero() {
-			c.waited(api.Wait{Reason: notReady, Text: "waits to get ready", Ms: events.Ms(e.Time.Sub(c.deployed))})
+			c.waited(api.Wait{Reason: notReady, Text: "waits to get ready", Ms: lasted(c.deployed, e.Time)})
 		}
 		c.deployed = time.Time{}
 	case e.Pod != nil:
@@ -115,6 +115,10 @@ func (c *counts) waited(w api.Wait) {
 	c.waits[i].Open = w.Open
 }
 
+// lasted is how long a wait lasted. It may have begun after its end: what led to the end of a session is older than the
+// newest event.
+func lasted(since, end time.Time) api.Milliseconds { return max(0, events.Ms(end.Sub(since))) }
+
 // until returns the waits as of the end of the session, those included that were not over, which all are where the resource
 // does well. Runtime says how an update does that is not ready.
 func (c *counts) until(end time.Time, well bool, runtime string) []api.Wait {
@@ -122,11 +126,11 @@ func (c *counts) until(end time.Time, well bool, runtime string) []api.Wait {
 	out.waits = slices.Clone(c.waits)
 	if c.held != nil {
 		w := c.held.wait
-		w.Ms, w.Open = events.Ms(end.Sub(c.held.since)), !well
+		w.Ms, w.Open = lasted(c.held.since, end), !well
 		out.waited(w)
 	}
 	if !c.deployed.IsZero() {
-		w := api.Wait{Reason: notReady, Text: "waits to get ready", Ms: events.Ms(end.Sub(c.deployed)), Open: !well}
+		w := api.Wait{Reason: notReady, Text: "waits to get ready", Ms: lasted(c.deployed, end), Open: !well}
 		if runtime != "" && !well {
 			w.Text += ": " + runtime
 		}
