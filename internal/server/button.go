@@ -1,12 +1,11 @@
 package server
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -22,7 +21,7 @@ func click(src *source, w http.ResponseWriter, r *http.Request) {
 	b, ok := state.Buttons.In(src.View()).Get(req.Button)
 	switch {
 	case !ok:
-		fail(w, http.StatusNotFound, unknownButton(src.View(), req.Button).Error())
+		failBy(w, http.StatusNotFound, unknownButton(src.View(), req.Button))
 		return
 	case b.Value.Disabled:
 		fail(w, http.StatusConflict, fmt.Sprintf("button %q is disabled", req.Button))
@@ -33,8 +32,9 @@ func click(src *source, w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	src.Dispatch(state.ButtonClicked{Button: req.Button, Inputs: inputs})
-	done(w)
+	if _, ok := src.hand(w, state.ButtonClicked{Button: req.Button, Inputs: inputs}); ok {
+		done(w)
+	}
 }
 
 func unknownButton(v store.View, asked string) error {
@@ -43,9 +43,9 @@ func unknownButton(v store.View, asked string) error {
 		all = append(all, b.Name)
 	}
 	if len(all) == 0 {
-		return errors.New("the Tiltfile declares no buttons")
+		return problem.New("the Tiltfile declares no buttons", "declare one: load('ext://uibutton', 'cmd_button')")
 	}
-	return fmt.Errorf("no button is called %q; there are: %s", asked, strings.Join(all, ", "))
+	return unknown("button", asked, all)
 }
 
 // buttons returns the buttons as the API shows them.

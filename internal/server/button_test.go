@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func TestClick(t *testing.T) {
 		{"an unknown input", `{"button":"seed","inputs":{"PATH":"/"}}`, 400, "does not exist", nil},
 		{"a fixed input", `{"button":"seed","inputs":{"TOKEN":"x"}}`, 400, "fixed by the Tiltfile", nil},
 		{"a disabled button", `{"button":"nav"}`, 409, "is disabled", nil},
-		{"an unknown button", `{"button":"x"}`, 404, `no button is called \"x\"; there are: seed, nav`, nil},
+		{"an unknown button", `{"button":"x"}`, 404, `no button is called \"x\"","mend":"there are: seed, nav"`, nil},
 		{"no button", `{}`, 404, "no button is called", nil},
 		{"no JSON", `seed`, 400, "read the request", nil},
 		{"too long", `{"button":"` + strings.Repeat("a", maxBody) + `"}`, 413, "too large", nil},
@@ -119,5 +120,20 @@ func TestButtonsInView(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantCommands, v.Commands); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}
+
+// TestEnded says that what is asked of a session whose loop has ended is not done.
+func TestEnded(t *testing.T) {
+	f := newFixture(statetest.Session, withButtons())
+	over, end := context.WithCancel(t.Context())
+	end()
+	f.store.Run(over)
+	for path, body := range map[string]string{"/api/trigger": `{"manifest_names":["(Tiltfile)"]}`, "/api/click": `{"button":"seed"}`,
+		"/api/set_tiltfile_args": `["x"]`} {
+		code, answer := f.do(request("POST", path, body))
+		if code != 503 || !strings.Contains(answer, `{"error":"the session has ended","mend":"hone up starts it again`) {
+			t.Errorf("%s: %d %s", path, code, answer)
+		}
 	}
 }

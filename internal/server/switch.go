@@ -43,11 +43,19 @@ func switchResources(src *source, w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(result)
 }
 
+// hand dispatches an action and returns the time that it carries, or answers that nobody will reduce it any more.
+func (s *source) hand(w http.ResponseWriter, a store.Action) (at time.Time, ok bool) {
+	if at = s.Dispatch(a); at.IsZero() {
+		failBy(w, http.StatusServiceUnavailable, problem.New("the session has ended", "hone up starts it again; hone sessions lists those that run"))
+		return at, false
+	}
+	return at, true
+}
+
 // take dispatches an action and waits until it is reduced, or answers why that is not so.
 func (s *source) take(w http.ResponseWriter, r *http.Request, a store.Action) bool {
-	at := s.Dispatch(a)
-	if at.IsZero() {
-		fail(w, http.StatusServiceUnavailable, "the session has ended")
+	at, ok := s.hand(w, a)
+	if !ok {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), takeTimeout)

@@ -26,8 +26,9 @@ func trigger(src *source, w http.ResponseWriter, r *http.Request) {
 		failBy(w, http.StatusNotFound, err)
 		return
 	}
-	src.Dispatch(state.ResourcesTriggered{Names: names})
-	done(w)
+	if _, ok := src.hand(w, state.ResourcesTriggered{Names: names}); ok {
+		done(w)
+	}
 }
 
 // known returns the names that a trigger asks for, if all of them exist.
