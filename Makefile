@@ -1,7 +1,10 @@
 # Every target is one line into scripts/ or the go tool.
 
 VERSION ?= 0.1.0-dev
-LDFLAGS := -s -w -X github.com/hone-dev/hone/internal/cli.Version=$(VERSION)
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+DATE := $(shell git log -1 --format=%cI 2>/dev/null)
+CLI := github.com/hone-dev/hone/internal/cli
+LDFLAGS := -s -w -X $(CLI).Version=$(VERSION) -X $(CLI).Commit=$(COMMIT) -X $(CLI).Date=$(DATE)
 
 .PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz generate check cluster-up cluster-down
 
