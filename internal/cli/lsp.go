@@ -12,7 +12,14 @@ import (
 )
 
 func newLSP(g *global) *cobra.Command {
-	return &cobra.Command{
+	serve := func(cmd *cobra.Command, _ []string) error {
+		in, err := openInput(cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		return serveEditor(cmd.Context(), g, in)
+	}
+	c := &cobra.Command{
 		Use:   "lsp",
 		Short: "Help an editor with Tiltfiles: completion, documentation, mistakes",
 		Long: `Speaks the language server protocol on standard input and output; an editor starts it. It knows every name of the
@@ -23,14 +30,18 @@ runs because it is edited.`,
           command = "hone"
           args = ["lsp"]`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			in, err := openInput(cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
-			return serveEditor(cmd.Context(), g, in)
-		},
+		RunE: serve,
 	}
+	c.AddCommand(newLSPStart(serve))
+	return c
+}
+
+// newLSPStart is the same under the name that it has in Tilt, which extensions of editors call.
+func newLSPStart(serve func(*cobra.Command, []string) error) *cobra.Command {
+	c := &cobra.Command{Use: "start", Short: `The same as "hone lsp"`, Args: cobra.NoArgs, RunE: serve}
+	c.Flags().StringArray("builtin-paths", nil, "") // where Tilt finds the names of the language, all of which hone knows
+	_ = c.Flags().MarkHidden("builtin-paths")
+	return c
 }
 
 func serveEditor(ctx context.Context, g *global, in io.ReadCloser) error {
