@@ -15,12 +15,17 @@ type holder struct {
 	name string
 	// user is set instead of pid and name when the process belongs to somebody else.
 	user string
+	// session is set when the process is a session of hone.
+	session string
 }
 
 // String names the process as in "node (process 4711)".
 func (h holder) String() string {
 	if h.pid == 0 {
 		return "a process of user " + h.user
+	}
+	if h.session != "" {
+		return fmt.Sprintf("session %s of hone (process %d)", h.session, h.pid)
 	}
 	return fmt.Sprintf("%s (process %d)", h.name, h.pid)
 }
@@ -32,6 +37,9 @@ func (h holder) mend() string {
 	}
 	if h.pid == os.Getpid() {
 		return "remove the other port-forward with this local port, or "
+	}
+	if h.session != "" {
+		return fmt.Sprintf("end it with \"hone stop --session %s\", or ", h.session)
 	}
 	return fmt.Sprintf("stop it with \"kill %d\", or ", h.pid)
 }

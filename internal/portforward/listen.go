@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"syscall"
@@ -17,11 +18,21 @@ import (
 //
 // What a user can mend comes back as a *problem.Problem: a port that is in use (with the process that holds it, where
 // that can be known), one that needs privileges, an address that is not this machine's.
-func Listen(host string, port int) (net.Listener, error) {
+func Listen(host string, port int) (net.Listener, error) { return Opener{}.Listen(host, port) }
+
+// Opener opens local ports as Listen does.
+type Opener struct {
+	// Session returns the name of the session of hone that a process is, "" for any other, so that a problem can say how to end
+	// it. Nil knows none.
+	Session func(pid int) string
+}
+
+// Listen opens a local TCP port, as the function of this name.
+func (o Opener) Listen(host string, port int) (net.Listener, error) {
 	if host != "" && host != "localhost" {
-		return listen(host, host, port)
+		return o.listen(host, host, port)
 	}
-	first, err := listen("localhost", "127.0.0.1", port)
+	first, err := o.listen("localhost", "127.0.0.1", port)
 	if err != nil {
 		return nil, err
 	}
@@ -34,21 +45,21 @@ func Listen(host string, port int) (net.Listener, error) {
 		return newDual(first, second), nil
 	case errors.Is(err, syscall.EADDRINUSE):
 		_ = first.Close()
-		return nil, explain(err, "localhost", port)
+		return nil, o.explain(err, "localhost", port)
 	}
 	return first, nil // no IPv6 here
 }
 
-func listen(shown, host string, port int) (net.Listener, error) {
+func (o Opener) listen(shown, host string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return nil, explain(err, shown, port)
+		return nil, o.explain(err, shown, port)
 	}
 	return l, nil
 }
 
 // explain turns what keeps a port from being opened into what a user can do about it.
-func explain(err error, host string, port int) error {
+func (o Opener) explain(err error, host string, port int) error {
 	where := net.JoinHostPort(host, strconv.Itoa(port))
 	other := fmt.Sprintf(`give the port-forward another local port in the Tiltfile: port_forwards="%d:CONTAINER_PORT"`, otherPort(port))
 	var dns *net.DNSError
@@ -57,6 +68,9 @@ func explain(err error, host string, port int) error {
 		holder, known := findHolder("/proc", port)
 		if !known {
 			return problem.Wrap(err, fmt.Sprintf("port %s is in use by another process", where), other)
+		}
+		if o.Session != nil && holder.pid != 0 && holder.pid != os.Getpid() {
+			holder.session = o.Session(holder.pid)
 		}
 		return problem.Wrap(err, fmt.Sprintf("port %s is in use by %s", where, holder), holder.mend()+other)
 	case errors.Is(err, syscall.EACCES):

@@ -3,8 +3,10 @@ package portforward
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -38,6 +40,56 @@ func TestPortInUseNamesItsHolder(t *testing.T) {
 		}
 		if !strings.Contains(p.Mend, fmt.Sprintf(`port_forwards="%d:CONTAINER_PORT"`, port+1)) {
 			t.Errorf("mend %q does not say what to write", p.Mend)
+		}
+	}
+}
+
+// TestPortOfASession has a port that another session of hone holds, which this test stands for when it runs once more.
+func TestPortOfASession(t *testing.T) {
+	const role = "HONE_TEST_HOLDS_A_PORT"
+	if os.Getenv(role) != "" {
+		held, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(held.Addr().(*net.TCPAddr).Port)
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		_ = held.Close()
+		return
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("who holds a port is known on Linux only")
+	}
+	other := exec.Command(os.Args[0], "-test.run=^TestPortOfASession$")
+	other.Env = append(os.Environ(), role+"=1")
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = in.Close(), other.Wait() }()
+	var port int
+	if _, err := fmt.Fscanln(out, &port); err != nil {
+		t.Fatal(err)
+	}
+	for known, want := range map[string][2]string{
+		"shop": {fmt.Sprintf("session shop of hone (process %d)", other.Process.Pid), `end it with "hone stop --session shop", or give`},
+		"":     {fmt.Sprintf("(process %d)", other.Process.Pid), fmt.Sprintf(`stop it with "kill %d", or give`, other.Process.Pid)},
+	} {
+		_, err := Opener{Session: func(pid int) string {
+			if pid != other.Process.Pid {
+				t.Errorf("asked for process %d", pid)
+			}
+			return known
+		}}.Listen("localhost", port)
+		if p, ok := problem.Of(err); !ok || !strings.Contains(p.Summary, want[0]) || !strings.Contains(p.Mend, want[1]) {
+			t.Errorf("%q: %v", known, err)
 		}
 	}
 }

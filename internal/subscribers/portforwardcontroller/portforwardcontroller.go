@@ -37,11 +37,18 @@ type Subscriber struct {
 	host   string
 	logs   *logstore.Store
 	retry  time.Duration
+	opener portforward.Opener
 }
 
 // New returns the subscriber. Host is where ports are opened unless a forward says otherwise; a nil dialer opens none.
 func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
-	return &Subscriber{dialer, host, logs, retryListen}
+	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen}
+}
+
+// OpenWith opens ports by an opener that knows more of whoever holds one. It must come before Run.
+func (s *Subscriber) OpenWith(o portforward.Opener) *Subscriber {
+	s.opener = o
+	return s
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -178,7 +185,7 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 	log := s.logs.Logger(p.resource, "forward:"+p.id(), logstore.SourceRuntime)
 	told := ""
 	for {
-		l, err := portforward.Listen(host, p.spec.LocalPort)
+		l, err := s.opener.Listen(host, p.spec.LocalPort)
 		if err == nil {
 			s.serve(ctx, rt, targets, p, l, f)
 			return
