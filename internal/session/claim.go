@@ -22,10 +22,10 @@ type Claim struct {
 	info     Info
 }
 
-// Claim enters a session: it finds a name for it and says that it begins. A second "up" of the same project is a
-// *BusyError. Whoever claims must release.
+// Claim enters a session: it takes the name that is asked for, or finds one, and says that it begins. A second "up" of the
+// same project is a *BusyError, a name that another session has a *TakenError. Whoever claims must release.
 func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
-	s.Tiltfile = realPath(s.Tiltfile)
+	s.Tiltfile = Real(s.Tiltfile)
 	c := &Claim{registry: r, info: s}
 	err := r.locked(ctx, func() error {
 		living, err := r.list()
@@ -35,6 +35,9 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 		for _, other := range living {
 			if s.Command == exclusive && other.Command == exclusive && other.sameProject(s) {
 				return &BusyError{other}
+			}
+			if other.Name == s.Name {
+				return &TakenError{other}
 			}
 		}
 		if err := c.takeName(); err != nil {
@@ -51,11 +54,16 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	return c, nil
 }
 
-// takeName takes the first name that nobody has.
+// takeName takes the name that is asked for, else the first that nobody has.
 func (c *Claim) takeName() error {
-	base := baseName(c.info.Tiltfile)
+	base, asked := baseName(c.info.Tiltfile), c.info.Name
 	for n := 1; ; n++ {
 		name := candidate(base, n)
+		if asked != "" {
+			if name = asked; n > 1 {
+				return fmt.Errorf("session %s cannot be entered: files of its name in %s are not hone's", asked, c.registry.dir)
+			}
+		}
 		path := c.registry.path(name, extLock)
 		if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || !owned(info) || info.Size() > 0) {
 			continue // somebody else's file

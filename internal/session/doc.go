@@ -1,5 +1,5 @@
 // Package session is the registry of the sessions that run on this machine: their names, sockets, tokens and certificates,
-// and which of them still live.
+// and which of them still live; and what is known of the projects that sessions have run.
 //
 // A session has a folder's worth of files, all called by its name and readable by its owner only: NAME.json says what it
 // is (Info, no secrets), NAME.sock is where its API answers, NAME.token and NAME.kubeconfig are the keys to the same API on

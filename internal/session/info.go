@@ -42,3 +42,13 @@ func (e *BusyError) Error() string {
 }
 
 var _ error = (*BusyError)(nil)
+
+// TakenError says that another session has the name that was asked for.
+type TakenError struct{ Session Info }
+
+// Error names the session.
+func (e *TakenError) Error() string {
+	return "another session is called " + e.Session.Name
+}
+
+var _ error = (*TakenError)(nil)

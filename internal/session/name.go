@@ -13,6 +13,9 @@ const maxName = 32
 // validName is what names look like. Nothing else in the folder is taken for a session's.
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
+// ValidName reports whether a session can be called so: by small letters, digits and hyphens, at most 32 of them.
+func ValidName(name string) bool { return len(name) <= maxName && validName.MatchString(name) }
+
 // baseName makes a name of the folder that a Tiltfile is in.
 func baseName(tiltfile string) string {
 	var b strings.Builder

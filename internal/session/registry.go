@@ -57,17 +57,9 @@ func (r *Registry) List(ctx context.Context) (living []Info, err error) {
 
 // Of returns the living sessions that work on a Tiltfile in the cluster of a context, by name.
 func (r *Registry) Of(ctx context.Context, tiltfile, kubeContext string) ([]Info, error) {
-	project := Info{Tiltfile: realPath(tiltfile), Context: kubeContext}
+	project := Info{Tiltfile: Real(tiltfile), Context: kubeContext}
 	living, err := r.List(ctx)
 	return slices.DeleteFunc(living, func(i Info) bool { return !i.sameProject(project) }), err
-}
-
-// realPath returns a path without symbolic links, as far as that can be told.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
 }
 
 // Wait waits until a session has ended.
