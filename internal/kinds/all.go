@@ -24,6 +24,7 @@ func All() []Kind {
 	for i := range all {
 		all[i].Group, all[i].Version = v1alpha1.Group, v1alpha1.Version
 		all[i].Plural = strings.ToLower(plural(all[i].Name))
+		all[i].NameOf = safeName
 	}
 	slices.SortFunc(all, func(a, b Kind) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -28,6 +28,9 @@ type Kind struct {
 	ShortNames   []string
 	// Doc is a sentence for people.
 	Doc string
+	// NameOf returns the name of the object of what people name otherwise, such as an image by its reference or an entry of a
+	// table by its id. Nil where there is nothing of that kind.
+	NameOf func(word string) string
 	// Tables are what the objects are made of: nothing else changes them.
 	Tables []string
 	// Items lists the objects that there are, in the order of their names.

@@ -116,7 +116,7 @@ func newWorld(t testing.TB) *world {
 func (w *world) kind() kinds.Kind {
 	return kinds.Kind{
 		Group: "test.dev", Version: "v1alpha1", Name: "Note", Plural: "notes", ShortNames: []string{"nt"}, Doc: "What somebody has written down.",
-		Tables: []string{"notes"},
+		Tables: []string{"notes"}, NameOf: func(word string) string { return strings.ReplaceAll(word, "/", "_") },
 		Items: func(v store.View) iter.Seq[kinds.Item] {
 			return func(yield func(kinds.Item) bool) {
 				for row := range v.Rows("notes") {

@@ -24,6 +24,9 @@ func (h *Handler) get(a *answer, k *kind, name string) {
 	v := h.store.View()
 	_, items := k.at(v)
 	it := find(items, name)
+	if it == nil && k.NameOf != nil {
+		it = find(items, k.NameOf(name))
+	}
 	if it == nil {
 		a.fail(apierrors.NewNotFound(k.resource(), name))
 		return

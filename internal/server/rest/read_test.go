@@ -193,3 +193,35 @@ func TestSecretsAreHidden(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 }
+
+// TestSlashes reads and writes objects whose names hold slashes, escaped or not.
+func TestSlashes(t *testing.T) {
+	w := newWorld(t)
+	w.then(put("team/web", "one"), put("team/status", "two"), put("team", "three"), put("image_a_b", "four"))
+	for _, tc := range []struct {
+		method, path, body string
+		code               int
+		want               string
+	}{
+		{"GET", "/team/web", "", 200, `"text":"one"`},
+		{"GET", "/team%2Fweb", "", 200, `"text":"one"`},
+		{"GET", "/team%2Fstatus", "", 200, `"text":"two"`},
+		{"GET", "/team/status", "", 200, `"text":"two"`},
+		{"GET", "/team%2Fweb/status", "", 200, `"text":"one"`},
+		{"GET", "/team/nope", "", 404, `notes.test.dev \"team/nope\" not found`},
+		{"GET", "/image/a/b", "", 200, `"text":"four"`},
+		{"PATCH", "/team/web", `{"spec":{"text":"five"}}`, 200, `"text":"five"`},
+		{"PATCH", "/team%2Fweb/status", `{"status":{"clicks":3}}`, 200, `"clicks":3`},
+		{"DELETE", "/team%2Fweb", "", 200, `"Success"`},
+		{"GET", "/team/web", "", 404, "not found"},
+	} {
+		var header []string
+		if tc.method == "PATCH" {
+			header = []string{"Content-Type: application/merge-patch+json"}
+		}
+		rec := w.ask(tc.method, notesPath+tc.path, tc.body, header...)
+		if rec.Code != tc.code || !strings.Contains(rec.Body.String(), tc.want) {
+			t.Errorf("%s %s: %d %s, want %d %s", tc.method, tc.path, rec.Code, rec.Body, tc.code, tc.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ package rest
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch parts[0] {
 	case "apis":
 		if len(parts) >= 4 {
-			h.resource(a, parts[1:])
+			h.resource(a, parts[1:4], nameOf(r.URL.EscapedPath(), 4))
 			return
 		}
 	case "openapi":
@@ -119,21 +120,50 @@ func (h *Handler) readOnly(a *answer, serve func()) {
 	serve()
 }
 
-// resource serves GROUP/VERSION/PLURAL[/NAME[/status]].
-func (h *Handler) resource(a *answer, parts []string) {
+// nameOf returns what follows a number of segments in a path, each segment by itself. Names may hold slashes, escaped or not:
+// resources are called whatever the Tiltfile calls them.
+func nameOf(escaped string, after int) []string {
+	segments := strings.Split(strings.Trim(escaped, "/"), "/")
+	segments = segments[min(after, len(segments)):]
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			segments[i] = plain
+		}
+	}
+	return segments
+}
+
+// resource serves GROUP/VERSION/PLURAL[/NAME[/status]]; name holds what comes after PLURAL. A last segment "status" belongs to
+// the name where an object is called so, and where it came escaped.
+func (h *Handler) resource(a *answer, parts, name []string) {
 	i := slices.IndexFunc(h.kinds, func(k *kind) bool {
 		return k.Group == parts[0] && k.Version == parts[1] && k.Plural == parts[2]
 	})
-	if i < 0 || len(parts) > 5 || len(parts) == 5 && (parts[4] != "status" || h.kinds[i].Write == nil) {
+	if i < 0 {
 		a.fail(statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource"))
 		return
 	}
 	k := h.kinds[i]
-	if len(parts) == 3 {
+	if len(name) == 0 {
 		h.collection(a, k)
 		return
 	}
-	h.object(a, k, parts[3], len(parts) == 5)
+	last := len(name) - 1
+	status := last > 0 && name[last] == "status" && !h.has(k, strings.Join(name, "/"))
+	switch {
+	case status && k.Write == nil:
+		a.fail(statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource"))
+		return
+	case status:
+		name = name[:last]
+	}
+	h.object(a, k, strings.Join(name, "/"), status)
+}
+
+// has reports whether there is an object of a name.
+func (h *Handler) has(k *kind, name string) bool {
+	_, items := k.at(h.store.View())
+	return find(items, name) != nil
 }
 
 func (h *Handler) collection(a *answer, k *kind) {
