@@ -3,9 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/change"
@@ -15,17 +19,25 @@ import (
 func newApply(g *global) *cobra.Command {
 	var f objectFlags
 	var w writeFlags
+	var prune pruningFlags
 	c := &cobra.Command{
 		Use:   "apply -f PATH",
 		Short: "Make objects of the running session as files say",
 		Long: `Makes the objects that are not there, and changes those that are. What apply has made once, it also takes fields out of
-that are no longer in the file.`,
-		Example: "  hone apply -f watches.yaml\n  hone apply -f objects/ -R\n  generate | hone apply -f -",
+that are no longer in the file. With --prune it deletes what apply has made once and the files do not hold any more.`,
+		Example: "  hone apply -f watches.yaml\n  hone apply -f objects/ -R --prune -l tier=web\n  generate | hone apply -f -",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fromFiles(g, &f, &w, cmd, func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
+			if err := prune.check(f.request.Labels); err != nil {
+				return err
+			}
+			writer, targets, err := eachOfFiles(g, &f, &w, cmd, func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
 				return c.Apply(ctx, u)
 			})
+			if err != nil || !prune.wanted {
+				return err
+			}
+			return prune.run(cmd.Context(), writer, targets, f.request.Labels)
 		},
 	}
 	f.add(c)
@@ -33,20 +45,69 @@ that are no longer in the file.`,
 	f.addFiles(c)
 	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "take only the objects with these labels: app=web,tier!=db")
 	w.add(c)
-	alike(c, []string{"all", "force", "overwrite", "openapi-patch", "server-side", "force-conflicts", "wait"}, []string{"kustomize", "field-manager", "cascade", "grace-period", "timeout"})
+	prune.add(c)
+	alike(c, []string{"force", "overwrite", "openapi-patch", "server-side", "force-conflicts"}, []string{"kustomize", "field-manager", "cascade", "grace-period"})
 	return c
+}
+
+// pruningFlags say what apply deletes.
+type pruningFlags struct {
+	wanted, all bool
+	kinds       []string
+	deletion    change.Deletion
+}
+
+func (p *pruningFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&p.wanted, "prune", false, "delete what apply has made once and the files do not hold: of the objects that --selector leaves, or with --all of all")
+	c.Flags().BoolVar(&p.all, "all", false, "with --prune, look at all objects")
+	c.Flags().StringArrayVar(&p.kinds, "prune-allowlist", nil, "with --prune, delete only objects of this kind: tilt.dev/v1alpha1/Cmd; may be given more than once")
+	c.Flags().BoolVar(&p.deletion.Wait, "wait", false, "with --prune, wait until the objects are gone")
+	c.Flags().DurationVar(&p.deletion.Timeout, "timeout", time.Minute, "how long --wait waits for each")
+}
+
+// check refuses to look at all objects where nobody has said so.
+func (p *pruningFlags) check(labels string) error {
+	switch {
+	case p.wanted && labels == "" && !p.all:
+		return problem.New("it is not said which objects --prune may delete", "choose them by their labels: --prune -l tier=web, or look at all: --prune --all")
+	case !p.wanted && (p.all || len(p.kinds) > 0):
+		return problem.New("--all and --prune-allowlist are about --prune", "add --prune, or leave them out")
+	}
+	return nil
+}
+
+func (p *pruningFlags) run(ctx context.Context, w *change.Writer, targets []objects.Target, labels string) error {
+	pruning := change.Pruning{Labels: labels, Deletion: p.deletion}
+	for _, text := range p.kinds {
+		parts := strings.Split(text, "/")
+		if len(parts) != 3 {
+			return problem.New(fmt.Sprintf("%q names no kind", text), "write: --prune-allowlist GROUP/VERSION/KIND, for example tilt.dev/v1alpha1/Cmd")
+		}
+		k, err := w.Session.KindOf(schema.GroupVersionKind{Group: parts[0], Version: parts[1], Kind: parts[2]})
+		if err != nil {
+			return err
+		}
+		pruning.Kinds = append(pruning.Kinds, k)
+	}
+	return w.Prune(ctx, targets, pruning)
 }
 
 // fromFiles does something to each object of files.
 func fromFiles(g *global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) error {
+	_, _, err := eachOfFiles(g, f, w, cmd, do)
+	return err
+}
+
+// eachOfFiles is fromFiles that returns what did it, and to which objects.
+func eachOfFiles(g *global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) (*change.Writer, []objects.Target, error) {
 	if len(f.request.Files) == 0 {
-		return problem.New("it is not said what to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")
+		return nil, nil, problem.New("it is not said what to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")
 	}
 	writer, targets, err := w.find(g, f, cmd, nil)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return each(cmd.Context(), targets, func(t objects.Target) error {
+	return writer, targets, each(cmd.Context(), targets, func(t objects.Target) error {
 		var errs []error
 		for _, u := range t.Files {
 			errs = append(errs, do(cmd.Context(), writer, u))

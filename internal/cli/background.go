@@ -130,6 +130,9 @@ func detach(ctx context.Context, g *global) error {
 	if s.URL != "" {
 		fmt.Fprintf(g.stdout, "Session API at %s\n", s.URL)
 	}
+	if _, tiltfile, _ := count(ctx, s); tiltfile != "" {
+		fmt.Fprintf(g.stdout, "It waits for its Tiltfile to be mended: %s\n", tiltfile)
+	}
 	fmt.Fprintf(g.stdout, "Log in %s\n\n  hone attach --session %s   shows it\n  hone stop --session %s     ends it\n", s.Log, s.Name, s.Name)
 	return nil
 }

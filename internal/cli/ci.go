@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/state"
 )
@@ -47,9 +46,9 @@ and %d when it is interrupted.`, exitOK, exitFailure, exitTiltfile, exitTimeout,
 	}
 	f.session.add(c)
 	c.Flags().DurationVar(&f.timeout, "timeout", 0, "give up after this time (default: ci_settings, else 30m)")
-	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for one object per line")
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
 	c.Flags().StringVar(&f.junit, "junit", "", "write how it went to this file, in JUnit's format")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -62,10 +61,12 @@ func (f *ciFlags) options(g *global, args []string) (options, error) {
 	o.stream, o.timeout = true, f.timeout
 	switch f.output {
 	case "text":
-	case "json":
+	case outputJSON:
 		o.report.lines = g.stdout
+	case outputYAML:
+		o.report.lines = &yamlLines{out: g.stdout}
 	default:
-		return o, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose text or json")
+		return o, errStreamFormat(f.output)
 	}
 	if f.junit != "" {
 		o.report.junit, err = report.Open(f.junit)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,7 +15,7 @@ import (
 func newCreate(g *global) *cobra.Command {
 	var f objectFlags
 	var w writeFlags
-	var edited bool
+	var edited, remember, windows bool
 	c := &cobra.Command{
 		Use:     "create -f PATH",
 		Short:   "Make objects in the running session",
@@ -22,10 +23,15 @@ func newCreate(g *global) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			create := func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
+				if remember {
+					if err := change.Remember(u); err != nil {
+						return err
+					}
+				}
 				return c.Create(ctx, u)
 			}
 			if edited {
-				e := change.Edit{Editor: editor.FromEnvironment(cmd.InOrStdin(), g.stdout, g.stderr)}
+				e := change.Edit{Editor: editor.FromEnvironment(cmd.InOrStdin(), g.stdout, g.stderr), Remember: remember, Windows: windows}
 				create = func(ctx context.Context, c *change.Writer, u *unstructured.Unstructured) error {
 					return c.CreateEdited(ctx, u, e)
 				}
@@ -39,7 +45,9 @@ func newCreate(g *global) *cobra.Command {
 	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "take only the objects with these labels: app=web,tier!=db")
 	c.Flags().BoolVar(&edited, "edit", false, "edit each object before it is made")
 	w.add(c)
-	alike(c, []string{"save-config", "windows-line-endings"}, []string{"kustomize", "field-manager"})
+	c.Flags().BoolVar(&remember, "save-config", false, "let each object remember what it is now, as after hone apply")
+	c.Flags().BoolVar(&windows, "windows-line-endings", runtime.GOOS == "windows", "end the lines in the editor as Windows does")
+	alike(c, nil, []string{"kustomize", "field-manager"})
 	c.AddCommand(newCreateCmd(g), newCreateFileWatch(g), newCreateRepo(g), newCreateExt(g))
 	return c
 }

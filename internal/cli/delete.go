@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,18 +18,26 @@ func newDelete(g *global) *cobra.Command {
 	var f objectFlags
 	var w writeFlags
 	var d change.Deletion
+	var ask bool
+	var raw string
 	c := &cobra.Command{
 		Use:     "delete KIND NAME…",
 		Short:   "Delete objects of the running session",
 		Long:    "Deletes objects that were made from outside. What the Tiltfile declares is taken out there.",
-		Example: "  hone delete cmd lint\n  hone delete -f watches.yaml\n  hone delete filewatches -l tier=web",
+		Example: "  hone delete cmd lint\n  hone delete -f watches.yaml\n  hone delete filewatches -l tier=web\n  hone delete cmds --all --interactive",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o := w.output.Output; o != "" && o != "name" {
-				return problem.New(fmt.Sprintf("unknown output %q", o), "choose name, or leave it out")
+			if o := w.output.Output; !slices.Contains([]string{"", "name", outputJSON, outputYAML}, o) {
+				return problem.New(fmt.Sprintf("unknown output %q", o), "choose name, json or yaml, or leave it out")
 			}
 			writer, err := w.writer(g)
 			if err != nil {
 				return err
+			}
+			if raw != "" {
+				return deleteRaw(cmd, &f, writer, args, raw)
+			}
+			if ask {
+				d.Confirm = func(refs []string) (bool, error) { return confirmDeletion(cmd.Context(), g.stdout, refs) }
 			}
 			s, targets, err := f.find(cmd, args)
 			if err != nil {
@@ -44,11 +56,38 @@ func newDelete(g *global) *cobra.Command {
 	f.addSelectors(c)
 	w.addDryRun(c)
 	w.validate = "strict"
-	c.Flags().StringVarP(&w.output.Output, "output", "o", "", "format: name")
+	c.Flags().StringVarP(&w.output.Output, "output", "o", "", "print what was deleted, in this format: name, json, yaml")
 	c.Flags().BoolVar(&f.request.All, "all", false, "delete all objects of the kinds")
 	c.Flags().BoolVar(&d.IgnoreMissing, "ignore-not-found", false, "take objects that are not there for deleted; so does --all")
 	c.Flags().BoolVar(&d.Wait, "wait", true, "wait until the objects are gone")
 	c.Flags().DurationVar(&d.Timeout, "timeout", time.Minute, "how long to wait for each")
+	c.Flags().BoolVarP(&ask, "interactive", "i", false, "ask before anything is deleted")
+	c.Flags().StringVar(&raw, "raw", "", "delete what the session has at this path: /apis/tilt.dev/v1alpha1/cmds/lint")
 	alike(c, []string{"all-namespaces", "force", "now"}, []string{"kustomize", "cascade", "grace-period"})
 	return c
+}
+
+// deleteRaw deletes what is at a path.
+func deleteRaw(cmd *cobra.Command, f *objectFlags, w *change.Writer, args []string, path string) (err error) {
+	if len(args) > 0 || len(f.request.Files) > 0 {
+		return problem.New("objects are named, and a path as well", "leave out either --raw or the names")
+	}
+	if w.Session, err = f.open(cmd); err != nil {
+		return err
+	}
+	return w.DeleteAt(cmd.Context(), path)
+}
+
+// confirmDeletion asks whether objects are to be deleted.
+func confirmDeletion(ctx context.Context, out io.Writer, refs []string) (bool, error) {
+	fmt.Fprintf(out, "You are about to delete:\n  %s\nDelete them? (y/N) ", strings.Join(refs, "\n  "))
+	answer, err := readAnswer(ctx)
+	if err != nil {
+		return false, err
+	}
+	if !isYes(answer) {
+		fmt.Fprintln(out, "Nothing was deleted.")
+		return false, nil
+	}
+	return true, nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/watch"
 	"github.com/hone-dev/hone/pkg/api"
@@ -38,22 +36,20 @@ func newDoctor(g *global) *cobra.Command {
 all the same. Nothing is changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != outputJSON {
-				return problem.New(fmt.Sprintf("unknown output %q", output), "leave it out, or: hone doctor -o json")
+			write, err := documentWriter(output, "doctor")
+			if err != nil {
+				return err
 			}
 			e := examine(cmd.Context(), f)
-			if output == outputJSON {
-				enc := json.NewEncoder(g.stdout)
-				enc.SetEscapeHTML(false)
-				enc.SetIndent("", "  ")
-				return enc.Encode(e)
+			if write != nil {
+				return write(g.stdout, e)
 			}
 			return printExamination(g.stdout, e)
 		},
 	}
 	c.Flags().StringVar(&f.context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.namespace, "namespace", "", "namespace to use instead of the context's")
-	c.Flags().StringVarP(&output, "output", "o", "", "format: json for programs")
+	addDocumentFlag(c, &output)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -28,10 +29,19 @@ type stopFunc func()
 // registry is that of this user's sessions.
 func registry() *session.Registry { return session.New(session.Dir(xdg.RuntimeDir, stateDir())) }
 
+// remembered are the projects that this user's sessions have run.
+func remembered() *session.Projects { return session.NewProjects(filepath.Join(stateDir(), "names")) }
+
 // provideClaim enters the session among those that run on this machine.
 func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*session.Claim, func(), error) {
 	c, err := registry().Claim(ctx, session.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: Version, Command: string(o.command),
-		Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
+		Name: o.session, Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
+	var taken *session.TakenError
+	if errors.As(err, &taken) {
+		s := taken.Session
+		return nil, nil, problem.New(fmt.Sprintf("another session is called %s (%s, pid %d)", s.Name, s.Tiltfile, s.PID),
+			fmt.Sprintf("choose another name, or end that one: hone stop --session %s", s.Name))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,6 +121,17 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 		return nil, problem.Wrap(err, "cannot open the port of the session's API", "choose another with --host and --port, or none with --port=none")
 	}
 	return l, nil
+}
+
+// sessionOf returns the name of the session that a process is, "" for any other.
+func sessionOf(pid int) string {
+	living, _ := registry().List(context.Background())
+	for _, s := range living {
+		if s.PID == pid {
+			return s.Name
+		}
+	}
+	return ""
 }
 
 // whoHas says what to do about a port that is taken.

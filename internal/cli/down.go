@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -47,15 +46,16 @@ Namespaces and volumes are kept unless you ask for them.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
 	}
 	f.project.add(c)
+	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "delete the namespaces, too, that hone made")
 	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made, and the volumes of Compose projects")
 	return c
 }
 
 func down(ctx context.Context, g *global, f downFlags, args []string) error {
-	path, err := filepath.Abs(f.project.file)
+	path, err := f.project.path()
 	if err != nil {
-		return fmt.Errorf("find the Tiltfile: %w", err)
+		return err
 	}
 	log := printer(g)
 	kc, err := k8s.Load(k8s.Config{Context: f.project.context, Namespace: f.project.namespace})
@@ -63,18 +63,22 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 		return err
 	}
 	known := kc.Cluster()
-	tf := evaluateForDown(ctx, path, args, known, f, log)
+	tf, fault := evaluateForDown(ctx, path, args, known, f, log)
 	stopped, err := composeDown(ctx, known, tf, f.volumes, log)
 	if known.Context == "" && stopped {
 		return err
 	}
-	return errors.Join(err, clusterDown(ctx, kc, path, tf, f, args, stopped, log))
+	return errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
 }
 
-// clusterDown deletes what is in the cluster. Something says that there was something to take down elsewhere.
-func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, f downFlags, args []string, something bool, log logstore.Logger) error {
+// clusterDown deletes what is in the cluster. Fault is why the Tiltfile could not be evaluated, something says that there was
+// something to take down elsewhere.
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, log logstore.Logger) error {
 	known := kc.Cluster()
 	if known.Context == "" {
+		if misnamed(fault) {
+			return fault
+		}
 		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
 	}
 	kube, err := kc.Connect()
@@ -104,6 +108,9 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	cluster.Declare(tf.Manifests)
 	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
 	if err != nil {
+		return err
+	}
+	if err := unheard(args, records, fault); err != nil {
 		return err
 	}
 	if len(records) == 0 && something {
@@ -152,15 +159,42 @@ func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName
 	return out
 }
 
-// evaluateForDown returns what the Tiltfile declares; nothing when it cannot be evaluated, since the ledger knows more.
-func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log logstore.Logger) model.Tiltfile {
+// misnamed reports whether a Tiltfile could not be evaluated because of the names on the command line.
+func misnamed(fault error) bool { return errors.As(fault, new(*tiltfile.ArgsError)) }
+
+// unheard is the problem that something is to be deleted of which neither the Tiltfile nor the records know, so that a slip
+// does not look like a success. A Tiltfile without a fault has taken the names.
+func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	var unknown []string
+	for _, n := range names {
+		if len(records[model.ManifestName(n)]) == 0 {
+			unknown = append(unknown, n)
+		}
+	}
+	switch {
+	case len(unknown) == 0:
+		return nil
+	case misnamed(fault):
+		return fault
+	}
+	return problem.New("nothing is recorded of "+strings.Join(unknown, ", ")+", and the Tiltfile, which may know, cannot be evaluated",
+		"mend the Tiltfile; or leave out the names, which deletes everything that is recorded")
+}
+
+// evaluateForDown returns what the Tiltfile declares; nothing and why when it cannot be evaluated, since the ledger knows more.
+func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log logstore.Logger) (model.Tiltfile, error) {
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.namespace, known.Namespace),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log})
 	if r.Err != nil {
-		logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
-		return model.Tiltfile{}
+		if !misnamed(r.Err) {
+			logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
+		}
+		return model.Tiltfile{}, r.Err
 	}
-	return r.Tiltfile
+	return r.Tiltfile, nil
 }
 
 // collectRecords joins what the ledger has with what the Tiltfile declares, for the named resources, or for all.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -11,11 +12,19 @@ import (
 	"github.com/hone-dev/hone/internal/problem"
 )
 
+// statusOnly reads the value of --subresource.
+func statusOnly(subresource string) (bool, error) {
+	if subresource != "" && subresource != "status" {
+		return false, problem.New(fmt.Sprintf("unknown --subresource %q", subresource), "choose status, or leave it out")
+	}
+	return subresource != "", nil
+}
+
 func newEdit(g *global) *cobra.Command {
 	var f objectFlags
 	var w writeFlags
-	var format string
-	var patch bool
+	var format, subresource string
+	var e change.Edit
 	c := &cobra.Command{
 		Use:   "edit KIND NAME…",
 		Short: "Change objects of the running session in an editor",
@@ -30,15 +39,23 @@ VISUAL or EDITOR, or else vi. What the session refuses is opened again, with the
 			if err != nil {
 				return err
 			}
-			e := change.Edit{Editor: editor.FromEnvironment(cmd.InOrStdin(), g.stdout, g.stderr), JSON: format == "json", PrintPatch: patch}
+			if e.Status, err = statusOnly(subresource); err != nil {
+				return err
+			}
+			e.Editor, e.JSON = editor.FromEnvironment(cmd.InOrStdin(), g.stdout, g.stderr), format == "json"
 			return each(cmd.Context(), targets, func(t objects.Target) error { return writer.Edit(cmd.Context(), t, e) })
 		},
 	}
 	f.add(c)
 	f.addFiles(c)
-	w.dryRun, w.validate = string(change.DryRunNone), "strict"
+	w.dryRun = string(change.DryRunNone)
+	w.addValidate(c)
 	c.Flags().StringVarP(&format, "output", "o", "yaml", "format in which objects are edited: yaml, json")
-	c.Flags().BoolVar(&patch, "output-patch", false, "print the patch that comes of it")
-	alike(c, []string{"save-config", "validate", "windows-line-endings"}, []string{"kustomize", "field-manager"})
+	c.Flags().BoolVar(&e.PrintPatch, "output-patch", false, "print the patch that comes of it")
+	c.Flags().StringVar(&subresource, "subresource", "", "status: change nothing else")
+	c.Flags().BoolVar(&e.ManagedFields, "show-managed-fields", false, "show metadata.managedFields, too")
+	c.Flags().BoolVar(&e.Remember, "save-config", false, "let the object remember what it is now, as after hone apply")
+	c.Flags().BoolVar(&e.Windows, "windows-line-endings", runtime.GOOS == "windows", "end the lines in the editor as Windows does")
+	alike(c, nil, []string{"kustomize", "field-manager"})
 	return c
 }

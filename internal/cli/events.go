@@ -50,7 +50,7 @@ when this program could not keep up, or --since is too long ago.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.target.add(c)
-	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, or json for one object per line")
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
 	c.Flags().StringVar(&f.since, "since", "", "begin after the event of this number, at this time or this long ago, as 5m (default: the oldest that is kept)")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "print only events of this type or family of types, as pod-ready or pod; may be given more than once")
 	c.Flags().BoolVarP(&f.follow, "follow", "f", true, "go on for as long as the session lasts")
@@ -61,10 +61,12 @@ func (f *eventFlags) run(ctx context.Context, g *global, names []string) error {
 	print := printText
 	switch f.output {
 	case "text":
-	case "json":
+	case outputJSON:
 		print = printJSON
+	case outputYAML:
+		print = func(out io.Writer, line []byte) error { return printJSON(&yamlLines{out: out}, line) }
 	default:
-		return problem.New(fmt.Sprintf("unknown output %q", f.output), "choose text or json")
+		return errStreamFormat(f.output)
 	}
 	for _, t := range f.types {
 		if !events.Known(t) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -19,17 +20,19 @@ func newExplain(g *global) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch e.Format {
-			case "plaintext":
-			case "json":
-				e.Format = "json"
+			case "plaintext", outputJSON, outputYAML:
 			default:
-				return problem.New(fmt.Sprintf("unknown output %q", e.Format), "choose plaintext")
+				return problem.New(fmt.Sprintf("unknown output %q", e.Format), "choose plaintext, json or yaml")
 			}
 			s, err := f.open(cmd)
 			if err != nil {
 				return err
 			}
 			e.Of = args[0]
+			if e.Format == outputYAML {
+				e.Format = outputJSON
+				return inYAML(g.stdout, func(w io.Writer) error { return description.Explain(s, e, w) })
+			}
 			return description.Explain(s, e, g.stdout)
 		},
 	}
@@ -37,6 +40,6 @@ func newExplain(g *global) *cobra.Command {
 	c.ValidArgsFunction = f.completeKind
 	c.Flags().BoolVar(&e.Recursive, "recursive", false, "list the fields in all fields")
 	c.Flags().StringVar(&e.APIVersion, "api-version", "", "group and version of the kind: tilt.dev/v1alpha1")
-	c.Flags().StringVarP(&e.Format, "output", "o", "plaintext", "format: plaintext")
+	c.Flags().StringVarP(&e.Format, "output", "o", "plaintext", "format: plaintext; json and yaml print the schema")
 	return c
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
@@ -28,6 +30,7 @@ const (
 type options struct {
 	command    state.Command
 	tiltfile   string // absolute
+	session    string // the name that the session is to have; empty for one of its own choice
 	args       []string
 	context    string
 	namespace  string
@@ -47,22 +50,82 @@ type options struct {
 }
 
 // projectFlags choose the Tiltfile and the cluster.
-type projectFlags struct{ file, context, namespace string }
+type projectFlags struct {
+	file, context, namespace string
+	// session is a name that leads to a Tiltfile; chosen reports whether --file was given.
+	session string
+	chosen  func() bool
+}
 
 func (f *projectFlags) add(c *cobra.Command) {
 	c.Flags().StringVarP(&f.file, "file", "f", "Tiltfile", "path of the Tiltfile")
+	c.Flags().StringVar(&f.session, "session", "", "without --file, the Tiltfile of the session that runs, or ran last, under this name")
+	f.chosen = func() bool { return c.Flags().Changed("file") }
+	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
 	c.Flags().StringVar(&f.context, "context", "", "kubeconfig context to use instead of the current one")
 	c.Flags().StringVar(&f.namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
 }
 
-// resolve returns the absolute path of the Tiltfile, which must exist.
-func (f *projectFlags) resolve() (string, error) {
+// path returns the absolute path of the Tiltfile, which need not exist.
+func (f *projectFlags) path() (string, error) {
 	path, err := filepath.Abs(f.file)
 	if err != nil {
 		return "", fmt.Errorf("find the Tiltfile: %w", err)
 	}
+	if f.session == "" || f.chosen() {
+		return path, nil
+	}
+	led, known, err := tiltfileOf(f.session)
+	if err != nil || !known {
+		return path, err
+	}
+	if _, err := os.Stat(path); err == nil && session.Real(path) != led {
+		return "", problem.New(fmt.Sprintf("session %s is of %s, and there is a Tiltfile here, too", f.session, led),
+			fmt.Sprintf("say which is meant: -f %s, or -f %s", led, f.file))
+	}
+	return led, nil
+}
+
+// tiltfileOf returns the Tiltfile of the session that runs, or ran last, under a name.
+func tiltfileOf(name string) (path string, known bool, err error) {
+	living, err := registry().List(context.Background())
+	if err != nil {
+		return "", false, err
+	}
+	for _, s := range living {
+		if s.Name == name {
+			return s.Tiltfile, true, nil
+		}
+	}
+	p, known, err := remembered().Named(name)
+	return p.Tiltfile, known, err
+}
+
+// waiting returns the absolute path of the Tiltfile, whose folder must exist.
+func (f *projectFlags) waiting() (string, error) {
+	path, err := f.path()
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(path)); os.IsNotExist(err) || err == nil && !info.IsDir() {
+		return "", problem.New("there is no folder "+filepath.Dir(path), "run hone where the Tiltfile is, or name it: hone up -f PATH")
+	}
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return path, nil
+	}
+	return f.resolve()
+}
+
+// resolve returns the absolute path of the Tiltfile, which must exist.
+func (f *projectFlags) resolve() (string, error) {
+	path, err := f.path()
+	if err != nil {
+		return "", err
+	}
 	info, err := os.Stat(path)
 	switch {
+	case os.IsNotExist(err) && f.session != "" && !f.chosen():
+		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, to which the name %s leads", path, f.session), "name the Tiltfile: -f PATH")
 	case os.IsNotExist(err):
 		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH")
 	case err != nil:
@@ -173,7 +236,9 @@ type sessionFlags struct {
 
 func (f *sessionFlags) add(c *cobra.Command) {
 	f.project.add(c)
+	c.Flags().Lookup("session").Usage = "name of the session; without --file, also its Tiltfile: that of the session that ran last under this name"
 	f.server.add(c)
+	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
 	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that are there already and that hone did not make, until hone down gives them back")
@@ -199,7 +264,14 @@ func (f *sessionFlags) options(g *global, command state.Command, args []string) 
 	if err != nil {
 		return o, err
 	}
-	if o.tiltfile, err = f.project.resolve(); err != nil {
+	if o.session = f.project.session; o.session != "" && !session.ValidName(o.session) {
+		return o, problem.New(fmt.Sprintf("no session can be called %q", o.session), "take small letters, digits and -, at most 32: --session shop-2")
+	}
+	find := f.project.resolve
+	if command == state.CommandUp {
+		find = f.project.waiting // begins when there is one
+	}
+	if o.tiltfile, err = find(); err != nil {
 		return o, err
 	}
 	if o.updateMode, err = model.ParseUpdateMode(f.updateMode); err != nil {

@@ -26,12 +26,14 @@ talks to. It needs no cluster and no Tiltfile.`,
 				return graph.Dot(g.stdout)
 			case "mermaid":
 				return graph.Mermaid(g.stdout)
-			case "json":
+			case outputJSON:
 				return graph.JSON(g.stdout)
+			case outputYAML:
+				return inYAML(g.stdout, graph.JSON)
 			}
-			return problem.New(fmt.Sprintf("unknown output %q", output), "choose dot, mermaid or json: hone graph -o mermaid")
+			return problem.New(fmt.Sprintf("unknown output %q", output), "choose dot, mermaid, json or yaml: hone graph -o mermaid")
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "dot", "format: dot, mermaid, json")
+	c.Flags().StringVarP(&output, "output", "o", "dot", "format: dot, mermaid, json, yaml")
 	return c
 }

@@ -101,7 +101,9 @@ func newRoot(g *global) *cobra.Command {
 	root.SetVersionTemplate(versionText() + "\n")
 	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file, and show the calls that led to an error in a Tiltfile")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
-	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newLogs(g), newArgs(g), newEnable(g), newDisable(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newSessions(g), newAttach(g), newStop(g), newEvents(g), newVersion(g))
+	root.PersistentFlags().Int("klog", 0, "") // of Tilt, which shows what its client of Kubernetes says; hone's debug log has that
+	_ = root.PersistentFlags().MarkHidden("klog")
+	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newClick(g), newLogs(g), newArgs(g), newEnable(g), newDisable(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newSessions(g), newAttach(g), newStop(g), newEvents(g), newVersion(g))
 	root.AddCommand(newGet(g), newDescribe(g), newExplain(g), newWait(g), newPatch(g), newEdit(g), newApply(g), newCreate(g), newDelete(g), newAPIResources(g), newDump(g), newSnapshot(g), newDockerPrune(g), newVerifyInstall(g))
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

@@ -271,7 +271,7 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 			Cluster:   func() (model.Cluster, error) { return known, nil },
 			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.debug,
 		},
-		Watch: o.command == state.CommandUp, Adopt: o.adopt, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env,
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
 		Server: srv, Terminals: terminals, Log: log,
 	}
 	if kube != nil {

@@ -49,8 +49,10 @@ func runSession(ctx context.Context, o options) error {
 	if _, streams := parts.View.(*stream.Subscriber); streams {
 		greet(o, parts)
 	}
+	is := parts.Claim.Info() // which publishStart changes
 	var publishing sync.WaitGroup
 	publishing.Go(func() { publishStart(ctx, parts) })
+	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
 	err = e.Run(ctx)
 	cause := context.Cause(ctx) // of an end from outside

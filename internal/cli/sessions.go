@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/events"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -29,22 +29,21 @@ func newSessions(g *global) *cobra.Command {
 		Short: "List the sessions that run on this machine",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "" && output != "json" {
-				return problem.New(fmt.Sprintf("unknown output %q", output), "leave it out, or: hone sessions -o json")
+			write, err := documentWriter(output, "sessions")
+			if err != nil {
+				return err
 			}
 			all, err := runningSessions(cmd.Context(), registry())
 			if err != nil {
 				return err
 			}
-			if output == "json" {
-				enc := json.NewEncoder(g.stdout)
-				enc.SetIndent("", "  ")
-				return enc.Encode(all)
+			if write != nil {
+				return write(g.stdout, all)
 			}
 			return printSessions(g.stdout, all, time.Now())
 		},
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "format: json for programs")
+	addDocumentFlag(c, &output)
 	return c
 }
 
@@ -61,22 +60,25 @@ func runningSessions(ctx context.Context, r *session.Registry) ([]api.RunningSes
 	for i, s := range living {
 		all[i] = api.RunningSession{Name: s.Name, PID: s.PID, Command: s.Command, Tiltfile: s.Tiltfile, Context: s.Context,
 			StartedAt: s.StartedAt, URL: s.URL, Socket: s.Socket, Kubeconfig: r.Kubeconfig(s), Log: s.Log}
-		asking.Go(func() { all[i].Resources, all[i].Error = count(ctx, s) })
+		asking.Go(func() { all[i].Resources, all[i].TiltfileError, all[i].Error = count(ctx, s) })
 	}
 	asking.Wait()
 	return all, nil
 }
 
-// count asks one session how its resources do.
-func count(ctx context.Context, s session.Info) (*api.ResourceCounts, string) {
+// count asks one session how its resources do, and what is wrong with its Tiltfile.
+func count(ctx context.Context, s session.Info) (n *api.ResourceCounts, tiltfile, failure string) {
 	if s.Socket == "" {
-		return nil, "starting"
+		return nil, "", "starting"
 	}
 	v, err := client.Over(s).View(ctx)
 	if err != nil {
-		return nil, "does not answer"
+		return nil, "", "does not answer"
 	}
-	n := &api.ResourceCounts{Total: len(v.Resources)}
+	if v.TiltfileError != "" {
+		tiltfile = strings.TrimPrefix(events.OneLine(v.TiltfileError), filepath.Dir(s.Tiltfile)+string(filepath.Separator))
+	}
+	n = &api.ResourceCounts{Total: len(v.Resources)}
 	for _, r := range v.Resources {
 		switch {
 		case r.UpdateStatus == "error" || r.RuntimeStatus == "error":
@@ -85,7 +87,7 @@ func count(ctx context.Context, s session.Info) (*api.ResourceCounts, string) {
 			n.OK++
 		}
 	}
-	return n, ""
+	return n, tiltfile, ""
 }
 
 func printSessions(w io.Writer, all []api.RunningSession, now time.Time) error {
@@ -99,6 +101,9 @@ func printSessions(w io.Writer, all []api.RunningSession, now time.Time) error {
 		resources := s.Error
 		if n := s.Resources; n != nil {
 			resources = fmt.Sprintf("%d ok, %d failing, %d in all", n.OK, n.Failing, n.Total)
+		}
+		if s.TiltfileError != "" {
+			resources += "; ✖ " + s.TiltfileError
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Command, filepath.ToSlash(s.Tiltfile), orDash(s.Context),
 			view.Age(s.StartedAt, now), s.PID, orDash(s.URL), resources)

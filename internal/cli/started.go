@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/state"
@@ -22,6 +24,35 @@ func publishStart(ctx context.Context, p sessionParts) {
 			_ = p.Claim.Publish(ctx, func(i *session.Info) { i.Started = true })
 			return
 		}
+	}
+}
+
+// rememberProject writes down what the Tiltfile declares, each time that this changes, for when no session runs. What cannot be
+// written is not missed: it only helps with names.
+func rememberProject(ctx context.Context, st *store.Store, is session.Info) {
+	wake, stop := st.Watch(state.Tiltfiles.Name())
+	defer stop()
+	var kept []string
+	first := true
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		}
+		t := state.TheTiltfile(st.Snapshot().All())
+		if !t.Good {
+			continue
+		}
+		var names []string
+		for _, m := range t.Result.Manifests {
+			names = append(names, string(m.Name))
+		}
+		if !first && slices.Equal(names, kept) {
+			continue
+		}
+		first, kept = false, names
+		_ = remembered().Keep(session.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Resources: names})
 	}
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/problem"
@@ -86,6 +84,7 @@ func newTiltfileResult(g *global) *cobra.Command {
 
 func (f *tiltfileFlags) add(c *cobra.Command, output string) {
 	f.project.add(c)
+	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, yaml")
 	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "of the times, print only those that are at least this long, such as 10ms")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp))
@@ -155,21 +154,9 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 func resultWriter(f tiltfileFlags) (func(io.Writer, api.TiltfileResult) error, error) {
 	switch f.output {
 	case outputJSON:
-		return func(w io.Writer, r api.TiltfileResult) error {
-			enc := json.NewEncoder(w)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			return enc.Encode(r)
-		}, nil
+		return func(w io.Writer, r api.TiltfileResult) error { return writeJSON(w, r) }, nil
 	case outputYAML:
-		return func(w io.Writer, r api.TiltfileResult) error {
-			text, err := yaml.Marshal(r)
-			if err != nil {
-				return err
-			}
-			_, err = w.Write(text)
-			return err
-		}, nil
+		return func(w io.Writer, r api.TiltfileResult) error { return writeYAML(w, r) }, nil
 	case outputTable:
 		return writeTable, nil
 	}

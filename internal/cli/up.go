@@ -25,6 +25,10 @@ func newUp(g *global) *cobra.Command {
 		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every change of a file into the
 cluster. With names only these resources, and what they depend on, take part.
 
+Where there is no Tiltfile, the session says so, waits, and begins as soon as somebody writes one. With --session the session
+has this name, by which the other commands find it, and which leads back to this Tiltfile from everywhere: hone up --session
+shop.
+
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
 --detach the session runs in the background: hone attach shows it, hone stop ends it, and its log keeps the newest 16 MiB at
 least, and twice as much at most.`,
@@ -65,10 +69,16 @@ func offerAttach(ctx context.Context, g *global, s session.Info) error {
 	if err != nil {
 		return err
 	}
-	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+	if !isYes(answer) {
 		return busy
 	}
 	return attach(ctx, g, client.Over(s))
+}
+
+// isYes reports whether an answer agrees.
+func isYes(answer string) bool {
+	a := strings.ToLower(strings.TrimSpace(answer))
+	return a == "y" || a == "yes"
 }
 
 // readAnswer reads a line from the terminal; an interrupt ends that.

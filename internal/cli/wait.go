@@ -19,7 +19,7 @@ const forever = 7 * 24 * time.Hour
 func newWait(g *global) *cobra.Command {
 	var f objectFlags
 	var out output.Flags
-	var until string
+	var until []string
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "wait KIND/NAME… --for=CONDITION",
@@ -35,17 +35,18 @@ Conditions:
 		Example: `  hone wait --for=condition=Ready uiresource/web
   hone wait --for=condition=UpToDate uiresources --all --timeout=5m
   hone wait updates/web --for=jsonpath='{.entry.current}'
+  hone wait --for=create --for=condition=Ready uiresource/web
   hone wait --for=delete cmd/lint`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			w := condition.Wait{Timeout: timeout}
 			if timeout < 0 {
-				w.Timeout = forever
+				timeout = forever
 			}
-			var err error
-			if w.For, err = condition.Parse(until); err != nil {
+			all, err := condition.ParseAll(until)
+			if err != nil {
 				return err
 			}
-			if w.Met, err = reporter(g, &out); err != nil {
+			met, err := reporter(g, &out)
+			if err != nil {
 				return err
 			}
 			s, targets, err := f.find(cmd, args)
@@ -55,15 +56,14 @@ Conditions:
 			if err := f.said(targets); err != nil {
 				return err
 			}
-			w.Session = s
-			return w.Run(cmd.Context(), targets)
+			return condition.Wait{Session: s, Timeout: timeout, Met: met}.RunAll(cmd.Context(), all, targets)
 		},
 	}
 	f.add(c)
 	f.addFiles(c)
 	f.addSelectors(c)
 	out.Add(c.Flags())
-	c.Flags().StringVar(&until, "for", "", "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete")
+	c.Flags().StringArrayVar(&until, "for", nil, "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete; may be given more than once, then one after the other is waited for, create first")
 	c.Flags().BoolVar(&f.request.All, "all", false, "wait for all objects of the kinds")
 	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait; 0 looks once, less than 0 waits for a week")
 	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"condition=Ready", "condition=UpToDate", "jsonpath=", "create", "delete"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))

@@ -18,6 +18,10 @@ type writeFlags struct {
 func (f *writeFlags) add(c *cobra.Command) {
 	f.output.Add(c.Flags())
 	f.addDryRun(c)
+	f.addValidate(c)
+}
+
+func (f *writeFlags) addValidate(c *cobra.Command) {
 	c.Flags().StringVar(&f.validate, "validate", "strict", "what to do about fields that a kind does not have: strict refuses them, warn says so, ignore says nothing")
 	c.Flags().Lookup("validate").NoOptDefVal = "strict"
 }

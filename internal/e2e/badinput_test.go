@@ -41,7 +41,7 @@ func TestBadInput(t *testing.T) {
 		env  []string
 		want []string
 	}{
-		{"no Tiltfile", nil, []string{"up", "-f", "nowhere/Tiltfile"}, nil, []string{"no Tiltfile found at", "nowhere/Tiltfile", "hone up -f PATH"}},
+		{"no Tiltfile", nil, []string{"up", "-f", "nowhere/Tiltfile"}, nil, []string{"there is no folder ", "nowhere", "hone up -f PATH"}},
 		{"a folder", nil, []string{"up", "-f", "site"}, nil, []string{"is a folder", "site/Tiltfile"}},
 		{"unknown context", nil, []string{"up", "--context", "elsewhere"}, nil, []string{`"elsewhere"`, "hone-dev"}},
 		{"unreachable cluster", nil, []string{"up"}, []string{"unreachable"}, []string{"127.0.0.1:1", "connection refused"}},

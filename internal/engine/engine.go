@@ -69,6 +69,8 @@ type Parts struct {
 	Host      string
 	// Forward is false for a session that opens no ports.
 	Forward bool
+	// SessionOf returns the name of the session that a process is, "" for any other; nil knows none.
+	SessionOf func(pid int) string
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
@@ -125,7 +127,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		deploydiscovery.New(objects),
 		eventwatcher.New(events, p.Logs),
 		podlogmanager.New(podLogs, containerLogs, p.Logs),
-		portforwardcontroller.New(dialer, p.Host, p.Logs),
+		portforwardcontroller.New(dialer, p.Host, p.Logs).OpenWith(portforward.Opener{Session: p.SessionOf}),
 		processcontroller.New(p.Logs, p.Env),
 		commandcontroller.New(p.Logs, p.Env),
 		p.Server,

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
@@ -158,20 +160,64 @@ func (f *Found) addRow(doc []byte) error {
 
 // Get returns one object.
 func (s *Session) Get(ctx context.Context, k Kind, name string) (*unstructured.Unstructured, error) {
-	u, err := s.Of(k).Get(ctx, name, metav1.GetOptions{})
+	doc, err := s.Document(ctx, k, name)
 	if err != nil {
-		return nil, s.missing(ctx, k, name, err)
+		return nil, err
+	}
+	return decodeOne(doc)
+}
+
+func decodeOne(doc []byte) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(doc); err != nil {
+		return nil, fmt.Errorf("read an object: %w", err)
 	}
 	return u, nil
 }
 
+// Patch changes some fields of an object, or of its status, and returns it as it has become.
+func (s *Session) Patch(ctx context.Context, k Kind, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, status bool) (*unstructured.Unstructured, error) {
+	path := k.path(name)
+	if status {
+		path = append(path, "status")
+	}
+	r := s.rest.Patch(as).AbsPath(path...).Body(patch).Param("fieldManager", o.FieldManager)
+	if o.FieldValidation != "" {
+		r.Param("fieldValidation", o.FieldValidation)
+	}
+	for _, d := range o.DryRun {
+		r.Param("dryRun", d)
+	}
+	doc, err := answer(ctx, r)
+	if err != nil {
+		return nil, Explain(err)
+	}
+	return decodeOne(doc)
+}
+
+// Delete asks for the end of an object.
+func (s *Session) Delete(ctx context.Context, k Kind, name string, o metav1.DeleteOptions) error {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("write the request: %w", err)
+	}
+	_, err = answer(ctx, s.rest.Delete().AbsPath(k.path(name)...).SetHeader("Content-Type", "application/json").Body(body))
+	return Explain(err)
+}
+
+// path is where an object is, or all of them without a name. Slashes in a name stay what they are: requests that hold escaped
+// ones are not what client-go makes.
+func (k Kind) path(name string) []string {
+	out := []string{"apis", k.GVR.Group, k.GVR.Version, k.GVR.Resource}
+	if name != "" {
+		out = append(out, name)
+	}
+	return out
+}
+
 // request asks for an object of a target; without a name, for all that the selectors leave.
 func (s *Session) request(t Target, name string, form Form) *rest.Request {
-	path := []string{"apis", t.Kind.GVR.Group, t.Kind.GVR.Version, t.Kind.GVR.Resource}
-	if name != "" {
-		path = append(path, name)
-	}
-	r := s.rest.Get().AbsPath(path...)
+	r := s.rest.Get().AbsPath(t.Kind.path(name)...)
 	switch {
 	case form == Rows:
 		r.SetHeader("Accept", tableMedia)

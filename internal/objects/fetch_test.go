@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/hone-dev/hone/internal/problem"
@@ -157,5 +159,50 @@ func TestSplit(t *testing.T) {
 		if strings.Join(got, "|") != tc.want || version != tc.version || (err != nil) != tc.fails {
 			t.Errorf("%s: %q %q %v", tc.doc, got, version, err)
 		}
+	}
+}
+
+// TestSlash asks for an object whose name holds a slash: client-go's own clients refuse to.
+func TestSlash(t *testing.T) {
+	var asked []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.RequestURI())
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/api":
+			fmt.Fprint(w, `{"kind":"APIVersions","versions":[]}`)
+		case "/apis":
+			fmt.Fprint(w, `{"kind":"APIGroupList","groups":[{"name":"tilt.dev","versions":[{"groupVersion":"tilt.dev/v1alpha1","version":"v1alpha1"}]}]}`)
+		case "/apis/tilt.dev/v1alpha1":
+			fmt.Fprint(w, `{"kind":"APIResourceList","groupVersion":"tilt.dev/v1alpha1","resources":[{"name":"uiresources","kind":"UIResource"}]}`)
+		default:
+			fmt.Fprint(w, `{"kind":"UIResource","apiVersion":"tilt.dev/v1alpha1","metadata":{"name":"team/web"}}`)
+		}
+	}))
+	defer s.Close()
+	session, err := Open(t.Context(), &rest.Config{Host: s.URL}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked = nil
+	targets, err := session.Targets(Request{Args: []string{"uiresource/team/web"}, Verb: "get"})
+	if err != nil || len(targets) != 1 {
+		t.Fatalf("%v, %v", targets, err)
+	}
+	k, name := targets[0].Kind, targets[0].Names[0]
+	u, err := session.Get(t.Context(), k, name)
+	if err != nil || u.GetName() != "team/web" {
+		t.Errorf("%v, %v", u, err)
+	}
+	if _, err := session.Patch(t.Context(), k, name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{DryRun: []string{"All"}, FieldManager: "m"}, true); err != nil {
+		t.Error(err)
+	}
+	if err := session.Delete(t.Context(), k, name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	const path = "/apis/tilt.dev/v1alpha1/uiresources/team/web"
+	want := []string{"GET " + path, "PATCH " + path + "/status?dryRun=All&fieldManager=m", "DELETE " + path}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

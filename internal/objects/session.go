@@ -81,6 +81,12 @@ func (s *Session) Raw(ctx context.Context, path string) ([]byte, error) {
 	return doc, Explain(err)
 }
 
+// DeleteRaw asks for the deletion of what the session has at a path.
+func (s *Session) DeleteRaw(ctx context.Context, path string) ([]byte, error) {
+	doc, err := answer(ctx, s.rest.Delete().RequestURI(path))
+	return doc, Explain(err)
+}
+
 // Explain leaves of an error what the user can act on: a problem without the request that met it.
 func Explain(err error) error {
 	var status apierrors.APIStatus

@@ -67,7 +67,7 @@ func (s *state) execSource(path string) (starlark.StringDict, error) {
 func (s *state) missing(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && path == s.main:
-		p := problem.New("there is no Tiltfile here", "write one, or name another file with --file")
+		p := problem.New("there is no Tiltfile here", "write one: a running session begins with it at once; or name another file: -f PATH")
 		return &Error{File: path, Msg: p.Summary, cause: p}
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist%s", path, s.sibling(path))

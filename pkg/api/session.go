@@ -20,6 +20,8 @@ type RunningSession struct {
 	// Resources counts them; left out when the session does not answer, and then Error says why.
 	Resources *ResourceCounts `json:"resources,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	// TiltfileError is the first line of what is wrong with the Tiltfile: the resources are as they were before.
+	TiltfileError string `json:"tiltfileError,omitempty"`
 }
 
 // ResourceCounts says how many resources there are, and how many of them do well or fail. The others are on their way.

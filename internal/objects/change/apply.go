@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
@@ -27,12 +26,12 @@ func (w *Writer) Apply(ctx context.Context, wanted *unstructured.Unstructured) e
 	if err != nil {
 		return err
 	}
-	was, err := w.Session.Of(k).Get(ctx, wanted.GetName(), metav1.GetOptions{})
+	was, err := w.Session.Get(ctx, k, wanted.GetName())
 	if apierrors.IsNotFound(err) {
 		return w.applyNew(ctx, k, wanted)
 	}
 	if err != nil {
-		return objects.Explain(err)
+		return err
 	}
 	patch, err := applyPatch(was, wanted)
 	if err != nil {
@@ -47,10 +46,9 @@ func (w *Writer) Apply(ctx context.Context, wanted *unstructured.Unstructured) e
 	if w.DryRun == DryRunClient {
 		return w.done(k, wanted, "configured")
 	}
-	is, err := w.Session.Of(k).Patch(ctx, wanted.GetName(), types.MergePatchType, patch,
-		metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation})
+	is, err := w.Session.Patch(ctx, k, wanted.GetName(), types.MergePatchType, patch, w.patching(), false)
 	if err != nil {
-		return objects.Explain(err)
+		return err
 	}
 	what := "configured"
 	if same(was.Object, is.Object) {
@@ -84,6 +82,20 @@ func remember(u, wanted *unstructured.Unstructured) error {
 	annotations[lastApplied] = string(text)
 	u.SetAnnotations(annotations)
 	return nil
+}
+
+// Remember writes into an object what it is now, as apply does: what a later apply lacks of it is taken out again. What
+// belongs to the session is left out.
+func Remember(u *unstructured.Unstructured) error {
+	wanted := u.DeepCopy()
+	for _, name := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
+		unstructured.RemoveNestedField(wanted.Object, "metadata", name)
+	}
+	unstructured.RemoveNestedField(wanted.Object, "status")
+	annotations := wanted.GetAnnotations()
+	delete(annotations, lastApplied)
+	wanted.SetAnnotations(annotations)
+	return remember(u, wanted)
 }
 
 // applyPatch is the merge patch between what was applied last, what is wanted now, and what there is; "{}" for nothing.

@@ -79,6 +79,11 @@ func (w *Writer) Check() (err error) {
 	return err
 }
 
+// patching is how requests change objects.
+func (w *Writer) patching() metav1.PatchOptions {
+	return metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}
+}
+
 // done tells what was done to an object.
 func (w *Writer) done(k objects.Kind, u *unstructured.Unstructured, what string) error {
 	if w.printer != nil {

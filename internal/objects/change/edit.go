@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -27,6 +26,14 @@ type Edit struct {
 	JSON bool
 	// PrintPatch prints the patch that comes of it.
 	PrintPatch bool
+	// Status changes nothing but the status.
+	Status bool
+	// ManagedFields shows metadata.managedFields, too.
+	ManagedFields bool
+	// Remember lets the object remember what it was edited to, as after apply.
+	Remember bool
+	// Windows ends lines as editors there want them.
+	Windows bool
 }
 
 // introduction begins what people edit. The editor's file has it as comments.
@@ -47,7 +54,9 @@ func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 		if err != nil {
 			return err
 		}
-		u.SetManagedFields(nil)
+		if !e.ManagedFields {
+			u.SetManagedFields(nil)
+		}
 		var patch []byte
 		var is *unstructured.Unstructured
 		err = e.loop(ctx, u, func(edited *unstructured.Unstructured) (err error) {
@@ -57,8 +66,16 @@ func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 			if string(patch) == "{}" {
 				return errUnchanged
 			}
-			is, err = w.Session.Of(t.Kind).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager, FieldValidation: w.Validation})
-			return objects.Explain(err)
+			if e.Remember {
+				if err := Remember(edited); err != nil {
+					return err
+				}
+				if patch, err = difference(u, edited); err != nil {
+					return err
+				}
+			}
+			is, err = w.Session.Patch(ctx, t.Kind, name, types.MergePatchType, patch, w.patching(), e.Status)
+			return err
 		})
 		if errors.Is(err, errUnchanged) {
 			fmt.Fprintln(w.Out, "Edit cancelled, no changes made.")
@@ -82,9 +99,15 @@ func (w *Writer) CreateEdited(ctx context.Context, u *unstructured.Unstructured,
 	var made *unstructured.Unstructured
 	var k objects.Kind
 	write := func(edited *unstructured.Unstructured) (err error) {
-		if k, err = w.Session.KindOf(edited.GroupVersionKind()); err == nil {
-			made, err = w.create(ctx, k, edited)
+		if k, err = w.Session.KindOf(edited.GroupVersionKind()); err != nil {
+			return err
 		}
+		if e.Remember {
+			if err := Remember(edited); err != nil {
+				return err
+			}
+		}
+		made, err = w.create(ctx, k, edited)
 		return err
 	}
 	if err := e.loop(ctx, u, write); errors.Is(err, errUnchanged) {
@@ -107,7 +130,7 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 	}
 	shown, failure := original, error(nil)
 	for {
-		text, path, err := e.Editor.Edit(ctx, e.pattern(), append(comments(failure), shown...))
+		text, path, err := e.Editor.Edit(ctx, e.pattern(), e.lines(append(comments(failure), shown...)))
 		if err != nil {
 			return e.failed(path, shown, err)
 		}
@@ -162,6 +185,14 @@ func (e Edit) render(u *unstructured.Unstructured) ([]byte, error) {
 		return nil, fmt.Errorf("show the object: %w", err)
 	}
 	return text, nil
+}
+
+// lines ends the lines of a text as the editor wants them.
+func (e Edit) lines(text []byte) []byte {
+	if e.Windows {
+		return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
+	}
+	return text
 }
 
 func (e Edit) pattern() string {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -81,13 +80,9 @@ func (w *Writer) patchOne(ctx context.Context, k objects.Kind, name string, p Pa
 	if w.DryRun == DryRunClient {
 		return w.done(k, was, "patched")
 	}
-	var sub []string
-	if p.Status {
-		sub = []string{"status"}
-	}
-	is, err := w.Session.Of(k).Patch(ctx, name, p.Type, p.Data, metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}, sub...)
+	is, err := w.Session.Patch(ctx, k, name, p.Type, p.Data, w.patching(), p.Status)
 	if err != nil {
-		return objects.Explain(err)
+		return err
 	}
 	what := "patched"
 	if same(was.Object, is.Object) {

@@ -63,6 +63,25 @@ func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	return nil
 }
 
+// RunAll waits for all objects of targets to meet one condition after the other, all within the timeout. Met is called when an
+// object has met the last of them.
+func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Target) error {
+	met, limit, begun := w.Met, w.Timeout, time.Now()
+	for i, c := range all {
+		w.For = c
+		if w.Met = met; i < len(all)-1 {
+			w.Met = func(objects.Kind, string, *unstructured.Unstructured) error { return nil }
+		}
+		if limit > 0 {
+			w.Timeout = max(time.Nanosecond, limit-time.Since(begun))
+		}
+		if err := w.Run(ctx, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w Wait) names(ctx context.Context, t objects.Target) ([]string, error) {
 	if t.Named() {
 		return t.Names, nil

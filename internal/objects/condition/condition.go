@@ -3,6 +3,7 @@ package condition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,6 +32,31 @@ func (c Condition) String() string { return c.text }
 func (c Condition) Gone() bool { return c.gone }
 
 const mend = "write one of: --for=condition=Ready, --for=condition=Ready=false, --for=jsonpath='{.status.updateStatus}'=ok, --for=create, --for=delete"
+
+// ParseAll reads conditions that are to be met one after the other. That there is the object comes first.
+func ParseAll(texts []string) ([]Condition, error) {
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	var all []Condition
+	for _, text := range texts {
+		c, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b Condition) int {
+		switch {
+		case a.there == b.there:
+			return 0
+		case a.there:
+			return -1
+		}
+		return 1
+	})
+	return all, nil
+}
 
 // Parse reads "delete", "create", "condition=NAME[=STATUS]" or "jsonpath={PATH}[=VALUE]".
 func Parse(text string) (Condition, error) {

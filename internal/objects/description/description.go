@@ -100,6 +100,9 @@ func (d *Describer) one(ctx context.Context, k objects.Kind, name string) error 
 		return slices.Contains([]string{"kind", "apiVersion", "metadata", "status"}, x.name)
 	}), 0)
 	w.status(f.get("status"))
+	if k.Singular == "uiresource" {
+		d.buttons(ctx, w, name)
+	}
 	if d.Events {
 		d.events(ctx, w, resourceOf(k, f))
 	}

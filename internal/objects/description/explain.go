@@ -33,6 +33,9 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if e.Format == "json" {
+		return writeSchema(s, k, path, out)
+	}
 	var b bytes.Buffer // what is written before an error is for nobody
 	err = explain.PrintModelDescription(path, &b, s.OpenAPI(), k.GVR, e.Recursive, maxDepth, e.Format)
 	switch {
@@ -40,8 +43,7 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 		_, err = b.WriteTo(out)
 		return err
 	case len(path) > 0 && strings.Contains(err.Error(), "does not exist"):
-		return problem.New(fmt.Sprintf("%s has no field %s", k.GVR.Resource, strings.Join(path, ".")),
-			"hone explain "+k.GVR.Resource+" --recursive lists the fields")
+		return noField(k, path)
 	}
 	return objects.Explain(fmt.Errorf("explain %s: %w", e.Of, err))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/problem"
@@ -30,7 +32,7 @@ func (k *Kinds) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&k.Group, "api-group", "", "list only the kinds of this group: tilt.dev, hone.dev")
 	flags.StringSliceVar(&k.Verbs, "verbs", nil, "list only kinds with which all this can be done: get,patch")
 	flags.StringSliceVar(&k.Categories, "categories", nil, "list only kinds of all these categories")
-	flags.StringVarP(&k.Output, "output", "o", "", "format: wide, name")
+	flags.StringVarP(&k.Output, "output", "o", "", "format: wide, name, json, yaml")
 	flags.StringVar(&k.SortBy, "sort-by", "", "sort by name or kind")
 	flags.BoolVar(&k.NoHeaders, "no-headers", false, "leave out the heads of the columns")
 }
@@ -58,8 +60,22 @@ func (k *Kinds) Print(all []objects.Kind, out io.Writer) (int, error) {
 		return len(all), nil
 	case "", "wide":
 		return len(all), k.table(all, out)
+	case "json":
+		return len(all), printed((&printers.JSONPrinter{}).PrintObj(listOf(all), out))
+	case "yaml":
+		return len(all), printed((&printers.YAMLPrinter{}).PrintObj(listOf(all), out))
 	}
-	return 0, problem.New(fmt.Sprintf("unknown output %q", k.Output), "choose wide or name")
+	return 0, problem.New(fmt.Sprintf("unknown output %q", k.Output), "choose wide, name, json or yaml")
+}
+
+// listOf makes of kinds the object that tells of them by Kubernetes' conventions.
+func listOf(all []objects.Kind) *metav1.APIResourceList {
+	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, APIResources: []metav1.APIResource{}}
+	for _, k := range all {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: k.GVR.Resource, SingularName: k.Singular, Namespaced: k.Namespaced,
+			Group: k.GVR.Group, Version: k.GVR.Version, Kind: k.Name, Verbs: k.Verbs, ShortNames: k.ShortNames, Categories: k.Categories})
+	}
+	return list
 }
 
 func (k *Kinds) wanted(x objects.Kind) bool {
