@@ -26,6 +26,11 @@ kind: ConfigMap
 metadata: {name: dropped}
 `
 
+// in makes hone run in a folder as a shell would: the path is not resolved.
+func (p *project) in(dir string) {
+	p.dir, p.env = dir, []string{"PWD=" + dir}
+}
+
 // TestIdentity works on one project by two paths to it and after its folder was moved: what the YAML no longer has is
 // collected, what it still has is left as it is, and down finds it all.
 func TestIdentity(t *testing.T) {
@@ -37,7 +42,7 @@ func TestIdentity(t *testing.T) {
 	first := p.object("", "v1", "configmaps", "kept")
 	s.stop()
 
-	p.dir = real + "-link"
+	p.in(real + "-link")
 	if err := os.Symlink(real, p.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +55,7 @@ func TestIdentity(t *testing.T) {
 		t.Errorf("by a link it is said to be another project:\n%s", s.out)
 	}
 
-	p.dir = real + "-moved"
+	p.in(real + "-moved")
 	if err := os.Rename(real, p.dir); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,7 @@ func TestFormerIdentity(t *testing.T) {
 		}
 	}
 	forget(ids[link])
-	p.dir = link
+	p.in(link)
 	s := p.up()
 	s.ready("uncategorized")
 	s.stop()
@@ -110,13 +115,13 @@ func TestFormerIdentity(t *testing.T) {
 	}
 	forget(ids[real])
 
-	p.dir = real
+	p.in(real)
 	p.replace("Tiltfile", "['kept.yaml', 'dropped.yaml']", "'kept.yaml'")
 	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || strings.Contains(out, "deleted") {
 		t.Errorf("nothing leads from the real path to the link yet: code %d\n%s", code, out)
 	}
 	p.object("", "v1", "configmaps", "kept")
-	p.dir = link
+	p.in(link)
 	s = p.up()
 	p.gone("", "v1", "configmaps", "dropped")
 	s.ready("uncategorized")
@@ -124,7 +129,7 @@ func TestFormerIdentity(t *testing.T) {
 	if strings.Contains(s.out.String(), "another project") {
 		t.Errorf("its own objects are said to be another project's:\n%s", s.out)
 	}
-	p.dir = real
+	p.in(real)
 	if out, code := p.run("down", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "deleted kept") {
 		t.Errorf("down: code %d\n%s", code, out)
 	}
