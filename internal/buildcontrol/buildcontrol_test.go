@@ -1,6 +1,7 @@
 package buildcontrol
 
 import (
+	gocmp "cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -440,11 +441,6 @@ func TestRuntime(t *testing.T) {
 		s.Resource, s.Container, s.Supervised = "a", "main", true
 		return state.SyncletChanged{ID: "c1", Synclet: s}
 	}
-	job := func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }
-	attempt := func(name string, second int, phase string) state.PodChanged {
-		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: name, UID: name, Resource: "a", Owner: "job",
-			CreatedAt: statetest.Epoch.Add(time.Duration(second) * time.Second), Phase: phase, Status: phase}}}
-	}
 	for _, tc := range []struct {
 		name  string
 		state *statetest.State
@@ -483,19 +479,76 @@ func TestRuntime(t *testing.T) {
 			RuntimeState{Status: RuntimeError, Text: "failed", Err: "deployment/default/a: progress deadline exceeded"}},
 		{"completed", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a"),
 			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
-		{"a job tries again", deployed(job, attempt("1", 0, "Failed"), attempt("2", 1, "Running")), RuntimeState{Status: RuntimePending, Text: "Running"}},
-		{"a job has tried again", deployed(job, statetest.Healthy("a"), attempt("1", 0, "Failed"), attempt("2", 1, "Succeeded")),
-			RuntimeState{Status: RuntimeOK, Text: "completed"}},
-		{"the newest try of a job has failed", deployed(job, attempt("1", 0, "Failed"), attempt("2", 1, "Failed")),
-			RuntimeState{Status: RuntimeError, Text: "Failed", Err: "pod 2: pod failed: Failed"}},
-		{"one of several tries at the same time has failed", deployed(job, attempt("1", 0, "Failed"), attempt("2", 0, "Succeeded")),
-			RuntimeState{Status: RuntimeError, Text: "Failed", Err: "pod 1: pod failed: Failed"}},
-		{"completed, pods collected", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a")),
-			RuntimeState{Status: RuntimeOK, Text: "completed"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := RuntimeOf(tc.state.View(), "a")
 			tc.want.FailingSince = got.FailingSince
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestJobs: what Kubernetes says of a Job counts, not how its containers and pods end.
+func TestJobs(t *testing.T) {
+	const job = "uid-job"
+	says := func(health, message string) state.ObjectsChanged {
+		return state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"},
+			UID: job, Resource: "a", Health: health, Message: message}}}
+	}
+	try := func(name, phase string, containers ...model.Container) state.PodChanged {
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: name, UID: name, Resource: "a", Owner: job, Phase: phase, Status: phase,
+			Ready: phase == "Running" && len(containers) == 0, Containers: containers}}}
+	}
+	runs := says(model.HealthInProgress, "active 1, succeeded 0, failed 0")
+	pulls := model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}
+	loops := model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 2}
+	ended := model.Container{Name: "main", State: model.ContainerTerminated, Reason: "Error", ExitCode: 1}
+	for _, tc := range []struct {
+		name      string
+		readiness model.PodReadiness
+		actions   []store.Action
+		want      string // status, text, error
+	}{
+		{"not seen yet", "", nil, `pending "starting" "job/default/a: not seen yet"`},
+		{"no pod yet", "", []store.Action{runs}, `pending "starting" "job/default/a: active 1, succeeded 0, failed 0"`},
+		{"its pod runs", "", []store.Action{runs, try("p", "Running")}, `pending "Running" "job/default/a: active 1, succeeded 0, failed 0"`},
+		{"a pod has ended well, of several", "", []store.Action{says(model.HealthInProgress, "active 1, succeeded 1 of 2, failed 0"), try("p", "Succeeded"), try("q", "Running")},
+			`pending "Succeeded" "job/default/a: active 1, succeeded 1 of 2, failed 0"`},
+		{"complete", "", []store.Action{says(model.HealthCurrent, "CompletionsReached"), try("p", "Succeeded")}, `ok "completed" ""`},
+		{"complete after a failure", "", []store.Action{says(model.HealthCurrent, ""), try("p", "Failed"), try("q", "Succeeded")}, `ok "completed" ""`},
+		{"complete, and pods removed", "", []store.Action{says(model.HealthCurrent, "")}, `ok "completed" ""`},
+		{"its container is tried again", "", []store.Action{runs, try("p", "Running", loops)},
+			`pending "Running ×2" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: CrashLoopBackOff"`},
+		{"its container has ended, and its pod has not", "", []store.Action{runs, try("p", "Running", ended)},
+			`pending "Running" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: Error"`},
+		{"its pod has failed", "", []store.Action{runs, try("p", "Failed")},
+			`pending "Failed" "job/default/a: active 1, succeeded 0, failed 0; pod p: pod failed: Failed"`},
+		{"given up", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no"), try("p", "Failed")},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no" final`},
+		{"no image: nothing will come of it", "", []store.Action{runs, try("p", "Pending", pulls)},
+			`error "Pending" "pod p: container main: ImagePullBackOff (no such image)"`},
+		{"suspended", "", []store.Action{says(model.HealthInProgress, "is suspended")}, `pending "suspended" "job/default/a: is suspended"`},
+		{"removed before anything was known", "", []store.Action{says(model.HealthGone, "was removed before hone saw how it ended")},
+			`error "gone" "job/default/a was removed before hone saw how it ended; a trigger runs it again" final`},
+		{"removed, but its pod is known to have ended well", "", []store.Action{says(model.HealthGone, "was removed before hone saw how it ended"), try("p", "Succeeded")},
+			`ok "completed" ""`},
+		{"ready is enough for the user", model.PodWait, []store.Action{runs, try("p", "Running")}, `ok "running 1/1" ""`},
+		{"and not yet so", model.PodWait, []store.Action{runs, try("p", "Pending")}, `pending "Pending" "job/default/a: active 1, succeeded 0, failed 0"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := statetest.K8s("a")
+			m.K8s.PodReadiness = model.PodReadiness(gocmp.Or(string(tc.readiness), string(model.PodSucceeded)))
+			s := up(same, m).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+				b.Deployed, b.Mode = true, "deploy"
+				b.Applied = []model.AppliedObject{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"}, APIVersion: "batch/v1", UID: job}}
+			}).Then(tc.actions...)
+			r := RuntimeOf(s.View(), "a")
+			got := fmt.Sprintf("%s %q %q", r.Status, r.Text, r.Err)
+			if r.Final {
+				got += " final"
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/state"
@@ -62,19 +63,73 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	}
 	objects := objectsOf(v, u)
 	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
-	if len(current) > 0 {
-		if r := podsRuntime(m, current, objects); r.Status == RuntimeError {
-			r.Final = slices.ContainsFunc(objects, givenUp)
-			return r
-		}
-		if r, ended := processRuntime(v, current); ended {
-			return r
-		}
-		if r := podsRuntime(m, current, objects); r.Status != RuntimeOK {
-			return r
+	if i := slices.IndexFunc(objects, givenUp); i >= 0 {
+		return RuntimeState{Status: RuntimeError, Text: "failed", Err: objects[i].ObjectID.String() + ": " + objects[i].Message, Final: true}
+	}
+	others, tries := splitTries(current, objects)
+	if r, stuck := cannotStart(tries); stuck {
+		return r
+	}
+	work := podsRuntime(m, others)
+	if len(others) > 0 && work.Status == RuntimeError {
+		return work
+	}
+	if r, ended := processRuntime(v, current); ended {
+		return r
+	}
+	if len(others) > 0 && work.Status != RuntimeOK {
+		return work
+	}
+	return objectsRuntime(m, others, tries, objects)
+}
+
+// splitTries tells the pods of Jobs, which Jobs answer for, from all others.
+func splitTries(pods []state.Pod, objects []model.ObjectStatus) (others, tries []state.Pod) {
+	for _, p := range pods {
+		if p.Owner != "" && slices.ContainsFunc(objects, func(o model.ObjectStatus) bool { return isJob(o) && o.UID == p.Owner }) {
+			tries = append(tries, p)
+		} else {
+			others = append(others, p)
 		}
 	}
-	return objectsRuntime(m, current, objects)
+	return others, tries
+}
+
+func isJob(o model.ObjectStatus) bool { return o.Group == "batch" && o.Kind == "Job" }
+
+// cannotStart tells of a pod of a Job whose container does not come to run, so that the Job neither fails nor completes. That
+// a container or a pod has failed is for the Job to judge: it may try again.
+func cannotStart(tries []state.Pod) (r RuntimeState, stuck bool) {
+	for _, p := range tries {
+		for _, c := range p.AllContainers() {
+			if c.State != model.ContainerWaiting || !model.PodErrorReasons[c.Reason] || c.Reason == "CrashLoopBackOff" {
+				continue
+			}
+			if why, failing := state.PodFailure(p.Pod); failing {
+				return RuntimeState{Status: RuntimeError, Text: failureText(p), Err: "pod " + p.Name + ": " + why, FailingSince: p.FailingSince}, true
+			}
+		}
+	}
+	return r, false
+}
+
+// jobRuntime returns how a Job does that is not complete, given its pods.
+func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
+	r := RuntimeState{Status: RuntimePending, Text: "starting", Err: o.ObjectID.String() + ": " + cmp.Or(o.Message, "not seen yet")}
+	for _, p := range tries {
+		if p.Owner != o.UID {
+			continue
+		}
+		r.Text = p.Status
+		if why, failing := state.PodFailure(p.Pod); failing {
+			r.Text, r.Err = failureText(p), r.Err+"; pod "+p.Name+": "+why
+		}
+		return r
+	}
+	if strings.Contains(o.Message, "suspended") {
+		r.Text = "suspended"
+	}
+	return r
 }
 
 // replaced reports whether a pod that has failed for good was followed by another one of the same owner: a job that tries
@@ -137,7 +192,10 @@ func HasStatus(id model.ObjectID) bool {
 	return true
 }
 
-func podsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatus) RuntimeState {
+func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
+	if len(pods) == 0 {
+		return RuntimeState{Status: RuntimeOK}
+	}
 	var failed RuntimeState
 	ready, total, done := 0, 0, 0
 	for _, p := range pods {
@@ -215,20 +273,32 @@ func pendingWord(pods []state.Pod) string {
 
 // objectsRuntime judges by the objects themselves, once no pod speaks against it. A workload that should have pods and
 // has none yet says so through its own status.
-func objectsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectStatus) RuntimeState {
+// Jobs have the last word about their pods, tries. One that runs is enough where the user wants no more than ready pods.
+func objectsRuntime(m model.Manifest, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
 	for _, o := range objects {
+		if isJob(o) && o.Health != model.HealthCurrent {
+			switch {
+			case o.Health == model.HealthGone && m.K8s.PodReadiness != model.PodSucceeded, runsOnly(m, o, tries, objects):
+				continue
+			case o.Health == model.HealthGone && slices.ContainsFunc(tries, func(p state.Pod) bool { return p.Owner == o.UID && p.Phase == "Succeeded" }):
+				continue
+			case o.Health == model.HealthGone:
+				return RuntimeState{Status: RuntimeError, Text: "gone", Err: o.ObjectID.String() + " " + o.Message + "; a trigger runs it again", Final: true}
+			}
+			return jobRuntime(o, tries)
+		}
 		switch o.Health {
 		case model.HealthFailed:
-			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: givenUp(o)}
+			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message}
 		case model.HealthInProgress, model.HealthUnknown, model.HealthTerminating:
-			if o.Kind == "Job" && completedByPods(m, pods) {
-				continue
-			}
 			return RuntimeState{Status: RuntimePending, Text: "rolling out", Err: cmp.Or(o.Message, o.ObjectID.String())}
 		}
 	}
 	if len(pods) > 0 {
-		return podsRuntime(m, pods, nil)
+		return podsRuntime(m, pods)
+	}
+	if m.K8s.PodReadiness != model.PodSucceeded && len(tries) > 0 {
+		return podsRuntime(m, tries)
 	}
 	if m.K8s.PodReadiness == model.PodSucceeded {
 		return RuntimeState{Status: RuntimeOK, Text: "completed"}
@@ -236,10 +306,11 @@ func objectsRuntime(m model.Manifest, pods []state.Pod, objects []model.ObjectSt
 	return RuntimeState{Status: RuntimeOK, Text: "applied"}
 }
 
-// givenUp reports whether an object is a job that Kubernetes will not try again.
-func givenUp(o model.ObjectStatus) bool { return o.Kind == "Job" && o.Health == model.HealthFailed }
+// givenUp reports whether an object is a Job that Kubernetes will not try again.
+func givenUp(o model.ObjectStatus) bool { return isJob(o) && o.Health == model.HealthFailed }
 
-func completedByPods(m model.Manifest, pods []state.Pod) bool {
-	return m.K8s.PodReadiness == model.PodSucceeded &&
-		slices.ContainsFunc(pods, func(p state.Pod) bool { return p.Phase == "Succeeded" })
+// runsOnly reports whether a Job is all that a resource has, is asked for no more than ready pods, and has them.
+func runsOnly(m model.Manifest, o model.ObjectStatus, tries []state.Pod, objects []model.ObjectStatus) bool {
+	return m.K8s.PodReadiness == model.PodWait && len(objects) == 1 && len(tries) > 0 && o.Health == model.HealthInProgress &&
+		podsRuntime(m, tries).Status == RuntimeOK
 }

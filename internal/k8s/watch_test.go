@@ -142,7 +142,11 @@ func TestObjectEventFrom(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	u.SetDeletionTimestamp(&metav1.Time{Time: t1})
-	if got := ObjectEventFrom(u); got.Status.Health != model.HealthTerminating {
+	if got := ObjectEventFrom(u); got.Status.Health != model.HealthCurrent {
+		t.Errorf("complete, and being removed: %+v", got)
+	}
+	u.SetKind("CronJob")
+	if got := ObjectEventFrom(u); got.Status.Health != model.HealthTerminating || got.Complete {
 		t.Errorf("deleted: %+v", got)
 	}
 }

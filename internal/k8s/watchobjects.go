@@ -101,14 +101,17 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 		},
 		Labels:   maps.Clone(u.GetLabels()),
 		Owners:   ownersOf(u),
-		Complete: u.GetKind() == "Job" && jobComplete(u),
+		Complete: u.GetKind() == "Job" && conditionOf(u, "Complete") != nil,
 	}
 	e.Status.Health, e.Status.Message = health(u)
 	return e
 }
 
-// health is kstatus' word for the object, and why.
+// health is kstatus' word for the object, and why. Jobs are judged by their conditions.
 func health(u *unstructured.Unstructured) (word, message string) {
+	if gvk := u.GroupVersionKind(); gvk.Group == "batch" && gvk.Kind == "Job" {
+		return jobHealth(u)
+	}
 	r, err := status.Compute(u)
 	if err != nil {
 		return model.HealthUnknown, err.Error()
@@ -124,15 +127,4 @@ func health(u *unstructured.Unstructured) (word, message string) {
 		return model.HealthTerminating, r.Message
 	}
 	return model.HealthUnknown, r.Message
-}
-
-func jobComplete(u *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
-	for _, c := range conditions {
-		m, ok := c.(map[string]any)
-		if ok && m["type"] == "Complete" && m["status"] == "True" {
-			return true
-		}
-	}
-	return false
 }

@@ -250,7 +250,8 @@ type ObjectStatus struct {
 	ObjectID
 	UID      string
 	Resource ManifestName
-	// Health is Current, InProgress, Failed, Terminating or Unknown.
+	// Health is Current, InProgress, Failed, Terminating, Gone or Unknown. A Job that is complete is Current and one that has
+	// failed is Failed, also after it was removed; Gone is one that was removed before hone knew how it ended.
 	Health  string
 	Message string
 }
@@ -261,5 +262,6 @@ const (
 	HealthInProgress  = "InProgress"
 	HealthFailed      = "Failed"
 	HealthTerminating = "Terminating"
+	HealthGone        = "Gone"
 	HealthUnknown     = "Unknown"
 )

@@ -2,8 +2,10 @@ package deploydiscovery
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -57,6 +59,9 @@ func TestObjects(t *testing.T) {
 		check("rolled out", "u1 of web Current")
 		cluster.DeleteObject("apps/v1", "Deployment", "default", "web")
 		check("deleted by somebody")
+		if u := state.Updates.In(a.View()).Value("web"); len(u.Lost) != 1 || u.Lost["u1"].IsZero() {
+			t.Errorf("lost: %v", u.Lost)
+		}
 		set(deployment("web", "u4", model.HealthCurrent))
 		check("made by somebody: not what was applied")
 		web.UID = "u4"
@@ -71,6 +76,71 @@ func TestObjects(t *testing.T) {
 		a.Then(statetest.Loaded())
 		check("no longer declared")
 	})
+}
+
+// TestRemovedJobs: how a Job ended stays known when it removes itself, also when that was before its deploy was over.
+func TestRemovedJobs(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		// before and after the deploy, the Job is seen so, and is then removed if removed says so.
+		before, after string
+		removed       bool
+		want          string
+	}{
+		{"it runs", "", model.HealthInProgress, false, "InProgress"},
+		{"complete", "", model.HealthCurrent, true, "Current done"},
+		{"failed", "", model.HealthFailed, true, "Failed done"},
+		{"complete during the deploy", model.HealthCurrent, "", true, "Current done"},
+		{"deleted by somebody", "", model.HealthInProgress, true, "Gone was deleted before it was complete"},
+		{"never seen", "", "", false, "Gone was removed before hone saw how it ended"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := k8stest.New()
+				see := func(name, uid, health string) {
+					if health == "" {
+						return
+					}
+					message := ""
+					if health != model.HealthInProgress {
+						message = "done"
+					}
+					cluster.SetObject("batch/v1", "Job", k8s.ObjectEvent{Status: model.ObjectStatus{ObjectID: id("batch", "Job", name), UID: uid, Health: health, Message: message},
+						Labels: map[string]string{deploy.LabelManagedBy: deploy.ManagedByHone}})
+					synctest.Wait()
+				}
+				remove := func() {
+					if tc.removed {
+						cluster.DeleteObject("batch/v1", "Job", "default", "j")
+						synctest.Wait()
+					}
+				}
+				a := statetest.Start(t, New(cluster)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				other := model.AppliedObject{ObjectID: id("batch", "Job", "other"), APIVersion: "batch/v1", UID: "u0"}
+				see("other", "u0", model.HealthInProgress)
+				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other)) // so that Jobs are watched
+				see("j", "u1", tc.before)
+				if tc.before != "" {
+					remove()
+				}
+				a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(other, model.AppliedObject{ObjectID: id("batch", "Job", "j"), APIVersion: "batch/v1", UID: "u1"}))
+				see("j", "u1", tc.after)
+				if tc.after != "" {
+					remove()
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				got := state.Objects.In(a.View()).Value("u1")
+				if text := strings.TrimSpace(got.Health + " " + got.Message); text != tc.want || got.Resource != "web" {
+					t.Errorf("%q of %q, want %q", text, got.Resource, tc.want)
+				}
+				a.Then(statetest.Loaded())
+				if n := state.Objects.In(a.View()).Len(); n != 0 {
+					t.Errorf("%d objects of a resource that is gone", n)
+				}
+			})
+		})
+	}
 }
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {

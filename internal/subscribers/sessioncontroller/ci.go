@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// podGrace is how much later than its job a pod may be seen.
+// podGrace is how much later than its job a pod may be seen, and be seen to have ended.
 const podGrace = 3 * time.Second
 
 // serverStays is how long a server without a readiness probe has to run to count as ready: one that ends at once because of a
@@ -135,6 +135,11 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 		return false, fmt.Sprintf("%s: %s", m.Name, last.Err), 0
 	}
 	r := buildcontrol.Runtime(v, m, u, s.pods)
+	if r.Final || r.Status.Settled() {
+		if left := podsToEnd(v, u, s.pods, now); left > 0 {
+			return false, "", left
+		}
+	}
 	if r.Status == buildcontrol.RuntimeError {
 		left := settings.GracePeriod - now.Sub(r.FailingSince)
 		if r.Final || r.FailingSince.IsZero() || left <= 0 {
@@ -165,6 +170,23 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 		return 0
 	}
 	return u.AppliedAt.Add(podGrace).Sub(now)
+}
+
+// podsToEnd returns how much longer to wait for the pods of Jobs that are over: a Job may say so before its pods do, and what
+// they say last would be missed.
+func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (left time.Duration) {
+	for _, p := range pods {
+		if !p.Current || p.Deleting || p.Owner == "" || p.Phase == "Succeeded" || p.Phase == "Failed" {
+			continue
+		}
+		for _, a := range u.Applied {
+			e, ok := state.Objects.In(v).Get(p.Owner)
+			if ok && a.UID == p.Owner && a.Kind == "Job" && a.Group == "batch" {
+				left = max(left, e.Updated.Add(podGrace).Sub(now))
+			}
+		}
+	}
+	return left
 }
 
 // serverToStay returns how much longer to look at a server that nothing but its running shows to be ready.

@@ -61,7 +61,11 @@ func (f *fixture) built(name, failure string) {
 	u := state.Updates.In(f.View()).Value(name)
 	done := state.BuildCompleted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: time.Now(), Err: failure, Deployed: failure == ""}
 	if state.Resources.In(f.View()).Value(name).Manifest.IsK8s() && failure == "" {
-		done.Applied = []model.AppliedObject{{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: name}, UID: "uid-" + name}}
+		id := model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: name}
+		if state.Resources.In(f.View()).Value(name).Manifest.K8s.PodReadiness == model.PodSucceeded {
+			id.Group, id.Kind = "batch", "Job"
+		}
+		done.Applied = []model.AppliedObject{{ObjectID: id, UID: "uid-" + name}}
 	}
 	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: f.Store.Snapshot().At}, done)
 }
@@ -88,8 +92,14 @@ func exited(again time.Duration) state.SyncletChanged {
 // attempt is a pod of a job.
 func attempt(pod, phase string) state.PodChanged {
 	p := statetest.Pod("web", pod, "c-"+pod, "i")
-	p.Pod.Ready, p.Pod.Phase, p.Pod.Status, p.Pod.Owner, p.Pod.CreatedAt = false, phase, phase, "job", time.Now()
+	p.Pod.Ready, p.Pod.Phase, p.Pod.Status, p.Pod.Owner, p.Pod.CreatedAt = false, phase, phase, "uid-web", time.Now()
 	return p
+}
+
+// jobSays is what Kubernetes says of the job.
+func jobSays(health, message string) state.ObjectsChanged {
+	return state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "web"},
+		UID: "uid-web", Resource: "web", Health: health, Message: message}}}
 }
 
 // serving says how the server of srv does, which has begun now.
@@ -214,20 +224,46 @@ func TestCI(t *testing.T) {
 			f.Then(statetest.Pod("web", "p", "c", "i"), exited(0))
 			f.ends("ended", "web: pod p: the process in main ended with exit code 3")
 		}},
-		{"a job that tries again in the grace period", ci, func(f *fixture) {
-			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, job))
+		{"a job that tries again, which takes no grace", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{}, job))
 			f.built("web", "")
 			first, second := attempt("1", "Failed"), attempt("2", "Running")
-			f.Then(first)
+			f.Then(jobSays(model.HealthInProgress, "active 1"), first)
 			f.goes("failed once")
 			time.Sleep(10 * time.Second)
 			second.Pod.CreatedAt = time.Now()
+			second.Pod.Containers[0].State, second.Pod.Containers[0].Reason, second.Pod.Containers[0].ExitCode = model.ContainerTerminated, "Error", 1
 			f.Then(second)
 			time.Sleep(10 * time.Minute)
-			f.goes("tries again")
-			second.Pod.Phase = "Succeeded"
-			f.Then(second, statetest.Healthy("web"))
-			f.ends("done", "")
+			f.goes("its container has failed, and is started again")
+			second.Pod.Phase, second.Pod.Containers[0].ExitCode, second.Pod.Containers[0].Reason = "Succeeded", 0, "Completed"
+			f.Then(second)
+			f.goes("the pod has succeeded")
+			f.Then(jobSays(model.HealthCurrent, "CompletionsReached"))
+			f.ends("and so has the job", "")
+		}},
+		{"a job is over when its pods are, too", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{}, job))
+			f.built("web", "")
+			f.Then(attempt("1", "Running"), jobSays(model.HealthCurrent, "CompletionsReached"))
+			f.goes("the pod is still seen running")
+			f.Then(attempt("1", "Succeeded"))
+			f.ends("it is not", "")
+		}},
+		{"a job whose pod is not seen to end", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{}, job))
+			f.built("web", "")
+			f.Then(attempt("1", "Running"), jobSays(model.HealthFailed, "backoff limit"))
+			f.goes("it may be")
+			time.Sleep(podGrace)
+			f.ends("it is not waited for without end", "backoff limit")
+		}},
+		{"a job that was removed before it was complete", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{}, job))
+			f.built("web", "")
+			f.Then(jobSays(model.HealthGone, "was deleted before it was complete"))
+			time.Sleep(podGrace)
+			f.ends("nothing will come of it", "was deleted before it was complete")
 		}},
 		{"a pod that recovers in the grace period", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
@@ -240,8 +276,7 @@ func TestCI(t *testing.T) {
 		{"a failed job has no grace", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, job))
 			f.built("web", "")
-			f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Name: "web"},
-				UID: "uid-web", Resource: "web", Health: model.HealthFailed, Message: "backoff limit"}}})
+			f.Then(jobSays(model.HealthFailed, "backoff limit"))
 			f.ends("failed", "backoff limit")
 		}},
 		{"a failed job has no grace, also while its last pod is there", ci, func(f *fixture) {
@@ -249,9 +284,8 @@ func TestCI(t *testing.T) {
 			f.built("web", "")
 			f.Then(attempt("1", "Failed"))
 			f.goes("it may be tried again")
-			f.Then(state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Name: "web"},
-				UID: "uid-web", Resource: "web", Health: model.HealthFailed, Message: "backoff limit"}}})
-			f.ends("failed", "web: pod 1: pod failed: Failed")
+			f.Then(jobSays(model.HealthFailed, "backoff limit"))
+			f.ends("failed", "backoff limit")
 		}},
 		{"a server that has exited", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Hour}, server))

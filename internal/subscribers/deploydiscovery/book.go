@@ -1,0 +1,204 @@
+package deploydiscovery
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// keptEnds is how many Jobs are remembered that were removed and that no resource is known to have applied: one that
+	// removes itself may be gone before its deploy is over.
+	keptEnds = 1000
+	// unseenGrace is how long a Job that was applied may be missing before it counts as gone: its watch may lag behind.
+	unseenGrace = 5 * time.Second
+)
+
+// told is an event with the watch that it comes from.
+type told struct {
+	scope scope
+	event k8s.ObjectEvent
+}
+
+// applied is an object that a resource applied.
+type applied struct {
+	id       model.ObjectID
+	resource model.ManifestName
+	scope    scope
+	// status says that its health is told, stays that it is missed when it goes.
+	status, stays bool
+}
+
+// stays reports whether an object is there until its resource goes, so that one which vanishes has to come back. Others end by
+// themselves (a Job with a time to live, a bare pod), or are for their own controllers or commands to delete.
+func stays(a model.AppliedObject) bool {
+	if a.Foreign {
+		return false
+	}
+	switch a.Group {
+	case "":
+		return a.Kind == "ConfigMap" || a.Kind == "Service" || a.Kind == "PersistentVolumeClaim" || a.Kind == "ReplicationController"
+	case "apps":
+		return a.Kind != "ControllerRevision"
+	}
+	return false
+}
+
+// job reports whether the object is a Job. How a Job ended is still true when it is removed, as ttlSecondsAfterFinished asks for.
+func (a applied) job() bool { return a.id.Group == "batch" && a.id.Kind == "Job" }
+
+// book is what is known of applied objects, and what was told of them, by UID. It is for one goroutine.
+type book struct {
+	owned  map[string]applied
+	seen   map[string]model.ObjectStatus
+	told   map[string]model.ObjectStatus
+	synced map[scope]bool
+	// ends are the last states of Jobs that were removed, removed their UIDs in order. Missing are Jobs that were applied, and
+	// that a watch which has seen everything has not: since when.
+	ends    map[string]model.ObjectStatus
+	removed []string
+	missing map[string]time.Time
+}
+
+func newBook() *book {
+	return &book{owned: map[string]applied{}, seen: map[string]model.ObjectStatus{}, told: map[string]model.ObjectStatus{},
+		synced: map[scope]bool{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
+}
+
+// own takes in which objects resources have applied, and returns what has to be watched for them.
+func (b *book) own(v store.View) map[scope]struct{} {
+	scopes := map[scope]struct{}{}
+	b.owned = map[string]applied{}
+	for e := range state.Updates.In(v).Refs() {
+		for _, a := range e.Value.Applied {
+			sc := scope{a.APIVersion, a.Kind, a.Namespace, a.Foreign}
+			o := applied{a.ObjectID, model.ManifestName(e.ID), sc, buildcontrol.HasStatus(a.ObjectID), stays(a)}
+			if o.status || o.stays {
+				b.owned[a.UID] = o
+				scopes[sc] = struct{}{}
+			}
+		}
+	}
+	for sc := range b.synced {
+		if _, watched := scopes[sc]; !watched {
+			delete(b.synced, sc)
+		}
+	}
+	return scopes
+}
+
+func (b *book) take(t told) {
+	o := t.event.Status
+	switch {
+	case t.event.Synced:
+		b.synced[t.scope] = true
+	case !t.event.Deleted:
+		b.seen[o.UID] = o
+	default:
+		delete(b.seen, o.UID)
+		if (applied{id: o.ObjectID}).job() {
+			b.ended(o)
+		}
+	}
+}
+
+// ended remembers a Job that was removed.
+func (b *book) ended(o model.ObjectStatus) {
+	if o.Health != model.HealthCurrent && o.Health != model.HealthFailed {
+		o.Health, o.Message = model.HealthGone, "was deleted before it was complete"
+	}
+	b.ends[o.UID] = o
+	b.removed = append(b.removed, o.UID)
+	if len(b.removed) <= keptEnds {
+		return
+	}
+	var kept []string
+	for i, uid := range b.removed {
+		if _, owned := b.owned[uid]; owned || i > keptEnds/2 {
+			kept = append(kept, uid)
+		} else {
+			delete(b.ends, uid)
+		}
+	}
+	b.removed = kept
+}
+
+// status returns how an applied object does; not ok when nothing is known of it. Next is when that may change though
+// nothing happens; zero is never.
+func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatus, ok bool, next time.Duration) {
+	if o, ok = b.seen[uid]; ok {
+		delete(b.missing, uid)
+		return o, true, 0
+	}
+	if !a.job() {
+		return o, false, 0
+	}
+	if o, ok = b.ends[uid]; ok {
+		return o, true, 0
+	}
+	if !b.synced[a.scope] {
+		return o, false, 0
+	}
+	since, known := b.missing[uid]
+	if !known {
+		since = now
+		b.missing[uid] = now
+	}
+	if left := since.Add(unseenGrace).Sub(now); left > 0 {
+		return o, false, left
+	}
+	return model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}, true, 0
+}
+
+// difference returns what is to be told, and when to ask again though nothing has happened (0: never).
+func (b *book) difference(now time.Time) (out []store.Action, next time.Duration) {
+	var changed []model.ObjectStatus
+	lost := map[model.ManifestName][]string{}
+	for uid, a := range b.owned {
+		o, ok, left := b.status(uid, a, now)
+		if left > 0 && (next == 0 || left < next) {
+			next = left
+		}
+		was, known := b.told[uid]
+		o.Resource = a.resource
+		switch {
+		case ok && (!known || was != o):
+			b.told[uid] = o
+			if a.status {
+				changed = append(changed, o)
+			}
+		case !ok && known:
+			delete(b.told, uid)
+			if a.status {
+				out = append(out, state.ObjectGone{UID: uid})
+			}
+			if a.stays {
+				lost[a.resource] = append(lost[a.resource], uid)
+			}
+		}
+	}
+	for uid, o := range b.told {
+		if _, owned := b.owned[uid]; !owned {
+			delete(b.told, uid)
+			if buildcontrol.HasStatus(o.ObjectID) {
+				out = append(out, state.ObjectGone{UID: uid})
+			}
+		}
+	}
+	for uid := range b.missing {
+		if _, owned := b.owned[uid]; !owned {
+			delete(b.missing, uid)
+		}
+	}
+	if len(changed) > 0 {
+		out = append(out, state.ObjectsChanged{Objects: changed})
+	}
+	if len(lost) > 0 {
+		out = append(out, state.ObjectsLost{UIDs: lost})
+	}
+	return out, next
+}
