@@ -135,7 +135,9 @@ func (f *Forward) setFailure(t Target, err error) {
 	if err != nil {
 		is = err.Error()
 	}
-	if f.failure = err; was != is {
+	answered := f.answered
+	f.answered = err == nil
+	if f.failure = err; was != is || answered != f.answered {
 		f.notify()
 	}
 }

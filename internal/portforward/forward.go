@@ -41,8 +41,11 @@ const (
 // Status is how a forward does.
 type Status struct {
 	State State
-	// Message says what is wrong or awaited; empty when ready.
+	// Message says what is wrong or awaited; empty when ready. Cause is what is wrong alone, without the target.
 	Message string
+	Cause   string
+	// Answered says that the target has answered since it became the target, and since the last failure.
+	Answered bool
 	// Target is where new connections go; nil when there is no pod.
 	Target *Target
 	// Active is the number of connections that are open to a pod now, Total that of all so far.
@@ -64,6 +67,9 @@ type Options struct {
 	HalfOpenTimeout time.Duration
 	// StopTimeout bounds how long Run waits for its connections when it stops; 0 means 5 s.
 	StopTimeout time.Duration
+	// Leaving, where not nil, says whether a pod is being deleted or is gone. What such a pod sends may end because it was
+	// stopped in the middle, so its clients see a failure then, not an end.
+	Leaving func(Target) bool
 	// OnChange is called when Run starts and after each change of the status, by one goroutine of Run's. It gets the
 	// newest status and may miss those in between.
 	OnChange func(Status)
@@ -96,6 +102,7 @@ type Forward struct {
 	target   *Target
 	retarget chan struct{} // closed and replaced when target changes
 	failure  error         // of the last attempt to reach the target
+	answered bool          // the last attempt reached the target
 	active   int
 	total    int
 	pairs    map[*pair]struct{}
@@ -128,7 +135,7 @@ func (f *Forward) SetTarget(t *Target) {
 		clone := *t
 		f.target = &clone
 	}
-	f.failure = nil
+	f.failure, f.answered = nil, false
 	close(f.retarget)
 	f.retarget = make(chan struct{})
 	f.notify()
@@ -138,7 +145,7 @@ func (f *Forward) SetTarget(t *Target) {
 func (f *Forward) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := Status{State: StateReady, Active: f.active, Total: f.total}
+	s := Status{State: StateReady, Active: f.active, Total: f.total, Answered: f.answered}
 	if f.target != nil {
 		clone := *f.target
 		s.Target = &clone
@@ -147,9 +154,18 @@ func (f *Forward) Status() Status {
 	case f.target == nil:
 		s.State, s.Message = StateWaiting, "waiting for a pod"
 	case f.failure != nil:
-		s.State, s.Message = StateError, fmt.Sprintf("cannot reach %s: %v", *f.target, f.failure)
+		s.State, s.Cause = StateError, cause(f.failure, *f.target)
+		s.Message = fmt.Sprintf("cannot reach %s: %s", *f.target, s.Cause)
 	}
 	return s
+}
+
+// cause says why a target cannot be reached. Container runtimes take several lines to say that nothing listens.
+func cause(err error, t Target) string {
+	if refused(err) {
+		return fmt.Sprintf("connection refused: nothing listens on port %d of the pod", t.Port)
+	}
+	return err.Error()
 }
 
 // notify wakes the reporter; it may be called with or without the mutex.

@@ -87,6 +87,9 @@ func (p *pair) download() {
 			return
 		}
 		switch {
+		case ended && p.cutOff(target):
+			p.fail()
+			return
 		case ended:
 			p.endDownload()
 			return
@@ -97,6 +100,16 @@ func (p *pair) download() {
 			pause = min(2*pause, lastRetry)
 		}
 	}
+}
+
+// cutOff reports whether what the pod sends has ended because the pod does, as far as can be known.
+func (p *pair) cutOff(t Target) bool {
+	if p.f.o.Leaving == nil || !p.f.o.Leaving(t) {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.clientEnd
 }
 
 // read reads from one side, within a bound if there is one.

@@ -209,11 +209,13 @@ func Echo(string, int) func(net.Conn) {
 	return func(conn net.Conn) { _, _ = io.Copy(conn, conn) }
 }
 
+var errRefused = fmt.Errorf("connection refused: %w", k8s.ErrPortRefused)
+
 // refused is a connection to a port on which nothing listens.
 type refused struct{ net.Conn }
 
-func (refused) Read([]byte) (int, error)          { return 0, k8s.ErrPortRefused }
-func (refused) Write([]byte) (int, error)         { return 0, k8s.ErrPortRefused }
+func (refused) Read([]byte) (int, error)          { return 0, errRefused }
+func (refused) Write([]byte) (int, error)         { return 0, errRefused }
 func (refused) Close() error                      { return nil }
 func (refused) CloseWrite() error                 { return nil }
 func (refused) SetDeadline(time.Time) error       { return nil }

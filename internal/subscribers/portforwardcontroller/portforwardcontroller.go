@@ -29,6 +29,8 @@ const (
 	name = "PortForwardController"
 	// retryListen is the pause before a port that somebody else holds is tried again.
 	retryListen = 2 * time.Second
+	// failingAfter is for how long a forward fails before its log says so: an app that restarts is back by then.
+	failingAfter = time.Second
 )
 
 // Subscriber is the PortForwardController.
@@ -38,11 +40,13 @@ type Subscriber struct {
 	logs   *logstore.Store
 	retry  time.Duration
 	opener portforward.Opener
+	// failing is for how long a forward must fail for its log to say so.
+	failing time.Duration
 }
 
 // New returns the subscriber. Host is where ports are opened unless a forward says otherwise; a nil dialer opens none.
 func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
-	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen}
+	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen, failing: failingAfter}
 }
 
 // OpenWith opens ports by an opener that knows more of whoever holds one. It must come before Run.
@@ -80,7 +84,7 @@ func (p port) id() string {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	targets := &targets{current: map[port]*portforward.Target{}, forwards: map[port]*portforward.Forward{}}
+	targets := &targets{current: map[port]*portforward.Target{}, forwards: map[port]*portforward.Forward{}, staying: map[string]bool{}}
 	same := func(a, b port) bool { return a == b }
 	ports := task.NewSet(ctx, same, func(ctx context.Context, _ port, p port) { s.keepOpen(ctx, rt, targets, p) })
 	defer ports.Stop()
@@ -124,6 +128,7 @@ type targets struct {
 	mu       sync.Mutex
 	current  map[port]*portforward.Target
 	forwards map[port]*portforward.Forward
+	staying  map[string]bool // the pods that are not being deleted, by "namespace/name"
 }
 
 func (t *targets) set(v store.View, want map[port]port) {
@@ -131,7 +136,13 @@ func (t *targets) set(v store.View, want map[port]port) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.current)
+	clear(t.staying)
 	for p := range want {
+		for _, pod := range pods[p.resource] {
+			if !pod.Deleting {
+				t.staying[pod.Namespace+"/"+pod.Name] = true
+			}
+		}
 		t.current[p] = target(p, pods[p.resource])
 		if f := t.forwards[p]; f != nil {
 			f.SetTarget(t.current[p])
@@ -144,6 +155,13 @@ func (t *targets) open(p port, f *portforward.Forward) {
 	defer t.mu.Unlock()
 	t.forwards[p] = f
 	f.SetTarget(t.current[p])
+}
+
+// leaving reports whether a pod is being deleted, or gone.
+func (t *targets) leaving(to portforward.Target) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.staying[to.Namespace+"/"+to.Pod]
 }
 
 func (t *targets) closed(p port) {
@@ -207,7 +225,15 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 }
 
 func (s *Subscriber) serve(ctx context.Context, rt *store.Runtime, targets *targets, p port, l net.Listener, f state.Forward) {
-	forward := portforward.New(l, s.dialer, portforward.Options{OnChange: func(st portforward.Status) {
+	told := narrator{log: s.logs.Logger(p.resource, "forward:"+p.id(), logstore.SourceRuntime), port: f.Address, after: s.failing,
+		news: make(chan portforward.Status)}
+	ctx, cancel := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { told.run(ctx) })
+	defer telling.Wait()
+	defer cancel()
+	forward := portforward.New(l, s.dialer, portforward.Options{Leaving: targets.leaving, OnChange: func(st portforward.Status) {
+		told.take(ctx, st)
 		f := f
 		f.State, f.Err = states[st.State], st.Message
 		if st.Target != nil {

@@ -1,11 +1,13 @@
 package portforwardcontroller
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +41,7 @@ func start(t *testing.T) *fixture {
 		return func(c net.Conn) { _, _ = fmt.Fprintf(c, "%s:%d", pod, port) }
 	})
 	sub := New(f.cluster, host, f.logs)
-	sub.retry = 10 * time.Millisecond
+	sub.retry, sub.failing = 10*time.Millisecond, 10*time.Millisecond
 	f.Alone = statetest.Start(t, sub, "Other")
 	f.Dispatch(statetest.Session)
 	return f
@@ -258,5 +260,86 @@ func TestURL(t *testing.T) {
 		if got := url(tc.host, model.PortForward{LocalPort: 80, LinkPath: tc.path}); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
+	}
+}
+
+// TestFailuresAreSaid connects while nothing in the pod listens, then again when something does.
+func TestFailuresAreSaid(t *testing.T) {
+	f := start(t)
+	f.cluster.OnDial(func(string, int) func(net.Conn) { return nil })
+	f.Dispatch(statetest.Loaded(f.web(nil)))
+	f.pod("one", 80, nil)
+	f.is(state.ForwardReady, "default/one:80")
+	early, err := f.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := net.JoinHostPort(host, fmt.Sprint(f.port))
+	fails := "port forward " + where + " → pod default/one:80 fails: connection refused: nothing listens on port 80 of the pod"
+	f.says(fails)
+	f.is(state.ForwardFailed, "default/one:80")
+	f.cluster.OnDial(func(string, int) func(net.Conn) {
+		return func(c net.Conn) { _, _ = io.WriteString(c, "back") }
+	})
+	f.answers(early, "back")
+	f.says(fails, "port forward "+where+" → pod default/one:80 works again")
+	f.is(state.ForwardReady, "default/one:80")
+}
+
+// says waits until the resource's log is as given.
+func (f *fixture) says(want ...string) {
+	f.t.Helper()
+	var got []string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if got = statetest.Texts(f.logs, "web"); slices.Equal(got, want) {
+			return
+		}
+	}
+	f.t.Errorf("the log says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+}
+
+// TestDownloadOfALeavingPod reads from a pod until it ends: with its connection in order while it stays, cut off while it
+// is being deleted.
+func TestDownloadOfALeavingPod(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		leaves  bool
+		wantErr error
+	}{
+		{"stays", false, nil},
+		{"is deleted", true, syscall.ECONNRESET},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := start(t)
+			stop := make(chan struct{})
+			f.cluster.OnDial(func(string, int) func(net.Conn) {
+				return func(c net.Conn) {
+					_, _ = io.WriteString(c, "begin")
+					<-stop
+				}
+			})
+			f.Dispatch(statetest.Loaded(f.web(nil)))
+			f.pod("one", 80, nil)
+			f.is(state.ForwardReady, "default/one:80")
+			c, err := f.dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+			if _, err := io.ReadFull(c, make([]byte, len("begin"))); err != nil {
+				t.Fatal(err)
+			}
+			if tt.leaves {
+				// The second pod shows that the subscriber has heard of the first one's end.
+				f.pod("one", 80, func(p *state.Pod) { p.Deleting = true })
+				f.pod("two", 80, nil)
+				f.is(state.ForwardReady, "default/two:80")
+			}
+			close(stop)
+			if _, err := io.ReadAll(c); !errors.Is(err, tt.wantErr) {
+				t.Errorf("the download ends with %v, want %v", err, tt.wantErr)
+			}
+		})
 	}
 }
