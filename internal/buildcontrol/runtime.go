@@ -61,6 +61,9 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	case m.K8s.PodReadiness == model.PodIgnore:
 		return RuntimeState{Status: RuntimeOK, Text: "applied"}
 	}
+	if w, blind := state.Blinding(v, m.Name); blind {
+		return RuntimeState{Status: RuntimeError, Text: "cannot be watched", Err: w.Problem.Text(), FailingSince: w.Since}
+	}
 	objects := objectsOf(v, u)
 	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
 	if i := slices.IndexFunc(objects, givenUp); i >= 0 {

@@ -28,6 +28,10 @@ type WatchRequest struct {
 	// is called between callbacks, never at the same time as one. An error for which IsForbidden holds will not go away
 	// by itself.
 	OnError func(error)
+	// OnTrouble, where not nil, is told when the watch does not work, with a problem that says what to do, and with nil when
+	// it works again: at once of what is forbidden, of other errors when nothing has helped for ten seconds. That the
+	// cluster does not answer at all is not told. The rules of OnError hold.
+	OnTrouble func(error)
 }
 
 // watchBackoff is how a watch waits between attempts: a server that restarts is found again within seconds.
@@ -58,6 +62,8 @@ type watcher[E any] struct {
 	synced func() E
 	// slim reduces an event to what has to be remembered of it; nil remembers all of it.
 	slim func(E) E
+	// trouble is told how attempts go; it is used with mu held. Nil tells nobody.
+	trouble *trouble
 
 	mu      sync.Mutex
 	emit    func(E) // called with mu held, so one at a time
@@ -74,7 +80,7 @@ func (w *watcher[E]) run(ctx context.Context, lw func(namespace string) *cache.L
 	var g errgroup.Group
 	for _, ns := range namespaces {
 		g.Go(func() error {
-			w.reflect(ctx, lw(ns))
+			w.reflect(ctx, ns, lw(ns))
 			return nil
 		})
 	}
@@ -82,41 +88,44 @@ func (w *watcher[E]) run(ctx context.Context, lw func(namespace string) *cache.L
 	return ctx.Err()
 }
 
-func (w *watcher[E]) reflect(ctx context.Context, lw *cache.ListWatch) {
+func (w *watcher[E]) reflect(ctx context.Context, namespace string, lw *cache.ListWatch) {
 	logger := logr.Discard()
 	store := &watchStore[E]{w: w, items: map[string]item[E]{}}
-	r := cache.NewReflectorWithOptions(w.reporting(lw), nil, store, cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(w.reporting(namespace, lw), nil, store, cache.ReflectorOptions{
 		Name: "hone", Logger: &logger, Backoff: watchBackoff(),
 	})
 	r.RunWithContext(quiet(ctx))
 }
 
 // reporting tells the consumer of errors that the reflector would only log.
-func (w *watcher[E]) reporting(lw *cache.ListWatch) *cache.ListWatch {
+func (w *watcher[E]) reporting(namespace string, lw *cache.ListWatch) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = w.req.Selector
 			list, err := lw.ListWithContextFunc(quiet(ctx), o)
-			w.report(ctx, err)
+			w.report(ctx, attempt{"list", namespace}, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = w.req.Selector
 			events, err := lw.WatchFuncWithContext(quiet(ctx), o)
-			w.report(ctx, err)
+			w.report(ctx, attempt{"watch", namespace}, err)
 			return events, err
 		},
 	}
 }
 
-func (w *watcher[E]) report(ctx context.Context, err error) {
+func (w *watcher[E]) report(ctx context.Context, what attempt, err error) {
 	// An expired position is the ordinary way in which a watch is told to list again.
-	if err == nil || w.req.OnError == nil || ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
-		errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, context.Canceled) {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.trouble.note(what, err)
+	if err == nil || w.req.OnError == nil {
+		return
+	}
 	w.req.OnError(fmt.Errorf("watch: %w", err))
 }
 

@@ -49,7 +49,8 @@ func (e KubeEvent) Warning() bool { return e.Type == corev1.EventTypeWarning }
 // until ctx is done; it returns the context's error. Events that expire are not told of. The rules of WatchPods hold.
 func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(KubeEvent)) error {
 	w := &watcher[KubeEvent]{
-		req: req,
+		req:     req,
+		trouble: c.newTrouble(req, "", "events"),
 		convert: func(o runtime.Object) (KubeEvent, bool) {
 			e, ok := o.(*corev1.Event)
 			if !ok {

@@ -33,7 +33,7 @@ type ObjectEvent struct {
 // WatchObjects is WatchPods for objects of the given kind, such as "apps/v1" and "Deployment". While the cluster does not
 // serve the kind it waits for it, telling OnError of that. Namespaces are not looked at for kinds without namespaces.
 func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error {
-	mapping, err := c.awaitKind(ctx, apiVersion, kind, req.OnError)
+	mapping, err := c.awaitKind(ctx, apiVersion, kind, req)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,8 @@ func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req 
 		req.Namespaces = nil
 	}
 	w := &watcher[ObjectEvent]{
-		req: req,
+		req:     req,
+		trouble: c.newTrouble(req, mapping.Resource.Group, mapping.Resource.Resource),
 		convert: func(o runtime.Object) (ObjectEvent, bool) {
 			u, ok := o.(*unstructured.Unstructured)
 			if !ok {
@@ -67,20 +68,24 @@ func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req 
 }
 
 // awaitKind returns the mapping of a kind as soon as the cluster serves it.
-func (c *Client) awaitKind(ctx context.Context, apiVersion, kind string, onError func(error)) (*meta.RESTMapping, error) {
+func (c *Client) awaitKind(ctx context.Context, apiVersion, kind string, req WatchRequest) (*meta.RESTMapping, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return nil, fmt.Errorf("watch %s: %w", kind, err)
 	}
+	trouble, lookUp := c.newTrouble(req, gv.Group, kind), attempt{verb: "find"}
 	ticker := time.NewTicker(kindRetry)
 	defer ticker.Stop()
 	for {
 		mapping, err := c.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: kind}, gv.Version)
+		if ctx.Err() == nil {
+			trouble.note(lookUp, err)
+		}
 		if err == nil {
 			return mapping, nil
 		}
-		if onError != nil && ctx.Err() == nil {
-			onError(fmt.Errorf("watch %s %s: %w", apiVersion, kind, c.Explain(err)))
+		if req.OnError != nil && ctx.Err() == nil {
+			req.OnError(fmt.Errorf("watch %s %s: %w", apiVersion, kind, c.Explain(err)))
 		}
 		select {
 		case <-ctx.Done():

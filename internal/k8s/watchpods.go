@@ -30,7 +30,8 @@ type PodEvent struct {
 // block for long; it may keep the event but must not change it.
 func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEvent)) error {
 	w := &watcher[PodEvent]{
-		req: req,
+		req:     req,
+		trouble: c.newTrouble(req, "", "pods"),
 		convert: func(o runtime.Object) (PodEvent, bool) {
 			p, ok := o.(*corev1.Pod)
 			if !ok {

@@ -28,7 +28,8 @@ type ServiceEvent struct {
 // WatchServices is WatchPods for Services.
 func (c *Client) WatchServices(ctx context.Context, req WatchRequest, fn func(ServiceEvent)) error {
 	w := &watcher[ServiceEvent]{
-		req: req,
+		req:     req,
+		trouble: c.newTrouble(req, "", "services"),
 		convert: func(o runtime.Object) (ServiceEvent, bool) {
 			s, ok := o.(*corev1.Service)
 			if !ok {

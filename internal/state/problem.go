@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/problem"
@@ -10,6 +11,15 @@ import (
 type Problem struct {
 	// Summary is one line. Detail is output or source text that belongs to it.
 	Summary, Cause, Detail, Mend, Link string
+}
+
+// Text returns all of it for people.
+func (p Problem) Text() string {
+	var cause error
+	if p.Cause != "" {
+		cause = errors.New(p.Cause)
+	}
+	return problem.Text(&problem.Problem{Summary: p.Summary, Cause: cause, Detail: p.Detail, Mend: p.Mend, Link: p.Link})
 }
 
 // ProblemOf makes a Problem of an error: of the one in its chain, where there is one.

@@ -32,6 +32,8 @@ var (
 		"Services that resources applied, with their addresses.")
 	Objects = store.Define[model.ObjectStatus](Schema, "objects",
 		"Applied objects that have a status, with their health.")
+	ClusterWatches = store.Define[ClusterWatch](Schema, "clusterwatches",
+		"Watches of the cluster that do not work, for whom they are, and what mends them.")
 	Forwards = store.Define[Forward](Schema, "forwards",
 		"Port forwards and whether they have a pod to go to.")
 	Synclets = store.Define[Synclet](Schema, "synclets",

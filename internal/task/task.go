@@ -54,6 +54,15 @@ func (s *Set[K, S]) Reconcile(desired map[K]S) {
 	}
 }
 
+// Keys returns the keys of m as what Reconcile takes where a key says it all.
+func Keys[K comparable, V any](m map[K]V) map[K]struct{} {
+	out := make(map[K]struct{}, len(m))
+	for key := range m {
+		out[key] = struct{}{}
+	}
+	return out
+}
+
 // Has reports whether a goroutine was started for the key and has not been stopped.
 func (s *Set[K, S]) Has(key K) bool { return s.running[key] != nil }
 

@@ -88,6 +88,29 @@ func (f *Fake) SetDown(down bool) {
 	}
 }
 
+// Forbid makes watches of pods, services or events fail in the given namespace's name as where the user lacks the right,
+// until Allow.
+func (f *Fake) Forbid(resource, namespace string) {
+	kind := schema.GroupResource{Resource: resource}
+	f.watched(resource).refuse(k8s.CannotWatch(apierrors.NewForbidden(kind, "", fmt.Errorf("User %q cannot list resource %q", "dev", resource)),
+		kind, namespace))
+}
+
+// Allow ends what Forbid began.
+func (f *Fake) Allow(resource string) { f.watched(resource).refuse(nil) }
+
+func (f *Fake) watched(resource string) interface{ refuse(error) } {
+	switch resource {
+	case "pods":
+		return f.pods
+	case "services":
+		return f.services
+	case "events":
+		return f.events
+	}
+	panic("k8stest: nobody watches " + resource)
+}
+
 func (f *Fake) feeds() []interface{ pause(bool) } {
 	out := []interface{ pause(bool) }{f.pods, f.services, f.events}
 	f.mu.Lock()

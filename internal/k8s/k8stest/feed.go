@@ -16,6 +16,7 @@ type feed[E any] struct {
 	journal []entry[E]
 	changed chan struct{} // closed and replaced at each change
 	paused  bool
+	refused error // why nobody may watch; nil when everybody may
 }
 
 type entry[E any] struct {
@@ -68,6 +69,14 @@ func (f *feed[E]) wake() {
 	f.changed = make(chan struct{})
 }
 
+// refuse makes watches fail with err, or go on when it is nil.
+func (f *feed[E]) refuse(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused = err
+	f.wake()
+}
+
 func (f *feed[E]) pause(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,15 +84,18 @@ func (f *feed[E]) pause(on bool) {
 	f.wake()
 }
 
-// watch tells fn of the current events that match, of synced, and of what follows, until ctx is done.
-func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, fn func(E)) error {
+// watch tells fn of the current events that match, of synced, and of what follows, until ctx is done; and trouble, which
+// may be nil, of being refused and of the end of that.
+func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, trouble func(error), fn func(E)) error {
+	var told error
 	var batch []entry[E]
 	next, first := 0, true
 	for {
 		f.mu.Lock()
 		changed := f.changed
 		batch = batch[:0]
-		if !f.paused {
+		refused := f.refused
+		if !f.paused && refused == nil {
 			if first {
 				for _, k := range f.order {
 					batch = append(batch, entry[E]{k, f.current[k]})
@@ -93,8 +105,12 @@ func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, f
 			}
 			next = len(f.journal)
 		}
-		listed := first && !f.paused
+		listed := first && !f.paused && refused == nil
 		f.mu.Unlock()
+		if trouble != nil && refused != told { //nolint:errorlint // the very same
+			told = refused
+			trouble(refused)
+		}
 		for _, e := range batch {
 			if ctx.Err() != nil {
 				return ctx.Err()

@@ -113,19 +113,19 @@ func filter(req k8s.WatchRequest) func(namespace string, set map[string]string) 
 // WatchPods implements k8s.Interface.
 func (f *Fake) WatchPods(ctx context.Context, req k8s.WatchRequest, fn func(k8s.PodEvent)) error {
 	match := filter(req)
-	return f.pods.watch(ctx, func(_ string, e k8s.PodEvent) bool { return match(e.Pod.Namespace, e.Labels) }, fn)
+	return f.pods.watch(ctx, func(_ string, e k8s.PodEvent) bool { return match(e.Pod.Namespace, e.Labels) }, req.OnTrouble, fn)
 }
 
 // WatchServices implements k8s.Interface.
 func (f *Fake) WatchServices(ctx context.Context, req k8s.WatchRequest, fn func(k8s.ServiceEvent)) error {
 	match := filter(req)
-	return f.services.watch(ctx, func(_ string, e k8s.ServiceEvent) bool { return match(e.Service.Namespace, e.Labels) }, fn)
+	return f.services.watch(ctx, func(_ string, e k8s.ServiceEvent) bool { return match(e.Service.Namespace, e.Labels) }, req.OnTrouble, fn)
 }
 
 // WatchEvents implements k8s.Interface.
 func (f *Fake) WatchEvents(ctx context.Context, req k8s.WatchRequest, fn func(k8s.KubeEvent)) error {
 	match := filter(req)
-	return f.events.watch(ctx, func(_ string, e k8s.KubeEvent) bool { return match(e.Object.Namespace, nil) }, fn)
+	return f.events.watch(ctx, func(_ string, e k8s.KubeEvent) bool { return match(e.Object.Namespace, nil) }, req.OnTrouble, fn)
 }
 
 // WatchObjects implements k8s.Interface. Every kind is served.
@@ -133,7 +133,7 @@ func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8
 	match := filter(req)
 	return f.objectFeed(apiVersion, kind).watch(ctx, func(_ string, e k8s.ObjectEvent) bool {
 		return e.Status.Namespace == "" || match(e.Status.Namespace, e.Labels)
-	}, fn)
+	}, req.OnTrouble, fn)
 }
 
 // RunningPod makes a pod with one running, ready container called "main", for tests that need just any pod.

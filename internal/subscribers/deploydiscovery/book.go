@@ -69,9 +69,10 @@ func newBook() *book {
 		synced: map[scope]bool{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
 }
 
-// own takes in which objects resources have applied, and returns what has to be watched for them.
-func (b *book) own(v store.View) map[scope]struct{} {
-	scopes := map[scope]struct{}{}
+// own takes in which objects resources have applied, and returns what has to be watched for them, and whose health each watch
+// tells.
+func (b *book) own(v store.View) (scopes map[scope]struct{}, users map[scope][]model.ManifestName) {
+	scopes, users = map[scope]struct{}{}, map[scope][]model.ManifestName{}
 	b.owned = map[string]applied{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
@@ -81,6 +82,9 @@ func (b *book) own(v store.View) map[scope]struct{} {
 				b.owned[a.UID] = o
 				scopes[sc] = struct{}{}
 			}
+			if o.status {
+				users[sc] = append(users[sc], o.resource)
+			}
 		}
 	}
 	for sc := range b.synced {
@@ -88,7 +92,7 @@ func (b *book) own(v store.View) map[scope]struct{} {
 			delete(b.synced, sc)
 		}
 	}
-	return scopes
+	return scopes, users
 }
 
 func (b *book) take(t told) {

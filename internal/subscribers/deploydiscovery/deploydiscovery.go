@@ -4,6 +4,8 @@ package deploydiscovery
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/deploy"
@@ -11,6 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Client is the part of a cluster that is needed here.
@@ -29,10 +32,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      "DeployDiscovery",
-		Doc:       "Follows the objects that resources applied, for their health, and notices when one went missing.",
-		Inputs:    store.Reads(state.Updates),
-		Outputs:   append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}), store.Shares(state.ObjectsLost{})...),
+		Name:   "DeployDiscovery",
+		Doc:    "Follows the objects that resources applied, for their health, and notices when one went missing.",
+		Inputs: store.Reads(state.Updates),
+		Outputs: append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}),
+			store.Shares(state.ObjectsLost{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 		Feedback:  "what is gone is applied again once",
@@ -46,16 +50,36 @@ type scope struct {
 	all                         bool
 }
 
+// String names the watch.
+func (sc scope) String() string {
+	labels := deploy.LabelManagedBy
+	if sc.all {
+		labels = ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, labels))
+}
+
+// trouble is why a watch does not work, nil for one that works again.
+type trouble struct {
+	scope scope
+	err   error
+}
+
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if s.client == nil {
 		<-ctx.Done()
 		return nil
 	}
-	events := make(chan told, 256)
+	events, troubles := make(chan told, 256), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
 	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
-		req := k8s.WatchRequest{}
+		req := k8s.WatchRequest{OnTrouble: func(err error) {
+			select {
+			case troubles <- trouble{sc, err}:
+			case <-ctx.Done():
+			}
+		}}
 		if !sc.all {
 			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 		}
@@ -73,12 +97,18 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	b := newBook()
 	again := time.NewTimer(time.Hour)
 	defer again.Stop()
+	var users map[scope][]model.ManifestName
+	failing := state.WatchTroubles[scope]{ID: scope.String, Blinds: true}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-			watches.Reconcile(b.own(rt.View()))
+			var scopes map[scope]struct{}
+			scopes, users = b.own(rt.View())
+			watches.Reconcile(scopes)
+		case t := <-troubles:
+			failing.Take(t.scope, t.err)
 		case <-again.C:
 		case e := <-events:
 			b.take(e)
@@ -92,7 +122,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			}
 		}
 		actions, next := b.difference(time.Now())
-		rt.Dispatch(actions...)
+		rt.Dispatch(append(actions, failing.Changes(users)...)...)
 		if again.Stop(); next > 0 {
 			again.Reset(next)
 		}

@@ -4,6 +4,8 @@ package eventwatcher
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,10 +43,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EventWatcher",
-		Doc:       "Writes the warnings that Kubernetes has about a resource's objects into the resource's log.",
-		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods),
+		Doc:       "Writes what Kubernetes warns of about a resource's objects into the resource's log, and which watches do not work.",
+		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.ClusterWatches),
+		Outputs:   store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
+		Feedback:  "how its own watches do is told like that of others, and changes none of them",
 	}
 }
 
@@ -54,10 +58,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	events := make(chan k8s.KubeEvent, 64)
+	events, troubles := make(chan k8s.KubeEvent, 64), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
 	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
-		_ = s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}}, func(e k8s.KubeEvent) {
+		_ = s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: func(err error) {
+			select {
+			case troubles <- trouble{namespace, err}:
+			case <-ctx.Done():
+			}
+		}}, func(e k8s.KubeEvent) {
 			select {
 			case events <- e:
 			case <-ctx.Done():
@@ -67,12 +76,19 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	defer watches.Stop()
 	var pending []k8s.KubeEvent
 	news := thinning{}
+	failing := state.WatchTroubles[string]{ID: func(namespace string) string { return "events " + namespace }}
+	said := map[string]state.ClusterWatch{}
+	var users map[string][]model.ManifestName
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-			watches.Reconcile(namespaces(rt.View()))
+			users = namespaces(rt.View())
+			watches.Reconcile(task.Keys(users))
+			s.sayWatches(rt.View(), said)
+		case t := <-troubles:
+			failing.Take(t.namespace, t.err)
 		case e := <-events:
 			if e.Synced || !e.Warning() || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) || !news.pass(e) {
 				continue
@@ -80,8 +96,47 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			pending = append(pending, e)
 		}
 		pending = s.tell(rt.View(), pending)
+		rt.Dispatch(failing.Changes(users)...)
 		rt.Succeeded()
 	}
+}
+
+// trouble is why the events of a namespace cannot be watched, nil when they can again.
+type trouble struct {
+	namespace string
+	err       error
+}
+
+// sayWatches writes into the resources' logs which watches do not work, and which do so again. said is what has been
+// written, by id.
+func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch) {
+	rows := state.ClusterWatches.In(v)
+	for e := range rows.Entries() {
+		was := said[e.ID]
+		for _, name := range e.Value.Resources {
+			if was.Problem != e.Value.Problem || !slices.Contains(was.Resources, name) {
+				s.say(name, logstore.LevelWarn, e.Value.Problem.Text())
+			}
+		}
+		said[e.ID] = e.Value
+	}
+	for _, id := range slices.Sorted(maps.Keys(said)) {
+		if _, failing := rows.Get(id); failing {
+			continue
+		}
+		what := strings.TrimPrefix(said[id].Problem.Summary, "cannot watch ")
+		for _, name := range said[id].Resources {
+			if state.Updates.In(v).Ref(string(name)) != nil {
+				s.say(name, logstore.LevelInfo, "can watch "+what+" again")
+			}
+		}
+		delete(said, id)
+	}
+}
+
+func (s *Subscriber) say(name model.ManifestName, level logstore.Level, text string) {
+	s.logs.Append(logstore.Entry{Time: s.now(), Resource: name, Span: "events:" + string(name), Source: logstore.SourceRuntime,
+		Level: level, Text: text})
 }
 
 // thinning says, by UID, how often an event must have happened to be told of again. Kubernetes repeats itself: a container
@@ -131,12 +186,13 @@ func (s *Subscriber) write(name model.ManifestName, e k8s.KubeEvent) {
 		Source: logstore.SourceRuntime, Level: logstore.LevelWarn, Text: text})
 }
 
-func namespaces(v store.View) map[string]struct{} {
-	out := map[string]struct{}{}
+// namespaces returns where there are objects, and whose.
+func namespaces(v store.View) map[string][]model.ManifestName {
+	out := map[string][]model.ManifestName{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			if a.Namespace != "" {
-				out[a.Namespace] = struct{}{}
+				out[a.Namespace] = append(out[a.Namespace], model.ManifestName(e.ID))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package eventwatcher
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/state"
@@ -86,4 +88,34 @@ func TestRepeatedEventsAreToldEverMoreRarely(t *testing.T) {
 
 func TestWithoutAClusterNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil)).Then(statetest.Session) })
+}
+
+// TestWatchesThatDoNotWork writes into the logs of whom it concerns that a watch does not work, and that it does again.
+func TestWatchesThatDoNotWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster, logs := k8stest.New(), statetest.Logs(t)
+		cluster.Forbid("events", "default")
+		a := statetest.Start(t, New(cluster, logs))
+		a.Then(statetest.Session, statetest.Loaded(statetest.K8s("web"), statetest.K8s("idle")),
+			state.BuildStarted{Resource: "web", Serial: 1},
+			state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{
+				{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"}, UID: "uid-web"}}})
+		synctest.Wait()
+		got := statetest.Texts(logs, "web")
+		if len(got) == 0 || !strings.HasPrefix(got[0], `cannot watch events in namespace "default": `) || !strings.Contains(strings.Join(got, "\n"), "kubectl create role") {
+			t.Errorf("forbidden: %q", got)
+		}
+		cluster.Allow("events")
+		synctest.Wait()
+		after := statetest.Texts(logs, "web")
+		if diff := cmp.Diff(append(got, `can watch events in namespace "default" again`), after); diff != "" {
+			t.Errorf("allowed (-want +got):\n%s", diff)
+		}
+		if idle := statetest.Texts(logs, "idle"); len(idle) > 0 {
+			t.Errorf("said to one that has no objects: %q", idle)
+		}
+		if r := buildcontrol.RuntimeOf(a.View(), "web"); r.Status == buildcontrol.RuntimeError {
+			t.Errorf("an error for want of events: %+v", r)
+		}
+	})
 }

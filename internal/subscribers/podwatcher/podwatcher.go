@@ -41,7 +41,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "PodWatcher",
 		Doc:       "Follows the pods of all resources, and tells those of the newest deploy from older ones.",
 		Inputs:    store.Reads(state.Resources, state.Updates),
-		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}),
+		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 		Feedback:  "a pod that is gone only drops what is known of its containers",
@@ -54,6 +54,9 @@ type scope struct {
 	selector  string
 }
 
+// String names the watch.
+func (sc scope) String() string { return strings.TrimSpace("pods " + sc.namespace + " " + sc.selector) }
+
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if s.client == nil {
@@ -62,15 +65,19 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	events := make(chan scoped, 64)
 	watches := task.NewSet(ctx, func(a, b scope) bool { return a == b }, func(ctx context.Context, key scope, _ scope) {
-		_ = s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{key.namespace}, Selector: key.selector}, func(e k8s.PodEvent) {
+		send := func(e scoped) {
 			select {
-			case events <- scoped{key, e}:
+			case events <- e:
 			case <-ctx.Done():
 			}
-		})
+		}
+		_ = s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{key.namespace}, Selector: key.selector,
+			OnTrouble: func(err error) { send(scoped{scope: key, trouble: &trouble{err}}) },
+		}, func(e k8s.PodEvent) { send(scoped{scope: key, event: e}) })
 	})
 	defer watches.Stop()
-	b := &book{client: s.client, seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]k8s.OwnerRef{}}
+	b := &book{client: s.client, troubles: state.WatchTroubles[scope]{ID: scope.String, Blinds: true},
+		seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]k8s.OwnerRef{}}
 	for {
 		select {
 		case <-ctx.Done():
@@ -89,16 +96,21 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				}
 			}
 		}
-		rt.Dispatch(b.changes(ctx)...)
+		rt.Dispatch(append(b.changes(ctx), b.troubles.Changes(b.users)...)...)
 		rt.Succeeded()
 	}
 }
 
-// scoped is an event with the watch that it came from: a pod may be seen by several.
+// scoped is an event with the watch that it came from: a pod may be seen by several. With trouble it tells how the watch
+// itself does.
 type scoped struct {
-	scope scope
-	event k8s.PodEvent
+	scope   scope
+	event   k8s.PodEvent
+	trouble *trouble
 }
+
+// trouble is why a watch does not work, nil for one that works again.
+type trouble struct{ err error }
 
 // book is what the subscriber knows. It belongs to Run's goroutine.
 type book struct {
@@ -108,6 +120,9 @@ type book struct {
 	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
 	wanted    map[scope]scope
+	// users are the resources that each watch is for, troubles the watches that do not work.
+	users    map[scope][]model.ManifestName
+	troubles state.WatchTroubles[scope]
 	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner.
 	seen   map[string]*seen
 	told   map[string]state.Pod
@@ -123,6 +138,7 @@ type seen struct {
 func (b *book) declare(v store.View) {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
 	b.selectors, b.wanted = map[model.ManifestName][]map[string]string{}, map[scope]scope{}
+	b.users = map[scope][]model.ManifestName{}
 	updates := state.Updates.In(v)
 	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
@@ -139,6 +155,7 @@ func (b *book) declare(v store.View) {
 			}
 			for _, sc := range scopesFor(m, a) {
 				b.wanted[sc] = sc
+				b.users[sc] = append(b.users[sc], m.Name)
 			}
 		}
 	}
@@ -197,6 +214,8 @@ func (b *book) take(e scoped) {
 		return // the last words of a watch that has ended
 	}
 	switch {
+	case e.trouble != nil:
+		b.troubles.Take(e.scope, e.trouble.err)
 	case e.event.Synced:
 	case e.event.Deleted:
 		if s := b.seen[uid]; s != nil {

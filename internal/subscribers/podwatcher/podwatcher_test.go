@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
@@ -38,7 +39,7 @@ func start(t *testing.T, manifests ...model.Manifest) fixture {
 func (f fixture) applied(name string, objects ...model.AppliedObject) {
 	serial := state.Updates.In(f.View()).Value(name).Serial + 1
 	f.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: serial},
-		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, Applied: objects})
+		state.BuildCompleted{Resource: model.ManifestName(name), Serial: serial, Deployed: true, At: time.Now(), Applied: objects})
 }
 
 func object(group, kind, uid, hash string) model.AppliedObject {
@@ -269,4 +270,39 @@ func TestScopes(t *testing.T) {
 	if got := selector(map[string]string{"b": "2", "a": "1"}); got != "a=1,b=2" {
 		t.Errorf("selector: %s", got)
 	}
+}
+
+// TestForbidden forbids to watch pods while two resources are deployed, and allows it again.
+func TestForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.K8s("api"), statetest.K8s("web"), statetest.K8s("config"))
+		f.cluster.Forbid("pods", "default")
+		f.applied("web", object("apps", "Deployment", "d", "h1"))
+		f.applied("api", object("apps", "Deployment", "e", "h2"))
+		f.applied("config", object("", "ConfigMap", "c", ""))
+		f.cluster.SetPod(pod("web-1", "h1", nil))
+		f.want("forbidden")
+		for _, name := range []model.ManifestName{"api", "web"} {
+			r := buildcontrol.RuntimeOf(f.View(), name)
+			if r.Status != buildcontrol.RuntimeError || r.FailingSince.IsZero() || r.Final ||
+				!strings.HasPrefix(r.Err, `cannot watch pods in namespace "default": `) || !strings.Contains(r.Err, "kubectl create role") {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		if r := buildcontrol.RuntimeOf(f.View(), "config"); r.Status == buildcontrol.RuntimeError {
+			t.Errorf("config, which has no pods: %+v", r)
+		}
+		f.Then(statetest.Loaded(statetest.K8s("web"), statetest.K8s("config")))
+		synctest.Wait()
+		for e := range state.ClusterWatches.In(f.View()).Entries() {
+			if !slices.Equal(e.Value.Resources, []model.ManifestName{"web"}) {
+				t.Errorf("%s is for %v, want web alone", e.ID, e.Value.Resources)
+			}
+		}
+		f.cluster.Allow("pods")
+		f.want("allowed", "web-1 of web")
+		if n := state.ClusterWatches.In(f.View()).Len(); n != 0 {
+			t.Errorf("%d watches fail still", n)
+		}
+	})
 }

@@ -28,10 +28,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
-		Name:      "ServiceWatcher",
-		Doc:       "Follows the Services that resources applied, for the addresses at which they can be reached.",
-		Inputs:    store.Reads(state.Updates),
-		Outputs:   store.Emits(state.ServiceChanged{}, state.ServiceGone{}),
+		Name:   "ServiceWatcher",
+		Doc:    "Follows the Services that resources applied, for the addresses at which they can be reached.",
+		Inputs: store.Reads(state.Updates),
+		Outputs: append(store.Emits(state.ServiceChanged{}, state.ServiceGone{}),
+			store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
 	}
@@ -43,10 +44,15 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	events := make(chan k8s.ServiceEvent, 64)
+	events, troubles := make(chan k8s.ServiceEvent, 64), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
 	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
-		req := k8s.WatchRequest{Namespaces: []string{sc.namespace}}
+		req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, OnTrouble: func(err error) {
+			select {
+			case troubles <- trouble{sc, err}:
+			case <-ctx.Done():
+			}
+		}}
 		if !sc.all {
 			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 		}
@@ -60,14 +66,17 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	defer watches.Stop()
 	seen, told := map[string]model.Service{}, map[string]model.Service{}
 	var owners map[string]model.ManifestName
+	var users map[scope][]model.ManifestName
+	failing := state.WatchTroubles[scope]{ID: scope.String}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-			var scopes map[scope]struct{}
-			owners, scopes = applied(rt.View())
-			watches.Reconcile(scopes)
+			owners, users = applied(rt.View())
+			watches.Reconcile(task.Keys(users))
+		case t := <-troubles:
+			failing.Take(t.scope, t.err)
 		case e := <-events:
 			switch {
 			case e.Synced:
@@ -77,7 +86,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				seen[e.Service.UID] = e.Service
 			}
 		}
-		rt.Dispatch(difference(owners, seen, told)...)
+		rt.Dispatch(append(difference(owners, seen, told), failing.Changes(users)...)...)
 		rt.Succeeded()
 	}
 }
@@ -89,14 +98,29 @@ type scope struct {
 	all       bool
 }
 
-// applied returns the Services that resources applied, by UID, and what has to be watched for them.
-func applied(v store.View) (map[string]model.ManifestName, map[scope]struct{}) {
-	owners, scopes := map[string]model.ManifestName{}, map[scope]struct{}{}
+// String names the watch.
+func (sc scope) String() string {
+	if sc.all {
+		return "services " + sc.namespace
+	}
+	return "services " + sc.namespace + " " + deploy.LabelManagedBy
+}
+
+// trouble is why a watch does not work, nil for one that works again.
+type trouble struct {
+	scope scope
+	err   error
+}
+
+// applied returns the Services that resources applied, by UID, and what has to be watched, for which resources.
+func applied(v store.View) (map[string]model.ManifestName, map[scope][]model.ManifestName) {
+	owners, scopes := map[string]model.ManifestName{}, map[scope][]model.ManifestName{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
 			if a.Kind == "Service" && a.Group == "" {
 				owners[a.UID] = model.ManifestName(e.ID)
-				scopes[scope{a.Namespace, a.Foreign}] = struct{}{}
+				sc := scope{a.Namespace, a.Foreign}
+				scopes[sc] = append(scopes[sc], model.ManifestName(e.ID))
 			}
 		}
 	}
