@@ -81,7 +81,7 @@ func uses(contents string, args map[string]*string) []use {
 	if err != nil {
 		return nil
 	}
-	s := scan{lex: shell.NewLex(parsed.EscapeToken), args: args, env: map[string]string{}}
+	s := scan{lex: shell.NewLex(parsed.EscapeToken), args: args, env: map[string]string{}, local: map[string]string{}}
 	for _, n := range parsed.AST.Children {
 		s.node(n)
 	}
@@ -90,9 +90,12 @@ func uses(contents string, args map[string]*string) []use {
 
 // scan walks over a Dockerfile.
 type scan struct {
-	lex    *shell.Lex
-	args   map[string]*string
-	env    map[string]string // global ARGs
+	lex  *shell.Lex
+	args map[string]*string
+	// env are the ARGs before the first stage, local those of the stages. FROM goes by the former; what they lack it takes
+	// from an earlier stage, where Docker alone would have nothing.
+	env    map[string]string
+	local  map[string]string
 	stages []string
 	uses   []use
 }
@@ -101,7 +104,9 @@ func (s *scan) node(n *parser.Node) {
 	switch strings.ToLower(n.Value) {
 	case "arg":
 		if len(s.stages) == 0 {
-			s.arg(n)
+			s.arg(n, s.env)
+		} else {
+			s.arg(n, s.local)
 		}
 	case "from":
 		s.from(n)
@@ -120,18 +125,18 @@ func (s *scan) node(n *parser.Node) {
 	}
 }
 
-// arg takes in a global argument: what the build passes, else the default.
-func (s *scan) arg(n *parser.Node) {
+// arg takes an argument into a scope: what the build passes, else the default.
+func (s *scan) arg(n *parser.Node, scope map[string]string) {
 	for word := n.Next; word != nil; word = word.Next {
 		name, value, hasDefault := strings.Cut(word.Value, "=")
 		given, passed := s.args[name]
 		switch {
 		case passed && given != nil:
-			s.env[name] = *given
+			scope[name] = *given
 		case passed && isSet(name):
-			s.env[name] = os.Getenv(name)
+			scope[name] = os.Getenv(name)
 		case hasDefault:
-			s.env[name] = s.expand(value)
+			scope[name] = s.expand(value)
 		}
 	}
 }
@@ -143,9 +148,14 @@ func isSet(name string) bool {
 
 // expand fills in arguments, and returns the word as it is where that cannot be done.
 func (s *scan) expand(word string) string {
-	env := make([]string, 0, len(s.env))
+	env := make([]string, 0, len(s.env)+len(s.local))
 	for k, v := range s.env {
 		env = append(env, k+"="+v)
+	}
+	for k, v := range s.local {
+		if _, global := s.env[k]; !global {
+			env = append(env, k+"="+v)
+		}
 	}
 	out, _, err := s.lex.ProcessWord(word, shell.EnvsFromSlice(env))
 	if err != nil {

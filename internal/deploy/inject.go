@@ -185,16 +185,18 @@ func (in *injector) located(u *unstructured.Unstructured, declared model.ObjectI
 		}
 		visit := in.locatedString
 		if l.RepoField != "" {
-			visit = func(v any, _ func(any)) error { return in.locatedMap(v, l.RepoField, l.TagField) }
+			visit = func(holder map[string]any, v any, _ func(any)) error {
+				return in.locatedMap(holder, v, l.RepoField, l.TagField)
+			}
 		}
-		if err := path.Each(u.Object, visit); err != nil {
+		if err := path.EachIn(u.Object, visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (in *injector) locatedString(v any, set func(any)) error {
+func (in *injector) locatedString(holder map[string]any, v any, set func(any)) error {
 	ref, ok := v.(string)
 	if !ok || in.images.isResult(ref) {
 		return nil
@@ -202,11 +204,22 @@ func (in *injector) locatedString(v any, set func(any)) error {
 	cluster, b, err := in.images.replace(ref)
 	if b != nil {
 		set(cluster)
+		pullIfNotPresent(holder)
 	}
 	return err
 }
 
-func (in *injector) locatedMap(v any, repoField, tagField string) error {
+// pullIfNotPresent corrects what stands beside an image: no registry need have the one that was built. A policy that is
+// not there stays away, since the kind's schema may not know it.
+func pullIfNotPresent(holder map[string]any) {
+	for _, name := range []string{"imagePullPolicy", "pullPolicy"} {
+		if text(holder, name) == "Always" {
+			holder[name] = "IfNotPresent"
+		}
+	}
+}
+
+func (in *injector) locatedMap(holder map[string]any, v any, repoField, tagField string) error {
 	m, _ := v.(map[string]any)
 	ref := text(m, repoField)
 	if ref == "" {
@@ -219,6 +232,8 @@ func (in *injector) locatedMap(v any, repoField, tagField string) error {
 	if err != nil || b == nil {
 		return err
 	}
+	pullIfNotPresent(holder)
+	pullIfNotPresent(m)
 	repo, tag := splitTag(cluster)
 	m[repoField] = repo
 	if tagField != "" {

@@ -52,7 +52,12 @@ type condition struct {
 // another value in its place. Where the path leads nowhere nothing is called. It stops at the first error of visit and
 // returns it. Replacing the root itself does nothing.
 func (p Path) Each(root any, visit func(v any, set func(any)) error) error {
-	return each(root, p.steps, func(any) {}, visit)
+	return p.EachIn(root, func(_ map[string]any, v any, set func(any)) error { return visit(v, set) })
+}
+
+// EachIn is Each with the innermost mapping that holds the value; nil where none does.
+func (p Path) EachIn(root any, visit func(in map[string]any, v any, set func(any)) error) error {
+	return place{v: root, set: func(any) {}}.each(p.steps, visit)
 }
 
 // Find returns the values that the path leads to below root.
@@ -65,51 +70,72 @@ func (p Path) Find(root any) []any {
 	return out
 }
 
-func each(v any, steps []step, set func(any), visit func(v any, set func(any)) error) error {
+// place is a value with the mapping that holds it, and what puts another in its place.
+type place struct {
+	in  map[string]any
+	v   any
+	set func(any)
+}
+
+type visitor func(in map[string]any, v any, set func(any)) error
+
+func (p place) each(steps []step, visit visitor) error {
 	if len(steps) == 0 {
-		return visit(v, set)
+		return visit(p.in, p.v, p.set)
 	}
 	s := steps[0]
 	if s.kind == stepDeep {
-		return deep(v, steps[1:], set, visit)
+		return p.deep(steps[1:], visit)
 	}
-	switch v := v.(type) {
+	var below []place
+	switch v := p.v.(type) {
 	case map[string]any:
-		for _, k := range s.fields(v) {
-			if err := each(v[k], steps[1:], func(n any) { v[k] = n }, visit); err != nil {
-				return err
-			}
-		}
+		below = p.fields(v, s.fields(v))
 	case []any:
-		for _, i := range s.items(v) {
-			if err := each(v[i], steps[1:], func(n any) { v[i] = n }, visit); err != nil {
-				return err
-			}
+		below = p.items(v, s.items(v))
+	}
+	for _, b := range below {
+		if err := b.each(steps[1:], visit); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// deep applies the steps to v and to everything below it.
-func deep(v any, steps []step, set func(any), visit func(v any, set func(any)) error) error {
-	if err := each(v, steps, set, visit); err != nil {
+// deep applies the steps to the value and to everything below it.
+func (p place) deep(steps []step, visit visitor) error {
+	if err := p.each(steps, visit); err != nil {
 		return err
 	}
-	switch v := v.(type) {
+	var below []place
+	switch v := p.v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if err := deep(v[k], steps, func(n any) { v[k] = n }, visit); err != nil {
-				return err
-			}
-		}
+		below = p.fields(v, slices.Sorted(maps.Keys(v)))
 	case []any:
-		for i := range v {
-			if err := deep(v[i], steps, func(n any) { v[i] = n }, visit); err != nil {
-				return err
-			}
+		below = p.items(v, bounds{}.of(len(v)))
+	}
+	for _, b := range below {
+		if err := b.deep(steps, visit); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (place) fields(m map[string]any, names []string) []place {
+	out := make([]place, len(names))
+	for i, k := range names {
+		out[i] = place{m, m[k], func(n any) { m[k] = n }}
+	}
+	return out
+}
+
+func (p place) items(list []any, at []int) []place {
+	out := make([]place, len(at))
+	for i, k := range at {
+		out[i] = place{p.in, list[k], func(n any) { list[k] = n }}
+	}
+	return out
 }
 
 // fields returns the fields of a map that the step means.

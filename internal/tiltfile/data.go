@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -186,6 +187,9 @@ func toStarlark(v any) (starlark.Value, error) {
 	case string:
 		return starlark.String(v), nil
 	case json.Number:
+		if len(v) > mostDigits {
+			return nil, fmt.Errorf("there is a number of %d digits; the most is %d", len(v), mostDigits)
+		}
 		if i, ok := new(big.Int).SetString(v.String(), 10); ok {
 			return starlark.MakeBigInt(i), nil
 		}
@@ -221,7 +225,19 @@ func dictToStarlark(m map[string]any) (starlark.Value, error) {
 }
 
 // fromStarlark is the inverse of toStarlark, for encoders.
-func fromStarlark(v starlark.Value) (any, error) {
+func fromStarlark(v starlark.Value) (any, error) { return (&encoder{}).value(v) }
+
+// encoder is the encoding of one value.
+type encoder struct {
+	// inside are the values around the one being encoded, outermost first.
+	inside []starlark.Value
+	count  int
+}
+
+func (e *encoder) value(v starlark.Value) (any, error) {
+	if e.count++; e.count > mostValues {
+		return nil, fmt.Errorf("there are more than %d values, counting those that stand in several places for each", mostValues)
+	}
 	switch v := v.(type) {
 	case starlark.NoneType:
 		return nil, nil
@@ -235,14 +251,20 @@ func fromStarlark(v starlark.Value) (any, error) {
 		return json.Number(v.String()), nil
 	case starlark.Float:
 		return float64(v), nil
+	}
+	if err := e.enter(v); err != nil {
+		return nil, err
+	}
+	defer func() { e.inside = e.inside[:len(e.inside)-1] }()
+	switch v := v.(type) {
 	case *starlarkstruct.Struct:
-		return structFromStarlark(v)
+		return e.fields(v)
 	case starlark.IterableMapping:
-		return dictFromStarlark(v)
+		return e.items(v)
 	case starlark.Iterable:
 		list := []any{}
-		for _, e := range elements(v) {
-			x, err := fromStarlark(e)
+		for _, one := range elements(v) {
+			x, err := e.value(one)
 			if err != nil {
 				return nil, err
 			}
@@ -253,28 +275,45 @@ func fromStarlark(v starlark.Value) (any, error) {
 	return nil, fmt.Errorf("cannot encode a %s", v.Type())
 }
 
-func structFromStarlark(v *starlarkstruct.Struct) (any, error) {
+// enter refuses values that hold themselves, and those that stand too deep in others.
+func (e *encoder) enter(v starlark.Value) error {
+	if len(e.inside) == mostDepth {
+		return fmt.Errorf("the value is nested more than %d levels deep", mostDepth)
+	}
+	switch v.(type) {
+	case *starlark.List, *starlark.Dict: // only what can change can hold itself
+		if slices.Contains(e.inside, v) {
+			return fmt.Errorf("the value holds a %s that holds itself", v.Type())
+		}
+	default:
+		v = starlark.None // tuples, which may be among the others, cannot be compared
+	}
+	e.inside = append(e.inside, v)
+	return nil
+}
+
+func (e *encoder) fields(v *starlarkstruct.Struct) (any, error) {
 	m := map[string]any{}
 	for _, name := range v.AttrNames() {
 		a, err := v.Attr(name)
 		if err != nil {
 			return nil, err
 		}
-		if m[name], err = fromStarlark(a); err != nil {
+		if m[name], err = e.value(a); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-func dictFromStarlark(v starlark.IterableMapping) (any, error) {
+func (e *encoder) items(v starlark.IterableMapping) (any, error) {
 	m := map[string]any{}
 	for _, item := range v.Items() {
 		k, ok := starlark.AsString(item[0])
 		if !ok {
 			return nil, fmt.Errorf("cannot encode a dict whose key %s is not a string", item[0])
 		}
-		x, err := fromStarlark(item[1])
+		x, err := e.value(item[1])
 		if err != nil {
 			return nil, err
 		}

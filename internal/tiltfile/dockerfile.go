@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +12,11 @@ import (
 
 // dockerfileScan collects the references to other images in a Dockerfile.
 type dockerfileScan struct {
-	lex    *shell.Lex
+	lex *shell.Lex
+	// args are the build args before the first stage, by which FROM goes. local are those of the stages: within them they
+	// hide the others, and FROM takes from them what was not declared before the first stage, where Docker would have nothing.
 	args   map[string]string
+	local  map[string]string
 	given  map[string]*string
 	lookup func(string) string
 	stages []string
@@ -44,7 +48,7 @@ func (s *state) baseImages(contents string, buildArgs map[string]*string) []stri
 
 // imagesIn collects the references of a parsed Dockerfile, which it only reads.
 func imagesIn(ast *parser.Result, buildArgs map[string]*string, lookup func(string) string) []string {
-	s := &dockerfileScan{lex: shell.NewLex(ast.EscapeToken), args: map[string]string{}, given: buildArgs, lookup: lookup}
+	s := &dockerfileScan{lex: shell.NewLex(ast.EscapeToken), args: map[string]string{}, local: map[string]string{}, given: buildArgs, lookup: lookup}
 	for _, node := range ast.AST.Children {
 		s.instruction(node)
 	}
@@ -62,7 +66,7 @@ func (s *dockerfileScan) instruction(n *parser.Node) {
 	case "copy", "add":
 		for _, f := range n.Flags {
 			if ref, ok := strings.CutPrefix(f, "--from="); ok {
-				s.add(ref)
+				s.add(s.expand(ref, s.args, s.local))
 			}
 		}
 	case "run":
@@ -73,7 +77,7 @@ func (s *dockerfileScan) instruction(n *parser.Node) {
 			}
 			for field := range strings.SplitSeq(mount, ",") {
 				if ref, ok := strings.CutPrefix(field, "from="); ok {
-					s.add(ref)
+					s.add(s.expand(ref, s.args, s.local))
 				}
 			}
 		}
@@ -84,18 +88,22 @@ func (s *dockerfileScan) instruction(n *parser.Node) {
 // default keeps the value.
 func (s *dockerfileScan) arg(decl string) {
 	name, def, hasDefault := strings.Cut(decl, "=")
+	scope := s.args
+	if len(s.stages) > 0 {
+		scope = s.local
+	}
 	if given, ok := s.given[name]; ok {
 		if given != nil {
-			s.args[name] = *given
+			scope[name] = *given
 			return
 		}
 		if v := s.lookup(name); v != "" {
-			s.args[name] = v
+			scope[name] = v
 			return
 		}
 	}
 	if hasDefault {
-		s.args[name] = s.expand(def)
+		scope[name] = s.expand(def, s.args, s.local)
 	}
 }
 
@@ -103,7 +111,7 @@ func (s *dockerfileScan) from(n *parser.Node) {
 	if n.Next == nil {
 		return
 	}
-	s.add(n.Next.Value)
+	s.add(s.expand(n.Next.Value, s.local, s.args))
 	name := strconv.Itoa(len(s.stages))
 	if as := n.Next.Next; as != nil && strings.EqualFold(as.Value, "as") && as.Next != nil {
 		name = strings.ToLower(as.Next.Value)
@@ -112,8 +120,7 @@ func (s *dockerfileScan) from(n *parser.Node) {
 }
 
 // add takes a reference, unless it is the name or the number of an earlier stage.
-func (s *dockerfileScan) add(word string) {
-	ref := s.expand(word)
+func (s *dockerfileScan) add(ref string) {
 	if n, err := strconv.Atoi(ref); err == nil && n < len(s.stages) {
 		return
 	}
@@ -123,9 +130,14 @@ func (s *dockerfileScan) add(word string) {
 	s.found = append(s.found, ref)
 }
 
-func (s *dockerfileScan) expand(word string) string {
-	env := make([]string, 0, len(s.args))
-	for k, v := range s.args {
+// expand puts in build args; where several scopes know one, the last of them counts.
+func (s *dockerfileScan) expand(word string, scopes ...map[string]string) string {
+	values := map[string]string{}
+	for _, scope := range scopes {
+		maps.Copy(values, scope)
+	}
+	env := make([]string, 0, len(values))
+	for k, v := range values {
 		env = append(env, k+"="+v)
 	}
 	out, _, err := s.lex.ProcessWord(word, shell.EnvsFromSlice(env))

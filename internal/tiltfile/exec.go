@@ -74,20 +74,23 @@ func (s *state) execKnown(p prepared, key string) (string, error) {
 
 // run runs the command. Its output is logged line by line unless it is quiet.
 func (p prepared) run(parent context.Context, log logstore.Logger) (string, error) {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, p.path, p.Argv[1:]...)
 	cmd.Args[0] = p.Argv[0]
 	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.env, strings.NewReader(p.stdin)
 	asGroup(cmd)
 	cmd.WaitDelay = outputWait
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := &bounded{stop: cancel}, &bounded{stop: cancel}
 	outLog, errLog := &lineLogger{log: log}, &lineLogger{log: log}
-	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, outLog), io.MultiWriter(&stderr, errLog)
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(stdout, outLog), io.MultiWriter(stderr, errLog)
 	if p.quiet {
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.Stdout, cmd.Stderr = stdout, stderr
 	}
 	err := cmd.Run()
+	if errors.Is(context.Cause(ctx), errTooMuch) {
+		err = errTooMuch // also where the command ended well before it was stopped
+	}
 	outLog.flush()
 	errLog.flush()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
@@ -95,6 +98,9 @@ func (p prepared) run(parent context.Context, log logstore.Logger) (string, erro
 	}
 	if parent.Err() != nil {
 		return "", context.Cause(parent)
+	}
+	if errors.Is(context.Cause(ctx), errTooMuch) {
+		return "", fmt.Errorf("command %q was stopped: %w", p.String(), errTooMuch)
 	}
 	fault := problem.New(fmt.Sprintf("command %q failed: %v", p.String(), err), "")
 	fault.Detail = tail(stdout.String()+stderr.String(), 40)

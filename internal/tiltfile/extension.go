@@ -100,7 +100,8 @@ func noSuchExtension(at extension.Location, copied extension.Checkout, path stri
 // moduleSource returns the text of a file that is to be executed.
 func (s *state) moduleSource(path string) ([]byte, error) {
 	if !isEmbedded(path) {
-		return s.readFile(path)
+		s.config.add(path)
+		return readBounded(path, mostSource)
 	}
 	name := strings.TrimSuffix(strings.TrimPrefix(path, extScheme), "/"+extension.Entry)
 	return extension.EmbeddedSource(name)

@@ -169,7 +169,7 @@ const keyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 func (k keyFiles) content(path string) (string, error) {
 	full := k.abs(path)
-	read := os.ReadFile
+	read := func(path string) ([]byte, error) { return readBounded(path, mostFile) }
 	if k.watch {
 		read = k.readFile
 	}

@@ -121,7 +121,7 @@ func (c *call) watchSubcharts(chart string, seen map[string]bool) error {
 	}
 	seen[chart] = true
 	for _, name := range []string{"Chart.yaml", "requirements.yaml"} {
-		data, err := os.ReadFile(filepath.Join(chart, name))
+		data, err := readBounded(filepath.Join(chart, name), mostFile)
 		if err != nil {
 			continue
 		}

@@ -170,7 +170,7 @@ func (h *inputHash) folder(path string) error {
 }
 
 func (h *inputHash) file(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := readBounded(path, mostInputBytes)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package tiltfile
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -192,7 +191,7 @@ func (in *inputs) addKustomization(dir string, seen map[string]bool) (ok bool) {
 	for _, n := range kustomizationNames {
 		in.paths = append(in.paths, filepath.Join(dir, n))
 	}
-	data, err := os.ReadFile(kustomization(dir))
+	data, err := readBounded(kustomization(dir), mostFile)
 	if err != nil {
 		return false
 	}

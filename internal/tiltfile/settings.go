@@ -97,14 +97,14 @@ func pruneSettingsBuiltin(c *call) (starlark.Value, error) {
 	if builds.value != 0 && interval.value != 0 {
 		return nil, errors.New("give either num_builds= or interval_hrs=, not both")
 	}
-	if min(age.value, builds.value, interval.value, keep.value) < 0 {
-		return nil, errors.New("numbers must not be negative")
+	if min(builds.value, interval.value, keep.value) < 0 {
+		return nil, errors.New("numbers must not be negative, but for max_age_mins")
 	}
 	if disable.isSet {
 		c.prune.Disable = disable.value
 	}
 	if age.value != 0 {
-		c.prune.MaxAge = time.Duration(age.value) * time.Minute
+		c.prune.MaxAge = max(0, time.Duration(age.value)*time.Minute) // less than 0 is any age: 0 is the default's name
 	}
 	if builds.value != 0 {
 		c.prune.NumBuilds, c.prune.Interval = builds.value, 0

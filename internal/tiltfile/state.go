@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sort"
 	"time"
@@ -152,7 +151,7 @@ func (s *state) abs(path string) string {
 // readFile reads a file that the evaluation depends on, whether it exists or not.
 func (s *state) readFile(path string) ([]byte, error) {
 	s.config.add(path)
-	return os.ReadFile(path)
+	return readBounded(path, mostFile)
 }
 
 // warn tells the user of something that is probably a mistake.

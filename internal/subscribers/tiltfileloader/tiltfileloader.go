@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/logstore"
@@ -18,8 +21,8 @@ import (
 // Loader evaluates a Tiltfile; tiltfile.Load is the real one.
 type Loader func(ctx context.Context, o tiltfile.Options) tiltfile.Result
 
-// Subscriber is the TiltfileLoader. Evaluations run on its own goroutine, one at a time; a change during an evaluation
-// leads to the next one.
+// Subscriber is the TiltfileLoader. Evaluations run one at a time. A change during an evaluation leads to the next one; when
+// the user saves a file of the program, or asks for another evaluation, the running one is broken off for it.
 type Subscriber struct {
 	load Loader
 	// options are those of every evaluation, without path, arguments and logger.
@@ -63,7 +66,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if t.Path == "" || !t.Pending() || t.Runs == done {
 			continue
 		}
-		s.evaluate(ctx, rt, t)
+		for s.evaluate(ctx, rt) == errOvertaken {
+			t = state.TheTiltfile(rt.View())
+		}
 		if ctx.Err() == nil {
 			rt.Succeeded()
 		}
@@ -71,9 +76,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Tiltfile) {
+// errOvertaken ends an evaluation in whose place another one has to begin.
+var errOvertaken = errors.New("the Tiltfile was changed meanwhile")
+
+// evaluate makes one evaluation, and returns errOvertaken when the next one must follow at once.
+func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	v := rt.View()
-	t = state.TheTiltfile(v)
+	t := state.TheTiltfile(v)
 	session := state.TheSession(v)
 	span := fmt.Sprintf("tiltfile:%d", t.Runs+1)
 	log := s.logs.Logger(model.TiltfileName, span, logstore.SourceBuild)
@@ -87,9 +96,14 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 	o := s.options
 	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
 	o.Given, o.WarnLater = state.ForeignExtensions(v), true
-	r := s.run(ctx, o, t)
-	if ctx.Err() != nil {
-		return
+	r, overtaken := s.attend(ctx, rt, o, t)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case overtaken:
+		logstore.Infof(log, "Starting over: %s", errOvertaken)
+		logstore.Flush(log)
+		return errOvertaken
 	}
 	if clash := state.Clash(rt.View(), r.APIObjects); r.Err == nil && clash != "" {
 		r.Err = clashError(clash)
@@ -111,6 +125,37 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime, t state.Ti
 	}
 	logstore.Flush(log)
 	rt.Dispatch(loaded)
+	return nil
+}
+
+// attend waits for an evaluation, which it breaks off when it is overtaken: it may be one that never ends.
+func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.Options, t state.Tiltfile) (r tiltfile.Result, overtaken bool) {
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := make(chan tiltfile.Result)
+	go func() { ended <- s.run(inner, o, t) }()
+	for {
+		select {
+		case r := <-ended:
+			return r, overtaken && r.Err != nil
+		case <-rt.Wake():
+			if now := state.TheTiltfile(rt.View()); !overtaken && now.Runs > t.Runs && overtakes(now) {
+				overtaken = true
+				stop(errOvertaken)
+			}
+		}
+	}
+}
+
+// overtakes reports whether what happened since the evaluation began breaks it off: the user's save of a file of the
+// program, or his wish. Other files do not, since programs write such while they are evaluated.
+func overtakes(t state.Tiltfile) bool {
+	if !t.Triggered.IsZero() && !t.ExtensionsSet {
+		return true
+	}
+	return slices.ContainsFunc(state.PathsOf(t.Changed), func(path string) bool {
+		return path == t.Path || strings.Contains(filepath.Base(path), "Tiltfile") || slices.Contains([]string{".tilt", ".star", ".bzl"}, filepath.Ext(path))
+	})
 }
 
 // run turns a panic of the evaluation into an error: without an end of this evaluation there would never be a next one.

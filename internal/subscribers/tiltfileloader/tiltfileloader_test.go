@@ -100,7 +100,7 @@ func TestWhen(t *testing.T) {
 		f.evaluations("a file that is none of the Tiltfile's", 1)
 		f.Then(changed("/src/lib/Tiltfile", "/src/Tiltfile"))
 		f.evaluations("changed", 2)
-		f.Then(changed("/src/Tiltfile"), changed("/src/lib/Tiltfile"))
+		f.Then(changed("/src/a.yaml"), changed("/src/lib/b.yaml"))
 		f.evaluations("changed meanwhile", 2)
 		f.answers(good("web"))
 		f.evaluations("the change meanwhile leads to the next one", 3)
@@ -108,9 +108,7 @@ func TestWhen(t *testing.T) {
 		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}})
 		f.evaluations("triggered", 4)
 		f.Then(state.TiltfileArgsSet{Args: []string{"api"}})
-		f.evaluations("other arguments meanwhile", 4)
-		f.answers(good("web", "api"))
-		f.evaluations("the arguments lead to the next one", 5)
+		f.evaluations("other arguments meanwhile", 5)
 		if args := f.asked[4].Args; len(args) != 1 || args[0] != "api" {
 			t.Errorf("arguments: %v", args)
 		}
@@ -122,11 +120,45 @@ func TestWhen(t *testing.T) {
 				said = append(said, line)
 			}
 		}
-		want := []string{"2 Files Changed: [Tiltfile lib/Tiltfile]", "2 Files Changed: [Tiltfile lib/Tiltfile]", "Triggered", "Arguments Changed"}
+		want := []string{"2 Files Changed: [Tiltfile lib/Tiltfile]", "2 Files Changed: [a.yaml lib/b.yaml]", "Triggered",
+			"Starting over: the Tiltfile was changed meanwhile", "Arguments Changed"}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Errorf("reasons (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestOvertaken checks what breaks off an evaluation that does not end.
+func TestOvertaken(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		then  func(f *fixture)
+		wants int
+	}{
+		{"the Tiltfile is saved", func(f *fixture) { f.Then(changed("/src/Tiltfile")) }, 2},
+		{"a loaded file is saved", func(f *fixture) { f.Then(changed("/src/lib/service.tilt")) }, 2},
+		{"a file that programs write is saved", func(f *fixture) { f.Then(changed("/src/chart/Chart.lock")) }, 1},
+		{"other arguments", func(f *fixture) { f.Then(state.TiltfileArgsSet{Args: []string{"api"}}) }, 2},
+		{"triggered", func(f *fixture) { f.Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}) }, 2},
+		{"a resource is triggered", func(f *fixture) { f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"web"}}) }, 1},
+		{"saved again and again", func(f *fixture) { f.Then(changed("/src/Tiltfile")); f.Then(changed("/src/Tiltfile")) }, 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := start(t)
+				f.evaluations("at the start", 1)
+				tc.then(f)
+				f.evaluations(tc.name, tc.wants)
+				if tf := state.TheTiltfile(f.View()); !tf.Running() || tf.Loaded || tf.Err != "" {
+					t.Errorf("the evaluation that was broken off has left a result: %+v", tf)
+				}
+				f.answers(good("web"))
+				if tf := state.TheTiltfile(f.View()); tf.Err != "" || state.Resources.In(f.View()).Len() != 1 {
+					t.Errorf("afterwards: %+v", tf)
+				}
+			})
+		})
+	}
 }
 
 func TestFailures(t *testing.T) {

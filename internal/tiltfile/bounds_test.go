@@ -1,0 +1,124 @@
+package tiltfile
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hone-dev/hone/internal/logstore"
+)
+
+// TestBounds checks that what is too large is an error that says so.
+func TestBounds(t *testing.T) {
+	for _, tc := range []struct {
+		name, program, want string
+		size                int64
+	}{
+		{"read_file", "read_file('large')", "large is larger than 64 MiB", mostFile + 1},
+		{"read_file at the bound", "read_file('large')", "", mostFile},
+		{"load", "load('large', 'x')", "large is larger than 8 MiB", mostSource + 1},
+		{"k8s_yaml", "k8s_yaml('large')", "large is larger than 64 MiB", mostFile + 1},
+		{"a number", "decode_json('9' * 50000000)", "a number of 50000000 digits", 0},
+		{"a number in a list", "decode_json('[' + '9' * 10001 + ']')", "a number of 10001 digits", 0},
+		{"a long number", "decode_json('9' * 10000)", "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			res := loadText(t, tc.program+"\n", func(o *Options) {
+				large := filepath.Join(filepath.Dir(o.Path), "large")
+				writeFile(t, large, nil)
+				if err := os.Truncate(large, tc.size); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if (res.Err == nil) != (tc.want == "") || res.Err != nil && !strings.Contains(res.Err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", res.Err, tc.want)
+			}
+		})
+	}
+}
+
+// TestEndlessIsCancelled checks that what never ends by itself ends with the context.
+func TestEndlessIsCancelled(t *testing.T) {
+	for name, program := range map[string]string{
+		"loop": "print('on the way')\nwhile True: pass\n", "command": "local('echo on the way; sleep 1000')\n",
+		"quiet command in the background": "local('echo on the way >&2; sleep 1000 & sleep 1000')\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			why := errors.New("enough")
+			path := filepath.Join(t.TempDir(), "Tiltfile")
+			writeFile(t, path, []byte(program))
+			res := Load(ctx, Options{Path: path, Logger: logstore.Func(func(_ logstore.Level, text string) {
+				if strings.Contains(text, "on the way") {
+					cancel(why)
+				}
+			})})
+			if !errors.Is(res.Err, why) {
+				t.Errorf("got %v", res.Err)
+			}
+		})
+	}
+}
+
+// odd makes values that hold themselves, and such that are very deep or long.
+const odd = `
+def deep(wrap, n=3000):
+    x = None
+    for i in range(n):
+        x = wrap(x)
+    return x
+def cycle():
+    x = []
+    x.append(x)
+    return x
+def ring():
+    x = {}
+    x['a'] = [x]
+    return x
+odd = {
+    'cycle': cycle, 'ring': ring, 'deep list': lambda: deep(lambda x: [x]), 'deep dict': lambda: deep(lambda x: {'a': x}),
+    'deep tuple': lambda: deep(lambda x: (x,)), 'deep struct': lambda: deep(lambda x: struct(a=x)),
+    'deep JSON': lambda: '[' * 20000, 'deep YAML': lambda: blob('{a: ' * 20000), 'alias': lambda: 'a: &a [*a, *a]', 'large': lambda: 1 << 500,
+}
+`
+
+var oddNames = []string{"cycle", "ring", "deep list", "deep dict", "deep tuple", "deep struct", "deep JSON", "deep YAML", "alias", "large"}
+
+// oddCall evaluates the call of a builtin with an odd value in place of an argument. It may be taken or refused, but the
+// evaluation must come back, with an error that has a place.
+func oddCall(t testing.TB, dir, name, param, key string) {
+	_, err := runSample(t, dir, odd+sampleProgram(name, param+"=odd['"+key+"']()"))
+	var placed *Error
+	if err != nil && (!errors.As(err, &placed) || placed.Line == 0) {
+		t.Errorf("%s(%s=%s): %.300v has no place", name, param, key, err)
+	}
+}
+
+// TestOddValues calls every builtin with two odd values in place of each of its arguments; FuzzOddValues knows more.
+func TestOddValues(t *testing.T) {
+	dir := sampleFolder(t)
+	for _, name := range sortedKeys(sampleArgs) {
+		params, _ := parametersOf(builtins[name], name)
+		for _, p := range params {
+			oddCall(t, dir, name, p.name, "ring")
+			oddCall(t, dir, name, p.name, "deep list")
+		}
+	}
+}
+
+// FuzzOddValues chooses a builtin, one of its arguments, and an odd value.
+func FuzzOddValues(f *testing.F) {
+	for i := range len(sampleArgs) {
+		f.Add(uint16(i), uint8(i), uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, which uint16, param, value uint8) {
+		names := sortedKeys(sampleArgs)
+		name := names[int(which)%len(names)]
+		if params, _ := parametersOf(builtins[name], name); len(params) > 0 {
+			oddCall(t, sampleFolder(t), name, params[int(param)%len(params)].name, oddNames[int(value)%len(oddNames)])
+		}
+	})
+}
