@@ -10,6 +10,7 @@ folder=$1 chart=$2 url=$3 repository=$4 version=$5 user=$6
 mkdir -p "$(dirname "$folder")"
 work=$(mktemp -d "$(dirname "$folder")/.pull.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # password hands the password to a command on its input, where no list of processes shows it.
 password() { printf '%s' "${HONE_HELM_PASSWORD:-}" | "$@" --username "$user" --password-stdin; }
@@ -38,8 +39,25 @@ esac
 [ -z "$version" ] || set -- "$@" --version "$version"
 helm pull "$@" --untar --untardir "$work/chart"
 
-# Somebody else may have been faster; then theirs is as good.
+# Some versions of helm leave an empty folder, named after the archive, beside the chart.
+chart_folder=
 for found in "$work"/chart/*/; do
-  [ -f "$folder/Chart.yaml" ] || mv "$found" "$folder"
+  if [ -f "$found/Chart.yaml" ]; then chart_folder=${found%/}; fi
 done
-[ -f "$folder/Chart.yaml" ]
+if [ -z "$chart_folder" ]; then
+  echo "helm pull $* succeeded, but it left no folder with a Chart.yaml. It left:" >&2
+  (cd "$work" && find chart) >&2
+  exit 1
+fi
+
+# A folder without Chart.yaml is the remainder of a fetch that broke off.
+if [ -e "$folder" ] && [ ! -f "$folder/Chart.yaml" ]; then mv "$folder" "$work/broken"; fi
+# To move a folder into another one under its own name is one rename, which fails where there is such a folder by now:
+# then another process was faster, and its chart is as good.
+name=$(basename "$folder")
+mkdir "$work/whole"
+mv "$chart_folder" "$work/whole/$name"
+mv "$work/whole/$name" "$(dirname "$folder")/" 2>"$work/error" || [ -f "$folder/Chart.yaml" ] || {
+  echo "keep the chart in $folder: $(cat "$work/error")" >&2
+  exit 1
+}
