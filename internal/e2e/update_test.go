@@ -265,3 +265,28 @@ func TestStaleBuildIsCancelled(t *testing.T) {
 	}
 	s.ready("web")
 }
+
+// TestSavedObjects saves the YAML of a resource with live update while it lies in the build context: there is one deploy, of
+// what was saved.
+func TestSavedObjects(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "only=['site', 'conf'],", "")
+	p.replace("web.yaml", "metadata: {name: web}\nspec:\n  selector: {m", "metadata: {name: web, annotations: {revision: r0}}\nspec:\n  selector: {m")
+	s := p.up()
+	s.ready("web")
+	for i := range 3 {
+		want := fmt.Sprintf("r%d", i+1)
+		p.replace("web.yaml", fmt.Sprintf("revision: r%d", i), "revision: "+want)
+		if b := s.builds("web", i+2); !strings.Contains(b.Reason, "config changed") || b.Error != "" {
+			t.Errorf("build %d was not made for the new YAML: %+v", i+2, b)
+		}
+		s.ready("web")
+		if got := p.object("apps", "v1", "deployments", "web").GetAnnotations()["revision"]; got != want {
+			t.Errorf("revision %q, want %q", got, want)
+		}
+	}
+	if r, err := s.resource("web"); err != nil || r.BuildHistory[0].Serial != 4 {
+		t.Errorf("there were other builds: %+v, %v", r.BuildHistory, err)
+	}
+}

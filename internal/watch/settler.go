@@ -35,13 +35,15 @@ type SettlerOptions struct {
 const lockPause = 10 * time.Millisecond
 
 // Settler collects changes per target and lets them go when the target's files have come to rest. Changes that were
-// undone meanwhile are dropped.
+// undone meanwhile are dropped. A file that the Tiltfile reads too is let go for all together, since what it means for the
+// others shows only when the Tiltfile was evaluated.
 type Settler struct {
 	opts SettlerOptions
 	wake chan struct{}
 
 	mu      sync.Mutex
 	targets map[model.TargetID]*settling // guarded by mu
+	configs *settling                    // guarded by mu; of the files that the Tiltfile reads, nil before the first change
 	order   int                          // guarded by mu; of the next target that starts to settle
 	handing bool                         // guarded by mu; Run has taken a batch out and hands it over
 }
@@ -98,6 +100,9 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 	if t == nil {
 		t = &settling{id: c.ID, quiet: s.quiet(c.ID)}
 		s.targets[c.ID] = t
+		if c.ID.Type == model.TargetConfigs {
+			s.configs = t
+		}
 	}
 	gap := now.Sub(t.last)
 	switch {
@@ -242,8 +247,33 @@ func (s *Settler) release() (Batch, time.Duration) {
 	return b, max(wait, 0)
 }
 
-// dueAt returns when a target will have settled, unless more comes. s.mu is held.
+// dueAt returns when the changes of a target can be let go, unless more comes. s.mu is held.
 func (s *Settler) dueAt(t *settling) time.Time {
+	due := s.restsAt(t)
+	if c := s.configs; c != nil && c != t && t.shares(c) {
+		if later := s.restsAt(c); later.After(due) {
+			return later
+		}
+	}
+	return due
+}
+
+// shares reports whether a file waits under both targets.
+func (t *settling) shares(other *settling) bool {
+	few, many := t.paths, other.paths
+	if len(few) > len(many) {
+		few, many = many, few
+	}
+	for path := range few {
+		if _, ok := many[path]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// restsAt returns when a target will have settled, unless more comes. s.mu is held.
+func (s *Settler) restsAt(t *settling) time.Time {
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
 	due := t.last.Add(quiet)
 	if end := t.first.Add(s.opts.Cap); end.Before(due) {

@@ -134,6 +134,25 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"9ms a /x /y", "30ms b /x", "1.005s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
 		}, {
+			name: "what the Tiltfile reads too is let go for all together",
+			opts: SettlerOptions{IsEager: func(id model.TargetID) bool { return id == target("a") }},
+			script: func(s *Settler) {
+				read := func(paths ...string) Change {
+					return Change{ID: model.TargetID{Type: model.TargetConfigs, Name: "Tiltfile"}, Paths: paths}
+				}
+				both := change("a", "/app.yaml")
+				both.Changes = append(both.Changes, read("/app.yaml"))
+				s.Add(both)
+				s.Add(change("b", "/x"))
+				ms(10)
+				s.Add(change("a", "/app.go"))
+				ms(990)
+				apart := change("a", "/app.go")
+				apart.Changes = append(apart.Changes, read("/Tiltfile"))
+				s.Add(apart)
+			},
+			want: []string{"30ms a /app.go /app.yaml", "30ms Tiltfile /app.yaml", "30ms b /x", "1.005s a /app.go", "1.03s Tiltfile /Tiltfile"},
+		}, {
 			name: "endless changes are cut",
 			script: func(s *Settler) {
 				for range 250 {
