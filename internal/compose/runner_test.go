@@ -189,6 +189,10 @@ func TestToolIsFound(t *testing.T) {
 	own := script(t, "docker-compose", "echo 2.29.0")
 	old := script(t, "docker-compose", "echo 1.29.2")
 	named := script(t, "mine", "echo 2.5.0")
+	unnumbered := script(t, "docker", "[ \"$1 $2\" = 'compose version' ] && echo dev")
+	ownUnnumbered := script(t, "docker-compose", "echo 'Docker Compose version dev'")
+	commit := script(t, "mine", "echo 1f3c9ab")
+	silent := script(t, "docker", "exit 0")
 	for _, c := range []struct {
 		name, named string
 		path        []string
@@ -197,6 +201,10 @@ func TestToolIsFound(t *testing.T) {
 		{name: "plugin", path: []string{plugin, own}, want: "docker compose"},
 		{name: "own command", path: []string{none, own}, want: "docker-compose"},
 		{name: "named", path: []string{plugin, named}, named: "mine", want: "mine"},
+		{name: "no number", path: []string{unnumbered, own}, want: "docker compose"},
+		{name: "no number, by itself", path: []string{none, ownUnnumbered}, want: "docker-compose"},
+		{name: "a commit, named", path: []string{plugin, commit}, named: "mine", want: "mine"},
+		{name: "no version", path: []string{silent}, fails: "was not found"},
 		{name: "too old", path: []string{none, old}, fails: "docker-compose is version 1.29.2"},
 		{name: "not there", path: []string{none}, fails: "was not found"},
 	} {
@@ -211,6 +219,32 @@ func TestToolIsFound(t *testing.T) {
 				t.Errorf("got %v, want a problem", err)
 			}
 		})
+	}
+}
+
+// TestBake has Compose choose its builder by itself, and what it says about that is not repeated at each build.
+func TestBake(t *testing.T) {
+	dir := script(t, "compose", `case "$*" in *version*) echo 2.40.3; exit;; esac
+echo "bake ${COMPOSE_BAKE-unset}"
+echo 'time="now" level=warning msg="Docker Compose is configured to build using Bake, but buildx isn'"'"'t installed"' >&2
+printf 'the rest'`)
+	t.Setenv(commandVariable, filepath.Join(dir, "compose"))
+	build := func() string {
+		var said strings.Builder
+		log := logstore.Func(func(_ logstore.Level, text string) { said.WriteString(text) })
+		if err := NewTool(nil).Build(t.Context(), model.ComposeProject{Name: "shop", Dir: dir}, "web", log); err != nil {
+			t.Error(err)
+		}
+		return said.String()
+	}
+	t.Setenv("COMPOSE_BAKE", "") // so that it is set back
+	_ = os.Unsetenv("COMPOSE_BAKE")
+	if said := build(); said != "bake unset\nthe rest" {
+		t.Errorf("it says %q", said)
+	}
+	t.Setenv("COMPOSE_BAKE", "true")
+	if said := build(); !strings.HasPrefix(said, "bake true\n") || !strings.Contains(said, "buildx") {
+		t.Errorf("chosen by the user, it says %q", said)
 	}
 }
 

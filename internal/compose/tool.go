@@ -98,10 +98,10 @@ func (t *Tool) find(ctx context.Context) ([]string, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil {
+		if err != nil || v == "" {
 			continue
 		}
-		if generation(v) >= 2 {
+		if isRecent(v) {
 			t.argv = argv
 			return argv, nil
 		}
@@ -123,11 +123,12 @@ func version(ctx context.Context, argv, env []string) (string, error) {
 	return strings.TrimPrefix(strings.TrimSpace(out.String()), "v"), err
 }
 
-// generation is the first number of a version, 0 where there is none.
-func generation(version string) int {
+// isRecent reports whether a version may be of the second generation. The first one always has a number in front; what has
+// none ("dev", a commit) was built by somebody from the sources of a later one.
+func isRecent(version string) bool {
 	major, _, _ := strings.Cut(version, ".")
-	n, _ := strconv.Atoi(major)
-	return n
+	n, err := strconv.Atoi(major)
+	return err != nil || n >= 2
 }
 
 // turn waits until no other run makes anything in a project: two that begin at once would both make its networks, of which
@@ -216,9 +217,6 @@ func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte,
 	c := process.Command{ExtraEnv: t.env, Grace: grace, Plain: true,
 		// What the Tiltfile did not say must not come in by the environment: the Tiltfile was evaluated with that.
 		Without: []string{"COMPOSE_PROFILES", "COMPOSE_FILE", "COMPOSE_PROJECT_NAME"}}
-	if _, set := os.LookupEnv("COMPOSE_BAKE"); !set {
-		c.Env = append(c.Env, "COMPOSE_BAKE=false") // it needs a plugin that is not always there
-	}
 	for _, kv := range p.Env {
 		if strings.Contains(kv, "=") {
 			c.Env = append(c.Env, kv)
@@ -233,7 +231,13 @@ func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte,
 	c.Argv, c.Dir = append(argv, args...), p.Dir
 	said := &lastLine{to: logstore.WriterAt(log, logstore.LevelInfo)}
 	c.Stdout, c.Stderr = said, said
+	flush := func() {}
+	if _, set := os.LookupEnv("COMPOSE_BAKE"); !set {
+		quiet := &withoutBake{to: said}
+		c.Stdout, c.Stderr, flush = quiet, quiet, quiet.flush
+	}
 	err = process.Run(ctx, c)
+	flush()
 	logstore.Flush(log)
 	var exit *process.ExitError
 	switch {
@@ -274,6 +278,44 @@ func onDisk(files []model.ComposeFile) (paths []string, remove func(), err error
 		paths = append(paths, path)
 	}
 	return paths, remove, nil
+}
+
+// bakeFallback is in the line with which Compose says, at each build, that it builds by itself where the plugin buildx is
+// missing or BuildKit is switched off. To tell it otherwise brings a warning, too.
+var bakeFallback = []byte("configured to build using Bake, but")
+
+// withoutBake passes on the lines that are written to it, but for that one.
+type withoutBake struct {
+	to io.Writer
+
+	mu   sync.Mutex
+	open []byte // the line that has not ended; guarded by mu
+}
+
+// Write implements io.Writer.
+func (w *withoutBake) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open = append(w.open, p...)
+	end := bytes.LastIndexByte(w.open, '\n') + 1
+	for line := range bytes.Lines(w.open[:end]) {
+		if bytes.Contains(line, bakeFallback) {
+			continue
+		}
+		if _, err := w.to.Write(line); err != nil {
+			return 0, err
+		}
+	}
+	w.open = append([]byte(nil), w.open[end:]...)
+	return len(p), nil
+}
+
+// flush passes on a last line that nothing has ended.
+func (w *withoutBake) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, _ = w.to.Write(w.open)
+	w.open = nil
 }
 
 // lastLine passes on what is written and remembers the last line that says something.
