@@ -67,7 +67,7 @@ func (h Hold) String() string {
 	case HoldEngine:
 		return "waits for the container engine to answer"
 	case HoldDeploy:
-		return "waits for its pod to start"
+		return "waits for its containers to start"
 	case HoldBehind:
 		return "waits for its containers to take the last change"
 	case HoldSlot:
@@ -277,6 +277,9 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if !u.Broken.IsZero() && attempted {
 		reason |= state.ReasonBroken
 	}
+	if !u.Retry.IsZero() && attempted {
+		reason |= state.ReasonRetry
+	}
 	pending := u.Pending()
 	if len(pending) > 0 && (attempted || reason != 0) {
 		reason |= state.ReasonFiles
@@ -371,6 +374,16 @@ func limit(t state.Tiltfile) int {
 
 // slots returns how many more builds may start.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
+
+// NextRetry returns the failed build that is to be tried again first, and when; not ok where there is none.
+func NextRetry(v store.View) (next state.RetryDue, at time.Time, ok bool) {
+	for e := range state.Updates.In(v).Refs() {
+		if t := e.Value.RetryAt; !t.IsZero() && (!ok || t.Before(at)) {
+			next, at, ok = state.RetryDue{Resource: model.ManifestName(e.ID), Serial: e.Value.Serial}, t, true
+		}
+	}
+	return next, at, ok
+}
 
 func (d *decision) runningNames() []model.ManifestName {
 	names := make([]model.ManifestName, len(d.active))

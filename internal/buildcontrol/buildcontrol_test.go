@@ -296,6 +296,16 @@ hold b: is-unparallelizable-local [a]`},
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.ClusterErr = true, "refused" }).
 			Then(statetest.Connected()...), "start a: files changed /src/a/x (in place)"},
+		{"an image build that the engine broke off waits for it", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.EngineErr = true, "refused" }), "hold a: waiting-for-engine []"},
+		{"a failure that may pass is left alone", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }), ""},
+		{"until its time has come", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }).
+			Then(state.RetryDue{Resource: "a", Serial: 1}), "start a: trying again"},
+		{"also where updates wait for the user, who has asked for it", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual },
+			k8s("a", image("a"))).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }).
+			Then(state.RetryDue{Resource: "a", Serial: 1}), "start a: trying again"},
 		{"a second replica that lacks it", up(same, k8s("a", image("a"))).Deployed("a").
 			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
 			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).

@@ -44,7 +44,8 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 // holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
 // once are brought up to date all the same, and a new declaration counts as a change.
 func (d *decision) holdManual(r *resource) (Hold, bool) {
-	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken)
+	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
+		state.ReasonRetry)
 	if r.reason == state.ReasonLost {
 		asked = r.reason // nothing but what was there comes back
 	}
@@ -149,8 +150,12 @@ func (d *decision) holdCluster(r *resource) (Hold, bool) {
 
 // holdEngine waits for the container engine where it builds an image or runs the service.
 func (d *decision) holdEngine(r *resource) (Hold, bool) {
-	needs := r.manifest.IsCompose() || slices.ContainsFunc(r.manifest.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
-	return Hold{Reason: HoldEngine}, needs && !r.inPlace && !state.TheEngine(d.view).Connected
+	return Hold{Reason: HoldEngine}, NeedsEngine(*r.manifest) && !r.inPlace && !state.TheEngine(d.view).Connected
+}
+
+// NeedsEngine reports whether updates of a resource, but for those in place, wait for the container engine.
+func NeedsEngine(m model.Manifest) bool {
+	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
 }
 
 // holdDeploy waits for containers that are still starting when the pending changes can go into them.

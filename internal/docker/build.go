@@ -29,7 +29,12 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 		return "", ctxOr(ctx, e.wrap("ping the docker engine", err))
 	}
 	e.api.NegotiateAPIVersionPing(ping)
-	if !e.hasBuildKit(string(ping.BuilderVersion), ping.OSType) {
+	id, err := e.buildWith(ctx, req, e.hasBuildKit(string(ping.BuilderVersion), ping.OSType))
+	return id, e.orAway(ctx, err)
+}
+
+func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool) (string, error) {
+	if !buildKit {
 		return e.buildClassic(ctx, req)
 	}
 	id, err := e.buildKit(ctx, req)
@@ -80,6 +85,9 @@ func (e *Engine) buildKit(ctx context.Context, req BuildRequest) (string, error)
 	}
 	if ctx.Err() != nil {
 		return "", ctx.Err()
+	}
+	if wrong := s.names.wrong.Load(); wrong != nil {
+		return "", &UserError{wrong}
 	}
 	if cause := context.Cause(buildCtx); cause != nil {
 		return "", e.wrap("build", cause)

@@ -176,7 +176,7 @@ func testBuildErrors(t *testing.T, s subject) {
 				t.Fatalf("want a problem, got %v", err)
 			}
 			t.Log(problem.Text(err))
-			if !strings.Contains(p.Summary, tt.summary) || !strings.Contains(p.Detail, tt.detail) || !strings.Contains(p.Mend, tt.mend) {
+			if !strings.Contains(p.Summary, tt.summary) || !strings.Contains(p.Output+"\n\n"+p.Detail, tt.detail) || !strings.Contains(p.Mend, tt.mend) {
 				t.Errorf("got %+v", p)
 			}
 		})

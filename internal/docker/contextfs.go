@@ -13,11 +13,14 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/moby/patternmatcher"
 	"github.com/tonistiigi/fsutil"
 	"github.com/tonistiigi/fsutil/types"
 
+	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -80,6 +83,43 @@ func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.M
 		}
 		return fsutil.MapResultSkipDir
 	}, nil
+}
+
+// checkedFS ends a walk at a name that BuildKit does not take, and remembers what is wrong with it: the engine's own words
+// do not say which file it is.
+type checkedFS struct {
+	fsutil.FS
+	wrong atomic.Pointer[problem.Problem] // nil as long as all names are right
+}
+
+// Walk implements fsutil.FS.
+func (c *checkedFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc) error {
+	return c.FS.Walk(ctx, target, func(name string, entry gofs.DirEntry, err error) error {
+		if err != nil || entry == nil {
+			return fn(name, entry, err)
+		}
+		p := wrongName(name)
+		if info, ierr := entry.Info(); p == nil && ierr == nil {
+			if st, ok := info.Sys().(*types.Stat); ok && !utf8.ValidString(st.Linkname) {
+				p = problem.New(fmt.Sprintf("the symbolic link %s leads to %q, which is not UTF-8, so that the engine cannot take it", name, st.Linkname),
+					"rename what it leads to, or leave the link out with .dockerignore or ignore=")
+			}
+		}
+		if p != nil {
+			c.wrong.CompareAndSwap(nil, p)
+			return p
+		}
+		return fn(name, entry, nil)
+	})
+}
+
+// wrongName says what is wrong with the name of a file, nil for nothing.
+func wrongName(name string) *problem.Problem {
+	if utf8.ValidString(name) {
+		return nil
+	}
+	return problem.New(fmt.Sprintf("the name of the file %q is not UTF-8, so that the engine cannot take it", name),
+		"rename it, or leave it out with .dockerignore or ignore=")
 }
 
 // memFile is a file that exists only in memory.

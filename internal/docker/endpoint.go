@@ -26,6 +26,8 @@ type Endpoint struct {
 	SkipVerify bool
 	// Context is the docker context that the endpoint comes from; empty for none.
 	Context string
+	// Fault is why the engine cannot be used as things are; nil where nothing is known against it.
+	Fault error
 	// Explicit says that a docker CLI would not find this engine by itself.
 	Explicit bool
 }
@@ -49,7 +51,7 @@ func configDir() string {
 
 func findEndpoint(getenv func(string) string, dir string) (Endpoint, error) {
 	if host := getenv("DOCKER_HOST"); host != "" {
-		ep := Endpoint{Host: host, SkipVerify: getenv("DOCKER_TLS_VERIFY") == ""}
+		ep := Endpoint{Host: host, SkipVerify: getenv("DOCKER_TLS_VERIFY") == "", Fault: certFault(getenv)}
 		if certs := getenv("DOCKER_CERT_PATH"); certs != "" {
 			ep.CertDir = certs
 		} else if !ep.SkipVerify {
@@ -62,9 +64,20 @@ func findEndpoint(getenv func(string) string, dir string) (Endpoint, error) {
 		name = currentContext(dir)
 	}
 	if name == "" || name == "default" {
-		return Endpoint{Host: client.DefaultDockerHost}, nil
+		return Endpoint{Host: client.DefaultDockerHost, Fault: certFault(getenv)}, nil
 	}
 	return contextEndpoint(dir, name)
+}
+
+// certFault says that the folder of certificates which the environment names is not there. Without the folder what is in
+// it would be left out, and the engine, or its default socket, would seem to be what is wrong.
+func certFault(getenv func(string) string) error {
+	dir := getenv("DOCKER_CERT_PATH")
+	if info, err := os.Stat(dir); dir == "" || err == nil && info.IsDir() {
+		return nil
+	}
+	return problem.New("DOCKER_CERT_PATH is "+dir+", and there is no such folder",
+		"set it to the folder with ca.pem, cert.pem and key.pem, or unset it")
 }
 
 // currentContext returns the context that the user chose, or nothing. A configuration that cannot be read counts as none:
@@ -113,7 +126,7 @@ func contextEndpoint(dir, name string) (Endpoint, error) {
 
 // tls returns the TLS settings, nil for none.
 func (ep Endpoint) tls() (*tls.Config, error) {
-	if ep.CertDir == "" {
+	if ep.CertDir == "" || ep.Fault != nil {
 		return nil, nil
 	}
 	file := func(name string) string {

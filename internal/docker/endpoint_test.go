@@ -56,8 +56,8 @@ func TestFindEndpoint(t *testing.T) {
 		{"DOCKER_CONTEXT", dir, map[string]string{"DOCKER_CONTEXT": "lab"}, Endpoint{Host: "tcp://lab:2376", CertDir: certs, Context: "lab"}, nil},
 		{"default context", dir, map[string]string{"DOCKER_CONTEXT": "default"}, Endpoint{Host: client.DefaultDockerHost}, nil},
 		{"DOCKER_HOST", dir, map[string]string{"DOCKER_HOST": "tcp://h:1"}, Endpoint{Host: "tcp://h:1", SkipVerify: true}, nil},
-		{"DOCKER_HOST with TLS", dir, map[string]string{"DOCKER_HOST": "tcp://h:1", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/c"},
-			Endpoint{Host: "tcp://h:1", CertDir: "/c"}, nil},
+		{"DOCKER_HOST with TLS", dir, map[string]string{"DOCKER_HOST": "tcp://h:1", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": certs},
+			Endpoint{Host: "tcp://h:1", CertDir: certs}, nil},
 		{"DOCKER_HOST with TLS in the usual place", dir, map[string]string{"DOCKER_HOST": "tcp://h:1", "DOCKER_TLS_VERIFY": "1"},
 			Endpoint{Host: "tcp://h:1", CertDir: dir}, nil},
 	}
@@ -83,6 +83,47 @@ func TestFindEndpoint(t *testing.T) {
 		if _, ok := problem.Of(err); name == "none" && !ok {
 			t.Errorf("got %v", err)
 		}
+	}
+}
+
+// TestCertPath names a folder of certificates that does not exist: each use of the engine says so, whether the address of
+// the engine is given or not. A docker context has certificates of its own.
+func TestCertPath(t *testing.T) {
+	dir := t.TempDir()
+	writeDockerContext(t, dir, "desktop", `{"Name":"desktop","Endpoints":{"docker":{"Host":"unix:///home/me/docker.sock"}}}`, false)
+	gone := filepath.Join(dir, "gone")
+	for name, env := range map[string]map[string]string{
+		"alone":           {"DOCKER_CERT_PATH": gone},
+		"with a host":     {"DOCKER_CERT_PATH": gone, "DOCKER_HOST": "tcp://127.0.0.1:1"},
+		"with TLS":        {"DOCKER_CERT_PATH": gone, "DOCKER_HOST": "tcp://127.0.0.1:1", "DOCKER_TLS_VERIFY": "1"},
+		"not a folder":    {"DOCKER_CERT_PATH": filepath.Join(dir, "file"), "DOCKER_HOST": "tcp://127.0.0.1:1"},
+		"default context": {"DOCKER_CERT_PATH": gone, "DOCKER_CONTEXT": "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			ep, err := findEndpoint(func(k string) string { return env[k] }, dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := New(ep)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			_, err = e.Ping(t.Context())
+			p, ok := problem.Of(err)
+			if !ok || p.Summary != "DOCKER_CERT_PATH is "+env["DOCKER_CERT_PATH"]+", and there is no such folder" || p.Mend == "" || !IsUnreachable(err) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	ep, err := findEndpoint(func(k string) string {
+		return map[string]string{"DOCKER_CERT_PATH": gone, "DOCKER_CONTEXT": "desktop"}[k]
+	}, dir)
+	if err != nil || ep.Fault != nil {
+		t.Errorf("a context does not need it: %v, %v", ep.Fault, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -51,6 +52,9 @@ func New(ep Endpoint) (*Engine, error) {
 		opts = append(opts, client.WithHost(helper.Host), client.WithDialContext(helper.Dialer))
 	} else {
 		opts = append(opts, client.WithHost(ep.Host))
+	}
+	if ep.Fault != nil {
+		opts = append(opts, client.WithDialContext(func(context.Context, string, string) (net.Conn, error) { return nil, ep.Fault }))
 	}
 	api, err := client.NewClientWithOpts(opts...)
 	if err != nil {

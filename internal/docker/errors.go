@@ -1,10 +1,12 @@
 package docker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
@@ -64,6 +66,41 @@ func (e *unreachableError) Unwrap() error { return e.err }
 
 var _ error = (*unreachableError)(nil)
 
+// IsPassing reports whether err may be over without a change of any file: a registry did not take a push, or the connection
+// to the engine broke off while it was at work.
+func IsPassing(err error) bool {
+	var p *Passing
+	return errors.As(err, &p)
+}
+
+// Passing is a failure of something outside that may be over at any time.
+type Passing struct{ Err error }
+
+// Error returns the text of the failure.
+func (e *Passing) Error() string { return e.Err.Error() }
+
+// Unwrap returns the failure.
+func (e *Passing) Unwrap() error { return e.Err }
+
+var _ error = (*Passing)(nil)
+
+// pingTimeout is how long an engine that has just failed may take to say that it is there.
+const pingTimeout = 5 * time.Second
+
+// orAway returns err, or that the engine does not answer, where that is so: whatever err says of what was going on, it
+// comes from the engine's end.
+func (e *Engine) orAway(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || IsUnreachable(err) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if _, gone := e.api.Ping(ctx); e.endpoint.Fault == nil && gone != nil && client.IsErrConnectionFailed(gone) {
+		return unreachable(e.endpoint.Host, e.endpoint.Context, gone)
+	}
+	return err
+}
+
 // unreachable describes an engine that does not answer and what to do about it.
 func unreachable(host, context string, err error) error {
 	summary := "cannot reach the Docker engine at " + host
@@ -92,6 +129,9 @@ func exists(path string) bool {
 func (e *Engine) wrap(op string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if fault := e.endpoint.Fault; fault != nil {
+		return &unreachableError{fault}
 	}
 	if client.IsErrConnectionFailed(err) {
 		return unreachable(e.endpoint.Host, e.endpoint.Context, err)

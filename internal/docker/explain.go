@@ -171,6 +171,7 @@ func pullProblem(req BuildRequest, name, text string, network bool) error {
 	p.Detail = excerpt(req, findImage(req.Contents, image))
 	if network {
 		p.Mend = "check the engine's network (docker pull " + image + " tells more), then try again"
+		p.Cause = &Passing{p.Cause}
 		return p
 	}
 	return &UserError{p}
@@ -182,14 +183,7 @@ func userProblem(req BuildRequest, line int, summary, cause, mend string, tail [
 	if cause != "" {
 		p.Cause = &streamError{cause}
 	}
-	parts := make([]string, 0, 2)
-	if len(tail) > 0 {
-		parts = append(parts, strings.Join(tail, "\n"))
-	}
-	if e := excerpt(req, line); e != "" {
-		parts = append(parts, e)
-	}
-	p.Detail = strings.Join(parts, "\n\n")
+	p.Output, p.Detail = strings.Join(tail, "\n"), excerpt(req, line)
 	return &UserError{p}
 }
 

@@ -54,7 +54,7 @@ func TestExplain(t *testing.T) {
 			if !ok || IsUserError(err) != tt.user {
 				t.Fatalf("got %v, user error %v", err, IsUserError(err))
 			}
-			if !strings.Contains(p.Summary, tt.summary) || !strings.Contains(p.Detail, tt.detail) {
+			if !strings.Contains(p.Summary, tt.summary) || !strings.Contains(p.Output+"\n\n"+p.Detail, tt.detail) {
 				t.Errorf("got %q\n%s", p.Summary, p.Detail)
 			}
 			if tt.detail == "" && p.Detail != "" {

@@ -39,6 +39,9 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 	if err == nil || ctx.Err() != nil {
 		return ctxOr(ctx, err)
 	}
+	if away := e.orAway(ctx, err); IsUnreachable(away) {
+		return away
+	}
 	var refused *streamError
 	if errors.As(err, &refused) || !IsUnreachable(e.wrap("", err)) {
 		return pushProblem(ref, err)
@@ -109,7 +112,7 @@ func pushProblem(ref string, err error) error {
 	case containsAny(text, "server gave HTTP response to HTTPS client"):
 		mend = fmt.Sprintf("allow plain HTTP for it: \"insecure-registries\": [%q] in the engine's daemon.json", host)
 	}
-	return problem.Wrap(err, "cannot push "+ref, mend)
+	return problem.Wrap(&Passing{err}, "cannot push "+ref, mend)
 }
 
 func containsAny(s string, parts ...string) bool {

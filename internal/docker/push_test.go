@@ -12,6 +12,52 @@ import (
 	"github.com/hone-dev/hone/internal/problem"
 )
 
+// TestEngineGoes breaks the connection off while the engine pushes or builds: where the engine is gone, that is the error,
+// else one that may pass.
+func TestEngineGoes(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		for name, work := range map[string]func(e *Engine) error{
+			"push": func(e *Engine) error { return e.Push(t.Context(), "localhost:5000/a:1", nil) },
+			"build": func(e *Engine) error {
+				_, err := e.Build(t.Context(), BuildRequest{Contents: "FROM scratch"})
+				return err
+			},
+		} {
+			t.Run(fmt.Sprint(name, " gone=", gone), func(t *testing.T) {
+				socket := filepath.Join(t.TempDir(), "engine.sock")
+				l, err := net.Listen("unix", socket)
+				if err != nil {
+					t.Fatal(err)
+				}
+				srv := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Api-Version", "1.41")
+					if !strings.HasSuffix(r.URL.Path, "/push") && !strings.HasSuffix(r.URL.Path, "/build") {
+						return
+					}
+					_, _ = fmt.Fprint(w, `{"status":"Prepa`)
+					_ = http.NewResponseController(w).Flush()
+					if gone {
+						_ = l.Close()
+					}
+					panic(http.ErrAbortHandler)
+				})}}
+				srv.Start()
+				defer srv.Close()
+				e, err := New(Endpoint{Host: "unix://" + socket})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				err = work(e)
+				if IsUnreachable(err) != gone || IsPassing(err) == gone {
+					t.Errorf("unreachable %v, passing %v: %v", IsUnreachable(err), IsPassing(err), err)
+				}
+			})
+		}
+	}
+}
+
 // TestPushAgain has an engine report what its registry says: failures of the registry itself are tried again, others are not.
 func TestPushAgain(t *testing.T) {
 	t.Parallel()
@@ -60,6 +106,9 @@ func TestPushAgain(t *testing.T) {
 			err = e.Push(t.Context(), "localhost:5000/a:1", nil)
 			if (err != nil) != (tt.text != "") || err != nil && !strings.Contains(problem.Text(err), tt.text) || pushes != tt.pushes {
 				t.Errorf("%d pushes, %v; want %d, %q", pushes, err, tt.pushes, tt.text)
+			}
+			if IsPassing(err) != (err != nil) || IsUnreachable(err) {
+				t.Errorf("not a failure that may pass, or that of the engine: %v", err)
 			}
 		})
 	}

@@ -198,7 +198,7 @@ RUN echo before; \
 	}
 	t.Log(problem.Text(err))
 	for _, want := range []string{"before\n", "broken\n", "Dockerfile:3", "> ", "RUN echo before"} {
-		if !strings.Contains(p.Detail, want) {
+		if !strings.Contains(p.Output+"\n\n"+p.Detail, want) {
 			t.Errorf("the detail lacks %q", want)
 		}
 	}

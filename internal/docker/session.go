@@ -27,6 +27,7 @@ const dockerfileName = "Dockerfile"
 // buildSession is the engine's way back to this machine during a build: it fetches files, secrets and credentials.
 type buildSession struct {
 	*session.Session
+	names *checkedFS
 }
 
 // newSession prepares a session; it serves once it is run.
@@ -39,8 +40,9 @@ func (e *Engine) newSession(ctx context.Context, req BuildRequest) (*buildSessio
 	if err != nil {
 		return nil, contextProblem(req.Context, err)
 	}
+	names := &checkedFS{FS: files}
 	s.Allow(filesync.NewFSSyncProvider(filesync.StaticDirSource{
-		"context": files,
+		"context": names,
 		"dockerfile": memFS{
 			{name: dockerfileName, data: []byte(req.Contents)},
 			// The ignore rules have been applied on this side; this keeps BuildKit from applying those it finds.
@@ -62,7 +64,7 @@ func (e *Engine) newSession(ctx context.Context, req BuildRequest) (*buildSessio
 		}
 		s.Allow(agents)
 	}
-	return &buildSession{s}, nil
+	return &buildSession{s, names}, nil
 }
 
 // shareKey names the copy of the context that BuildKit keeps from build to build, so that only what changed is sent. The

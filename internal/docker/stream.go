@@ -40,7 +40,7 @@ func readStream(r io.Reader, each func(message) error) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read the engine's answer: %w", err)
+			return &Passing{fmt.Errorf("read the engine's answer: %w", err)}
 		}
 		if m.ErrorDetail != nil && m.ErrorDetail.Message != "" {
 			return &streamError{m.ErrorDetail.Message}

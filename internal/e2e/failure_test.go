@@ -233,6 +233,22 @@ func TestReadOnlyFiles(t *testing.T) {
 	}
 }
 
+// TestFailedStepOnce fails in a step of a Dockerfile: what the step has printed stands in the output once.
+func TestFailedStepOnce(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("web.Dockerfile", "COPY site /www", "RUN for i in 1 2; do echo compile_$i; done; exit 3")
+	out, code := p.run("ci", "--namespace", p.namespace)
+	if code != 1 || !strings.Contains(out, "web.Dockerfile:2") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, line := range []string{"compile_1", "compile_2"} {
+		if n := strings.Count(out, line); n != 1 {
+			t.Errorf("%q is said %d times:\n%s", line, n, out)
+		}
+	}
+}
+
 var (
 	accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 	roles    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}

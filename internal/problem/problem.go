@@ -21,6 +21,9 @@ type Problem struct {
 	Link string
 	// Detail is output or source text that belongs to the problem, of any number of lines.
 	Detail string
+	// Output is what failed has printed, its last lines. It stands in the log of whatever failed already, so Text leaves it
+	// out.
+	Output string
 }
 
 // New returns a problem without a cause.

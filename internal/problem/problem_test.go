@@ -21,6 +21,7 @@ func TestText(t *testing.T) {
 		{"with a mend", New("no Tiltfile", "write one"), "no Tiltfile\n  write one"},
 		{"with a cause", Wrap(io.EOF, "cannot read", "try again"), "cannot read: EOF\n  try again"},
 		{"with everything", full, "cannot reach cluster: EOF\n\none\ntwo\n\n  start it:\n  kind start\n  https://example.com"},
+		{"output stands in the log", &Problem{Summary: "RUN make failed", Output: "cc: no such file", Detail: "Dockerfile:2"}, "RUN make failed\n\nDockerfile:2\n"},
 		{"wrapped: the whole message, and the mend", fmt.Errorf("apply web: %w", New("forbidden", "ask")), "apply web: forbidden\n  ask"},
 		{"the outermost of two", Wrap(New("inner", "inner mend"), "outer", "outer mend"), "outer: inner\n  outer mend"},
 		{"several errors, each with its mend", errors.Join(New("none", "look"), io.EOF, errors.Join(New("forbidden", "ask"))), "none\n  look\nEOF\nforbidden\n  ask"},

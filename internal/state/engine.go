@@ -42,6 +42,18 @@ func init() {
 			d.Put(Only, next)
 		}
 	})
+	// A build that the engine broke off tells before EngineMonitor can, which then asks at once.
+	store.On(Engines, func(d *store.Draft[Engine], a BuildCompleted) {
+		if a.EngineErr == "" {
+			return
+		}
+		d.Update(Only, func(e Engine) Engine {
+			if e.Connected {
+				e.Connected, e.Err, e.Since, e.Lost = false, a.EngineErr, d.Now(), d.Now()
+			}
+			return e
+		})
+	})
 }
 
 // TheEngine returns the container engine as of v.

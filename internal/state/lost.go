@@ -98,6 +98,7 @@ func (u Update) takenDown(by string) Update {
 	}
 	u.TakenDown = by
 	u.Applied, u.AppliedAt, u.AttemptedAt, u.Declared, u.Lost, u.Broken = nil, time.Time{}, time.Time{}, time.Time{}, nil, time.Time{}
+	u.RetryAt = time.Time{}
 	u.InPlaceBroken, u.WasReady, u.Succeeded = "its objects were taken down", false, false
 	return u
 }

@@ -28,7 +28,11 @@ func ProblemOf(err error) Problem {
 	if !ok {
 		return problemText(err.Error())
 	}
-	out := Problem{Summary: p.Summary, Detail: p.Detail, Mend: p.Mend, Link: p.Link}
+	detail := p.Detail
+	if p.Output != "" {
+		detail = strings.TrimRight(p.Output+"\n\n"+detail, "\n")
+	}
+	out := Problem{Summary: p.Summary, Detail: detail, Mend: p.Mend, Link: p.Link}
 	if p.Cause != nil {
 		out.Cause = p.Cause.Error()
 	}

@@ -63,6 +63,11 @@ type Update struct {
 	Faults map[string]string
 	// Broken is when one failed in a way that asks for a new image; zero when none did since the last build.
 	Broken time.Time
+	// RetryAt is when a build that failed for something outside, which may be over by then, is tried again; zero when none
+	// is. Outages is how many failed so in a row. Retry is when that time came; zero when no build is asked for by it.
+	RetryAt time.Time
+	Outages int
+	Retry   time.Time
 	// Stuck says of which containers, by id, the newest update in place failed for a reason that no other way gets around:
 	// they do not ask for an update before something else changes. The value is when that update began.
 	Stuck map[string]time.Time
@@ -110,7 +115,7 @@ func (b Build) InPlace() bool {
 }
 
 // BuildReason is the set of reasons for which a build begins.
-type BuildReason uint8
+type BuildReason uint16
 
 // The reasons for a build.
 const (
@@ -122,6 +127,7 @@ const (
 	ReasonBehind    // a container that was behind can have what came meanwhile
 	ReasonBroken    // updating in place failed in a container that was behind
 	ReasonLost      // objects that it applied are gone from the cluster
+	ReasonRetry     // what a build failed for may be over
 )
 
 // Has reports whether r holds all of other.
@@ -131,7 +137,7 @@ func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
 func (r BuildReason) String() string {
 	var words []string
 	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
-		"update in place failed", "objects went missing"} {
+		"update in place failed", "objects went missing", "trying again"} {
 		if r&(1<<i) != 0 {
 			words = append(words, w)
 		}
@@ -186,8 +192,23 @@ type BuildCompleted struct {
 	Stuck []string
 	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
 	InPlaceBroken string
-	// ClusterErr is set when the update was broken off because the cluster did not answer.
-	ClusterErr string
+	// ClusterErr is set when the update was broken off because the cluster did not answer, EngineErr when the container engine
+	// did not.
+	ClusterErr, EngineErr string
+	// Passing says that Err is about something outside that may be over soon: the update is tried again by itself.
+	Passing bool
+}
+
+// RetryDue says that the time has come to try a build again that failed for something outside.
+type RetryDue struct {
+	Resource model.ManifestName
+	Serial   int
+}
+
+// RetryPause is how long after the nth failure in a row for something outside a build is tried again: 2 s, then twice as
+// long each time, up to a minute.
+func RetryPause(n int) time.Duration {
+	return min(2*time.Second<<min(max(n-1, 0), 5), time.Minute)
 }
 
 // ResourcesReady says that resources are up to date and ready, each for the first time.
@@ -220,7 +241,7 @@ func init() {
 	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
 		d.Update(string(a.Resource), func(u Update) Update {
 			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
-			u.Serial, u.TakenDown = a.Serial, ""
+			u.Serial, u.TakenDown, u.RetryAt = a.Serial, "", time.Time{}
 			return u
 		})
 	})
@@ -239,6 +260,14 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a BuildCompleted) {
 		d.Update(string(a.Resource), func(u Update) Update { return u.completed(a) })
+	})
+	store.On(Updates, func(d *store.Draft[Update], a RetryDue) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			if u.Serial == a.Serial && !u.RetryAt.IsZero() {
+				u.RetryAt, u.Retry = time.Time{}, d.Now()
+			}
+			return u
+		})
 	})
 	store.On(Updates, func(d *store.Draft[Update], a StragglerEnded) {
 		d.Update(string(a.Resource), func(u Update) Update { return u.caughtUp(a, d.Now()) })
@@ -330,6 +359,14 @@ func (u Update) completed(a BuildCompleted) Update {
 	}
 	if !u.Broken.After(b.StartedAt) {
 		u.Broken = time.Time{}
+	}
+	if !u.Retry.After(b.StartedAt) {
+		u.Retry = time.Time{}
+	}
+	if u.Outages++; !a.Passing {
+		u.Outages = 0
+	} else {
+		u.RetryAt = a.At.Add(RetryPause(u.Outages))
 	}
 	for _, id := range a.Synced {
 		u = u.synced(id, b.StartedAt)

@@ -9,6 +9,7 @@ package proxy
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -30,7 +31,7 @@ type Wire struct {
 	stalled chan struct{}
 }
 
-// NewWire opens a way to server, which is HOST:PORT.
+// NewWire opens a way to server, which is HOST:PORT or the absolute path of a socket.
 func NewWire(server string) (*Wire, error) {
 	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
 	if err := w.Join(); err != nil {
@@ -165,7 +166,11 @@ func (w *Wire) copy(to, from net.Conn, up bool) {
 }
 
 func (w *Wire) carry(c net.Conn) {
-	up, err := net.Dial("tcp", w.server)
+	network := "tcp"
+	if filepath.IsAbs(w.server) {
+		network = "unix"
+	}
+	up, err := net.Dial(network, w.server)
 	if err != nil {
 		_ = c.Close()
 		return

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/buildcontrol"
+	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -81,7 +82,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:    "Runs the updates that are due, in parallel up to the limit, and cancels those that were overtaken.",
 		Inputs: inputs,
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
-			state.HoldsChanged{}),
+			state.HoldsChanged{}, state.RetryDue{}),
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
 		Grace:     stopGrace,
@@ -111,6 +112,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	// A build has ended only when its goroutine has, which is a moment after the snapshot shows its completion.
 	ended := make(chan struct{}, 1)
 	prepared := false
+	retry := time.NewTimer(time.Hour) // set in each round
+	defer retry.Stop()
 	defer func() {
 		for _, b := range running {
 			b.cancel()
@@ -129,8 +132,16 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		case <-ended:
+		case <-retry.C:
 		}
 		v := rt.View()
+		if next, at, ok := buildcontrol.NextRetry(v); ok {
+			if left := at.Sub(s.now()); left > 0 {
+				retry.Reset(left)
+			} else {
+				rt.Dispatch(next) // which wakes this loop
+			}
+		}
 		s.sweep(v, running, replaced, followed)
 		followed.sweep(v)
 		s.cancelOvertaken(v, running, replaced)
@@ -229,6 +240,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	span := fmt.Sprintf("build:%s:%d", c.Name, b.serial)
 	log := &counting{Logger: s.logs.Logger(c.Name, span, logstore.SourceBuild)}
 	req := s.request(rt, v, c, b, log)
+	session := state.TheSession(v)
 	rt.Dispatch(state.BuildStarted{Resource: c.Name, Serial: b.serial, Reason: c.Reason, Files: files, At: b.began, Span: span})
 	poke := func() {
 		select {
@@ -243,6 +255,9 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 		logstore.Infof(log, "%s", banner(c.Reason, files))
 		r, err := s.build(ctx, req)
 		done := s.completed(ctx, req, b, r, err, log)
+		if done.Passing && session.Command != state.CommandCI { // which ends with the first failure
+			logstore.Infof(log, "Trying again in %s", state.RetryPause(u.Outages+1))
+		}
 		done.Behind, b.behind = s.behind(v, r.Behind, log), r.Behind
 		rt.Dispatch(done)
 		close(b.done)
@@ -319,6 +334,9 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	case ctx.Err() == nil && errors.As(err, &away):
 		done.Cancelled, done.ClusterErr = true, problem.Text(err)
 		logstore.Infof(log, "%v. The update goes on when it does", err)
+	case ctx.Err() == nil && docker.IsUnreachable(err) && !req.InPlace && buildcontrol.NeedsEngine(req.Manifest):
+		done.Cancelled, done.EngineErr = true, problem.Text(err)
+		logstore.Infof(log, "%s\nThe update goes on when it answers", done.EngineErr)
 	case ctx.Err() != nil: // an error that only speaks of cancelling would be tried again without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")
@@ -326,6 +344,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		why := state.ProblemOf(err)
 		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
+		done.Passing = docker.IsPassing(err) || docker.IsUnreachable(err)
 	}
 	logstore.Flush(log)
 	return done
@@ -370,6 +389,8 @@ func banner(reason state.BuildReason, files []string) string {
 		return state.FilesChangedText(files)
 	case reason.Has(state.ReasonTrigger):
 		return "Triggered"
+	case reason.Has(state.ReasonRetry):
+		return "Trying Again"
 	case reason.Has(state.ReasonConfig):
 		return "Config Changed"
 	case reason.Has(state.ReasonLost):

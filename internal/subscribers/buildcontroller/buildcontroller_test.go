@@ -9,11 +9,13 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/hone-dev/hone/internal/buildanddeploy"
+	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
@@ -223,6 +225,66 @@ func TestResults(t *testing.T) {
 			}
 			f.Stop()
 		}
+	})
+}
+
+// TestTriesAgain has a push refused: the build is tried again by itself, after longer and longer pauses, until it works or
+// fails for another reason.
+func TestTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
+		refused := outcome{err: fmt.Errorf("push a: %w", &docker.Passing{Err: errors.New("connection refused")})}
+		for i := range 7 {
+			f.finish("a", refused)
+			f.running("")
+			if got := f.last("a"); !strings.Contains(got, "connection refused") {
+				t.Errorf("after failure %d: %s", i+1, got)
+			}
+			time.Sleep(state.RetryPause(i+1) - time.Millisecond)
+			synctest.Wait()
+			f.running("")
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			f.running("a")
+		}
+		f.deploy("a")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		f.running("")
+		if got := f.last("a"); got != `8 trying again err="" cancelled=false` {
+			t.Error(got)
+		}
+		want := []string{"Initial Build", "Build Failed: push a: connection refused", "Trying again in 2s", "Trying Again",
+			"Build Failed: push a: connection refused", "Trying again in 4s", "Trying Again"}
+		if diff := cmp.Diff(want, statetest.Texts(f.logs, "a")[:len(want)]); diff != "" {
+			t.Errorf("log (-want +got):\n%s", diff)
+		}
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}})
+		f.finish("a", refused)
+		f.Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}) // which does not wait for the pause
+		f.finish("a", outcome{err: errors.New("does not compile")})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		f.running("")
+	})
+}
+
+// TestEngineGoes has the engine go while it builds: the build waits for it, and goes on when it is back.
+func TestEngineGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))
+		f.deploy("b")
+		f.finish("a", outcome{err: fmt.Errorf("build a: %w", docker.NewFake().Unreachable())})
+		f.running("")
+		if got := f.last("a"); !strings.HasSuffix(got, "cancelled=true") || state.TheEngine(f.View()).Connected {
+			t.Errorf("%s, engine %+v", got, state.TheEngine(f.View()))
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		f.running("")
+		f.Then(state.EngineReported{Connected: true})
+		f.running("a")
+		f.deploy("a")
 	})
 }
 

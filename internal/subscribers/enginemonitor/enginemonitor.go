@@ -35,10 +35,11 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EngineMonitor",
 		Doc:       "Finds out whether the container engine answers, once a resource needs it.",
-		Inputs:    store.Reads(state.Resources),
+		Inputs:    store.Reads(state.Resources, state.Engines),
 		Outputs:   store.Emits(state.EngineReported{}),
 		Externals: []string{"docker"},
 		Stage:     store.StageWatch,
+		Feedback:  "it asks at once when a build could not reach the engine",
 	}
 }
 
@@ -60,12 +61,27 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			rt.Dispatch(report)
 			pause = pollFailing
 		}
-		timer := time.NewTimer(pause)
+		if !rest(ctx, rt, pause) {
+			return nil
+		}
+	}
+}
+
+// rest waits for the next question, which comes at once when a build finds that an engine which answered does not. It
+// reports false when ctx is done.
+func rest(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
 		select {
 		case <-timer.C:
+			return true
+		case <-rt.Wake():
+			if e := state.TheEngine(rt.View()); pause == pollHealthy && e.Ever && !e.Connected {
+				return true
+			}
 		case <-ctx.Done():
-			timer.Stop()
-			return nil
+			return false
 		}
 	}
 }

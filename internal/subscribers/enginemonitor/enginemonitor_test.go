@@ -59,5 +59,17 @@ func TestEngine(t *testing.T) {
 		if got := state.TheEngine(a.View()); !got.Connected || got.Err != "" {
 			t.Errorf("back: %+v", got)
 		}
+		pings := e.pings.Load()
+		e.down.Store(true)
+		a.Then(state.BuildCompleted{Resource: "web", Cancelled: true, EngineErr: "refused"})
+		if got := state.TheEngine(a.View()); got.Connected || e.pings.Load() != pings+1 {
+			t.Errorf("a build found it gone: %+v after %d questions", got, e.pings.Load()-pings)
+		}
+		e.down.Store(false)
+		time.Sleep(pollFailing)
+		synctest.Wait()
+		if !state.TheEngine(a.View()).Connected {
+			t.Error("it is back, and nobody knows")
+		}
 	})
 }
