@@ -259,6 +259,13 @@ func endpoints(r *row) []v1alpha1.UIResourceLink {
 	for _, l := range links {
 		add(l.URL, l.Name)
 	}
+	var pods []state.Pod
+	for _, e := range r.pods.all() {
+		pods = append(pods, e.Value)
+	}
+	for _, p := range state.Published(*m, pods) {
+		add(p.URL(), p.Name)
+	}
 	return out
 }
 

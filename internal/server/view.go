@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/events"
 	"github.com/hone-dev/hone/internal/state"
@@ -85,6 +87,13 @@ func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds
 		UpdateStatus: buildcontrol.UpdateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,
 		PendingFiles: state.AllChanges(u.Pending()), PortForwards: forwards[m.Name],
 		Lag: lag(m, u, pods),
+	}
+	for _, p := range state.Published(m, pods) {
+		f := api.Forward{LocalPort: p.Published, URL: p.URL(), State: string(state.ForwardWaiting)}
+		if slices.ContainsFunc(pods, func(o state.Pod) bool { return o.Current && o.Ready }) {
+			f.State = string(state.ForwardReady)
+		}
+		r.PortForwards = append(r.PortForwards, f)
 	}
 	if h, ok := holds[m.Name]; ok {
 		r.Waiting = &api.Waiting{Reason: string(h.Reason), Text: h.String()}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -101,7 +102,11 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 func PodFailure(p model.Pod) (string, bool) {
 	if p.OfCompose() {
 		failed := p.Phase == "Failed" || p.Restarting()
-		return describe("container "+p.Name, p.Status, p.Message), failed
+		status := p.Status
+		if status == "OOMKilled" && len(p.Containers) == 1 {
+			status = fmt.Sprintf("OOMKilled (exit code %d)", p.Containers[0].ExitCode)
+		}
+		return describe("container "+p.Name, status, p.Message), failed
 	}
 	if p.Phase == "Failed" {
 		return describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message), true
@@ -113,6 +118,34 @@ func PodFailure(p model.Pod) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. What
+// the Compose file says of one, declared, is taken over.
+func Published(m model.Manifest, pods []Pod) []model.ComposePort {
+	if m.Compose == nil {
+		return nil
+	}
+	var out []model.ComposePort
+	for _, p := range pods {
+		if !p.Current || p.Deleting {
+			continue
+		}
+		for _, port := range p.Published {
+			same := func(o model.ComposePort) bool { return o.Published == port.Published && o.Protocol == port.Protocol }
+			if port.Published == 0 || slices.ContainsFunc(out, same) { // it is published for IPv4 and for IPv6
+				continue
+			}
+			for _, declared := range m.Compose.Ports {
+				if declared.Target == port.Target && declared.Protocol == port.Protocol {
+					port.Name, port.AppProtocol = declared.Name, declared.AppProtocol
+				}
+			}
+			out = append(out, port)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b model.ComposePort) int { return a.Published - b.Published })
+	return out
 }
 
 func describe(what, reason, message string) string {

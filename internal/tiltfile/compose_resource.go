@@ -254,21 +254,10 @@ func (r *composeResource) startedAfter(list []*composeResource) []string {
 func inferredLinks(ports []model.ComposePort, given []model.Link) []model.Link {
 	var out []model.Link
 	for _, p := range ports {
-		if p.Published == 0 || p.Protocol != "tcp" {
+		l := model.Link{URL: p.URL(), Name: p.Name}
+		if l.URL == "" {
 			continue
 		}
-		scheme, host := "http", "localhost"
-		if p.AppProtocol == "https" {
-			scheme = "https"
-		}
-		switch p.HostIP {
-		case "", "0.0.0.0", "::", "127.0.0.1", "::1":
-		default:
-			if host = p.HostIP; strings.Contains(host, ":") {
-				host = "[" + host + "]"
-			}
-		}
-		l := model.Link{URL: fmt.Sprintf("%s://%s:%d/", scheme, host, p.Published), Name: p.Name}
 		same := func(o model.Link) bool { return strings.TrimSuffix(o.URL, "/") == strings.TrimSuffix(l.URL, "/") }
 		if !slices.ContainsFunc(given, same) && !slices.ContainsFunc(out, same) {
 			out = append(out, l)

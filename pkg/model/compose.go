@@ -1,5 +1,10 @@
 package model
 
+import (
+	"fmt"
+	"strings"
+)
+
 // TargetCompose is the target of a service that Docker Compose runs.
 const TargetCompose TargetType = "compose"
 
@@ -90,6 +95,25 @@ type ComposePort struct {
 	// empty.
 	Name        string
 	AppProtocol string
+}
+
+// URL is where a browser finds the port; empty where it is none of TCP, or not known on this machine.
+func (p ComposePort) URL() string {
+	if p.Published == 0 || p.Protocol != "tcp" {
+		return ""
+	}
+	scheme, host := "http", "localhost"
+	if p.AppProtocol == "https" {
+		scheme = "https"
+	}
+	switch p.HostIP {
+	case "", "0.0.0.0", "::", "127.0.0.1", "::1":
+	default:
+		if host = p.HostIP; strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+	}
+	return fmt.Sprintf("%s://%s:%d/", scheme, host, p.Published)
 }
 
 // Labels that Compose gives to its containers.

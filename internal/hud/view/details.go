@@ -41,7 +41,11 @@ func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
 	}
 	p.errors(r)
 	p.endpoints(r)
-	p.pods(b.pods[name], u)
+	if m := e.Value.Manifest; m.IsCompose() {
+		p.composed(m, b.pods[name], u)
+	} else {
+		p.pods(b.pods[name], u)
+	}
 	p.builds(u)
 	return p.lines
 }
@@ -142,6 +146,29 @@ func (p *page) pods(pods []state.Pod, u state.Update) {
 			if b, ok := u.Behind[c.ID]; ok {
 				p.add(Span{"      " + behindText(b, p.now), Warn})
 			}
+		}
+	}
+}
+
+// composed adds the containers of a Compose service: there is nothing around them.
+func (p *page) composed(m model.Manifest, containers []state.Pod, u state.Update) {
+	if len(containers) == 0 {
+		return
+	}
+	p.title("CONTAINERS")
+	for _, pod := range containers {
+		for _, c := range pod.Containers {
+			c.Name = pod.Name
+			if c.State == model.ContainerRunning && pod.Health != "" {
+				c.Reason = pod.Health
+			}
+			p.container(c)
+			if b, ok := u.Behind[c.ID]; ok {
+				p.add(Span{"      " + behindText(b, p.now), Warn})
+			}
+		}
+		for _, port := range state.Published(m, []state.Pod{pod}) {
+			p.add(Span{fmt.Sprintf("      port %d → %d/%s", port.Published, port.Target, port.Protocol), Dim})
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	m := e.Value.Manifest
 	pods := b.pods[m.Name]
 	runtime := buildcontrol.Runtime(b.v, m, u, pods)
-	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m.Name), Endpoints: b.endpoints(m),
+	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m, pods), Endpoints: b.endpoints(m),
 		Triggerable: e.Phase == store.Running}
 	if last, ok := u.Last(); ok {
 		r.Changed, r.UpdateErr = last.FinishedAt, last.Err
@@ -169,9 +169,16 @@ func arrange(rows []*Row) {
 	})
 }
 
-func (b *builder) ports(name model.ManifestName) []Port {
+func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 	var out []Port
-	for _, f := range b.forwards[name] {
+	for _, p := range state.Published(m, pods) {
+		port := Port{Number: p.Published}
+		if slices.ContainsFunc(pods, func(o state.Pod) bool { return o.Current && o.Ready }) {
+			port.State = PortReady
+		}
+		out = append(out, port)
+	}
+	for _, f := range b.forwards[m.Name] {
 		p := Port{Number: f.Spec.LocalPort, Err: f.Err}
 		switch f.State {
 		case state.ForwardReady:
@@ -208,6 +215,9 @@ func (b *builder) endpoints(m model.Manifest) []Endpoint {
 		for _, l := range links {
 			add(l.URL, l.Name)
 		}
+	}
+	for _, p := range state.Published(m, b.pods[m.Name]) {
+		add(p.URL(), p.Name)
 	}
 	return out
 }

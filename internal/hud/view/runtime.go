@@ -72,6 +72,9 @@ func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.Run
 		}
 		for _, c := range p.AllContainers() {
 			if code := cmp.Or(c.ExitCode, c.LastExitCode); code != 0 {
+				if p.OfCompose() && strings.Contains(rs.Text, fmt.Sprintf("code %d", code)) {
+					break
+				}
 				return append(full, Span{fmt.Sprintf("  exit %d", code), Bad}), short
 			}
 		}

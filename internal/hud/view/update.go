@@ -100,6 +100,8 @@ func outcome(m model.Manifest, u state.Update, b state.Build) string {
 		return "ok  serve_cmd"
 	case m.IsLocal():
 		return "ok  local " + took
+	case m.IsCompose() && len(m.Images) == 0:
+		return "ok  started  " + took
 	case len(m.Images) == 0 && len(u.Applied) == 0:
 		return "applied  " + took
 	case len(m.Images) == 0:

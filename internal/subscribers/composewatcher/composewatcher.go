@@ -139,7 +139,11 @@ func (b *book) changes(list []docker.ContainerState) []store.Action {
 		}
 		there[c.ID] = true
 		p := podOf(resource, c)
-		if was, known := b.told[c.ID]; known && reflect.DeepEqual(was, p) {
+		was, known := b.told[c.ID]
+		if known {
+			remember(&p.Containers[0], was.Containers[0])
+		}
+		if known && reflect.DeepEqual(was, p) {
 			continue
 		}
 		b.told[c.ID] = p

@@ -71,6 +71,39 @@ func TestFollowsContainers(t *testing.T) {
 	})
 }
 
+// TestRunsAgain has a container die and run again: how its last run ended is known as long as it runs.
+func TestRunsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Compose("web"))
+		f.add("c1", "shop", "web", docker.ContainerState{Status: "running"})
+		last := func(what string, code int, reason string) {
+			t.Helper()
+			synctest.Wait()
+			c := state.Pods.In(f.View()).Value("c1").Containers[0]
+			if c.LastExitCode != code || c.LastReason != reason {
+				t.Errorf("%s: the last run ended with %d (%s), want %d (%s)", what, c.LastExitCode, c.LastReason, code, reason)
+			}
+		}
+		set := func(status string, code, restarts int) {
+			f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
+				c.State.Status, c.State.ExitCode, c.State.Restarts = status, code, restarts
+			})
+		}
+		last("the first run", 0, "")
+		set("restarting", 3, 1)
+		last("between two runs", 0, "")
+		set("running", 0, 1)
+		last("the second run", 3, "Error")
+		f.Then(state.EngineReported{Connected: true, Version: "2"})
+		set("running", 0, 1)
+		last("still", 3, "Error")
+		set("exited", 4, 1)
+		last("it has ended", 0, "")
+		set("running", 0, 1)
+		last("the third run", 4, "Error")
+	})
+}
+
 // TestSurvivesTheEngine restarts the engine: what is known counts meanwhile, and what happened meanwhile is found.
 func TestSurvivesTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,6 +8,20 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// remember takes over how the last run of a container ended: while it runs again the engine no longer says so.
+func remember(now *model.Container, was model.Container) {
+	switch {
+	case now.State != model.ContainerRunning:
+	case was.State != model.ContainerRunning && (was.ExitCode != 0 || was.Reason == "OOMKilled"):
+		now.LastReason, now.LastExitCode = was.Reason, was.ExitCode
+		if was.Reason == model.ContainerRestarting {
+			now.LastReason = "Error"
+		}
+	case was.State == model.ContainerRunning:
+		now.LastReason, now.LastExitCode = was.LastReason, was.LastExitCode
+	}
+}
+
 // podOf describes a container in the words of pods.
 func podOf(resource model.ManifestName, c docker.ContainerState) model.Pod {
 	ct := model.Container{Name: c.Labels[model.ComposeServiceLabel], ID: c.ID, Runtime: "docker", Image: c.Image, ExitCode: c.ExitCode,
