@@ -23,7 +23,7 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 }
 
 // completed returns a recorded delete command with the values of all its variables: those that the ledger still knows, else
-// those of the Tiltfile, else those of hone's own environment. Without a value the command is not to be run: it might delete
+// those of the Tiltfile, else those of the environment that hone runs in. Without a value the command is not to be run: it might delete
 // something else.
 func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, error) {
 	c.mu.Lock()

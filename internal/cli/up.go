@@ -25,7 +25,7 @@ func newUp(g *global) *cobra.Command {
 		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every change of a file into the
 cluster. With names only these resources, and what they depend on, take part.
 
-Where there is no Tiltfile, the session says so, waits, and begins as soon as somebody writes one. With --session the session
+Where there is no Tiltfile, the session says so, waits, and begins as soon as there is one. With --session the session
 has this name, by which the other commands find it, and which leads back to this Tiltfile from everywhere: hone up --session
 shop.
 

@@ -75,7 +75,7 @@ type origin struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// markLabels and markAnnotations are the names of hone's marks on an object.
+// markLabels and markAnnotations are the names of the marks on an object.
 var (
 	markLabels      = []string{LabelManagedBy, LabelProject, LabelResource}
 	markAnnotations = []string{AnnotationAppliedHash, AnnotationRunID, AnnotationResourceName, AnnotationAdopted}
@@ -180,7 +180,7 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 }
 
 // useShared makes an object that people share have what the declaration says, as far as nobody else disagrees, and leaves
-// it theirs: it gets none of hone's marks, and nothing deletes it.
+// it theirs: it gets none of the marks, and nothing deletes it.
 func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()

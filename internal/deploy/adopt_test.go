@@ -40,7 +40,7 @@ var made = []struct {
 	}, "configmap/conf exists already: it belongs to the project of /src/two/Tiltfile"},
 }
 
-// create makes an object as somebody else does.
+// create makes an object as others do.
 func (c cluster) create(t *testing.T, text string, labels map[string]string, manager string) *unstructured.Unstructured {
 	t.Helper()
 	u := c.inject(t, text)[0]
@@ -60,7 +60,7 @@ func projectPath(id string) string {
 	return ""
 }
 
-// look is what somebody sees of an object whose owner changes.
+// look is what people see of an object whose owner changes.
 func look(u *unstructured.Unstructured) map[string]any {
 	annotations := u.GetAnnotations()
 	delete(annotations, AnnotationAppliedHash) // it may change with what was applied last

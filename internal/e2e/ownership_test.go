@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// configTiltfile declares one ConfigMap.
+const configTiltfile = "-- Tiltfile --\nk8s_yaml('conf.yaml')\n-- conf.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: mine}\n"
+
+// TestForeignObject meets an object that others made: hone leaves it alone, works on it where it may, and gives it back.
+func TestForeignObject(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configTiltfile)
+	theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"key": "theirs", "other": "kept"},
+		"metadata": map[string]any{"name": "conf", "labels": map[string]any{"app.kubernetes.io/managed-by": "Helm"}}}}
+	if _, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Create(t.Context(), theirs, metav1.CreateOptions{FieldManager: "helm"}); err != nil {
+		t.Fatal(err)
+	}
+	data := func() map[string]string {
+		d, _, _ := unstructured.NestedStringMap(p.object("", "v1", "configmaps", "conf").Object, "data")
+		return d
+	}
+	managedBy := func() string {
+		return p.object("", "v1", "configmaps", "conf").GetLabels()["app.kubernetes.io/managed-by"]
+	}
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
+	if code != 1 || !strings.Contains(out, `configmap/conf exists already: it is managed by "Helm"`) || !strings.Contains(out, "hone up --adopt") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if d := data(); d["key"] != "theirs" || managedBy() != "Helm" {
+		t.Errorf("without permission: %v, managed by %s", d, managedBy())
+	}
+	if out, code := p.run("ci", "--adopt", "--namespace", p.namespace, "--port", "0"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	if d := data(); d["key"] != "mine" || d["other"] != "kept" || managedBy() != "hone" {
+		t.Errorf("adopted: %v, managed by %s", d, managedBy())
+	}
+	out, code = p.run("down", "--namespace", p.namespace)
+	if code != 0 || !strings.Contains(out, "gave back conf:configmap") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if d := data(); d["key"] != "mine" || managedBy() != "Helm" {
+		t.Errorf("given back: %v, managed by %s", d, managedBy())
+	}
+}
+
+// TestObjectOfAnotherProject names the Tiltfile that it belongs to.
+func TestObjectOfAnotherProject(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, configTiltfile)
+	if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	p.write("other/Tiltfile", "k8s_yaml('../conf.yaml')\n")
+	out, code := p.run("ci", "-f", "other/Tiltfile", "--namespace", p.namespace, "--port", "0")
+	if code != 1 || !strings.Contains(out, "it belongs to the project of ") || !strings.Contains(out, "/Tiltfile") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if out, code := p.run("down", "-f", "other/Tiltfile", "--namespace", p.namespace); code != 0 || p.live("configmap/conf") == nil {
+		t.Errorf("exit code %d, or the other project's object is gone\n%s", code, out)
+	}
+}
+
+// TestSessionsBeside runs ci with other arguments beside up: each keeps its hands off what the other has applied.
+func TestSessionsBeside(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, `
+-- Tiltfile --
+config.define_string('p')
+k8s_yaml(config.parse()['p'] + '.yaml')
+`+configs("a", "b"))
+	s := p.up("--", "--p", "a")
+	p.present([]string{"configmap/a"}, nil)
+	s.settled()
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0", "--", "--p", "b")
+	if code != 0 || !strings.Contains(out, "works on this project, too") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	p.present([]string{"configmap/a", "configmap/b"}, nil)
+}
+
+// TestDownBesideUp takes the objects of a running session down: it says so, leaves it at that, and deploys them when asked.
+func TestDownBesideUp(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, nothing)
+	s := p.up()
+	s.ready("app")
+	out, code := p.run("down", "--namespace", p.namespace)
+	if code != 0 || !strings.Contains(out, "runs this project") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	s.says(`hone down \(pid \d+\) deletes its objects`)
+	p.gone("apps", "v1", "deployments", "app")
+	s.settledAs("app", "none")
+	if p.live("deployment/app") != nil {
+		t.Error("the session brought back what was taken down")
+	}
+	if out, code := p.run("trigger", "--port", p.expand("$PORT3"), "app"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	p.present([]string{"deployment/app"}, nil)
+	s.ready("app")
+}
+
+// settledAs waits until a resource has an update status.
+func (s *session) settledAs(name, status string) {
+	s.p.t.Helper()
+	s.becomes(name, status, func(r api.Resource) bool { return r.UpdateStatus == status })
+}
+
+// TestDeletedObjectComesBack deletes objects by hand while hone runs.
+func TestDeletedObjectComesBack(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')", "k8s_yaml(['app.yaml', 'conf.yaml'])", 1)+configs("conf"))
+	s := p.up()
+	s.ready("app")
+	s.settled()
+	for _, o := range []string{"deployment/app", "configmap/conf"} {
+		before := p.live(o)
+		if before == nil {
+			t.Fatalf("%s is not there", o)
+		}
+		gvr := configMaps
+		if strings.HasPrefix(o, "deployment") {
+			gvr.Group, gvr.Resource = "apps", "deployments"
+		}
+		if err := p.dyn.Resource(gvr).Namespace(p.namespace).Delete(t.Context(), before.GetName(), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		k8stest.Eventually(t, o+" to come back", func() error {
+			if now := p.live(o); now == nil || now.GetUID() == before.GetUID() {
+				return errors.New("it is not there")
+			}
+			return nil
+		})
+	}
+	s.says("Objects Went Missing")
+	s.settled()
+}
