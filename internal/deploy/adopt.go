@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -165,7 +164,7 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 	logstore.Warnf(r.req.Logger, "%s exists already: %s. hone takes it over, as you allow, and gives it back when it is no longer needed",
 		title(t.id), r.a.foreignTo(live))
 	// Else a field that the other project declared and this one does not would leave the object with the apply.
-	if live, err = r.rewriteFields(ctx, t, live, renamed(FieldManager, formerManager)); err != nil {
+	if _, err = r.rewriteFields(ctx, t, live, renamed(FieldManager, formerManager)); err != nil {
 		return nil, err
 	}
 	desired = desired.DeepCopy()
@@ -245,7 +244,7 @@ func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFields
 	mine := fieldpath.NewSet()
 	for _, m := range entries {
 		if m.Manager == FieldManager && m.Operation == metav1.ManagedFieldsOperationApply && m.FieldsV1 != nil {
-			if err := mine.FromJSON(bytes.NewReader(m.FieldsV1.Raw)); err != nil {
+			if err := mine.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
 				return nil, false, fmt.Errorf("read who owns its fields: %w", err)
 			}
 		}
@@ -257,7 +256,7 @@ func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFields
 			continue
 		}
 		theirs := fieldpath.NewSet()
-		if err := theirs.FromJSON(bytes.NewReader(m.FieldsV1.Raw)); err != nil {
+		if err := theirs.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
 			return nil, false, fmt.Errorf("read who owns its fields: %w", err)
 		}
 		rest := theirs.Difference(mine)
@@ -269,7 +268,7 @@ func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFields
 		if err != nil {
 			return nil, false, fmt.Errorf("write who owns its fields: %w", err)
 		}
-		m.FieldsV1 = &metav1.FieldsV1{Raw: raw}
+		m.FieldsV1 = metav1.NewFieldsV1(string(raw))
 		after = append(after, m)
 	}
 	return after, changed, nil

@@ -78,7 +78,7 @@ func TestSessionsBeside(t *testing.T) {
 config.define_string('p')
 k8s_yaml(config.parse()['p'] + '.yaml')
 `+configs("a", "b"))
-	s := p.up("--", "--p", "a")
+	s := p.startAs(p.command("up", "--stream", "--port", p.expand("$PORT3"), "--namespace", p.namespace, "--", "--p", "a"))
 	p.present([]string{"configmap/a"}, nil)
 	s.settled()
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0", "--", "--p", "b")

@@ -92,8 +92,8 @@ func (f *Fake) SetDown(down bool) {
 // until Allow.
 func (f *Fake) Forbid(resource, namespace string) {
 	kind := schema.GroupResource{Resource: resource}
-	f.watched(resource).refuse(k8s.CannotWatch(apierrors.NewForbidden(kind, "", fmt.Errorf("User %q cannot list resource %q", "dev", resource)),
-		kind, namespace))
+	said := fmt.Sprintf("User %q cannot list resource %q", "dev", resource) // as Kubernetes says it
+	f.watched(resource).refuse(k8s.CannotWatch(apierrors.NewForbidden(kind, "", errors.New(said)), kind, namespace))
 }
 
 // Allow ends what Forbid began.
