@@ -153,6 +153,12 @@ var chosen = map[string][]kinds.Column{
 		col("Error", "Why it does not answer.", func(c state.Cluster) any { return c.Err }),
 		wide(col("Server", "Its address.", func(c state.Cluster) any { return c.Server })),
 	},
+	state.ClusterWatches.Name(): {
+		col("Resources", "The resources that it is for.", func(w state.ClusterWatch) any { return some(w.Resources) }),
+		col("Blinds", "Whether nothing is known of them without it.", func(w state.ClusterWatch) any { return w.Blinds }),
+		col("Problem", "Why it does not work.", func(w state.ClusterWatch) any { return w.Problem.Summary }),
+		wide(col("Mend", "What to do about it.", func(w state.ClusterWatch) any { return w.Problem.Mend })),
+	},
 	state.Engines.Name(): {
 		col("Connected", "Whether it answers.", func(e state.Engine) any { return e.Connected }),
 		col("Version", "Its version.", func(e state.Engine) any { return e.Version }),

@@ -127,7 +127,8 @@ func TestASlowContainerHoldsNobodyUp(t *testing.T) {
 			t.Errorf("the slow one got %q, %q is behind", got, f.behind())
 		}
 		rest := slices.Clone(all[1:])
-		slices.Sort(rest) // what came meanwhile comes at once
+		slices.Sort(rest)    // what came meanwhile comes at once
+		slices.Reverse(rest) // files that are gone, what lies deeper first
 		f.end(u, "c3", nil)
 		if d := cmp.Diff("/app/0, "+strings.Join(rest, " "), u.got("c3")); d != "" || f.behind() != "" {
 			t.Errorf("in the end %q is behind; the slow one got (-want +got):\n%s", f.behind(), d)
