@@ -101,7 +101,7 @@ func TestHelmRemote(t *testing.T) {
 	p.write("kept/"+slug+"-open/newest/hone-e2e-shop/hone-e2e-shop/half", "what a fetch that broke off has left")
 
 	for range 2 {
-		if out, code := p.run("ci", "--namespace", p.namespace); code != 0 {
+		if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
 			t.Fatalf("exit code %d\n%s", code, out)
 		}
 		for name, want := range map[string]string{"http": "hello", "private": "none", "oci": "good day"} {
@@ -134,13 +134,13 @@ func TestHelmRemote(t *testing.T) {
 	}
 
 	p.replace("Tiltfile", "version='1.2.3'", "version='9.9.9'")
-	if out, code := p.run("ci", "--namespace", p.namespace); code != 5 || !strings.Contains(out, "9.9.9: not found") {
+	if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 5 || !strings.Contains(out, "9.9.9: not found") {
 		t.Errorf("exit code %d, want 5 and the reason:\n%s", code, out)
 	}
 	p.replace("Tiltfile", "version='9.9.9'", "version='1.2.3'")
 	p.write("password", "let-me-out")
 	p.replace("Tiltfile", "read_file('password')).strip()", "read_file('password')).strip(), version='1.2.3'")
-	out, code := p.run("ci", "--namespace", p.namespace)
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
 	if code != 5 || !strings.Contains(out, "401 Unauthorized") || strings.Contains(out, "let-me-out") {
 		t.Errorf("exit code %d, want 5, the reason and no password:\n%s", code, out)
 	}
