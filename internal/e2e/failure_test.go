@@ -238,7 +238,7 @@ func TestFailedStepOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
 	p.replace("web.Dockerfile", "COPY site /www", "RUN for i in 1 2; do echo compile_$i; done; exit 3")
-	out, code := p.run("ci", "--namespace", p.namespace)
+	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0")
 	if code != 1 || !strings.Contains(out, "web.Dockerfile:2") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
