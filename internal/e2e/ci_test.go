@@ -407,7 +407,7 @@ local_resource('gen', 'touch ran')
 			t.Errorf("it has %s", name)
 		}
 	}
-	if out, code := p.run("ci", "--port", "0", "-o", "yaml"); code != 1 || !strings.Contains(out, "choose text or json") {
+	if out, code := p.run("ci", "--port", "0", "-o", "xml"); code != 1 || !strings.Contains(out, "choose text") {
 		t.Errorf("%d %s", code, out)
 	}
 }
