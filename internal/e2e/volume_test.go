@@ -24,7 +24,7 @@ func TestDeletedFolderIsVolume(t *testing.T) {
 			}
 			p.replace("web.yaml", "      containers:\n", `      volumes: [{name: data, emptyDir: {}}]
       initContainers:
-      - {name: fill, image: busybox, command: [sh, -c, 'mkdir /data/sub; echo precious | tee /data/precious >/data/sub/precious'], volumeMounts: [{name: data, mountPath: /data}]}
+      - {name: fill, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'mkdir /data/sub; echo precious | tee /data/precious >/data/sub/precious'], volumeMounts: [{name: data, mountPath: /data}]}
       containers:
 `)
 			p.replace("web.yaml", "        image: web\n", "        image: web\n        volumeMounts: [{name: data, mountPath: /www/data}]\n")
