@@ -73,7 +73,7 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]uint64{}}
+	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}}
 	defer r.deletions.wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -109,8 +109,9 @@ type run struct {
 	elsewhere bool
 	// done says that the end of it was reported.
 	done bool
-	// released has the versions of the entries that were let go of, until the snapshot shows it.
-	released map[string]uint64
+	// released has the entries that were let go of, until the snapshot shows it. Versions do not tell them apart: a resource
+	// that comes back and leaves again starts from 1.
+	released map[string]*store.Entry[state.Resource]
 }
 
 // sweeping stands for the reading of the ledger among the deletions that failed.
@@ -126,9 +127,7 @@ func (r *run) ended(e deletion) {
 			r.rt.Dispatch(state.CollectionReported{Err: problem.Text(e.err)})
 		}
 	case e.err == nil && e.entry != "":
-		if entry, ok := state.Resources.In(r.rt.View()).Get(e.entry); ok {
-			r.released[e.entry] = entry.Version
-		}
+		r.released[e.entry] = state.Resources.In(r.rt.View()).Ref(e.entry)
 		r.rt.Release(state.Resources, e.entry)
 	}
 }
@@ -142,6 +141,8 @@ func (r *run) collectWhatLeft(v store.View) {
 	if !r.swept && state.TheTiltfile(v).Good && state.TheCluster(v).Connected && r.cluster != nil && !r.deletions.paused(sweeping) {
 		r.sweepAlone()
 	}
+	entries := state.Resources.In(v)
+	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
 	r.collectAll(state.Leaving(v, name))
 	if (r.swept || r.elsewhere) && !r.done && !r.deletions.pending() {
 		r.done = true
@@ -178,10 +179,9 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}
 	byName := map[model.ManifestName]store.Entry[state.Resource]{}
 	for _, e := range leaving {
-		if v, ok := r.released[e.ID]; ok && v == e.Version {
+		if _, ok := r.released[e.ID]; ok {
 			continue
 		}
-		delete(r.released, e.ID)
 		m := e.Value.Manifest
 		deps[m.Name], byName[m.Name] = m.ResourceDeps, e
 	}

@@ -176,6 +176,21 @@ func TestKeepsWhatComesBack(t *testing.T) {
 	})
 }
 
+// A resource that comes and goes is collected each time, although each of its lives counts its changes from 1.
+func TestCollectsInEachLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{ledger: ledgerWith(t)}
+		a := statetest.Start(t, New(c, nil, statetest.Logs(t), Options{})).Then(statetest.Session, connected())
+		for life := range 3 {
+			a.Then(statetest.Loaded(statetest.K8s("a")), statetest.Loaded())
+			synctest.Wait()
+			if n := state.Resources.In(a.View()).Len(); n != 0 || len(c.removed) != life+1 {
+				t.Errorf("life %d: %d resources are left; removed %q", life, n, c.log())
+			}
+		}
+	})
+}
+
 func TestSweepsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old", "a", "off")
@@ -195,7 +210,7 @@ func TestSweepsOnce(t *testing.T) {
 func TestTriesAgainAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old")
-		f.cluster.fail(problem.New("forbidden", "ask somebody"))
+		f.cluster.fail(problem.New("forbidden", "ask for the right"))
 		f.Then(statetest.Loaded(statetest.K8s("a")), connected())
 		f.check("no ledger", "", "a")
 		f.cluster.mu.Lock()
