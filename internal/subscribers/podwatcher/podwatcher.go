@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/k8s"
@@ -27,11 +28,22 @@ type Client interface {
 	OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error)
 }
 
+// askAgain is how soon an owner is asked for again that the cluster did not tell of, and askAgainMost the longest that this
+// grows to.
+const (
+	askAgain     = 500 * time.Millisecond
+	askAgainMost = time.Minute
+)
+
 // Subscriber is the PodWatcher.
-type Subscriber struct{ client Client }
+type Subscriber struct {
+	client Client
+	// told is what was dispatched about pods, by UID. It outlives a crash of Run: what went away meanwhile is told by the next one.
+	told map[string]state.Pod
+}
 
 // New returns the subscriber; a nil client watches nothing.
-func New(client Client) *Subscriber { return &Subscriber{client: client} }
+func New(client Client) *Subscriber { return &Subscriber{client: client, told: map[string]state.Pod{}} }
 
 var _ store.Subscriber = (*Subscriber)(nil)
 
@@ -64,7 +76,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	events := make(chan scoped, 64)
-	watches := task.NewSet(ctx, func(a, b scope) bool { return a == b }, func(ctx context.Context, key scope, _ scope) {
+	watches := task.NewSet(ctx, func(a, b int) bool { return a == b }, func(ctx context.Context, key scope, serial int) {
 		send := func(e scoped) {
 			select {
 			case events <- e:
@@ -72,19 +84,22 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			}
 		}
 		_ = s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{key.namespace}, Selector: key.selector,
-			OnTrouble: func(err error) { send(scoped{scope: key, trouble: &trouble{err}}) },
-		}, func(e k8s.PodEvent) { send(scoped{scope: key, event: e}) })
+			OnTrouble: func(err error) { send(scoped{scope: key, serial: serial, trouble: &trouble{err}}) },
+		}, func(e k8s.PodEvent) { send(scoped{scope: key, serial: serial, event: e}) })
 	})
 	defer watches.Stop()
-	b := &book{client: s.client, troubles: state.WatchTroubles[scope]{ID: scope.String, Blinds: true},
-		seen: map[string]*seen{}, told: map[string]state.Pod{}, chains: map[string][]k8s.OwnerRef{}}
+	b := newBook(s.client, s.told)
+	again := time.NewTimer(askAgainMost)
+	again.Stop()
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-again.C:
 		case <-rt.Wake():
 			b.declare(rt.View())
-			watches.Reconcile(b.scopes())
+			watches.Reconcile(b.wanted)
 		case e := <-events:
 			b.take(e)
 			for more := true; more; {
@@ -98,6 +113,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		}
 		rt.Dispatch(append(b.changes(ctx), b.troubles.Changes(b.users)...)...)
 		rt.Succeeded()
+		if left, some := b.askAgainIn(time.Now()); some {
+			again.Reset(left)
+		}
 	}
 }
 
@@ -105,6 +123,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // itself does.
 type scoped struct {
 	scope   scope
+	serial  int
 	event   k8s.PodEvent
 	trouble *trouble
 }
@@ -119,14 +138,40 @@ type book struct {
 	owners    map[string]model.ManifestName
 	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
-	wanted    map[scope]scope
+	// wanted are the watches by what they watch, each with the serial number that it has; serial is the newest. A watch that
+	// begins a second time has another number, so that the last words of the first are not taken for its own.
+	wanted map[scope]int
+	serial int
+	// unsynced are those that have not told of everything there was when they began.
+	unsynced map[scope]bool
 	// users are the resources that each watch is for, troubles the watches that do not work.
 	users    map[scope][]model.ManifestName
 	troubles state.WatchTroubles[scope]
-	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner.
-	seen   map[string]*seen
-	told   map[string]state.Pod
-	chains map[string][]k8s.OwnerRef
+	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner. Inherited are the pods
+	// that only an earlier run has told of: they count as there until the watches have told of everything.
+	seen      map[string]*seen
+	told      map[string]state.Pod
+	inherited map[string]bool
+	chains    map[string][]k8s.OwnerRef
+	// asked are the owners that the cluster has not told of, by UID.
+	asked map[string]asked
+}
+
+// asked is how often an owner was asked for in vain, when that is worth another try, and whether a pod still has it.
+type asked struct {
+	times  int
+	next   time.Time
+	needed bool
+}
+
+func newBook(client Client, told map[string]state.Pod) *book {
+	b := &book{client: client, troubles: state.WatchTroubles[scope]{ID: scope.String, Blinds: true}, wanted: map[scope]int{},
+		unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
+		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}}
+	for uid := range told {
+		b.inherited[uid] = true
+	}
+	return b
 }
 
 type seen struct {
@@ -137,8 +182,7 @@ type seen struct {
 // declare takes in what is deployed now.
 func (b *book) declare(v store.View) {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
-	b.selectors, b.wanted = map[model.ManifestName][]map[string]string{}, map[scope]scope{}
-	b.users = map[scope][]model.ManifestName{}
+	b.selectors, b.users = map[model.ManifestName][]map[string]string{}, map[scope][]model.ManifestName{}
 	updates := state.Updates.In(v)
 	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
@@ -154,21 +198,26 @@ func (b *book) declare(v store.View) {
 				}
 			}
 			for _, sc := range scopesFor(m, a) {
-				b.wanted[sc] = sc
 				b.users[sc] = append(b.users[sc], m.Name)
 			}
 		}
 	}
+	maps.DeleteFunc(b.wanted, func(sc scope, _ int) bool { return b.users[sc] == nil })
+	maps.DeleteFunc(b.unsynced, func(sc scope, _ bool) bool { return b.users[sc] == nil })
+	for sc := range b.users {
+		if b.wanted[sc] == 0 {
+			b.serial++
+			b.wanted[sc], b.unsynced[sc] = b.serial, true
+		}
+	}
 	// A watch that ends will not tell that a pod is gone.
 	for uid, s := range b.seen {
-		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.wanted[sc] != sc })
+		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.wanted[sc] == 0 })
 		if len(s.scopes) == 0 {
 			delete(b.seen, uid)
 		}
 	}
 }
-
-func (b *book) scopes() map[scope]scope { return b.wanted }
 
 // managed selects the pods whose template hone has labelled.
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
@@ -210,13 +259,14 @@ func selector(labels map[string]string) string {
 
 func (b *book) take(e scoped) {
 	uid := e.event.Pod.UID
-	if _, wanted := b.wanted[e.scope]; !wanted {
+	if b.wanted[e.scope] != e.serial {
 		return // the last words of a watch that has ended
 	}
 	switch {
 	case e.trouble != nil:
 		b.troubles.Take(e.scope, e.trouble.err)
 	case e.event.Synced:
+		delete(b.unsynced, e.scope)
 	case e.event.Deleted:
 		if s := b.seen[uid]; s != nil {
 			if delete(s.scopes, e.scope); len(s.scopes) == 0 {
@@ -237,7 +287,11 @@ func (b *book) take(e scoped) {
 // changes compares what is with what was told, and returns the actions for the difference.
 func (b *book) changes(ctx context.Context) []store.Action {
 	var out []store.Action
+	if len(b.unsynced) == 0 {
+		clear(b.inherited)
+	}
 	for uid, s := range b.seen {
+		delete(b.inherited, uid)
 		p, mine := b.judge(ctx, s.event)
 		was, told := b.told[uid]
 		switch {
@@ -250,7 +304,7 @@ func (b *book) changes(ctx context.Context) []store.Action {
 		}
 	}
 	for uid, was := range b.told {
-		if b.seen[uid] == nil {
+		if b.seen[uid] == nil && !b.inherited[uid] {
 			out = append(out, state.PodGone{Pod: was.Pod})
 			delete(b.told, uid)
 		}
@@ -353,21 +407,51 @@ func replicaSet(chain []k8s.OwnerRef) (k8s.OwnerRef, bool) {
 	return chain[i], true
 }
 
-// chain returns a pod's owners, nearest first. It asks the cluster once per direct owner.
+// chain returns a pod's owners, nearest first. It asks the cluster once per direct owner. Where the cluster does not tell, as
+// an API server that has just been started again may not, it asks again later: nothing else may happen to the pod.
 func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 	var out []k8s.OwnerRef
 	for _, o := range e.Owners {
 		refs, known := b.chains[o.UID]
 		if !known {
-			var err error
-			if refs, err = b.client.OwnerChain(ctx, e.Pod.Namespace, o); err != nil {
-				continue // the owner may just be gone; the next event of the pod asks again
-			}
-			b.chains[o.UID] = refs
+			refs = b.ask(ctx, e.Pod.Namespace, o)
 		}
 		out = append(out, refs...)
 	}
 	return out
+}
+
+// ask returns the chain of an owner that is not known yet, or nothing where the cluster does not tell or it is too early to ask
+// again.
+func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.OwnerRef {
+	a, now := b.asked[o.UID], time.Now()
+	a.needed = true
+	if !now.Before(a.next) {
+		refs, err := b.client.OwnerChain(ctx, namespace, o)
+		if err == nil && len(refs) > 0 {
+			b.chains[o.UID] = refs
+			delete(b.asked, o.UID)
+			return refs
+		}
+		a.next = now.Add(min(askAgain<<min(a.times, 10), askAgainMost))
+		a.times++
+	}
+	b.asked[o.UID] = a
+	return nil
+}
+
+// askAgainIn returns after which time an owner is to be asked for again, if there is one. It forgets those that nobody asked for
+// since the last time.
+func (b *book) askAgainIn(now time.Time) (left time.Duration, some bool) {
+	maps.DeleteFunc(b.asked, func(_ string, a asked) bool { return !a.needed })
+	for uid, a := range b.asked {
+		if wait := max(0, a.next.Sub(now)); !some || wait < left {
+			left, some = wait, true
+		}
+		a.needed = false
+		b.asked[uid] = a
+	}
+	return left, some
 }
 
 func contains(labels, sel map[string]string) bool {

@@ -1,9 +1,12 @@
 package podwatcher
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -303,6 +307,174 @@ func TestForbidden(t *testing.T) {
 		f.want("allowed", "web-1 of web")
 		if n := state.ClusterWatches.In(f.View()).Len(); n != 0 {
 			t.Errorf("%d watches fail still", n)
+		}
+	})
+}
+
+// silent is a cluster that tells of no owners for a while.
+type silent struct {
+	*k8stest.Fake
+	mu     sync.Mutex
+	refuse int // guarded by mu; how often it still does so
+	err    error
+}
+
+// OwnerChain implements Client.
+func (s *silent) OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse > 0 {
+		s.refuse--
+		return nil, s.err
+	}
+	return s.Fake.OwnerChain(ctx, namespace, ref)
+}
+
+// TestReplacedWhileTheWatchWasDown replaces pods while nobody sees it. Afterwards the resource has the new one, also where the
+// API server needs a while before it tells of owners, and though nothing else happens to the pod.
+func TestReplacedWhileTheWatchWasDown(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		hash    string // the template's; none of an object that a command applied
+		foreign bool
+		err     error // what the API server says of owners when it is back, three times
+	}{
+		{name: "known by its template", hash: "h"},
+		{name: "known by its owners", foreign: true},
+		{name: "the owners cannot be asked for at once", foreign: true, err: errors.New("503")},
+		{name: "the owners are not known at once", foreign: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := &silent{Fake: k8stest.New(), err: tc.err}
+				f := fixture{t: t, cluster: cluster.Fake, Alone: statetest.Start(t, New(cluster))}
+				f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+				for _, rs := range []string{"rs1", "rs2"} {
+					f.cluster.SetOwner(owner("ReplicaSet", rs), "d")
+				}
+				f.cluster.SetOwner(owner("Deployment", "d"), "")
+				o := object("apps", "Deployment", "d", tc.hash)
+				o.Foreign = tc.foreign
+				f.applied("web", o)
+				f.cluster.SetPod(pod("web-1", tc.hash, nil, owner("ReplicaSet", "rs1")))
+				f.want("deployed", "web-1 of web")
+				f.cluster.SetDown(true)
+				f.cluster.DeletePod("default", "web-1")
+				f.cluster.SetPod(pod("web-2", tc.hash, nil, owner("ReplicaSet", "rs2")))
+				f.want("while the watch is down", "web-1 of web")
+				if tc.foreign {
+					cluster.mu.Lock()
+					cluster.refuse = 3
+					cluster.mu.Unlock()
+				}
+				f.cluster.SetDown(false)
+				time.Sleep(askAgainMost)
+				f.want("back", "web-2 of web")
+				if pods := state.PodsOf(f.View(), "web"); len(pods) != 1 || pods[0].Name != "web-2" {
+					t.Errorf("the resource shows %+v", pods)
+				}
+			})
+		})
+	}
+}
+
+// TestOwnersThatAreGone asks ever more rarely for an owner that does not exist.
+func TestOwnersThatAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := &silent{Fake: k8stest.New(), refuse: 1000}
+		f := fixture{t: t, cluster: cluster.Fake, Alone: statetest.Start(t, New(cluster))}
+		f.Then(statetest.Session, statetest.Loaded(statetest.K8s("web")))
+		o := object("apps", "Deployment", "d", "")
+		o.Foreign = true
+		f.applied("web", o)
+		f.cluster.SetPod(pod("orphan", "", nil, owner("ReplicaSet", "rs9")))
+		time.Sleep(time.Hour)
+		f.want("an hour later")
+		cluster.mu.Lock()
+		asked := 1000 - cluster.refuse
+		cluster.refuse = 1000
+		cluster.mu.Unlock()
+		if asked < 60 || asked > 70 {
+			t.Errorf("asked %d times in an hour", asked)
+		}
+		f.cluster.DeletePod("default", "orphan")
+		time.Sleep(time.Hour)
+		cluster.mu.Lock()
+		defer cluster.mu.Unlock()
+		if asked := 1000 - cluster.refuse; asked > 0 {
+			t.Errorf("asked %d times for the owner of a pod that is gone", asked)
+		}
+	})
+}
+
+// TestLastWordsOfAWatch drops what a watch has told that ended since, though another one watches the same by now.
+func TestLastWordsOfAWatch(t *testing.T) {
+	b := newBook(k8stest.New(), map[string]state.Pod{})
+	deployed := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web")), state.BuildStarted{Resource: "web", Serial: 1},
+		state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{object("apps", "Deployment", "d", "h")}})
+	sc := scope{"default", managed}
+	b.declare(deployed.View())
+	first := b.wanted[sc]
+	b.declare(statetest.New(statetest.Session, statetest.Loaded()).View())
+	b.declare(deployed.View())
+	b.take(scoped{scope: sc, serial: first, event: pod("web-1", "h", nil)})
+	if got := b.changes(t.Context()); len(got) > 0 {
+		t.Errorf("told of what an earlier watch has seen: %+v", got)
+	}
+	b.take(scoped{scope: sc, serial: b.wanted[sc], event: pod("web-2", "h", nil)})
+	if got := b.changes(t.Context()); len(got) != 1 {
+		t.Errorf("told %+v", got)
+	}
+}
+
+// TestGoneDuringACrash has the watcher end and begin again while a pod is replaced.
+func TestGoneDuringACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := k8stest.New()
+		sub := New(cluster)
+		s := store.New(state.Schema)
+		rt := store.NewRuntime(s, sub)
+		var all sync.WaitGroup
+		defer all.Wait()
+		loop, stop := context.WithCancel(t.Context())
+		defer stop()
+		all.Go(func() { s.Run(loop) })
+		pods := func() (out []string) {
+			synctest.Wait()
+			for e := range state.Pods.In(s.Snapshot().All()).Entries() {
+				out = append(out, e.Value.Name)
+			}
+			return out
+		}
+		run := func() (end func()) {
+			ctx, cancel := context.WithCancel(loop)
+			done := make(chan struct{})
+			all.Go(func() { defer close(done); _ = store.RunAlone(ctx, sub, rt) })
+			synctest.Wait()
+			return func() { cancel(); <-done }
+		}
+		for _, a := range []store.Action{statetest.Session, statetest.Loaded(statetest.K8s("web")), state.BuildStarted{Resource: "web", Serial: 1},
+			state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{object("apps", "Deployment", "d", "h")}}} {
+			s.Dispatch(a)
+		}
+		cluster.SetPod(pod("web-1", "h", nil))
+		cluster.SetPod(pod("web-2", "h", nil))
+		end := run()
+		if got := pods(); !slices.Equal(got, []string{"web-1", "web-2"}) {
+			t.Errorf("deployed: %q", got)
+		}
+		end()
+		cluster.DeletePod("default", "web-1")
+		cluster.SetPod(pod("web-3", "h", nil))
+		cluster.SetDown(true)
+		end = run()
+		defer func() { end() }()
+		if got := pods(); !slices.Equal(got, []string{"web-1", "web-2"}) {
+			t.Errorf("begun again, and nothing seen yet: %q", got)
+		}
+		cluster.SetDown(false)
+		if got := pods(); !slices.Equal(got, []string{"web-2", "web-3"}) {
+			t.Errorf("seen: %q", got)
 		}
 	})
 }
