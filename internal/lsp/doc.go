@@ -9,7 +9,8 @@
 // codec.go frames messages, protocol.go has their shapes, server.go the life of a connection. scan.go cuts text into
 // tokens, whatever state it is in; outline.go finds the names that it defines, and cursor.go what surrounds a place in it.
 // On these stand completion, hover, signature help, definitions and symbols, which must work while a statement is half
-// written. Only diagnose.go uses the interpreter's own parser, as it alone wants the whole text to be right.
+// written. Only diagnose.go and format.go use the interpreter's own parser, as they alone want the whole text to be right;
+// format.go lays it out with the formatter of Bazel's tools, and checks that the program stays the same.
 //
 // # Concurrency
 //

@@ -38,6 +38,7 @@ const (
 	codeInvalidParams  = -32602
 	codeInternal       = -32603
 	codeNotInitialized = -32002
+	codeRequestFailed  = -32803
 )
 
 type notification struct {
@@ -79,6 +80,7 @@ type serverCapabilities struct {
 	HoverProvider          bool              `json:"hoverProvider"`
 	DefinitionProvider     bool              `json:"definitionProvider"`
 	DocumentSymbolProvider bool              `json:"documentSymbolProvider"`
+	FormattingProvider     bool              `json:"documentFormattingProvider"`
 }
 
 type syncOptions struct {

@@ -21,7 +21,7 @@ const cursor = "¦"
 
 // TestScenarios opens the Tiltfile of every testdata/*.txtar, asks at each ¦ in it what the sections "completion", "hover",
 // "signature" and "definition" are for, and compares the answers with them; "diagnostics" and "symbols" are about the whole
-// text. "ext/NAME" is the text of an extension. Other sections are files beside the Tiltfile.
+// text, and "formatted" is what formatting makes of it. "ext/NAME" is the text of an extension. Other sections are files beside the Tiltfile.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -148,6 +148,8 @@ func (s *scenario) answer(section string) func() string {
 		return s.diagnosed
 	case "symbols":
 		return s.symbols
+	case "formatted":
+		return s.formatted
 	}
 	return nil
 }
@@ -250,4 +252,17 @@ func (s *scenario) symbols() string {
 		fmt.Fprintf(&b, "%d %s %s %s\n", y.Range.Start.Line+1, kind, y.Name, y.Detail)
 	}
 	return b.String()
+}
+
+// formatted applies the edits as an editor does, or shows the refusal.
+func (s *scenario) formatted() string {
+	var edits []textEdit
+	if err := s.call("textDocument/formatting", documentParams{documentID{s.uri}}, &edits); err != nil {
+		return err.Message + "\n"
+	}
+	d := newDocument("", "", s.text)
+	for _, e := range edits {
+		d.apply(contentChange{Range: &e.Range, Text: e.NewText}, utf16Units)
+	}
+	return d.text
 }

@@ -190,6 +190,7 @@ var handlers = map[string]func(*server, json.RawMessage) (any, error){
 	"textDocument/signatureHelp":  with((*server).signatureHelp),
 	"textDocument/definition":     with((*server).definition),
 	"textDocument/documentSymbol": with((*server).documentSymbol),
+	"textDocument/formatting":     with((*server).formatting),
 }
 
 // with makes a handler of a function that takes decoded parameters.
@@ -227,6 +228,7 @@ func (s *server) initialize(raw json.RawMessage) (any, error) {
 			HoverProvider:          true,
 			DefinitionProvider:     true,
 			DocumentSymbolProvider: true,
+			FormattingProvider:     true,
 		},
 		ServerInfo: serverInfo{Name: "hone", Version: s.opts.Version},
 	}, nil
