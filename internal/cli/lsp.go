@@ -46,7 +46,7 @@ func newLSPStart(serve func(*cobra.Command, []string) error) *cobra.Command {
 
 func serveEditor(ctx context.Context, g *global, in io.ReadCloser) error {
 	return lsp.Serve(ctx, in, g.stdout, lsp.Options{
-		Version: Version, Extensions: extension.Catalog{},
+		Version: Version, Extensions: extension.Catalog{Store: &extension.Store{Dir: extension.DefaultDir()}},
 		Fault: func(text string) { fmt.Fprintln(g.stderr, text) },
 	})
 }

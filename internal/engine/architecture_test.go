@@ -155,7 +155,7 @@ var rules = []rule{
 	{in: `.`, not: `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, unless: `^internal/compose$`, because: "the Compose library stops at its wrapper"},
 	{in: `.`, not: `^go\.starlark\.net`, unless: `^internal/(tiltfile|lsp)$`, because: "Starlark stops at the interpreter, and at what reads Tiltfiles for editors"},
 	{in: `.`, not: `^github\.com/bazelbuild`, unless: `^internal/lsp$`, because: "the formatter stops at its wrapper"},
-	{in: `^internal/(language|lsp)$`, not: `^internal/(?!language$)`, because: "what editors are told is known without the interpreter and without a session"},
+	{in: `^internal/(language|lsp)$`, not: `^internal/(?!(language|extension)$)`, because: "what editors are told is known without the interpreter and without a session"},
 	{in: `^cmd/synclet`, not: `\.`, because: "the synclet is the standard library only"},
 }
 

@@ -101,7 +101,8 @@ func writeTree(root, dir string) error {
 	})
 }
 
-// writeFile writes one embedded file; all but Tiltfiles may be run.
+// writeFile writes one embedded file; all but Tiltfiles may be run. Nobody may change a Tiltfile: the one that is part of
+// hone would be evaluated all the same.
 func writeFile(from, to string) error {
 	content, err := embedded.ReadFile(from)
 	if err != nil {
@@ -109,21 +110,7 @@ func writeFile(from, to string) error {
 	}
 	mode := os.FileMode(0o755)
 	if path.Base(from) == Entry {
-		mode = 0o644
+		mode = 0o444
 	}
 	return os.WriteFile(to, content, mode)
-}
-
-// Catalog offers the extensions that are part of hone to those who only read Tiltfiles, such as editors. Its methods may
-// be called from any goroutine.
-type Catalog struct{}
-
-// Names returns the names of the extensions, sorted.
-func (Catalog) Names() []string { return Embedded() }
-
-// Source returns the text of an extension's Tiltfile. The path is always empty: there is no file to open. The error is
-// fs.ErrNotExist for extensions that are not part of hone.
-func (Catalog) Source(name string) (path, text string, err error) {
-	data, err := EmbeddedSource(name)
-	return "", string(data), err
 }

@@ -1,8 +1,6 @@
 package extension
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,18 +55,6 @@ func TestEmbeddedNames(t *testing.T) {
 		if IsEmbedded(name) {
 			t.Errorf("%q is embedded", name)
 		}
-	}
-}
-
-func TestCatalog(t *testing.T) {
-	var c Catalog
-	for _, name := range c.Names() {
-		if path, text, err := c.Source(name); err != nil || path != "" || text == "" {
-			t.Errorf("%s: %q, %d bytes, %v", name, path, len(text), err)
-		}
-	}
-	if _, _, err := c.Source("gone"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist", err)
 	}
 }
 

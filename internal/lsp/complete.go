@@ -309,7 +309,7 @@ func (c *completer) path(begun string) {
 
 // exported offers the names that a file defines.
 func (c *completer) exported(file string) {
-	d := c.files.loaded(c.doc, file)
+	d := c.files.loadedBy(c.doc, file)
 	if d == nil {
 		return
 	}

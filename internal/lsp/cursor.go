@@ -19,6 +19,10 @@ type frame struct {
 	given []string
 	// texts are the arguments that are plain strings, by parameter, where the call is one of the language.
 	texts map[string]token
+	// spans bound the tokens of each argument, by parameter, where the call is one of the language; stars is set when further
+	// arguments come out of a value.
+	spans map[string][2]int
+	stars bool
 }
 
 // frames returns what surrounds a place, innermost first.
@@ -33,7 +37,7 @@ func (o *outline) frames(at int) []frame {
 
 // frame reads the arguments between a bracket and its partner.
 func (o *outline) frame(open, at int) frame {
-	f := frame{open: open, callee: o.calleeOf(open), first: open + 1, texts: map[string]token{}}
+	f := frame{open: open, callee: o.calleeOf(open), first: open + 1, texts: map[string]token{}, spans: map[string][2]int{}}
 	var e *language.Entry
 	if f.callee >= 0 {
 		e = o.entryOf(f.callee)
@@ -57,7 +61,8 @@ func (o *outline) frame(open, at int) frame {
 		case keyword != "":
 			f.given = append(f.given, keyword)
 		}
-		o.noteText(f, e, keyword, index, i, end)
+		f.stars = f.stars || o.is(i, "*")
+		o.noteArgument(f, e, keyword, index, i, end)
 		if keyword == "" {
 			index++
 		}
@@ -104,8 +109,8 @@ func (o *outline) endOf(end int) int {
 	return o.tokens[end].start
 }
 
-// noteText remembers an argument that is nothing but a string.
-func (o *outline) noteText(f frame, e *language.Entry, keyword string, index, from, to int) {
+// noteArgument remembers an argument, and that it is nothing but a string.
+func (o *outline) noteArgument(f frame, e *language.Entry, keyword string, index, from, to int) {
 	if e == nil {
 		return
 	}
@@ -116,10 +121,12 @@ func (o *outline) noteText(f frame, e *language.Entry, keyword string, index, fr
 	for to > from && o.tokens[to-1].kind == tokenNewline {
 		to--
 	}
-	if to != from+1 || o.tokens[from].kind != tokenString {
+	p, ok := parameter(e, keyword, index)
+	if !ok {
 		return
 	}
-	if p, ok := parameter(e, keyword, index); ok {
+	f.spans[p.Name] = [2]int{from, to}
+	if to == from+1 && o.tokens[from].kind == tokenString {
 		f.texts[p.Name] = o.tokens[from]
 	}
 }

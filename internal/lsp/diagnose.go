@@ -35,13 +35,14 @@ func (s *server) publish(d *document) error {
 
 // diagnose finds what is wrong with a document: a text that cannot be read has just that one fault.
 func (w *workspace) diagnose(d *document) []fault {
-	file, err := dialect.Parse(d.path, d.text, 0)
+	p, err := d.program()
 	if err != nil {
 		return []fault{syntaxFault(d, err)}
 	}
-	faults := undefined(d, file)
+	faults := undefined(p)
 	faults = append(faults, w.loadFaults(d)...)
-	syntax.Walk(file, func(n syntax.Node) bool {
+	faults = append(faults, w.memberFaults(p)...)
+	syntax.Walk(p.file, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.CallExpr); ok {
 			faults = append(faults, callFaults(d, call)...)
 		}
@@ -106,11 +107,10 @@ func tokenEnd(d *document, from int) int {
 }
 
 // undefined finds names that mean nothing, and whatever else the resolver refuses.
-func undefined(d *document, file *syntax.File) []fault {
-	known := func(name string) bool { return language.Lookup(name) != nil }
-	err := resolve.File(file, known, func(string) bool { return false })
+func undefined(p *program) []fault {
+	d := p.doc
 	var list resolve.ErrorList
-	if !errors.As(err, &list) {
+	if !errors.As(p.refused, &list) {
 		return nil
 	}
 	var out []fault
@@ -215,7 +215,7 @@ func calledEntry(fn syntax.Expr) *language.Entry {
 func (w *workspace) loadFaults(d *document) []fault {
 	var out []fault
 	for _, l := range d.outline().loads {
-		file := w.loaded(d, l.file)
+		file := w.loadedBy(d, l.file)
 		if file == nil {
 			if path := w.resolve(d, l.file); path != "" {
 				out = append(out, fault{l.token.start, l.token.end, severityWarning, fmt.Sprintf("%s cannot be loaded: there is no such file", path)})

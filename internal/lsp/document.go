@@ -23,11 +23,16 @@ type document struct {
 	// path is the absolute path of the file; empty for a text that is not saved yet.
 	path    string
 	version int
-	text    string
+	// unpacked is set for the Tiltfile of an extension that is part of hone.
+	unpacked bool
+	text     string
 	// lines are the offsets at which lines begin.
 	lines []int
 	// scanned is made on first use.
 	scanned *outline
+	// parsed or unparsed is made on first use, too: the text as a program, or why it is none.
+	parsed   *program
+	unparsed error
 }
 
 func newDocument(uri, path, text string) *document {
@@ -38,7 +43,7 @@ func newDocument(uri, path, text string) *document {
 
 // set replaces the text.
 func (d *document) set(text string) {
-	d.text, d.scanned = text, nil
+	d.text, d.scanned, d.parsed, d.unparsed = text, nil, nil, nil
 	d.lines = append(d.lines[:0], 0)
 	for i := range len(text) {
 		if text[i] == '\n' {

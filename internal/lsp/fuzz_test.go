@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/hone-dev/hone/internal/extension"
 )
 
 // everywhere asks for all there is at places of a text, step bytes apart; nothing may panic, and what is answered must lie in the text.
@@ -126,5 +128,21 @@ func TestHugeTexts(t *testing.T) {
 		strings.Repeat("local_resource('a', ['b', ", 1000), strings.Repeat(")", 3000), strings.Repeat("x = lambda y: ", 500),
 	} {
 		everywhere(t, text, len(text))
+	}
+}
+
+// TestExtensionsAreFine checks that what definitions lead to is not told to be wrong either.
+func TestExtensionsAreFine(t *testing.T) {
+	for _, name := range extension.Embedded() {
+		text, err := extension.EmbeddedSource(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDocument("", "", string(text))
+		d.unpacked = true
+		w := newWorkspace(nil)
+		for _, fault := range w.diagnose(d) {
+			t.Errorf("%s: %s", name, fault.text)
+		}
 	}
 }

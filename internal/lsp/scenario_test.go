@@ -1,17 +1,20 @@
 package lsp
 
 import (
-	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/hone-dev/hone/internal/extension"
 )
 
 var update = flag.Bool("update", false, "rewrite the want sections of testdata/*.txtar")
@@ -21,7 +24,8 @@ const cursor = "¦"
 
 // TestScenarios opens the Tiltfile of every testdata/*.txtar, asks at each ¦ in it what the sections "completion", "hover",
 // "signature" and "definition" are for, and compares the answers with them; "diagnostics" and "symbols" are about the whole
-// text, and "formatted" is what formatting makes of it. "ext/NAME" is the text of an extension. Other sections are files beside the Tiltfile.
+// text, and "formatted" is what formatting makes of it. "ext/NAME" is the text of an extension. Other sections are files
+// beside the Tiltfile, whose folder is $ROOT.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -51,14 +55,14 @@ func runScenario(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	s := &scenario{root: root, uri: uriOf(filepath.Join(root, "Tiltfile"))}
-	ext := extensions{}
+	ext := extensions{extension.Catalog{Store: &extension.Store{Dir: filepath.Join(root, ".store")}}, map[string]string{}}
 	for _, f := range ar.Files {
 		name, isExtension := strings.CutPrefix(f.Name, "ext/")
 		switch {
 		case isExtension:
-			ext[name] = string(f.Data)
+			ext.texts[name] = string(f.Data)
 		case f.Name == "Tiltfile":
-			s.text = string(f.Data)
+			s.text = strings.ReplaceAll(string(f.Data), "$ROOT", root)
 		case s.answer(f.Name) == nil:
 			write(t, filepath.Join(root, f.Name), string(f.Data))
 		}
@@ -81,6 +85,7 @@ func runScenario(t *testing.T, file string) {
 			continue
 		}
 		got := strings.NewReplacer(uriOf(root), "$ROOT", root, "$ROOT").Replace(answer())
+		got = contentSum.ReplaceAllString(got, "$1-SUM")
 		if diff := cmp.Diff(string(f.Data), got); diff != "" {
 			if !*update {
 				t.Errorf("%s differs (-want +got):\n%s", f.Name, diff)
@@ -106,23 +111,23 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// extensions are texts by name.
-type extensions map[string]string
-
-func (e extensions) Names() []string {
-	var out []string
-	for n := range e {
-		out = append(out, n)
-	}
-	return out
+// extensions are those of a store, and texts by name, which have no file.
+type extensions struct {
+	extension.Catalog
+	texts map[string]string
 }
 
-func (e extensions) Source(name string) (path, text string, err error) {
-	if t, ok := e[name]; ok {
+func (e extensions) Names() []string { return slices.Sorted(maps.Keys(e.texts)) }
+
+func (e extensions) Find(at extension.Location) (path, text string, err error) {
+	if t, ok := e.texts[at.Path]; ok && at.Repo == extension.Public {
 		return "", t, nil
 	}
-	return "", "", errors.New("there is no such extension")
+	return e.Catalog.Find(at)
 }
+
+// contentSum is what names the folder of an extension that is part of hone.
+var contentSum = regexp.MustCompile(`(embedded/[a-z_]+)-[0-9a-f]{12}`)
 
 // answer returns what makes the text of a section; nil for sections that are files.
 func (s *scenario) answer(section string) func() string {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+
+	"github.com/hone-dev/hone/internal/extension"
 )
 
 // Options are what a server needs to know.
@@ -19,12 +21,17 @@ type Options struct {
 	Fault func(text string)
 }
 
-// Extensions finds extensions on this machine. Its methods are called from one goroutine.
+// Extensions finds extensions on this machine, without any network. Its methods are called from one goroutine.
 type Extensions interface {
-	// Names returns the names of all extensions, without "ext://".
+	// Names returns the names of the extensions that can be loaded whatever a Tiltfile declares, without "ext://".
 	Names() []string
-	// Source returns the text of an extension's Tiltfile, and its path where it is a file that an editor can open, else "".
-	Source(name string) (path, text string, err error)
+	// Find returns the path of an extension's Tiltfile; or its text, where it is part of hone and there is no file. The
+	// error is fs.ErrNotExist for one that is not on this machine.
+	Find(at extension.Location) (path, text string, err error)
+	// Unpack returns the path of the Tiltfile of an extension that is part of hone, and writes the file if there is none.
+	Unpack(at extension.Location) (path string, err error)
+	// Unpacked reports whether a file is one that Unpack wrote. Such may use names that no other file knows.
+	Unpacked(path string) bool
 }
 
 // ErrNoShutdown says that the editor went away without saying so.
@@ -238,6 +245,7 @@ func (s *server) didOpen(p didOpenParams) (any, error) {
 	t := p.TextDocument
 	d := newDocument(t.URI, pathOf(t.URI), t.Text)
 	d.version = t.Version
+	d.unpacked = s.opts.Extensions != nil && s.opts.Extensions.Unpacked(d.path)
 	s.files.open[t.URI] = d
 	return nil, s.publish(d)
 }

@@ -57,21 +57,19 @@ func (p place) definitionOf(i int) *location {
 // loadedLocation is where a loaded name is defined; nil when that is no file that an editor can open.
 func (p place) loadedLocation(d *definition) *location {
 	target, file := p.files.target(p.doc, d)
-	if file == nil || file.path == "" {
-		return nil
+	l := p.fileLocation(d.file)
+	if l != nil && target != nil {
+		l.Range = file.span(target.start, target.end, p.encoding)
 	}
-	if target == nil {
-		return p.fileLocation(d.file)
-	}
-	return &location{uriOf(file.path), file.span(target.start, target.end, p.encoding)}
+	return l
 }
 
 func (p place) fileLocation(name string) *location {
-	file := p.files.loaded(p.doc, name)
-	if file == nil || file.path == "" {
+	path := p.files.pathOf(p.doc, name)
+	if path == "" {
 		return nil
 	}
-	return &location{URI: uriOf(file.path)}
+	return &location{URI: uriOf(path)}
 }
 
 func (s *server) documentSymbol(p documentParams) (any, error) {

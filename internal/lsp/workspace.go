@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/extension"
 )
 
 // biggestFile bounds what is read of a file that a document loads.
@@ -34,22 +36,61 @@ func newWorkspace(e Extensions) workspace {
 	return workspace{open: map[string]*document{}, extensions: e, read: map[string]readFile{}}
 }
 
-// loaded returns the file that a document loads by a name; nil when there is none.
-func (w *workspace) loaded(from *document, name string) *document {
-	if ext, ok := strings.CutPrefix(name, extensionScheme); ok {
-		if w.extensions == nil {
+// loadedBy returns the file that a document loads by a name; nil when there is none.
+func (w *workspace) loadedBy(from *document, name string) *document {
+	ext, ok := strings.CutPrefix(name, extensionScheme)
+	if !ok {
+		path := w.resolve(from, name)
+		if path == "" {
 			return nil
 		}
-		path, text, err := w.extensions.Source(ext)
-		if err != nil {
-			return nil
-		}
-		return newDocument("", path, text)
+		return w.at(path)
 	}
-	path := w.resolve(from, name)
-	if path == "" {
+	at, known := w.extension(from, ext)
+	if !known {
 		return nil
 	}
+	path, text, err := w.extensions.Find(at)
+	switch {
+	case err != nil:
+		return nil
+	case path != "":
+		return w.at(path)
+	}
+	return newDocument("", "", text)
+}
+
+// extension returns what an extension's name means where a document loads it; false where that is not known.
+func (w *workspace) extension(from *document, name string) (extension.Location, bool) {
+	if w.extensions == nil {
+		return extension.Location{}, false
+	}
+	return w.declared(from).locate(name)
+}
+
+// pathOf returns the path of the file that a document loads by a name, for an editor to open; empty when there is none. An
+// extension that is part of hone gets a file by that.
+func (w *workspace) pathOf(from *document, name string) string {
+	file := w.loadedBy(from, name)
+	switch {
+	case file == nil:
+		return ""
+	case file.path != "":
+		return file.path
+	}
+	at, known := w.extension(from, strings.TrimPrefix(name, extensionScheme))
+	if !known {
+		return ""
+	}
+	path, err := w.extensions.Unpack(at)
+	if err != nil {
+		return ""
+	}
+	return path
+}
+
+// at returns the file at a path: as it is in the editor, or on the disk; nil when there is none.
+func (w *workspace) at(path string) *document {
 	for _, d := range w.open {
 		if d.path == path {
 			return d
@@ -105,7 +146,7 @@ func (w *workspace) link(d *document) {
 
 // target returns the definition that a loaded name stands for, and its file.
 func (w *workspace) target(from *document, def *definition) (*definition, *document) {
-	file := w.loaded(from, def.file)
+	file := w.loadedBy(from, def.file)
 	if file == nil {
 		return nil, nil
 	}

@@ -145,8 +145,36 @@ func TestNothingElseIsDocumented(t *testing.T) {
 	}
 }
 
+// TestModulesAreDocumented checks that each member of a module is documented: an editor says of others that there are none.
+func TestModulesAreDocumented(t *testing.T) {
+	s := newState(context.Background(), "/Tiltfile", Options{})
+	for _, c := range language.Chapters() {
+		for _, e := range c.Entries {
+			if e.Kind != language.Module {
+				continue
+			}
+			m, ok := valueOf(s.predeclared, e.Name).(starlark.HasAttrs)
+			if !ok {
+				t.Errorf("%s is no module", e.Name)
+				continue
+			}
+			var documented []string
+			for _, member := range language.Members(e.Name) {
+				documented = append(documented, strings.TrimPrefix(member.Name, e.Name+"."))
+			}
+			slices.Sort(documented)
+			if diff := cmp.Diff(m.AttrNames(), documented); diff != "" {
+				t.Errorf("members of %s (-interpreter +documentation):\n%s", e.Name, diff)
+			}
+		}
+	}
+}
+
 // defined reports whether a dotted name leads to a value.
-func defined(names starlark.StringDict, dotted string) bool {
+func defined(names starlark.StringDict, dotted string) bool { return valueOf(names, dotted) != nil }
+
+// valueOf is what a dotted name leads to; nil when that is nothing.
+func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 	first, rest, nested := strings.Cut(dotted, ".")
 	v := names[first]
 	for nested && v != nil {
@@ -154,11 +182,11 @@ func defined(names starlark.StringDict, dotted string) bool {
 		name, rest, nested = strings.Cut(rest, ".")
 		m, ok := v.(starlark.HasAttrs)
 		if !ok {
-			return false
+			return nil
 		}
 		v, _ = m.Attr(name)
 	}
-	return v != nil
+	return v
 }
 
 // TestMethodsAreDocumented compares the documented methods with those that values have.

@@ -40,7 +40,7 @@ func (s *state) extensionPath(name string) (string, error) {
 	if copied.Pin != "" {
 		s.config.add(copied.Pin)
 	}
-	path := filepath.Join(copied.Dir, filepath.FromSlash(at.Repo.GitSubpath), filepath.FromSlash(at.Path), extension.Entry)
+	path := at.File(copied.Dir)
 	if !fileExists(path) {
 		if copied.Commit == "" {
 			s.config.add(path)
