@@ -256,21 +256,6 @@ func TestRealRunIDIsNoChange(t *testing.T) {
 	}
 }
 
-func TestRealHealth(t *testing.T) {
-	t.Parallel()
-	c := realCluster(t)
-	objects := c.inject(t, deploymentYAML("web", "web", "80"))
-	c.mustApply(t, objects)
-	var last model.ObjectStatus
-	err := poll(t.Context(), 20*time.Second, func(context.Context) (bool, error) {
-		last = Health(c.get(t, objects[0]))
-		return last.Health == model.HealthCurrent, nil
-	})
-	if err != nil || last.Resource != "web" || last.UID == "" {
-		t.Errorf("%v: %+v", err, last)
-	}
-}
-
 // manyDeployments returns n desired Deployments as n resources.
 func (c cluster) manyDeployments(t testing.TB, n int) []*unstructured.Unstructured {
 	t.Helper()
