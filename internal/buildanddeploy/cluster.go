@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -215,11 +216,11 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	}
 	records := deploy.RecordsFor(objects)
 	// From here on no other operation of the session deletes them, and when it looks again they are this resource's.
-	release, err := c.applier.Claim(ctx, records)
+	held, err := c.applier.Claim(ctx, records)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer held.Release()
 	if err := ledger.Record(name, records); err != nil {
 		return nil, err
 	}
@@ -247,10 +248,11 @@ func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Reques
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
 
-// remove deletes a resource's objects for an update that is to start from nothing, sparing what holds data or others.
+// remove asks for the deletion of a resource's objects for an update that is to start from nothing, sparing what holds data or
+// others. The apply waits for the end of each where it has to.
 func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
 	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
-		Wait: true, Timeout: req.UpsertTimeout, Logger: req.Log}
+		Timeout: req.UpsertTimeout, Logger: req.Log}
 	for _, r := range records {
 		del.Objects = append(del.Objects, deploy.ObjectRef{ObjectID: r.ObjectID})
 	}
@@ -265,39 +267,58 @@ type DeleteOptions struct {
 	Wait        bool
 	// RunID, when set, restricts the deletion to what the session of this id changed last.
 	RunID string
+	// Pods makes Wait wait also for the pods of workloads.
+	Pods bool
+	// WaitLimit is how long Wait waits for one object; zero means 5 minutes.
+	WaitLimit time.Duration
 }
 
 // Delete deletes the given records, dependents first, and drops from the ledger what is gone. Foreign objects it leaves alone.
 func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) error {
+	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
 	}
-	req := deploy.DeleteRequest{Project: c.project, KeepNamespaces: !o.Namespaces, KeepVolumes: !o.Volumes,
-		KeepDefinitions: !o.Definitions, Wait: o.Wait, RunID: o.RunID, Logger: log}
-	owner := map[model.ObjectID]model.ManifestName{}
+	return c.delete(ctx, ledger, o, deploy.DeleteRequest{Logger: log}, records)
+}
+
+// delete completes a request that says of what else there is, and carries it out.
+func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOptions, req deploy.DeleteRequest,
+	records map[model.ManifestName][]deploy.ObjectRecord) error {
+	req.Project, req.RunID = c.project, o.RunID
+	req.KeepNamespaces, req.KeepVolumes, req.KeepDefinitions = !o.Namespaces, !o.Volumes, !o.Definitions
+	req.Wait, req.WaitLimit, req.Pods = o.Wait, o.WaitLimit, o.Pods
 	for name, list := range records {
 		for _, r := range list {
-			if r.Foreign {
-				continue
+			if !r.Foreign {
+				req.Objects = append(req.Objects, deploy.ObjectRef{ObjectID: r.ObjectID, UID: r.UID, Resource: name})
 			}
-			req.Objects = append(req.Objects, deploy.ObjectRef{ObjectID: r.ObjectID, UID: r.UID})
-			owner[r.ObjectID] = name
 		}
 	}
-	var gone []deploy.ObjectRef
+	gone := map[model.ManifestName][]model.ObjectID{}
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
 		if outcome != deploy.OutcomeKept && outcome != deploy.OutcomeElsewhere {
-			gone = append(gone, ref)
+			gone[ref.Resource] = append(gone[ref.Resource], ref.ObjectID)
 		}
 	}
-	err = c.applier.Delete(ctx, req)
-	for _, ref := range gone {
-		if e := ledger.Remove(owner[ref.ObjectID], ref.ObjectID); e != nil && err == nil {
-			err = e
+	err := c.applier.Delete(ctx, req)
+	for name, ids := range gone {
+		if e := ledger.Remove(name, ids...); e != nil {
+			err = errors.Join(err, e)
 		}
 	}
 	return err
+}
+
+// patiently makes requests be tried again that fail only because the API server has no time or the connection broke, and says
+// so in the log.
+func patiently(ctx context.Context, log logstore.Logger) context.Context {
+	return k8s.Patiently(ctx, func(w k8s.Wait) {
+		if w.Why != "" {
+			logstore.Infof(log, "%s", w)
+		}
+	})
 }
 
 // Objects returns the records of a resource as the Tiltfile declares it, for deleting what no ledger knows.

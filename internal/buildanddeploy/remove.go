@@ -27,6 +27,7 @@ type RemoveRequest struct {
 //
 // It returns the resources whose objects a delete command may have taken along, and that have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
+	ctx = patiently(ctx, req.Log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return nil, err
@@ -35,11 +36,11 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if err != nil {
 		return nil, err
 	}
-	release, err := c.applier.Claim(ctx, all[req.Resource])
+	held, err := c.applier.Claim(ctx, all[req.Resource])
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer held.Release()
 	owner := c.owner(req.Declared, req.Resource, req.Namespace)
 	if err := c.handOver(ledger, req, owner); err != nil {
 		return nil, err
@@ -55,7 +56,8 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	records := map[model.ManifestName][]deploy.ObjectRecord{req.Resource: mine}
-	return bereft, c.Delete(ctx, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, records, req.Log)
+	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)},
+		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
 }
 
 // handOver passes on what others declare of the resource's objects, and its delete command to a resource that has the same

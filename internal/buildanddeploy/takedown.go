@@ -2,9 +2,9 @@ package buildanddeploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/logstore"
@@ -12,11 +12,11 @@ import (
 )
 
 // TakeDown deletes the resources that records names: what commands of the user deployed with the user's delete commands,
-// everything else as Delete does. Deps says what resources depend on, as far as that is known. Before a delete command runs,
-// the resources that depend on its one are deleted; what else there is, such as the namespace, goes last. It goes on where
-// something cannot be deleted, and joins the errors.
+// everything else as Delete does. Deps says what resources depend on, as far as that is known: those go after them. What does
+// not depend on each other goes side by side; what is stuck or fails holds up only what it depends on. The error joins all.
 func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord,
 	deps map[model.ManifestName][]model.ManifestName, log logstore.Logger) error {
+	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
 		return err
@@ -25,41 +25,32 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 	if err != nil {
 		return err
 	}
-	all, left := map[model.ManifestName][]model.ManifestName{}, maps.Clone(records)
-	maps.Copy(all, deps)
-	for name := range records {
-		all[name] = deps[name]
+	maps.DeleteFunc(commands, func(name model.ManifestName, _ model.Cmd) bool {
+		_, asked := records[name]
+		return !asked
+	})
+	req := deploy.DeleteRequest{Deps: deps, Logger: log}
+	names := slices.Sorted(maps.Keys(commands))
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
 	}
-	var errs []error
-	for _, custom := range model.DependentsFirst(all) {
-		_, byCommand := commands[custom]
-		if _, asked := records[custom]; !asked || !byCommand {
-			continue
+	for _, name := range names {
+		step := deploy.DeleteStep{Name: fmt.Sprintf("the delete command of %s", name), Resource: name}
+		for _, r := range records[name] {
+			if r.Foreign {
+				step.Objects = append(step.Objects, r.ObjectID)
+			}
 		}
-		if first := take(left, func(n model.ManifestName) bool { return model.DependsOn(all, n, custom) }); len(first) > 0 {
-			errs = append(errs, c.Delete(ctx, o, first, log))
+		own := log
+		if len(names) > 1 { // several may speak at the same time
+			own = logstore.Indent(log, fmt.Sprintf("%*s │ ", width, name))
 		}
-		if err := c.runDelete(ctx, custom, log); err != nil {
-			errs = append(errs, fmt.Errorf("delete %s: %w", custom, err))
+		step.Run = func(ctx context.Context) error {
+			defer logstore.Flush(own)
+			return c.runDelete(ctx, name, own)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		req.Steps = append(req.Steps, step)
 	}
-	if len(left) > 0 {
-		errs = append(errs, c.Delete(ctx, o, left, log))
-	}
-	return errors.Join(errs...)
-}
-
-// take moves the chosen resources out of a map.
-func take(from map[model.ManifestName][]deploy.ObjectRecord, chosen func(model.ManifestName) bool) map[model.ManifestName][]deploy.ObjectRecord {
-	out := map[model.ManifestName][]deploy.ObjectRecord{}
-	for n, list := range from {
-		if chosen(n) {
-			out[n] = list
-			delete(from, n)
-		}
-	}
-	return out
+	return c.delete(ctx, ledger, o, req, records)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,7 @@ type downFlags struct {
 	project    projectFlags
 	namespaces bool
 	volumes    bool
+	timeout    time.Duration
 }
 
 func newDown(g *global) *cobra.Command {
@@ -36,8 +38,10 @@ func newDown(g *global) *cobra.Command {
 		Use:   "down [NAME…] [-- TILTFILE ARGS]",
 		Short: "Delete what up and ci have made",
 		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
-gone. It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares
-and that carry hone's labels are deleted too. Objects that hone did not make are never touched.
+gone, pods included; while that takes time it says what it waits for. What does not go holds up only what it depends on.
+
+It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares and
+that carry hone's labels are deleted too. Objects that hone did not make are never touched.
 
 Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; of a project of which only
 some services are chosen, the containers of those are removed.
@@ -48,6 +52,7 @@ Namespaces and volumes are kept unless you ask for them.`,
 	f.project.add(c)
 	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "delete the namespaces, too, that hone made")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait until an object is gone")
 	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made, and the volumes of Compose projects")
 	return c
 }
@@ -68,7 +73,12 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	if known.Context == "" && stopped {
 		return err
 	}
-	return errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
+	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
+	var left *deploy.Unfinished
+	if ctx.Err() != nil && errors.As(err, &left) {
+		logstore.Warnf(log, "Interrupted; %s. hone down goes on with it.", left)
+	}
+	return err
 }
 
 // clusterDown deletes what is in the cluster. Fault is why the Tiltfile could not be evaluated, something says that there was
@@ -121,7 +131,8 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return nil
 	}
 	tellSessions(ctx, path, known.Context, records, log)
-	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true},
+	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true,
+		WaitLimit: f.timeout},
 		records, dependencies(tf), log)
 }
 

@@ -196,7 +196,9 @@ func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedO
 	}
 	run := &applyRun{a: a, req: req, g: g, outcomes: make([]outcome, len(req.Objects))}
 	order := g.order()
+	quiet := run.waits.telling(ctx, req.Logger)
 	errs := walk(ctx, g.nodes(order, run.object), a.parallelism)
+	quiet()
 	run.report(order)
 	var applied []model.AppliedObject
 	for _, o := range run.outcomes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,12 +17,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// forcedGoneLimit is how long a forced apply waits for an object that is being deleted.
+const forcedGoneLimit = 5 * time.Minute
+
 // applyRun is one call of Apply. The goroutines of its walk each write their own outcome.
 type applyRun struct {
 	a        *Applier
 	req      ApplyRequest
 	g        *graph
 	outcomes []outcome
+	waits    waits
 }
 
 // object applies one object: find out what is there, leave it if it is as it should be, else send it.
@@ -108,10 +113,20 @@ func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Uns
 	return nil, r.waitGone(ctx, t, live)
 }
 
-// waitGone waits for the end of an object that is being deleted.
+// waitGone waits for the end of an object that is being deleted. Meanwhile others are applied that do not depend on it.
 func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	logstore.Infof(r.req.Logger, "%s is being deleted: waiting until it is gone", title(t.id))
-	return waitGone(ctx, t, live.GetUID(), r.a.goneLimit, nil)
+	return r.awaitGone(ctx, t, live)
+}
+
+// awaitGone is waitGone for an object whose deletion was said.
+func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
+	idle(ctx)
+	limit := max(r.a.goneLimit, 10*time.Millisecond)
+	if r.req.Force { // all were deleted for this: pods take the time that they are given
+		limit = max(limit, forcedGoneLimit)
+	}
+	return r.waits.await(ctx, t, live.GetUID(), limit)
 }
 
 // write sends the desired object, over the live one if there is one. One that others made is taken over where that is

@@ -61,11 +61,11 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if len(leftovers) == 0 {
 		return req.Ledger.set(req.Resource, recordsOf(req.Applied), req.Command)
 	}
-	release, err := a.Claim(ctx, leftovers)
+	held, err := a.Claim(ctx, leftovers)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer held.Release()
 	if leftovers, err = req.unowned(); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 			logstore.Debugf(req.Logger, "%s is no longer declared: kept until hone down", title(r.ObjectID))
 			continue
 		}
-		refs = append(refs, ObjectRef{r.ObjectID, r.UID})
+		refs = append(refs, ObjectRef{ObjectID: r.ObjectID, UID: r.UID})
 	}
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,18 @@ import (
 type ObjectRef struct {
 	model.ObjectID
 	UID string
+	// Resource is the one that the object belongs to, as far as that matters (see DeleteRequest.Deps).
+	Resource model.ManifestName
+}
+
+// DeleteStep is a piece of work that takes a resource down beside, or in place of, the deletion of objects.
+type DeleteStep struct {
+	// Name is how messages call it.
+	Name     string
+	Resource model.ManifestName
+	// Objects are what it deletes, as far as that is known.
+	Objects []model.ObjectID
+	Run     func(context.Context) error
 }
 
 // DeleteOutcome is what Delete came to for one object.
@@ -44,6 +57,11 @@ const (
 // DeleteRequest says what to delete, and how.
 type DeleteRequest struct {
 	Objects []ObjectRef
+	// Steps are carried out among the deletions, a few at a time.
+	Steps []DeleteStep
+	// Deps says which resources each resource depends on. It is taken down before them, and what is stuck holds up only
+	// what it depends on. Where the objects themselves ask for another order, that one holds.
+	Deps map[model.ManifestName][]model.ManifestName
 	// Project, when set, restricts the deletion to objects that carry its label.
 	Project string
 	// KeepNamespaces spares Namespace objects, KeepVolumes PersistentVolumes and their claims, KeepDefinitions CRDs.
@@ -57,6 +75,11 @@ type DeleteRequest struct {
 	// Wait returns only when the objects are gone, or still there after WaitLimit (zero means 5 minutes).
 	Wait      bool
 	WaitLimit time.Duration
+	// Pods makes Wait wait also for the pods of the workloads, which may take some time to end.
+	Pods bool
+	// Accepted, when set, is told of each object that will not be touched any more, since its deletion was accepted or is not
+	// to be. Several goroutines may call it at the same time.
+	Accepted func(model.ObjectID)
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
 	// Done, when set, is told the outcome for each object that was dealt with; calls do not overlap.
@@ -66,11 +89,11 @@ type DeleteRequest struct {
 
 // Delete deletes objects, dependents before what they depend on, and logs what it did. It deletes only what carries
 // hone's labels, is not marked to be kept, and is the very object that was asked for; anything else stays, with a line
-// that says why. What hone took over is given back: it loses hone's marks and stays. Namespaces and definitions go last, when what depends on them is gone, and stay while they hold objects
-// that hone did not make.
+// that says why. What hone took over is given back: it loses hone's marks and stays. Namespaces and definitions go last, when
+// what depends on them is gone, and stay while they hold objects that hone did not make.
 //
-// The error joins what could not be deleted; an object that is still there after WaitLimit is named with its finalizers,
-// and does not keep the others.
+// The error joins what could not be deleted; an object that is still there after WaitLimit is named with what holds it,
+// and keeps only what it depends on. When ctx ends, the error is an *Unfinished.
 func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
@@ -90,8 +113,16 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 			g.ids = append(g.ids, IDOf(u))
 		}
 	}
-	delErr := run.deleteAll(ctx, g)
+	run.g, run.fates, run.stepsOver = g, make([]fate, len(run.live)), make([]bool, len(req.Steps))
+	quiet := run.waits.telling(ctx, req.Logger)
+	delErr := run.deleteAll(ctx)
+	quiet()
 	run.tell()
+	if ctx.Err() != nil {
+		if left := run.unfinished(context.Cause(ctx)); left != nil {
+			return left
+		}
+	}
 	return errors.Join(lookErr, delErr)
 }
 
@@ -100,10 +131,30 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 type deleteRun struct {
 	a        *Applier
 	req      DeleteRequest
+	g        *graph
 	live     []*unstructured.Unstructured
 	refs     []ObjectRef
 	targets  []target
 	outcomes map[ObjectRef]DeleteOutcome
+	// unseen are the objects that could not be looked at.
+	unseen []ObjectRef
+	// fates are what became of each live object, stepsOver says which steps have succeeded.
+	fates     []fate
+	stepsOver []bool
+	waits     waits
+}
+
+// fate is what became of an object. Its nodes follow one after the other.
+type fate struct {
+	// kept is why the object stays after all.
+	kept string
+	// asked says that the API server took the deletion, gone that the object is no longer there.
+	asked, gone bool
+	// held is what held the object when it was last seen.
+	held string
+	pods workloadPods
+	// podsLeft are those that are still there, with what holds them.
+	podsLeft []string
 }
 
 // found is what look learned about one requested object.
@@ -131,6 +182,7 @@ func (r *deleteRun) look(ctx context.Context) error {
 	for i, err := range walk(ctx, nodes, r.a.parallelism) {
 		switch f := results[i]; {
 		case err != nil:
+			r.unseen = append(r.unseen, refs[i])
 			errs = append(errs, fmt.Errorf("delete %s: %w", title(refs[i].ObjectID), err))
 		case f.outcome != "":
 			r.outcomes[refs[i]] = f.outcome
@@ -176,91 +228,32 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	return found{t: t, live: live, outcome: outcome, why: why}, nil
 }
 
-// deleteAll walks the graph backwards. For each object one node deletes it and, where asked for, one waits until it is
-// gone. Deletions come after those of the dependents; namespaces and definitions also wait for the dependents' end.
-func (r *deleteRun) deleteAll(ctx context.Context, g *graph) error {
-	order := g.order()
-	slices.Reverse(order)
-	n := len(order)
-	at := make([]int, n)
-	for k, i := range order {
-		at[i] = k
-	}
-	nodes := make([]node, n, 2*n)
-	for k, i := range order {
-		nodes[k] = node{name: title(g.ids[i]), run: func(ctx context.Context) error { return r.deleteOne(ctx, i) }}
-	}
-	if r.req.Wait {
-		for k, i := range order {
-			nodes = append(nodes, node{name: title(g.ids[i]), after: []int{k}, free: true,
-				run: func(ctx context.Context) error { return r.awaitGone(ctx, i) }})
-		}
-	}
-	for i, needs := range g.needs {
-		for _, d := range needs {
-			nodes[at[d]].after = append(nodes[at[d]].after, at[i])
-			if r.req.Wait && holdsOthers(g.objects[d]) {
-				nodes[at[d]].after = append(nodes[at[d]].after, n+at[i])
-			}
-		}
-	}
-	errs := walk(ctx, nodes, r.a.parallelism)
-	return r.collectErrors(g, order, errs)
-}
-
-// collectErrors joins the errors of the walk, each object's first one, and books the outcomes.
-func (r *deleteRun) collectErrors(g *graph, order []int, errs []error) error {
-	var out []error
-	for k, i := range order {
-		err := errs[k]
-		if err == nil && r.req.Wait {
-			err = errs[len(order)+k]
-		}
-		var kept *keptError
-		switch {
-		case errors.As(err, &kept):
-			r.outcomes[r.refs[i]] = OutcomeKept
-			logstore.Infof(r.req.Logger, "%s: %s, kept", title(g.ids[i]), kept.why)
-		case err != nil:
-			out = append(out, fmt.Errorf("delete %s: %w", title(g.ids[i]), err))
-		case annotation(r.live[i], AnnotationAdopted) != "":
-			r.outcomes[r.refs[i]] = OutcomeGivenBack
-		default:
-			r.outcomes[r.refs[i]] = OutcomeDeleted
-		}
-	}
-	return errors.Join(out...)
-}
-
 // holdsOthers reports whether other objects vanish with this one.
 func holdsOthers(u *unstructured.Unstructured) bool {
 	_, crd := definedKind(u)
 	return crd || (u.GetKind() == "Namespace" && u.GroupVersionKind().Group == "")
 }
 
-// keptError ends the deletion of an object that turned out to be still in use.
-type keptError struct{ why string }
-
-// Error returns the reason.
-func (e *keptError) Error() string { return e.why }
-
-var _ error = (*keptError)(nil)
-
 // deleteOne deletes one object that look has approved of.
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
-	live, t := r.live[i], r.targets[i]
+	live, t, f := r.live[i], r.targets[i], &r.fates[i]
 	r.a.cache.forget(t.id)
 	if annotation(live, AnnotationAdopted) != "" {
-		return r.giveBack(ctx, t, live)
+		err := r.giveBack(ctx, t, live)
+		f.gone = err == nil
+		return err
 	}
 	if holdsOthers(live) {
 		if by, err := r.inUse(ctx, live); err != nil {
 			return fmt.Errorf("look for what is in it: %w", err)
 		} else if by != "" {
-			return &keptError{"holds objects that hone did not make (" + by + ")"}
+			f.kept = "holds objects that hone did not make (" + by + ")"
+			return nil
 		}
 	}
-	if live.GetDeletionTimestamp() != nil {
+	f.pods = r.podsOf(ctx, live)
+	f.asked = live.GetDeletionTimestamp() != nil
+	if f.asked {
 		return nil
 	}
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
@@ -268,27 +261,56 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	})
 	switch {
 	case apierrors.IsNotFound(err):
+		f.gone = true
 		return nil
 	case apierrors.IsConflict(err):
-		return &keptError{"replaced outside of hone"}
+		f.kept = "replaced outside of hone"
+		return nil
 	case err != nil:
 		return err
 	}
+	f.asked = true
 	logstore.Infof(r.req.Logger, "       → deleted %s", shown(t.id))
 	return nil
 }
 
-// awaitGone waits until one object is gone and says what it waits for.
-func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
-	live, t := r.live[i], r.targets[i]
-	if annotation(live, AnnotationAdopted) != "" {
+// awaitRelease waits until an object is gone, or nothing but what it owns keeps it: from then on nobody needs anything to
+// let it go.
+func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
+	f := &r.fates[i]
+	if f.gone || f.kept != "" {
 		return nil
 	}
-	return waitGone(ctx, t, live.GetUID(), r.req.WaitLimit, func(held string) {
-		if held != "" {
-			logstore.Infof(r.req.Logger, "waiting for %s: %s", title(t.id), held)
-		}
+	released := false
+	err := r.waits.awaitUntil(ctx, r.targets[i], r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
+		f.held = holding(live, time.Now())
+		released = live.GetDeletionTimestamp() != nil && len(finalizersOf(live)) == 0
+		return released
 	})
+	f.gone = err == nil && !released
+	return err
+}
+
+// awaitGone waits until one object is gone, with its pods where that is asked for.
+func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
+	f := &r.fates[i]
+	if f.kept != "" {
+		return nil
+	}
+	var own error
+	var wg sync.WaitGroup
+	if !f.gone {
+		wg.Go(func() {
+			own = r.waits.awaitUntil(ctx, r.targets[i], r.live[i].GetUID(), r.req.WaitLimit, func(live *unstructured.Unstructured) bool {
+				f.held = holding(live, time.Now())
+				return false
+			})
+			f.gone = own == nil
+		})
+	}
+	pods := r.awaitPods(ctx, f)
+	wg.Wait()
+	return errors.Join(own, pods)
 }
 
 // tell reports the outcomes in the order of the request.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +73,7 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("delete for replacement: %w", err)
 	}
-	if err := waitGone(ctx, t, live.GetUID(), max(r.a.goneLimit, 10*time.Millisecond), nil); err != nil {
+	if err := r.awaitGone(ctx, t, live); err != nil {
 		return nil, err
 	}
 	return r.send(ctx, t, desired)

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // errNotYet is the cause of the error of a poll that ran out of time.
@@ -43,10 +40,10 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 	}
 }
 
-// waitGone waits until no object of that name and UID exists any more. It calls progress, which may be nil, whenever
-// what keeps the object changes. An object that is still there after limit is a problem that names its finalizers.
-func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration, progress func(held string)) error {
-	held := "?"
+// waitGone waits until no object of that name and UID exists any more, or enough says so of one of its states. An object that
+// is still there after limit is a problem that says what holds it.
+func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
+	var last *unstructured.Unstructured
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		live, err := t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
 		switch {
@@ -57,47 +54,13 @@ func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration,
 		case uid != "" && live.GetUID() != uid:
 			return true, nil
 		}
-		if now := heldBy(live); now != held {
-			held = now
-			if progress != nil {
-				progress(held)
-			}
-		}
-		return false, nil
+		last = live
+		return enough(live), nil
 	})
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return stuck(t, held, limit, err)
-}
-
-// stuck is the problem of an object that does not go away.
-func stuck(t target, held string, limit time.Duration, cause error) error {
-	if held == "" || held == "?" {
-		return problem.Wrap(cause, fmt.Sprintf("%s is still there after %s", title(t.id), limit), "try again later")
-	}
-	ns := ""
-	if t.id.Namespace != "" {
-		ns = " -n " + t.id.Namespace
-	}
-	return problem.Wrap(cause, fmt.Sprintf("%s is still there after %s: %s", title(t.id), limit, held),
-		fmt.Sprintf("see what its controller waits for: kubectl describe %s%s %s", strings.ToLower(t.id.Kind), ns, t.id.Name))
-}
-
-// heldBy says what keeps an object that is being deleted, empty if only time does.
-func heldBy(live *unstructured.Unstructured) string {
-	finalizers := live.GetFinalizers()
-	if live.GetKind() == "Namespace" {
-		for _, f := range sliceOf(field(live.Object, "spec"), "finalizers") {
-			if s, ok := f.(string); ok {
-				finalizers = append(finalizers, s)
-			}
-		}
-	}
-	if len(finalizers) == 0 {
-		return ""
-	}
-	return "finalizers [" + strings.Join(finalizers, " ") + "]"
+	return stuck(t, last, limit, err)
 }
 
 func sliceOf(m map[string]any, key string) []any {

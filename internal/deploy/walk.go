@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"context"
+	"slices"
+	"sync"
 )
 
 // node is one piece of work in a walk.
@@ -15,12 +17,22 @@ type node struct {
 	run  func(ctx context.Context) error
 }
 
+type idleKey struct{}
+
+// idle says that the node which ctx belongs to only waits from now on, so that it no longer counts against the limit of its
+// walk.
+func idle(ctx context.Context) {
+	if f, ok := ctx.Value(idleKey{}).(func()); ok {
+		f()
+	}
+}
+
 // walk runs the nodes of an acyclic graph, at most limit of those that are not free at a time. Nodes that are ready at
 // the same time start in the order of the slice. A node that fails keeps only those from running that come after it,
 // directly or not; they get a blockedError that names it. When ctx ends, no further node starts, and those that have
 // not run get its error. walk returns one error per node, nil for success, after every started node has ended.
 func walk(ctx context.Context, nodes []node, limit int) []error {
-	w := walker{nodes: nodes, errs: make([]error, len(nodes)), waits: make([]int, len(nodes)),
+	w := walker{nodes: slices.Clone(nodes), errs: make([]error, len(nodes)), waits: make([]int, len(nodes)),
 		next: make([][]int, len(nodes)), state: make([]nodeState, len(nodes)), done: make(chan finished)}
 	for i, n := range nodes {
 		w.waits[i] = len(n.after)
@@ -34,6 +46,11 @@ func walk(ctx context.Context, nodes []node, limit int) []error {
 			break
 		}
 		f := <-w.done
+		if f.idle {
+			w.nodes[f.node].free = true
+			w.busy--
+			continue
+		}
 		w.finish(f)
 	}
 	for i := range nodes {
@@ -55,6 +72,8 @@ const (
 type finished struct {
 	node int
 	err  error
+	// idle says that the node has not ended, but only waits.
+	idle bool
 }
 
 // walker is the state of one walk; only the goroutine of walk touches it.
@@ -83,7 +102,11 @@ func (w *walker) start(ctx context.Context, limit int) {
 		if !n.free {
 			w.busy++
 		}
-		go func() { w.done <- finished{i, n.run(ctx)} }()
+		own := ctx
+		if !n.free {
+			own = context.WithValue(ctx, idleKey{}, sync.OnceFunc(func() { w.done <- finished{node: i, idle: true} }))
+		}
+		go func() { w.done <- finished{node: i, err: n.run(own)} }()
 	}
 }
 

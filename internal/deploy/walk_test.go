@@ -86,3 +86,23 @@ func TestBoundedSaysHowToRaiseTheLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestWalkGoesOnWhileNodesWait starts others in the place of nodes that only wait by now.
+func TestWalkGoesOnWhileNodesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began []time.Duration
+		start := time.Now()
+		run := func(ctx context.Context) error {
+			began = append(began, time.Since(start))
+			time.Sleep(time.Second)
+			idle(ctx)
+			idle(ctx)
+			time.Sleep(time.Hour)
+			return nil
+		}
+		walk(t.Context(), []node{{run: run}, {run: run}, {run: run}}, 1)
+		if diff := cmp.Diff([]time.Duration{0, time.Second, 2 * time.Second}, began); diff != "" || time.Since(start) != time.Hour+3*time.Second {
+			t.Errorf("%s; it took %s", diff, time.Since(start))
+		}
+	})
+}

@@ -1,0 +1,302 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// takedown is a set of resources on the fake, each with objects of its name or with a step.
+type takedown struct {
+	c   cluster
+	req DeleteRequest
+	log *recorder
+
+	mu    sync.Mutex
+	order []string // guarded by mu; steps that ran and objects whose deletion was accepted
+}
+
+// newTakedown deploys the YAML of each resource, in the order of the arguments: name, YAML, name, YAML …
+func newTakedown(t *testing.T, deps map[model.ManifestName][]model.ManifestName, resources ...string) *takedown {
+	t.Helper()
+	d := &takedown{c: fakeCluster(t), log: &recorder{}}
+	d.req = DeleteRequest{Wait: true, WaitLimit: time.Minute, Deps: deps, Logger: d.log,
+		Accepted: func(id model.ObjectID) { d.note(title(id)) }}
+	for i := 0; i < len(resources); i += 2 {
+		objects := d.c.injectAs(t, model.ManifestName(resources[i]), "project1", resources[i+1])
+		d.c.mustApply(t, objects)
+		for _, u := range objects {
+			d.req.Objects = append(d.req.Objects, ObjectRef{ObjectID: IDOf(u), Resource: model.ManifestName(resources[i])})
+		}
+	}
+	return d
+}
+
+func (d *takedown) note(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.order = append(d.order, what)
+}
+
+// step adds a step that takes some time, and then ends with err.
+func (d *takedown) step(resource model.ManifestName, takes time.Duration, err error, objects ...model.ObjectID) {
+	d.req.Steps = append(d.req.Steps, DeleteStep{Name: "the step of " + string(resource), Resource: resource, Objects: objects,
+		Run: func(ctx context.Context) error {
+			d.note("step " + string(resource))
+			select {
+			case <-time.After(takes):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return err
+		}})
+}
+
+// hold puts a finalizer on an object of the fake.
+func (d *takedown) hold(kind, name string) { d.finalizers(kind, name, "hone.dev/test") }
+
+func (d *takedown) finalizers(kind, name string, list ...string) {
+	s := d.c.dyn.(*fakeServer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := kind + "/ns1/" + name
+	o := s.objects[key]
+	o.live.SetFinalizers(list)
+	if len(list) == 0 && o.live.GetDeletionTimestamp() != nil {
+		delete(s.objects, key)
+	}
+}
+
+// pod adds a pod, which is gone after some time.
+func (d *takedown) pod(name, owner string, labels map[string]string, gone time.Duration) {
+	s := d.c.dyn.(*fakeServer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": map[string]any{"nodeName": "n1"}}}
+	p.SetName(name)
+	p.SetNamespace("ns1")
+	p.SetLabels(labels)
+	controller := true
+	p.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: "rs", Controller: &controller}})
+	at, grace := metav1.NewTime(time.Now().Add(gone)), int64(gone.Seconds())
+	p.SetDeletionTimestamp(&at)
+	p.SetDeletionGracePeriodSeconds(&grace)
+	s.store("pods", p, nil)
+	time.AfterFunc(gone, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.objects, "pods/ns1/"+name)
+	})
+}
+
+func (d *takedown) run(ctx context.Context) error {
+	return NewApplier(d.c.dyn, d.c.mapper).Delete(ctx, d.req)
+}
+
+func config(name string) string { return strings.Replace(configYAML, "conf", name, 1) }
+
+func TestTakeDownOrder(t *testing.T) {
+	type deps = map[model.ManifestName][]model.ManifestName
+	for _, tc := range []struct {
+		name  string
+		deps  deps
+		setup func(d *takedown)
+		want  []string
+		err   string
+		// some says that the order of what goes depends on chance.
+		some bool
+	}{
+		{name: "dependents go first, through resources that have nothing", deps: deps{"c": {"link"}, "link": {"a"}, "b": {"c"}},
+			want: []string{"configmap/b", "configmap/c", "configmap/a"}},
+		{name: "steps count as parts of their resources", deps: deps{"a": {"operator"}, "operator": {"b"}, "c": {"a"}},
+			setup: func(d *takedown) { d.step("operator", time.Second, nil) },
+			want:  []string{"configmap/c", "configmap/a", "step operator", "configmap/b"}},
+		{name: "one that fails holds up what it depends on", deps: deps{"operator": {"a"}, "a": {"b"}}, some: true,
+			setup: func(d *takedown) { d.step("operator", 0, errors.New("exit code 1")) },
+			want:  []string{"configmap/c", "step operator"},
+			err:   "delete operator: exit code 1\nthe step of operator had to go first; not deleted: configmap/b, configmap/a"},
+		{name: "one that is stuck holds up what it depends on", deps: deps{"a": {"operator"}}, some: true,
+			setup: func(d *takedown) {
+				d.hold("configmaps", "a")
+				d.step("operator", 0, nil)
+			},
+			want: []string{"configmap/a", "configmap/b", "configmap/c"},
+			err: "delete configmap/a: configmap/a is still there after 1m0s: finalizers [hone.dev/test]\n" +
+				"configmap/a had to go first; not deleted: the step of operator"},
+		{name: "what only its own parts keep holds up nothing", deps: deps{"a": {"b"}, "c": {"a"}},
+			setup: func(d *takedown) {
+				d.finalizers("configmaps", "a", metav1.FinalizerDeleteDependents)
+				time.AfterFunc(30*time.Second, func() { d.note("a is gone"); d.finalizers("configmaps", "a") })
+			},
+			want: []string{"configmap/c", "configmap/a", "configmap/b", "a is gone"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTakedown(t, tc.deps, "a", config("a"), "b", config("b"), "c", config("c"))
+				if tc.setup != nil {
+					tc.setup(d)
+				}
+				err := d.run(t.Context())
+				if got := textOf(err); got != tc.err {
+					t.Errorf("error %q, want %q", got, tc.err)
+				}
+				if tc.some {
+					slices.Sort(d.order)
+				}
+				if diff := cmp.Diff(tc.want, d.order); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestTakeDownSideBySide carries out steps at the same time, a few at once; those that only wait do not count.
+func TestTakeDownSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTakedown(t, nil)
+		began := time.Now()
+		for _, n := range []model.ManifestName{"a", "b", "c", "d", "e", "f", "g"} {
+			d.step(n, time.Minute, nil)
+		}
+		time.AfterFunc(time.Second, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if len(d.order) != stepsAtOnce {
+				t.Errorf("at first %v run", d.order)
+			}
+		})
+		if err := d.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != time.Minute+stepPatience {
+			t.Errorf("took %s", took)
+		}
+	})
+}
+
+// TestTakeDownKeepsNamespacesForSteps deletes a namespace after the steps that may delete something in it, and keeps it when
+// such a step fails.
+func TestTakeDownKeepsNamespacesForSteps(t *testing.T) {
+	in := func(ns string) model.ObjectID {
+		return model.ObjectID{Kind: "ConfigMap", Namespace: ns, Name: "theirs"}
+	}
+	for _, tc := range []struct {
+		name    string
+		err     error
+		objects []model.ObjectID
+		want    []string
+	}{
+		{"it deletes something in it", nil, []model.ObjectID{in("ns2")}, []string{"step operator", "namespace/ns2"}},
+		{"it fails", errors.New("no"), []model.ObjectID{in("ns2")}, []string{"step operator"}},
+		{"nobody knows what it deletes", errors.New("no"), nil, []string{"step operator"}},
+		{"it fails elsewhere", errors.New("no"), []model.ObjectID{in("ns1")}, []string{"namespace/ns2", "step operator"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTakedown(t, nil, "base", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n")
+				d.step("operator", time.Second, tc.err, tc.objects...)
+				if err := d.run(t.Context()); (err == nil) != (tc.err == nil) {
+					t.Error(err)
+				}
+				if tc.want[0] == "namespace/ns2" && len(d.order) == 2 && d.order[0] != tc.want[0] {
+					d.order[0], d.order[1] = d.order[1], d.order[0] // both at once
+				}
+				if diff := cmp.Diff(tc.want, d.order); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestTakeDownOrderOfObjectsWins although resources ask for the contrary.
+func TestTakeDownOrderOfObjectsWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTakedown(t, map[model.ManifestName][]model.ManifestName{"base": {"app"}, "more": {"base"}},
+			"base", "apiVersion: v1\nkind: Namespace\nmetadata: {name: ns2}\n", "more", config("more"),
+			"app", strings.Replace(config("app"), "{name:", "{namespace: ns2, name:", 1))
+		if err := d.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := d.order[len(d.order)-1]; len(d.order) != 3 || got != "namespace/ns2" {
+			t.Errorf("the order is %v", d.order)
+		}
+	})
+}
+
+// TestWaitsForPods of a workload, and for none that is not its own.
+func TestWaitsForPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTakedown(t, nil, "web", deploymentYAML("web", "web", "80"))
+		d.req.Pods = true
+		began := time.Now()
+		mine := map[string]string{"app": "web", "pod-template-hash": "77"}
+		d.pod("web-77-x", "web-77", mine, 20*time.Second)
+		d.pod("alien", "alien-77", mine, time.Hour)
+		if err := d.run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began).Round(time.Second); took != 20*time.Second {
+			t.Errorf("took %s", took)
+		}
+		if want := "       → deleted web:deployment\nWaiting until gone: pod/web-77-x (it has 20 s to end)\n"; d.log.String() != want {
+			t.Errorf("log:\n%s", d.log)
+		}
+		d = newTakedown(t, nil, "web", deploymentYAML("web", "web", "80"))
+		d.req.Pods, d.req.WaitLimit = true, time.Minute
+		d.pod("web-77-x", "web-77", mine, 2*time.Minute)
+		want := "delete deployment/web: its pods (pod/web-77-x): pod/web-77-x is still there after 1m0s: it has 120 s to end"
+		if got := textOf(d.run(t.Context())); got != want {
+			t.Errorf("got %q", got)
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// TestBreaksOff says what is left when the user has enough.
+func TestBreaksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTakedown(t, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, "a", config("a"), "b", config("b"),
+			"c", config("c"), "web", deploymentYAML("web", "web", "80"))
+		d.req.Pods = true
+		d.hold("configmaps", "a")
+		d.pod("web-77-x", "web-77", map[string]string{"app": "web", "pod-template-hash": "77"}, time.Hour)
+		d.step("b", time.Hour, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		err := d.run(ctx)
+		var left *Unfinished
+		if !errors.As(err, &left) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		want := "still being deleted: configmap/a (finalizers [hone.dev/test]), pod/web-77-x (it has 3600 s to end); not deleted: configmap/b, the step of b"
+		if left.Error() != want {
+			t.Errorf("got %q", left)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		cancel()
+		if got := textOf(d.run(ctx)); !strings.HasPrefix(got, "not deleted: configmap/a, configmap/b, ") {
+			t.Errorf("broken off at once: %q", got)
+		}
+		time.Sleep(time.Hour)
+	})
+}

@@ -1,0 +1,266 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+const (
+	// sayAfter is how long an object is waited for in silence, sayPause the least time between two lines about it, and
+	// sayAgain how soon a line comes again that has not changed.
+	sayAfter = 2 * time.Second
+	sayPause = 5 * time.Second
+	sayAgain = 30 * time.Second
+	// mendAfter is how long finalizers may take before the user is told what to do about them.
+	mendAfter = 15 * time.Second
+	// sayAtMost is how many objects a line names.
+	sayAtMost = 4
+	// clockSkew is by how much the clocks of this machine and the cluster may differ.
+	clockSkew = 5 * time.Second
+)
+
+// waits are the objects that are waited for, and what holds each. It is safe for use by several goroutines.
+type waits struct {
+	mu      sync.Mutex
+	objects map[string]*waiting // guarded by mu
+}
+
+// waiting is one object that is waited for.
+type waiting struct {
+	t     target
+	since time.Time
+	live  *unstructured.Unstructured // as last seen
+	held  string
+	// mended says that the user was told what to do about it.
+	mended bool
+}
+
+// set notes that an object is waited for, as it was last seen; live may be nil.
+func (w *waits) set(t target, live *unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.objects == nil {
+		w.objects = map[string]*waiting{}
+	}
+	o := w.objects[t.id.String()]
+	if o == nil {
+		o = &waiting{t: t, since: time.Now()}
+		w.objects[t.id.String()] = o
+	}
+	if live != nil {
+		o.live, o.held = live, holding(live, time.Now())
+	}
+}
+
+// done notes that an object is no longer waited for.
+func (w *waits) done(t target) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.objects, t.id.String())
+}
+
+// line says what has been waited for long enough to be told, and since when; it is empty if nothing has.
+func (w *waits) line(now time.Time) (text string, since time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []*waiting
+	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
+		if o := w.objects[key]; now.Sub(o.since) >= sayAfter {
+			list = append(list, o)
+			if since.IsZero() || o.since.Before(since) {
+				since = o.since
+			}
+		}
+	}
+	if len(list) == 0 {
+		return "", since
+	}
+	// What is held by something is what people want to know.
+	slices.SortStableFunc(list, func(a, b *waiting) int { return min(len(b.held), 1) - min(len(a.held), 1) })
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = heldName(o.t, o.held)
+	}
+	return "Waiting until gone: " + enumerate(names), since
+}
+
+// heldName names an object together with what holds it.
+func heldName(t target, held string) string {
+	if held == "" {
+		return title(t.id)
+	}
+	return title(t.id) + " (" + held + ")"
+}
+
+// enumerate joins names, the last ones as a number where there are many.
+func enumerate(names []string) string {
+	text := strings.Join(names[:min(len(names), sayAtMost)], ", ")
+	if more := len(names) - sayAtMost; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// overdue returns the objects that finalizers have held for so long that the user may have to do something about it, each
+// once.
+func (w *waits) overdue(now time.Time) []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []error
+	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
+		o := w.objects[key]
+		waited := now.Sub(o.since)
+		if o.mended || waited < mendAfter || o.live == nil || len(finalizersOf(o.live)) == 0 {
+			continue
+		}
+		o.mended = true
+		out = append(out, stuck(o.t, o.live, waited.Round(time.Second), nil))
+	}
+	return out
+}
+
+// tell says at a calm rate what is waited for, until ctx ends.
+func (w *waits) tell(ctx context.Context, log logstore.Logger) {
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	var said time.Time
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticks.C:
+			for _, err := range w.overdue(now) {
+				logstore.Warnf(log, "%s", problem.Text(err))
+			}
+			line, since := w.line(now)
+			switch quiet := now.Sub(said); {
+			case line == "" || quiet < sayPause || line == last && quiet < sayAgain:
+				continue
+			case line == last:
+				logstore.Infof(log, "%s (for %s now)", line, now.Sub(since).Round(time.Second))
+			default:
+				logstore.Infof(log, "%s", line)
+			}
+			said, last = now, line
+		}
+	}
+}
+
+// telling starts to tell, and returns how to end that.
+func (w *waits) telling(ctx context.Context, log logstore.Logger) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { w.tell(ctx, log) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// await waits until no object of that name and UID exists any more, and has it told.
+func (w *waits) await(ctx context.Context, t target, uid types.UID, limit time.Duration) error {
+	return w.awaitUntil(ctx, t, uid, limit, func(*unstructured.Unstructured) bool { return false })
+}
+
+// awaitUntil is await for an object that need not be gone once enough says so.
+func (w *waits) awaitUntil(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
+	w.set(t, nil)
+	defer w.done(t)
+	return waitGone(ctx, t, uid, limit, func(live *unstructured.Unstructured) bool {
+		w.set(t, live)
+		return enough(live)
+	})
+}
+
+// holding says what keeps an object that is being deleted, for people; empty if nothing but the work of the cluster does.
+func holding(live *unstructured.Unstructured, now time.Time) string {
+	var why []string
+	if live.GetKind() == "Namespace" {
+		for _, c := range itemsOf(field(live.Object, "status"), "conditions") {
+			if text(c, "status") == "True" && strings.HasPrefix(text(c, "type"), "Namespace") && text(c, "message") != "" {
+				why = append(why, text(c, "message"))
+			}
+		}
+	}
+	if own := finalizersOf(live); len(own) > 0 {
+		why = append(why, "finalizers ["+strings.Join(own, " ")+"]")
+	} else if slices.Contains(live.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+		why = append(why, "what it owns goes first")
+	}
+	if len(why) == 0 {
+		if grace := graceOf(live, now); grace != "" {
+			why = append(why, grace)
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// finalizersOf returns the finalizers that others than Kubernetes' own garbage collector have to remove.
+func finalizersOf(live *unstructured.Unstructured) []string {
+	return slices.DeleteFunc(live.GetFinalizers(), func(f string) bool {
+		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+	})
+}
+
+// graceOf says of an object that has some time to end, such as a pod, how much that is; empty if it has none.
+func graceOf(live *unstructured.Unstructured, now time.Time) string {
+	grace, at := live.GetDeletionGracePeriodSeconds(), live.GetDeletionTimestamp()
+	if grace == nil || *grace <= 0 || at == nil {
+		return ""
+	}
+	if now.Before(at.Add(clockSkew)) {
+		return fmt.Sprintf("it has %d s to end", *grace)
+	}
+	on := "its node"
+	if node := text(field(live.Object, "spec"), "nodeName"); node != "" {
+		on = "node " + node
+	}
+	return fmt.Sprintf("the %d s that it had to end are over, and %s has not said that it did", *grace, on)
+}
+
+// stuck is the problem of an object that does not go away. The cause may be nil.
+func stuck(t target, live *unstructured.Unstructured, waited time.Duration, cause error) error {
+	still := fmt.Sprintf("%s is still there after %s", title(t.id), waited)
+	if errors.Is(cause, errNotYet) {
+		cause = nil // that is what the summary says
+	}
+	held := ""
+	if live != nil {
+		held = holding(live, time.Now())
+	}
+	if held == "" {
+		return problem.Wrap(cause, still, "try again later")
+	}
+	return problem.Wrap(cause, still+": "+held, stuckMend(t, live))
+}
+
+// stuckMend is what a user can do about an object that does not go away.
+func stuckMend(t target, live *unstructured.Unstructured) string {
+	ns := ""
+	if t.id.Namespace != "" {
+		ns = " -n " + t.id.Namespace
+	}
+	what := strings.ToLower(t.id.Kind) + " " + t.id.Name
+	mend := fmt.Sprintf("see what its controller waits for: kubectl describe%s %s", ns, what)
+	switch {
+	case len(finalizersOf(live)) > 0:
+		mend += fmt.Sprintf("\nif that controller is gone for good: kubectl patch%s %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'", ns, what)
+	case t.id.Kind == "Pod" && t.id.Group == "":
+		mend = fmt.Sprintf("see what keeps it: kubectl describe%s %s\nif its node is gone for good: kubectl delete%s %s --force", ns, what, ns, what)
+	}
+	return mend
+}

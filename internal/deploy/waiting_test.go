@@ -1,0 +1,123 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// objectFrom reads one object from YAML.
+func objectFrom(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func named(kind, name string) target {
+	return target{id: model.ObjectID{Kind: kind, Namespace: "dev", Name: name}}
+}
+
+// TestTellsCalmly says nothing of what goes within two seconds, a change no sooner than after a pause, and an old wait again
+// now and then.
+func TestTellsCalmly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		log := &timedLog{began: began}
+		var w waits
+		end := w.telling(t.Context(), log)
+		w.set(named("ConfigMap", "quick"), nil)
+		time.Sleep(sayAfter - time.Millisecond)
+		w.done(named("ConfigMap", "quick"))
+		for _, n := range []string{"a", "b", "c", "d", "e"} {
+			w.set(named("Pod", n), nil)
+		}
+		shop := objectFrom(t, "{apiVersion: v1, kind: Namespace, status: {conditions: [{type: NamespaceContentRemaining, status: 'True', message: pods. has 2}]}}")
+		w.set(named("Namespace", "shop"), shop)
+		time.Sleep(sayAfter + 100*time.Millisecond)
+		for _, n := range []string{"a", "b", "c"} {
+			w.done(named("Pod", n))
+		}
+		time.Sleep(3 * sayAgain)
+		w.done(named("Pod", "d"))
+		w.done(named("Pod", "e"))
+		w.done(named("Namespace", "shop"))
+		time.Sleep(time.Hour)
+		end()
+		want := `4s Waiting until gone: namespace/shop (pods. has 2), pod/a, pod/b, pod/c and 2 more
+9s Waiting until gone: namespace/shop (pods. has 2), pod/d, pod/e
+39s Waiting until gone: namespace/shop (pods. has 2), pod/d, pod/e (for 37s now)
+1m9s Waiting until gone: namespace/shop (pods. has 2), pod/d, pod/e (for 1m7s now)
+`
+		if diff := cmp.Diff(want, log.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestTellsWhatToDoAboutFinalizers once per object, when they have taken long.
+func TestTellsWhatToDoAboutFinalizers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &timedLog{began: time.Now()}
+		var w waits
+		end := w.telling(t.Context(), log)
+		w.set(named("ConfigMap", "conf"), objectFrom(t, "{apiVersion: v1, kind: ConfigMap, metadata: {finalizers: [a/b]}}"))
+		time.Sleep(mendAfter + sayPause)
+		end()
+		want := `2s Waiting until gone: configmap/conf (finalizers [a/b])
+warn: 15s configmap/conf is still there after 15s: finalizers [a/b]
+warn:   see what its controller waits for: kubectl describe -n dev configmap conf
+warn:   if that controller is gone for good: kubectl patch -n dev configmap conf --type=merge -p '{"metadata":{"finalizers":null}}'
+`
+		if diff := cmp.Diff(want, log.String()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestHolding(t *testing.T) {
+	now, err := time.Parse(time.RFC3339, "2024-05-01T10:00:00Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"{kind: ConfigMap}": "",
+		"{kind: ConfigMap, metadata: {finalizers: [a/b, c/d]}}":                                                                    "finalizers [a/b c/d]",
+		"{kind: Deployment, metadata: {finalizers: [foregroundDeletion]}}":                                                         "what it owns goes first",
+		"{kind: Deployment, metadata: {finalizers: [foregroundDeletion, a/b]}}":                                                    "finalizers [a/b]",
+		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 0}}":                                                                   "",
+		"{kind: Namespace, spec: {finalizers: [kubernetes]}}":                                                                      "",
+		"{kind: ConfigMap, metadata: {deletionTimestamp: '2024-05-01T09:00:00Z'}}":                                                 "",
+		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 30, deletionTimestamp: '2024-05-01T10:00:20Z'}}":                       "it has 30 s to end",
+		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 30, deletionTimestamp: '2024-05-01T09:59:30Z'}, spec: {nodeName: n1}}": "the 30 s that it had to end are over, and node n1 has not said that it did",
+		"{kind: Namespace, status: {conditions: [{type: NamespaceContentRemaining, status: 'True', message: 'pods. has 1'}, {type: NamespaceDeletionContentFailure, status: 'False', message: fine}]}}": "pods. has 1",
+	} {
+		if got := holding(objectFrom(t, "{apiVersion: v1, "+text[1:]), now); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// timedLog notes what is said, and when.
+type timedLog struct {
+	recorder
+	began time.Time
+}
+
+func (l *timedLog) Write(level logstore.Level, text string) {
+	l.recorder.Write(level, time.Since(l.began).Round(time.Second).String()+" "+strings.TrimSuffix(text, "\n")+"\n")
+}

@@ -1,0 +1,152 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+var (
+	podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	jobResource = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
+)
+
+// workloadPods are the pods that go with a workload: those that it had when it was deleted. Pods of a workload of the same
+// name that somebody makes meanwhile are none of them.
+type workloadPods struct {
+	namespace string
+	uids      map[types.UID]bool
+	// selector finds them, and maybe others.
+	selector string
+}
+
+// podsOf returns the pods that go with a workload; none where that cannot be found out, since waiting for them is a courtesy.
+func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured) workloadPods {
+	if !r.req.Pods || podTemplate(live) == nil || live.GetNamespace() == "" {
+		return workloadPods{}
+	}
+	pods := workloadPods{namespace: live.GetNamespace(), uids: map[types.UID]bool{}}
+	owners := map[types.UID]bool{live.GetUID(): true}
+	if live.GetKind() == "CronJob" {
+		jobs, err := r.list(ctx, jobResource, pods.namespace, "")
+		if err != nil {
+			return workloadPods{}
+		}
+		for _, j := range jobs {
+			if o := metav1.GetControllerOf(j); o != nil && o.UID == live.GetUID() {
+				owners[j.GetUID()] = true
+			}
+		}
+		pods.selector = "job-name"
+	} else {
+		pods.selector = podSelector(live)
+	}
+	if pods.selector == "" {
+		return workloadPods{}
+	}
+	list, err := r.list(ctx, podResource, pods.namespace, pods.selector)
+	if err != nil {
+		return workloadPods{}
+	}
+	for _, p := range list {
+		if o := metav1.GetControllerOf(p); o != nil && (owners[o.UID] || o.Kind == "ReplicaSet" && o.Name == replicaSetOf(live, p)) {
+			pods.uids[p.GetUID()] = true
+		}
+	}
+	return pods
+}
+
+// podSelector returns the selector by which a workload finds its pods, empty if it has none.
+func podSelector(live *unstructured.Unstructured) string {
+	raw := field(live.Object, "spec", "selector")
+	if live.GetKind() == "ReplicationController" {
+		raw = map[string]any{"matchLabels": raw}
+	}
+	var selector metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &selector) != nil {
+		return ""
+	}
+	s, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return ""
+	}
+	return s.String()
+}
+
+// replicaSetOf returns the name that the ReplicaSet of a pod has when the pod belongs to the given Deployment.
+func replicaSetOf(deployment, pod *unstructured.Unstructured) string {
+	return deployment.GetName() + "-" + label(pod, "pod-template-hash")
+}
+
+func (r *deleteRun) list(ctx context.Context, gvr schema.GroupVersionResource, namespace, selector string) ([]*unstructured.Unstructured, error) {
+	var list *unstructured.UnstructuredList
+	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		list, err = r.a.dyn.Resource(gvr).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	return out, nil
+}
+
+// awaitPods waits until the pods of a workload are gone.
+func (r *deleteRun) awaitPods(ctx context.Context, f *fate) error {
+	pods := f.pods
+	if len(pods.uids) == 0 {
+		return nil
+	}
+	var left []*unstructured.Unstructured
+	told := map[model.ObjectID]target{}
+	defer func() {
+		for _, t := range told {
+			r.waits.done(t)
+		}
+	}()
+	err := poll(ctx, r.req.WaitLimit, func(ctx context.Context) (bool, error) {
+		list, err := r.list(ctx, podResource, pods.namespace, pods.selector)
+		if err != nil {
+			return false, err
+		}
+		left = slices.DeleteFunc(list, func(p *unstructured.Unstructured) bool { return !pods.uids[p.GetUID()] })
+		gone := told
+		told, f.podsLeft = map[model.ObjectID]target{}, nil
+		for _, p := range left {
+			t := podTarget(p)
+			f.podsLeft = append(f.podsLeft, heldName(t, holding(p, time.Now())))
+			told[t.id] = t
+			delete(gone, t.id)
+			r.waits.set(t, p)
+		}
+		for _, t := range gone {
+			r.waits.done(t)
+		}
+		return len(left) == 0, nil
+	})
+	if err == nil || ctx.Err() != nil || len(left) == 0 {
+		return err
+	}
+	names := make([]string, len(left))
+	for i, p := range left {
+		names[i] = title(podTarget(p).id)
+	}
+	return fmt.Errorf("its pods (%s): %w", strings.Join(names, ", "), stuck(podTarget(left[0]), left[0], r.req.WaitLimit, err))
+}
+
+func podTarget(p *unstructured.Unstructured) target {
+	return target{id: model.ObjectID{Kind: "Pod", Namespace: p.GetNamespace(), Name: p.GetName()}}
+}

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// unwilling is a pod that does not end when it is asked to.
+const unwilling = `
+-- Tiltfile --
+k8s_yaml(['app.yaml', 'conf.yaml'])
+k8s_resource(new_name='conf', objects=['conf:configmap'], resource_deps=['other'])
+k8s_resource(new_name='other', objects=['other:configmap'])
+-- app.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: app}
+spec:
+  selector: {matchLabels: {app: app}}
+  template:
+    metadata: {labels: {app: app}}
+    spec:
+      terminationGracePeriodSeconds: 9
+      containers: [{name: app, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'trap "" TERM; while true; do sleep 1; done']}]
+-- conf.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: conf}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+`
+
+// hold puts a finalizer on a ConfigMap, which goes with the test at the latest.
+func (p *project) hold(name string) {
+	p.t.Helper()
+	p.finalizers(p.t.Context(), name, `["hone.dev/test"]`)
+	p.t.Cleanup(func() { p.finalizers(context.Background(), name, "null") })
+}
+
+func (p *project) finalizers(ctx context.Context, name, list string) {
+	p.t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"finalizers":%s}}`, list)
+	_, err := p.dyn.Resource(configMaps).Namespace(p.namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		p.t.Error(err)
+	}
+}
+
+func (p *project) podNames() []string {
+	p.t.Helper()
+	list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(p.namespace).List(p.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var names []string
+	for _, u := range list.Items {
+		names = append(names, u.GetName())
+	}
+	return names
+}
+
+// TestDownSaysWhatItWaitsFor: a pod that takes its time, a finalizer that holds an object, and the user who has enough.
+func TestDownSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, unwilling)
+	if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	pods := p.podNames()
+	p.hold("conf")
+	down := p.startAs(p.command("down", "--namespace", p.namespace))
+	down.says(`Waiting until gone: .*configmap/conf \(finalizers \[hone.dev/test\]\)`)
+	down.says(`pod/` + pods[0] + ` \(it has 9 s to end\)`)
+	if code := down.stop(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	text := down.out.String()
+	if !strings.Contains(text, "Interrupted; still being deleted: configmap/conf (finalizers [hone.dev/test])") ||
+		!strings.Contains(text, "; not deleted: configmap/other. hone down goes on with it.") {
+		t.Errorf("it does not say what is still there:\n%s", text)
+	}
+	if p.live("configmap/other") == nil {
+		t.Error("what the stuck object depends on is gone")
+	}
+	out, code := p.run("down", "--namespace", p.namespace, "--timeout", "20s")
+	if code != 1 || !strings.Contains(out, "configmap/conf is still there after 20s: finalizers [hone.dev/test]") ||
+		!strings.Contains(out, "kubectl patch -n "+p.namespace+" configmap conf") || !strings.Contains(out, "configmap/conf had to go first; not deleted: configmap/other") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if left := p.podNames(); len(left) != 0 {
+		t.Errorf("pods are left: %v", left)
+	}
+	down = p.startAs(p.command("down", "--namespace", p.namespace))
+	down.says(`Waiting until gone: configmap/conf \(finalizers \[hone.dev/test\]\)`)
+	p.finalizers(t.Context(), "conf", "null")
+	<-down.done
+	if code := down.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, down.out)
+	}
+	p.gone("", "v1", "configmaps", "other")
+}
+
+// TestDownLeavesOnlyWhatIsStuck deletes all others, whatever they are, and names the one that stays.
+func TestDownLeavesOnlyWhatIsStuck(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')", "k8s_yaml(['app.yaml', 'a.yaml', 'b.yaml', 'stuck.yaml'])\n"+
+		"k8s_resource(new_name='a', objects=['a:configmap'])\nk8s_resource(new_name='stuck', objects=['stuck:configmap'])", 1)+configs("a", "b", "stuck"))
+	if out, code := p.run("ci", "--namespace", p.namespace, "--port", "0"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	p.hold("stuck")
+	out, code := p.run("down", "--namespace", p.namespace, "--timeout", "3s")
+	if code != 1 || !strings.Contains(out, "Error: delete configmap/stuck: configmap/stuck is still there after 3s: finalizers [hone.dev/test]") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, o := range []string{"configmap/a", "configmap/b", "deployment/app"} {
+		if p.live(o) != nil {
+			t.Errorf("%s is still there", o)
+		}
+	}
+	p.finalizers(t.Context(), "stuck", "null")
+	if out, code := p.run("down", "--namespace", p.namespace); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
