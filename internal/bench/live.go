@@ -315,7 +315,7 @@ func (l *live) measureAll(ctx context.Context, app []*container) error {
 // awaitSynclets waits until hone has got into all containers, which takes an exec each: the proof, too, that those are
 // counted.
 func (l *live) awaitSynclets(ctx context.Context, all []*container) error {
-	err := harness.Await(ctx, time.Minute, "an exec of hone's in every container", func() error {
+	err := harness.Await(ctx, time.Minute, "hone to have an exec open in every container", func() error {
 		for _, c := range all {
 			n, err := l.execs.Of([]string{c.id})
 			if err == nil && n == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/harness"
 )
 
-// knock is the pause between two requests to a program that is expected to start anew.
+// knock is the pause between two requests to a program that is expected to restart.
 const knock = 300 * time.Microsecond
 
 // restarts saves the file that a program reads at its start, and asks the program, over the pod network, until one answers

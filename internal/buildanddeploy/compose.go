@@ -127,7 +127,7 @@ func (b *Compose) stale(ctx context.Context, req Request) bool {
 			continue
 		}
 		if slices.ContainsFunc(changes, func(file string) bool { return synced(steps.Syncs, file) }) {
-			logstore.Infof(req.Log, "Container %s has files of an earlier session, and is made anew", c.Name)
+			logstore.Infof(req.Log, "Container %s has files of an earlier session, and is recreated", c.Name)
 			return true
 		}
 	}

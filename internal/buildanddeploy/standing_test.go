@@ -30,7 +30,7 @@ func TestEnd(t *testing.T) {
 	}{
 		{"runs", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{running}}}, ""},
 		{"is over", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{over}}}, "container main ended (exit code 3)"},
-		{"was killed and runs anew", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{restarted}}}, "container main ended (OOMKilled)"},
+		{"was killed and runs again", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{restarted}}}, "container main ended (OOMKilled)"},
 		{"is another one", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{next}}}, "container main ended"},
 		{"its pod goes", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, "pod web-1 was deleted"},
 	} {

@@ -375,7 +375,7 @@ func limit(t state.Tiltfile) int {
 // slots returns how many more builds may start.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
 
-// NextRetry returns the failed build that is to be tried again first, and when; not ok where there is none.
+// NextRetry returns the failed build that is retried next, and when; not ok if there is none.
 func NextRetry(v store.View) (next state.RetryDue, at time.Time, ok bool) {
 	for e := range state.Updates.In(v).Refs() {
 		if t := e.Value.RetryAt; !t.IsZero() && (!ok || t.Before(at)) {

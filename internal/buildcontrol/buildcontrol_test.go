@@ -347,7 +347,7 @@ hold b: is-unparallelizable-local [a]`},
 	}
 }
 
-// failedDeploy is a resource whose newest declaration the cluster has refused, though what it ran before goes on.
+// failedDeploy is a resource whose newest declaration the cluster has refused, while what it ran before keeps running.
 func failedDeploy() *statetest.State {
 	s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").
 		Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/w")).Begin("a").
@@ -468,10 +468,10 @@ func TestRuntime(t *testing.T) {
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
 		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
 		{"process ended", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{ExitCode: 3, Crashes: 1})),
-			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change starts it anew", Final: true}},
+			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change restarts it", Final: true}},
 		{"process ends at once, and the pod is not ready", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) { p.Ready, p.Status = false, "Running" }),
 			supervised(state.Synclet{ExitCode: 3, Crashes: 4, Again: time.Minute})),
-			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change starts it anew, or else it is tried again after 1m0s"}},
+			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change restarts it, or else it is tried again after 1m0s"}},
 		{"process runs again", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{Running: true, ExitCode: 3, Crashes: 4})),
 			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
 		{"process of a container that is gone", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c2", "x"), supervised(state.Synclet{ExitCode: 3})),

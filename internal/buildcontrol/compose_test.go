@@ -36,7 +36,7 @@ func TestComposeRuntime(t *testing.T) {
 			want: RuntimeState{Status: RuntimeOK, Text: "completed"}},
 		"failed": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready = "Failed", "exited with code 3", false })},
 			want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true}},
-		"started anew and anew": {containers: []model.Pod{with(running, func(p *model.Pod) {
+		"restarted again and again": {containers: []model.Pod{with(running, func(p *model.Pod) {
 			p.Status, p.Ready = "restarting (exit code 3)", false
 			p.Containers[0].Reason, p.Containers[0].State, p.Containers[0].Restarts = model.ContainerRestarting, model.ContainerWaiting, 4
 		})}, want: RuntimeState{Status: RuntimeError, Text: "restarting (exit code 3) ×4", Err: "container a-1: restarting (exit code 3)"}},

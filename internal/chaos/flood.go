@@ -94,7 +94,7 @@ const (
 func logFlood(ctx context.Context, w *world) error {
 	more := fmt.Sprintf(`
 local_resource('quiet', 'echo %s')
-local_resource('chatty', serve_cmd='seq -f "line %%.0f of a flood that goes on and on" 1 %d; exec sleep 100000')
+local_resource('chatty', serve_cmd='seq -f "line %%.0f of an endless flood" 1 %d; exec sleep 100000')
 k8s_yaml(blob('''apiVersion: v1
 kind: Pod
 metadata: {name: chatty-pod}

@@ -253,7 +253,7 @@ func (w *world) noProcess(ctx context.Context) error {
 	})
 }
 
-// noSession sees that no session is found, and that nothing is left of one once somebody has looked.
+// noSession sees that no session is found, and that the files of dead ones are gone after a look.
 func (w *world) noSession(ctx context.Context) error {
 	living, err := w.project.Registry().List(ctx)
 	if err != nil {

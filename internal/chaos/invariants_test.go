@@ -146,7 +146,7 @@ func TestChoose(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, err := choose([]string{"no-such"}); err == nil {
-		t.Error("a scenario that there is not")
+		t.Error("an unknown scenario was accepted")
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 	"github.com/hone-dev/hone/internal/harness"
 )
 
-// seedVariable holds the seed, for a run that is to be done again.
+// seedVariable holds the seed of a run to repeat.
 const seedVariable = "HONE_CHAOS_SEED"
 
 // scenario is a kind of fault.
@@ -49,7 +49,7 @@ var errSkipped = errors.New("skipped")
 type options struct {
 	hone, containerd string
 	seed             uint64
-	// budget is how long a run goes on beginning scenarios.
+	// budget is the time after which a run begins no further scenario.
 	budget time.Duration
 	out    io.Writer
 }
@@ -104,7 +104,7 @@ func command(ctx context.Context, args []string) error {
 	return o.run(ctx, cluster, chosen)
 }
 
-// seed reads the seed, or takes one that nobody has used.
+// seed parses the seed, or picks a random one if text is empty.
 func seed(text string) (uint64, error) {
 	if text == "" {
 		return uint64(rand.Uint32()), nil
@@ -159,7 +159,7 @@ func (f failure) Error() string {
 // Unwrap returns what went wrong.
 func (f failure) Unwrap() error { return f.err }
 
-// run plays scenarios one after the other, goes on after failures, and returns all of them.
+// run plays scenarios one after the other, continues after a failure, and returns all failures.
 func (o options) run(ctx context.Context, cluster *harness.Cluster, chosen []scenario) error {
 	began := time.Now()
 	var errs []error

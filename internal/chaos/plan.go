@@ -188,7 +188,7 @@ spec:
     spec: {containers: [{name: main, image: busybox}]}
 `
 
-// render returns the files of the layout; the Tiltfile is to be written last.
+// render returns the files of the layout; write the Tiltfile last.
 func (l layout) render() (files map[string]string, tiltfile string) {
 	files = map[string]string{}
 	file := func(n int) string { return fmt.Sprintf("g%d-%d.yaml", l.generation, n) }

@@ -29,7 +29,7 @@ var shortages = []scenario{
 	{"watches", "few folders may be watched", 6 * time.Minute, fewWatches},
 }
 
-// portsTaken has somebody else listen where hone wants to. A session without its own port says so and leaves nothing; a
+// portsTaken occupies the ports that hone wants. A session without its own port says so and leaves nothing; a
 // forward comes by itself once its port is free.
 func portsTaken(ctx context.Context, w *world) error {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", w.port))

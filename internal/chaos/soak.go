@@ -72,7 +72,7 @@ func (o options) soak(ctx context.Context, cluster *harness.Cluster, chosen []sc
 	return errors.Join(failures...)
 }
 
-// soakCycles goes on while there is time. It returns what the session held after each cycle, and the scenarios that failed
+// soakCycles runs cycles while there is time. It returns what the session held after each cycle, and the scenarios that failed
 // beside it.
 func (w *world) soakCycles(ctx context.Context, profiles string, chosen []scenario, more func() bool) (samples []sample, failures []error, err error) {
 	if err := w.saveSteadily(ctx, soakSaves); err != nil {

@@ -88,7 +88,7 @@ type world struct {
 	did []string
 }
 
-// newWorld makes a world with the project in it. When it fails the world is to be ended all the same.
+// newWorld makes a world with the project in it. End the world even when it fails.
 func newWorld(ctx context.Context, o options, cluster *harness.Cluster, random *rand.Rand) (*world, error) {
 	w := &world{options: o, cluster: cluster, random: random, word: "hone-chaos-" + uuid.NewString()[:8]}
 	var err error
@@ -222,7 +222,7 @@ func upstream(c *harness.Cluster) (up proxy.Upstream, kubeconfig []byte, err err
 	return up, kubeconfig, nil
 }
 
-// redirected is a kubeconfig whose clusters are at another address, without anybody's keys.
+// redirected is a kubeconfig whose clusters are at another address, without credentials.
 func redirected(raw []byte, address string, ca []byte) ([]byte, error) {
 	var config map[string]any
 	if err := yaml.Unmarshal(raw, &config); err != nil {

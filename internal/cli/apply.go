@@ -65,7 +65,7 @@ func (p *pruningFlags) add(c *cobra.Command) {
 	c.Flags().DurationVar(&p.deletion.Timeout, "timeout", time.Minute, "how long --wait waits for each")
 }
 
-// check refuses to look at all objects where nobody has said so.
+// check refuses to select all objects unless --all was given.
 func (p *pruningFlags) check(labels string) error {
 	switch {
 	case p.wanted && labels == "" && !p.all:

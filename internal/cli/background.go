@@ -20,7 +20,7 @@ const (
 	backgroundVariable = "HONE_BACKGROUND"
 	// startCheck is how often the caller looks whether the session has started.
 	startCheck = 50 * time.Millisecond
-	// maxBackgroundLog is the size at which the log of a session in the background begins anew; twice as much stays on disk.
+	// maxBackgroundLog is the size at which the log of a session in the background starts over; twice as much stays on disk.
 	maxBackgroundLog = 16 << 20
 )
 

@@ -69,7 +69,7 @@ func TestBackgroundLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestBackgroundLogOfOthers writes to the file beside the session, as a crash does: what comes after the file began anew is in
+// TestBackgroundLogOfOthers writes to the file beside the session, as a crash does: what comes after the file started over is in
 // it, at its beginning.
 func TestBackgroundLogOfOthers(t *testing.T) {
 	b := newBackground(t, 100)

@@ -142,7 +142,8 @@ func completeSessions(cmd *cobra.Command, _ []string, word string) ([]string, co
 	return matching(names, "", word, nil), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeDeclared completes the names of resources that the Tiltfile declared when a session ran it last. The Tiltfile is not evaluated: its commands do not run because somebody presses Tab.
+// completeDeclared completes the names of resources that the Tiltfile declared when a session ran it last. The Tiltfile is
+// not evaluated: pressing Tab must not run its commands.
 func (f *projectFlags) completeDeclared(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	path, err := f.path()
 	if err != nil {

@@ -78,7 +78,7 @@ func deleteRaw(cmd *cobra.Command, f *objectFlags, w *change.Writer, args []stri
 	return w.DeleteAt(cmd.Context(), path)
 }
 
-// confirmDeletion asks whether objects are to be deleted.
+// confirmDeletion asks whether to delete objects.
 func confirmDeletion(ctx context.Context, out io.Writer, refs []string) (bool, error) {
 	fmt.Fprintf(out, "You are about to delete:\n  %s\nDelete them? (y/N) ", strings.Join(refs, "\n  "))
 	answer, err := readAnswer(ctx)

@@ -39,7 +39,7 @@ func newDockerPrune(g *global) *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use:   "docker-prune [-- TILTFILE ARGS]",
-		Short: "Remove old images of hone's from the container engine, as a session does now and then",
+		Short: "Remove hone's old images from the container engine, as a session does now and then",
 		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
 than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
 pruning off in sessions. Old versions of hone's own image, which brings its program into pods, go with them.

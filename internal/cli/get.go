@@ -14,7 +14,7 @@ func newGet(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get KIND [NAME…]",
 		Short: "Show objects of the running session",
-		Long: `Shows objects of the running session: what the API of Tilt has, and every table of hone's own store. hone api-resources
+		Long: `Shows objects of the running session: what the API of Tilt has, and every table of hone store. hone api-resources
 lists the kinds.`,
 		Example: `  hone get uiresources
   hone get uiresource/web -o yaml

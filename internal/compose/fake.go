@@ -26,7 +26,7 @@ type Fake struct {
 	made   map[string]maker // by container id; guarded by mu
 }
 
-// maker is what decides whether a container has to be made anew.
+// maker is what decides whether a container has to be recreated.
 type maker struct{ hash string }
 
 // NewFake returns a Fake that makes its containers in the engine.

@@ -104,7 +104,7 @@ func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
 			t.Errorf("another service was started: %+v, %v", others, err)
 		}
 		if other := s.up(t, p, Up{Service: "web", Recreate: true}); other.ID == first.ID {
-			t.Error("the container was not made anew")
+			t.Error("the container was not recreated")
 		}
 	})
 	t.Run("what differs", func(t *testing.T) {

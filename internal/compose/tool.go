@@ -41,7 +41,7 @@ type Up struct {
 	// Entrypoint, unless nil, takes the place of the service's, and Command too.
 	Entrypoint []string
 	Command    []string
-	// NoStart makes the containers without starting them. Recreate makes them anew even if nothing about them changed.
+	// NoStart makes the containers without starting them. Recreate recreates them even if nothing about them changed.
 	NoStart  bool
 	Recreate bool
 }
@@ -124,7 +124,7 @@ func version(ctx context.Context, argv, env []string) (string, error) {
 }
 
 // isRecent reports whether a version may be of the second generation. The first one always has a number in front; what has
-// none ("dev", a commit) was built by somebody from the sources of a later one.
+// none ("dev", a commit) was built from the sources of a later version.
 func isRecent(version string) bool {
 	major, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(major)

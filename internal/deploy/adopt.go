@@ -68,7 +68,7 @@ func common(id model.ObjectID) bool {
 }
 
 // origin is what an adopted object had under the names that hone's marks have. The annotation AnnotationAdopted holds it,
-// so that whoever deletes hone's objects knows that this one is to be given back, and how.
+// so that a deletion of hone's objects gives this one back, and how.
 type origin struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -150,7 +150,7 @@ func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 	}
 	return problem.New(fmt.Sprintf("%s exists already: %s", title(t.id), r.a.foreignTo(live)),
 		fmt.Sprintf("to work on it with hone for a while: hone up --adopt, or the annotation %s: %s in its YAML;\n"+
-			"hone down gives it back. If nobody needs it: kubectl delete%s %s %s",
+			"hone down gives it back. If it is not needed: kubectl delete%s %s %s",
 			AnnotationAdopt, AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
 }
 
@@ -178,7 +178,7 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 	return r.rewriteFields(ctx, t, got, released)
 }
 
-// useShared makes an object that people share have what the declaration says, as far as nobody else disagrees, and leaves
+// useShared makes an object that people share have what the declaration says, unless another field manager disagrees, and leaves
 // it theirs: it gets none of the marks, and nothing deletes it.
 func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
@@ -283,7 +283,7 @@ func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructur
 			return live, err
 		}
 		if len(entries) == 0 {
-			entries = []metav1.ManagedFieldsEntry{{}} // how the API server is told that nobody owns anything
+			entries = []metav1.ManagedFieldsEntry{{}} // how the API server is told to clear all owners
 		}
 		got, err := jsonPatch(ctx, t, r.req.Timeout, live,
 			patchStep{"replace", "/metadata/managedFields", entries})

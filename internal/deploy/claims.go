@@ -10,11 +10,11 @@ import (
 )
 
 // claims lets one operation at a time work on an object, from the moment it decides that it may until it is through:
-// between the question whose an object is and its deletion nobody else applies it.
+// between the question whose an object is and its deletion no other operation applies it.
 type claims struct {
 	mu    sync.Mutex
 	held  map[model.ObjectID]bool // guarded by mu
-	freed chan struct{}           // guarded by mu; closed when claims are given back, nil while nobody waits
+	freed chan struct{}           // guarded by mu; closed when claims are given back, nil while nothing waits
 }
 
 // Held are objects that an operation has claimed. It is safe for use by several goroutines.
@@ -37,7 +37,7 @@ func (h *Held) Free(id model.ObjectID) {
 	h.claims.free(h, []model.ObjectID{id})
 }
 
-// acquire waits until nobody works on any of the objects, and claims them all at once. It fails only when ctx ends.
+// acquire waits until no operation works on any of the objects, and claims them all at once. It fails only when ctx ends.
 func (c *claims) acquire(ctx context.Context, ids []model.ObjectID) (*Held, error) {
 	for {
 		if err := ctx.Err(); err != nil {

@@ -103,7 +103,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	return nil
 }
 
-// unowned returns the leftovers that nobody declares: in the meantime others may have recorded them, and what others
+// unowned returns the leftovers that no resource declares: in the meantime others may have recorded them, and what others
 // declare but have not deployed yet is handed over to them. The leftovers are claimed.
 func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzLedgerFile reads ledgers that are damaged or somebody else's. What can be read is written back as it was.
+// FuzzLedgerFile reads ledgers that are damaged or foreign. What can be read is written back as it was.
 func FuzzLedgerFile(f *testing.F) {
 	f.Add(`{"format":1,"cluster":"c","project":"p","resources":{"web":[{"apiVersion":"v1","kind":"ConfigMap","namespace":"n","name":"c","uid":"u"}]}}`)
 	f.Add(`{"format":1,"commands":{"chart":{"argv":["helm"],"dir":"/x","env":["A=1"]}}}`)

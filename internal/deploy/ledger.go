@@ -18,7 +18,7 @@ import (
 
 // LedgerKey names one ledger: what one project keeps in one cluster.
 type LedgerKey struct {
-	// Cluster is the UID of the namespace kube-system, so that a cluster that was made anew under the same name does not
+	// Cluster is the UID of the namespace kube-system, so that a cluster that was recreated under the same name does not
 	// inherit the records of its predecessor.
 	Cluster string
 	// Project is the ID of a project.

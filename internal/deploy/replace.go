@@ -38,7 +38,7 @@ func immutableFields(err error) []string {
 	return slices.Compact(fields)
 }
 
-// irreplaceable are the kinds that are never deleted to be made anew, because more goes with them than the object.
+// irreplaceable are the kinds that are never deleted to be recreated, because more goes with them than the object.
 var irreplaceable = map[string]string{
 	"PersistentVolumeClaim":    "its data would be lost",
 	"PersistentVolume":         "its data would be lost",

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/buildkit/session/auth/authprovider"
 )
 
-// userConfig is the docker CLI's configuration: credentials, credential helpers and proxies. It is read anew for each
+// userConfig is the docker CLI's configuration: credentials, credential helpers and proxies. It is read again for each
 // use, so that a "docker login" counts at once. The mutex keeps credential helpers from running side by side: the ones
 // that ask a desktop keychain do not bear it.
 type userConfig struct {

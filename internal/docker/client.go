@@ -118,7 +118,7 @@ type Container struct {
 	Labels map[string]string
 }
 
-// ContainerState says what a container is and how it does.
+// ContainerState is what a container is and its current state.
 type ContainerState struct {
 	ID   string
 	Name string
@@ -137,7 +137,7 @@ type ContainerState struct {
 	ExitCode  int
 	OOMKilled bool
 	Err       string
-	// Restarts counts how often the engine has started it anew by itself.
+	// Restarts counts how often the engine has restarted it by itself.
 	Restarts   int
 	CreatedAt  time.Time
 	StartedAt  time.Time

@@ -30,7 +30,7 @@ type FakeContainer struct {
 	Exec func(ctx context.Context, argv []string, stdin io.Reader, out io.Writer) int
 	// Restarts counts calls of RestartContainer.
 	Restarts int
-	// State is how it does; what FakeContainer says itself need not be set in it. An empty Status means running.
+	// State is its state; what FakeContainer says itself need not be set in it. An empty Status means running.
 	State ContainerState
 	// Log is what it has written.
 	Log []FakeLine

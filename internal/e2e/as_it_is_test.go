@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// asItIs deploys an image that nobody builds, and updates it in place.
+// asItIs deploys an image that hone does not build, and updates it in place.
 const asItIs = `
 -- Tiltfile --
 custom_build('busybox', ':', deps=['site'], live_update=[sync('site', '/www')])

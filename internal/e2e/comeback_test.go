@@ -22,7 +22,7 @@ func TestRegistryIsBack(t *testing.T) {
 	way.Cut()
 	_, port, _ := strings.Cut(way.Address(), ":")
 	p.replace("Tiltfile", "docker_build(", "default_registry('localhost:"+port+"')\ndocker_build(")
-	// Somebody who may not see the local registry that the cluster announces.
+	// An account that may not see the local registry that the cluster announces.
 	p.env = append(p.env, "KUBECONFIG="+p.actAs("developer", []any{
 		map[string]any{"apiGroups": []any{"*"}, "resources": []any{"*"}, "verbs": []any{"*"}}}))
 	s := p.up()
@@ -59,7 +59,7 @@ func TestEngineOutage(t *testing.T) {
 	s := p.up()
 	s.says(`begun`)
 	way.Cut()
-	s.says(`The update goes on when it answers`)
+	s.says(`The update continues when it answers`)
 	s.becomes("web", "waiting for the engine", func(r api.Resource) bool {
 		return r.Waiting != nil && r.Waiting.Reason == "waiting-for-engine"
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDownOfAnUnknownName gives down names that nobody knows: it says so and deletes nothing. What is recorded it deletes by
+// TestDownOfAnUnknownName gives down unknown names: it says so and deletes nothing. What is recorded it deletes by
 // name, also when the Tiltfile no longer declares it, or is broken.
 func TestDownOfAnUnknownName(t *testing.T) {
 	t.Parallel()

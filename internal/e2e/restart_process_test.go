@@ -100,7 +100,7 @@ func (p *project) onlyContainer(app string) (corev1.ContainerStatus, error) {
 	return pods[0].Status.ContainerStatuses[0], nil
 }
 
-// TestRestartProcess saves a file that a program reads only at its start: the program starts anew, in the same container,
+// TestRestartProcess saves a file that a program reads only at its start: the program restarts, in the same container,
 // in every way of updating, and its output stays the container's. Signals reach it.
 func TestRestartProcess(t *testing.T) {
 	t.Parallel()
@@ -180,7 +180,7 @@ func TestCrashingProcess(t *testing.T) {
 	crashes := func(text string) {
 		t.Helper()
 		r := s.becomes("restarting", text, func(r api.Resource) bool { return r.RuntimeStatus == "error" && r.RuntimeText == text })
-		if !strings.Contains(r.RuntimeError, "the process in main ended with exit code 3") || !strings.Contains(r.RuntimeError, "the next change starts it anew") {
+		if !strings.Contains(r.RuntimeError, "the process in main ended with exit code 3") || !strings.Contains(r.RuntimeError, "the next change restarts it") {
 			t.Errorf("it says %q", r.RuntimeError)
 		}
 	}

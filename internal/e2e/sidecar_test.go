@@ -6,7 +6,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// TestSidecar saves files that a native sidecar serves, an init container that goes on: they go into it in place, in each way,
+// TestSidecar saves files that a native sidecar serves, an init container that keeps running: they go into it in place, in each way,
 // with a restart of its process where that is declared, and the pod stays.
 func TestSidecar(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestSidecar(t *testing.T) {
 				t.Errorf("the pod was replaced: %+v, then %+v", pod, now)
 			}
 			if tt.mode == "exec" {
-				return // nobody stays connected to the supervisor
+				return // no client stays connected to the supervisor
 			}
 			p.write("src/app/text", "exit now") // what is said of processes is said of a sidecar's, too
 			s.becomes("restarting", "exited 3", func(r api.Resource) bool { return r.RuntimeText == "exited 3" })

@@ -237,7 +237,7 @@ func TestTriggerRebuilds(t *testing.T) {
 	s.builds("web", 2)
 	s.ready("web")
 	if after := p.object("apps", "v1", "deployments", "web").GetUID(); after == before {
-		t.Error("the Deployment was not made anew")
+		t.Error("the Deployment was not recreated")
 	}
 	s.serves(p.ports[0], "/", "one")
 	if out, code := p.run("trigger", "wbe", "--port", fmt.Sprint(s.port)); code != 1 || !strings.Contains(out, `no resource is called "wbe"`) || !strings.Contains(out, "web") {

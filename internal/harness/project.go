@@ -126,7 +126,7 @@ func Finish(ctx context.Context, c *exec.Cmd) (string, Use, error) {
 	return out.String(), u, nil
 }
 
-// FreePort returns a port that nobody listens on.
+// FreePort returns a port that is free.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

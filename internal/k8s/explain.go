@@ -61,7 +61,7 @@ func (c *Client) Explain(err error) error {
 		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again)
 	case isTLSError(err):
 		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
-			"Its certificate does not fit the kubeconfig; the cluster may have been made anew. Fetch its kubeconfig again, then check: "+again)
+			"Its certificate does not fit the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
 	case isCredentialPlugin(err):
 		return problem.Wrap(err, "the credential plugin of "+where+" did not work", "Run it by hand or log in again, then check: "+again)
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),

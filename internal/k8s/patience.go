@@ -138,7 +138,7 @@ type patience struct {
 }
 
 // pause waits before the next try of a request that has been tried so often, and has waited so long. It reports false,
-// at once, when there is to be no further try.
+// at once, if it will not be tried again.
 func (p *patience) pause(ctx context.Context, why error, tried int, waited *time.Duration) bool {
 	wait := firstPause << (tried - 1)
 	if busy := AsBusy(why); busy != nil {

@@ -206,7 +206,7 @@ func TestPatienceIsShared(t *testing.T) {
 		ended, cancel := context.WithCancel(Patiently(t.Context(), func(w Wait) {}))
 		time.AfterFunc(100*time.Millisecond, cancel)
 		if began := time.Now(); get(ended) == nil || time.Since(began) != 100*time.Millisecond {
-			t.Errorf("a request that nobody wants any more took %s", time.Since(began))
+			t.Errorf("a canceled request took %s", time.Since(began))
 		}
 	})
 }

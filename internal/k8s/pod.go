@@ -69,7 +69,7 @@ func container(spec *corev1.Container, init bool) model.Container {
 	return c
 }
 
-// isSidecar reports whether an init container goes on beside the pod's other containers.
+// isSidecar reports whether an init container keeps running beside the pod's other containers.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -80,7 +80,7 @@ func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (
 	return conn, nil
 }
 
-// ForgetPod makes the next DialPod connect anew. Callers that learn that a pod was replaced need not call it when they
+// ForgetPod makes the next DialPod connect again. Callers that learn that a pod was replaced need not call it when they
 // learned so through WatchPods of the same client.
 func (c *Client) ForgetPod(namespace, pod string) {
 	c.tunnels.forget(podKey{c.namespace(namespace), pod})

@@ -62,7 +62,7 @@ type watcher[E any] struct {
 	synced func() E
 	// slim reduces an event to what has to be remembered of it; nil remembers all of it.
 	slim func(E) E
-	// trouble is told how attempts go; it is used with mu held. Nil tells nobody.
+	// trouble is told how attempts go; it is used with mu held. Nil: no report.
 	trouble *trouble
 
 	mu      sync.Mutex

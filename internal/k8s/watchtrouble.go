@@ -100,7 +100,7 @@ func CannotWatch(err error, kind schema.GroupResource, namespace string) *proble
 		user = m[1]
 	}
 	name := "watch-" + strings.ReplaceAll(kind.String(), ".", "-")
-	return problem.Wrap(err, summary, fmt.Sprintf("Ask an administrator of the cluster to allow it; hone goes on by itself then:\n"+
+	return problem.Wrap(err, summary, fmt.Sprintf("Ask an administrator of the cluster to allow it; hone then continues by itself:\n"+
 		"kubectl create %[1]s %[2]s%[3]s --verb=get,list,watch --resource=%[4]s\n"+
 		"kubectl create %[1]sbinding %[2]s%[3]s --%[1]s=%[2]s --user=%[5]s", role, name, flag, kind, user))
 }

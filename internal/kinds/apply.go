@@ -238,7 +238,7 @@ func kubernetesDiscovery() Kind {
 				}
 				return o.Status.Pods[0].Name
 			}),
-			column("Status", "How it does.", func(o object) any {
+			column("Status", "Its status.", func(o object) any {
 				if len(o.Status.Pods) == 0 {
 					return ""
 				}

@@ -24,7 +24,7 @@ func cmd() Kind {
 		Items:  cmds,
 		New:    func() Object { return &v1alpha1.Cmd{} },
 		Columns: []Column{
-			column("Status", "How it does.", func(o object) any { return cmdWord(o.Status) }),
+			column("Status", "Its status.", func(o object) any { return cmdWord(o.Status) }),
 			column("Ready", "Whether it runs and passes its probe.", func(o object) any { return o.Status.Ready }),
 			column("Command", "What runs.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
 		},

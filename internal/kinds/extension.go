@@ -73,7 +73,7 @@ func extensionRepo() Kind {
 	}
 }
 
-// writeExtension takes extensions from outside: the Tiltfile is evaluated anew with them.
+// writeExtension takes extensions from outside: the Tiltfile is evaluated again with them.
 func writeExtension(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if new == nil {

@@ -17,7 +17,7 @@ func tiltfile() Kind {
 	type object = *v1alpha1.Tiltfile
 	return Kind{
 		Name: kindTiltfile, ShortNames: []string{"tf"},
-		Doc:    "Tiltfile is the evaluation of the Tiltfile. Setting its arguments evaluates it anew.",
+		Doc:    "Tiltfile is the evaluation of the Tiltfile. Setting its arguments evaluates it again.",
 		Tables: tables(state.Sessions),
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)

@@ -69,7 +69,7 @@ func (e *RunStepError) Error() string {
 
 var _ error = (*RunStepError)(nil)
 
-// StartError says that the container's process was to be started anew and could not be: what the change made of it is no
+// StartError says that the container's process was to be restarted and could not be: what the change made of it is no
 // program that runs. The files are in place, and nothing falls back: the next change tries again.
 type StartError struct {
 	Container Container

@@ -54,8 +54,8 @@ type Plan struct {
 	Runs []model.Run
 	// Restart restarts the container at the end.
 	Restart bool
-	// RestartProcess starts the container's process anew at the end, in the same container. Revive does so only where the
-	// process has ended by itself, since a change that it does not have to start anew for may still be its mend.
+	// RestartProcess restarts the container's process at the end, in the same container. Revive does so only where the
+	// process has ended by itself, since a change that it does not have to restart for may still be its mend.
 	RestartProcess, Revive bool
 	// Files are the local paths that the plan accounts for, those below changed folders included.
 	Files []string

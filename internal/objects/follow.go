@@ -41,7 +41,7 @@ func (e Event) Name() (name, version string) {
 	return "", e.Table.ResourceVersion
 }
 
-// ErrBehind says that the session no longer knows what has changed since: begin anew.
+// ErrBehind says that the session no longer knows what has changed since: start over.
 var ErrBehind = errors.New("too far behind to follow")
 
 // Follow yields what changes of a target from a resource version on, until ctx is done, which is no error, or until the

@@ -36,7 +36,7 @@ type pair struct {
 	remote    net.Conn
 	target    Target
 	sent      []byte // by the client, as long as it can be sent again
-	settled   bool   // the connection will not be opened anew
+	settled   bool   // the connection will not be opened again
 	clientEnd bool   // the client sends no more
 }
 
@@ -157,7 +157,7 @@ func (p *pair) toPod(b []byte) error {
 	return nil
 }
 
-// settle ends the time in which the connection can be opened anew, and reports whether that time was not over yet.
+// settle ends the time in which the connection can be opened again, and reports whether that time was not over yet.
 func (p *pair) settle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -178,7 +178,7 @@ func (g *guard) startProcess() error {
 	}
 	if len(os.Args) == 2 && os.Args[1] == guardArg {
 		// main has missed its part; guards of guards would never end.
-		return errors.New("this process is to be a guard itself, but does not return when GuardMain says so")
+		return errors.New("this process was started as a guard, but its main does not return when GuardMain reports so")
 	}
 	if err := g.line.open(); err != nil {
 		return err

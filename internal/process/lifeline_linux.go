@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lifeline is a pipe that nobody writes to. This process and its guard hold its writing end, and each group has a
+// lifeline is a pipe that is never written to. This process and its guard hold its writing end, and each group has a
 // description of the reading end with which the kernel is asked to signal the group when something happens there. All
 // that can happen is that the last writer is gone: the kernel then kills every group, whatever its processes do about
 // signals, and however this process and its guard died.

@@ -43,7 +43,7 @@ func switchResources(src *source, w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(result)
 }
 
-// hand dispatches an action and returns the time that it carries, or answers that nobody will reduce it any more.
+// hand dispatches an action and returns the time that it carries, or reports that the loop has ended and will not reduce it.
 func (s *source) hand(w http.ResponseWriter, a store.Action) (at time.Time, ok bool) {
 	if at = s.Dispatch(a); at.IsZero() {
 		failBy(w, http.StatusServiceUnavailable, problem.New("the session has ended", "hone up starts it again; hone sessions lists those that run"))

@@ -23,7 +23,7 @@ type Claim struct {
 }
 
 // Claim enters a session: it takes the name that is asked for, or finds one, and says that it begins. A second "up" of the
-// same project is a *BusyError, a name that another session has a *TakenError. Whoever claims must release.
+// same project is a *BusyError, a name that another session has a *TakenError. The caller must release the claim.
 func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	s.Tiltfile = Real(s.Tiltfile)
 	c := &Claim{registry: r, info: s}
@@ -54,7 +54,7 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	return c, nil
 }
 
-// takeName takes the name that is asked for, else the first that nobody has.
+// takeName takes the name that is asked for, else the first free one.
 func (c *Claim) takeName() error {
 	base, asked := baseName(c.info.Tiltfile), c.info.Name
 	for n := 1; ; n++ {

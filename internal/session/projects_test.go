@@ -58,7 +58,7 @@ func TestProjects(t *testing.T) {
 		t.Errorf("beside a broken file: %v, %v", ok, err)
 	}
 	if _, ok := p.Of(filepath.Join(dir, "nope", "Tiltfile")); ok {
-		t.Error("a project that nobody has run")
+		t.Error("a project that has never run")
 	}
 	for name, ok := range map[string]bool{"shop": true, "shop-2": true, "0": true, "": false, "Shop": false, "-x": false, "a/b": false, "a.b": false,
 		"a234567890123456789012345678901234567890": false} {

@@ -111,7 +111,7 @@ func (c DeclaredCommand) ended(a CommandEnded, at time.Time) DeclaredCommand {
 	return c
 }
 
-// declareCommands makes the table hold the declared commands. One that does something else than before begins anew; one
+// declareCommands makes the table hold the declared commands. One that does something else than before starts over; one
 // that is being torn down comes back when that is over.
 func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 	now := d.Now()
@@ -141,7 +141,7 @@ func newCommand(m model.Command, order int, now time.Time) DeclaredCommand {
 	return DeclaredCommand{Command: m, Order: order, DeclaredAt: now, State: CommandWaiting}
 }
 
-// redeclared takes in a declaration. One that asks for something else begins anew.
+// redeclared takes in a declaration. One that asks for something else starts over.
 func (c DeclaredCommand) redeclared(m model.Command, order int, now time.Time) DeclaredCommand {
 	if c.Name == "" {
 		return newCommand(m, order, now)

@@ -79,10 +79,10 @@ func TestACommandFromOutsideBeginsAnew(t *testing.T) {
 	at := func() string { return fmt.Sprint(state.Commands.In(s.View()).Value("c").DeclaredAt) }
 	first := at()
 	if s.Then(declare("a", "2")); at() != first {
-		t.Error("another label makes it begin anew")
+		t.Error("another label makes it start over")
 	}
 	if s.Then(declare("b", "2")); at() == first {
-		t.Error("another command does not make it begin anew")
+		t.Error("another command does not make it start over")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestClash(t *testing.T) {
 	}
 }
 
-// TestExtensionsFromOutside has the Tiltfile evaluated anew with what is declared, and without what is withdrawn.
+// TestExtensionsFromOutside has the Tiltfile evaluated again with what is declared, and without what is withdrawn.
 func TestExtensionsFromOutside(t *testing.T) {
 	s := statetest.New(statetest.Session).Then(state.TiltfileStarted{}, statetest.Loaded())
 	look := func(step, want string) {

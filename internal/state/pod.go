@@ -17,7 +17,7 @@ type Pod struct {
 	// Current tells a pod of the resource's newest deploy from older ones.
 	Current bool
 	// FailingSince is when the pod began to look as if it would not get ready by itself; zero when it never did, or has
-	// become ready since. That a container is started anew in vain is no new beginning.
+	// become ready since. That a container is restarted in vain is no new beginning.
 	FailingSince time.Time
 }
 

@@ -123,7 +123,7 @@ func become(d *store.Draft[Resource], id string, r Resource) {
 	}
 }
 
-// turn puts an update that is switched on or off. Where that makes a difference, the entry begins anew: it is a young one,
+// turn puts an update that is switched on or off. Where that makes a difference, the entry starts over: it is a young one,
 // in which no build that runs still can end.
 func (u Update) turn(d *store.Draft[Update], id string, off bool) {
 	if u.Off != off {

@@ -72,7 +72,7 @@ func TestSwitch(t *testing.T) {
 		{"also one that fails", []store.Action{both, off("a"), release, state.TiltfileLoaded{Err: "syntax"}, both}, "a off, idle; b on"},
 		{"on again", []store.Action{both, off("a"), release, on("a")}, "a on; b on"},
 		{"on again while it is torn down", []store.Action{both, off("a"), on("a")}, "a on leaving to on; b on"},
-		{"which then begins anew", []store.Action{both, off("a"), on("a"), release}, "a on; b on"},
+		{"which then starts over", []store.Action{both, off("a"), on("a"), release}, "a on; b on"},
 		{"off, on, off", []store.Action{both, off("a"), on("a"), off("a"), release}, "a off, idle; b on"},
 		{"twice off", []store.Action{both, off("a"), release, off("a")}, "a off, idle; b on"},
 		{"on what is on", []store.Action{both, on("a")}, "a on; b on"},

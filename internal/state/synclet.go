@@ -29,7 +29,7 @@ type Synclet struct {
 	ExitCode   int
 	Starts     int
 	// Crashes is how often in a row the process has ended by itself soon after a start. Again is after how long one that has
-	// ended is started anew by itself.
+	// ended is restarted by itself.
 	Crashes int
 	Again   time.Duration
 	// Ending says that the container ends with its process.
@@ -47,7 +47,7 @@ func (s Synclet) Ended() string {
 	if s.Ending {
 		return text + ", and its container ends with it"
 	}
-	text += "; the next change starts it anew"
+	text += "; the next change restarts it"
 	if s.Again > 0 {
 		text += fmt.Sprintf(", or else it is tried again after %s", s.Again)
 	}

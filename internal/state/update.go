@@ -48,7 +48,7 @@ type Update struct {
 	AppliedAt time.Time
 	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
 	Lost map[string]time.Time
-	// TakenDown says who deleted the objects from outside for the user; empty when nobody did since the last update.
+	// TakenDown says what deleted the objects for the user from outside, such as hone down; empty if nothing did since the last update.
 	TakenDown string
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
 	Succeeded       bool

@@ -88,7 +88,7 @@ func status(p *os.Process) string {
 // alive reports whether a process is there and no zombie.
 func alive(p *os.Process) bool { return !strings.Contains("Z", status(p)) }
 
-// TestClaim stops a synclet that holds a whole update in its input, and begins anew: the old one never carries it out.
+// TestClaim stops a synclet that holds a whole update in its input, and starts over: the old one never carries it out.
 // That of another client goes on.
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()

@@ -58,7 +58,7 @@ type Pool struct {
 	closed    bool
 	entries   map[string]*entry  // by container id
 	ending    map[string]*entry  // by container id: was let go of, and its goroutine has not ended yet
-	stale     map[string]bool    // by container id: files were sent that its process has not been started anew for
+	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
 	verdicts  map[string]verdict // by image
 	lockedOut map[string]bool    // by Target.Ref
 }
@@ -76,7 +76,7 @@ func NewPool(pods liveupdate.PodExecer) *Pool {
 }
 
 // OnStatus sets a function that is told of every change. It is called from the pool's goroutines and from Keep, under locks
-// of the pool: it must neither block nor call the pool. It is to be set before the first Keep.
+// of the pool: it must neither block nor call the pool. Set it before the first Keep.
 func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
 // Beside lets the pool add containers of hone's to pods. It is to be set before the first Keep.
@@ -96,7 +96,7 @@ type entry struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	dropped bool     // nobody is told of it any more
+	dropped bool     // it is no longer reported
 	target  Target   // of which only the resource may change
 	last    Status   // what was told last
 	session *Session // nil while there is none
@@ -107,7 +107,7 @@ type entry struct {
 }
 
 // Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
-// those that end; once it has returned nobody is told of containers that it was not given.
+// those that end; once it has returned, containers that it was not given are no longer reported.
 func (p *Pool) Keep(ctx context.Context, targets []Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -348,7 +348,7 @@ func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, e
 }
 
 // errReplaced says that Keep took an entry away.
-var errReplaced = errors.New("the conversation was begun anew")
+var errReplaced = errors.New("the conversation was started over")
 
 func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, error) {
 	p.mu.Lock()

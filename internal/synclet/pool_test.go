@@ -166,7 +166,7 @@ func TestPoolNames(t *testing.T) {
 	}
 }
 
-// TestPoolReplaced begins anew with a container whose syncs have changed, under an update that goes on.
+// TestPoolReplaced starts over with a container whose syncs have changed, under an update that goes on.
 func TestPoolReplaced(t *testing.T) {
 	p, _ := newPool(t, &fakePods{})
 	first, err := p.Session(t.Context(), aTarget("c1", "p1"))

@@ -83,7 +83,7 @@ func TestKeepDoesNotWait(t *testing.T) {
 }
 
 // TestPoolReplacesPods replaces 50 pods over and over while updates go into them: whatever moment a pod goes at, everything
-// ends, nobody hears of a container that is gone, and those that stay have the last change.
+// ends, containers that are gone are not reported, and those that stay have the last change.
 func TestPoolReplacesPods(t *testing.T) {
 	const pods, rounds = 50, 12
 	f := &fakePods{}

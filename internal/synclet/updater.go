@@ -165,7 +165,7 @@ func (p *Pool) restart(ctx context.Context, c liveupdate.Container, t Target, pl
 	return time.Now(), nil
 }
 
-// restartProcess takes the conversation up again when it breaks off: a process that is started anew twice is no harm.
+// restartProcess takes the conversation up again when it breaks off: a process that is restarted twice is no harm.
 func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Target, log logstore.Logger) error {
 	began := time.Now()
 	err := p.persist(ctx, t, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })

@@ -138,7 +138,7 @@ func (s *state) checkRestart(m model.Manifest, ref string, p *step) error {
 	switch {
 	case m.IsK8s() && !process:
 		return s.placed(p.site, fmt.Sprintf("live_update: restart_container() works with Docker Compose only, but image %s runs in Kubernetes resource %s", ref, m.Name),
-			problem.New("", "restart_process() starts the process anew, in the same container"))
+			problem.New("", "restart_process() restarts the process, in the same container"))
 	case m.IsCompose() && process:
 		return s.placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
 			problem.New("", "use restart_container() with docker_build or custom_build"))

@@ -115,7 +115,7 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 }
 
 // dockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
-// is built; only a Dockerfile that is to be found in it must.
+// is built; only a Dockerfile that lies in it must.
 func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents text) error {
 	if contents.value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")

@@ -14,7 +14,7 @@ type RunningSession struct {
 	URL        string `json:"url,omitempty"`
 	Socket     string `json:"socket"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	// Log is the file that a session in the background writes to. What it held before it began anew, because it had become
+	// Log is the file that a session in the background writes to. What it held before it started over, because it had become
 	// too large, is in a file of the same name with ".1" behind it.
 	Log string `json:"log,omitempty"`
 	// Resources counts them; left out when the session does not answer, and then Error says why.

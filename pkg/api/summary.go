@@ -39,7 +39,7 @@ type ResourceSummary struct {
 	// Builds is how many updates were begun, and BuildMs how long they took together.
 	Builds  int          `json:"builds"`
 	BuildMs Milliseconds `json:"buildMs"`
-	// Restarts is how often containers of its pods were started anew.
+	// Restarts is how often containers of its pods were restarted.
 	Restarts int `json:"restarts"`
 	// Waits are what it waited for, in the order in which that began.
 	Waits []Wait `json:"waits,omitempty"`

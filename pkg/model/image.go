@@ -81,12 +81,12 @@ type LiveUpdate struct {
 	Runs      []Run
 	// RestartContainer restarts the container after the steps.
 	RestartContainer bool
-	// RestartProcess, unless nil, starts the container's process anew after the steps, in the same container: its command
+	// RestartProcess, unless nil, restarts the container's process after the steps, in the same container: its command
 	// runs under the synclet's supervisor.
 	RestartProcess *RestartProcess
 }
 
-// RestartProcess says when a container's process is started anew.
+// RestartProcess says when a container's process is restarted.
 type RestartProcess struct {
 	// Triggers are absolute local paths: with some, only a change below one of them restarts the process.
 	Triggers []string

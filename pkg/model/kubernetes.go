@@ -142,7 +142,7 @@ func (p Pod) Restarts() int {
 	return n
 }
 
-// Restarting reports whether the engine starts a container of Compose anew and anew, since it ends each time.
+// Restarting reports whether the engine keeps restarting a container of Compose, since it ends each time.
 func (p Pod) Restarting() bool {
 	return p.OfCompose() && len(p.Containers) == 1 && p.Containers[0].Reason == ContainerRestarting
 }
@@ -185,7 +185,7 @@ const (
 	ContainerTerminated ContainerState = "terminated"
 )
 
-// ContainerRestarting is the reason for which a container of Compose waits that the engine is about to start anew.
+// ContainerRestarting is the reason for which a container of Compose waits that the engine is about to restart.
 const ContainerRestarting = "restarting"
 
 // Container is a container of a pod.
@@ -197,7 +197,7 @@ type Container struct {
 	Runtime string
 	// Image is the reference in the pod's specification.
 	Image string
-	// Init says that it is one of the init containers, Sidecar that it is one that goes on beside the others
+	// Init says that it is one of the init containers, Sidecar that it is one that keeps running beside the others
 	// (restartPolicy: Always).
 	Init, Sidecar bool
 	Ready         bool

@@ -61,7 +61,7 @@ type Gateway struct {
 
 	server *http.Server
 	served chan struct{}
-	// Two ways up, since a connection that is to be upgraded must speak HTTP/1.
+	// Two transports: a connection can only be upgraded if it speaks HTTP/1.
 	plain, upgrade *httputil.ReverseProxy
 
 	mu     sync.Mutex
@@ -242,7 +242,7 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
-// discard takes an answer that nobody gets.
+// discard is a response writer that drops what is written.
 type discard struct{ header http.Header }
 
 // Header implements http.ResponseWriter.

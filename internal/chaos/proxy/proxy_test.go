@@ -97,7 +97,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestShares sends many requests: about as many are concerned as are to be, and the same ones for the same seed.
+// TestShares sends many requests: about the given share is hit, and the same requests for the same seed.
 func TestShares(t *testing.T) {
 	var before Counts
 	for i := range 2 {

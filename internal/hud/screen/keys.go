@@ -156,5 +156,5 @@ func keymap(o Options) []binding {
 		{named(tcell.KeyPgDn), inPager, "page down", "", func(u *ui) { u.pager.scroll(u.pager.page()) }},
 		{append(named(tcell.KeyHome), letters("g")...), inPager, "beginning", "", func(u *ui) { u.pager.scroll(-1 << 20) }},
 		{append(named(tcell.KeyEnd), letters("G")...), inPager, "end", "", func(u *ui) { u.pager.scroll(1 << 20) }},
-	}, back, []binding{{named(tcell.KeyCtrlL), always, "draw the screen anew", "", (*ui).redraw}})
+	}, back, []binding{{named(tcell.KeyCtrlL), always, "redraw the screen", "", (*ui).redraw}})
 }

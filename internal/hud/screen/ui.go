@@ -38,7 +38,7 @@ type ui struct {
 	expires time.Time // of message
 
 	stopping bool
-	// leave ends the screen; job hands something to the pump; search hands a search to the searcher; sync draws anew.
+	// leave ends the screen; job hands something to the pump; search hands a search to the searcher; sync redraws.
 	leave  context.CancelCauseFunc
 	done   <-chan struct{}
 	job    func(func(context.Context) string)

@@ -84,7 +84,7 @@ func leaving(r state.Resource) string {
 	case r.Next == nil:
 		return "is being removed"
 	case r.Next.Enabled:
-		return "is being removed, to begin anew"
+		return "is being removed, to start over"
 	}
 	return "is being disabled"
 }

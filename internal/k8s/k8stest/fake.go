@@ -108,7 +108,7 @@ func (f *Fake) watched(resource string) interface{ refuse(error) } {
 	case "events":
 		return f.events
 	}
-	panic("k8stest: nobody watches " + resource)
+	panic("k8stest: no watch of " + resource)
 }
 
 func (f *Fake) feeds() []interface{ pause(bool) } {

@@ -16,7 +16,7 @@ type feed[E any] struct {
 	journal []entry[E]
 	changed chan struct{} // closed and replaced at each change
 	paused  bool
-	refused error // why nobody may watch; nil when everybody may
+	refused error // why watches are refused; nil if they are allowed
 }
 
 type entry[E any] struct {

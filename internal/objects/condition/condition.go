@@ -33,7 +33,7 @@ func (c Condition) Gone() bool { return c.gone }
 
 const mend = "write one of: --for=condition=Ready, --for=condition=Ready=false, --for=jsonpath='{.status.updateStatus}'=ok, --for=create, --for=delete"
 
-// ParseAll reads conditions that are to be met one after the other. That there is the object comes first.
+// ParseAll parses conditions to meet one after the other. That the object exists comes first.
 func ParseAll(texts []string) ([]Condition, error) {
 	if len(texts) == 0 {
 		texts = []string{""}

@@ -193,7 +193,7 @@ func (h *Handler) sendOutcome(a *answer, k *kind, v store.View, d desire, it *it
 			Message: fmt.Sprintf("%s %q is asked for, and not there yet", k.Plural, d.name)}
 		a.sendValue(code, s)
 	case it == nil:
-		a.fail(apierrors.NewNotFound(k.resource(), d.name)) // somebody took it away meanwhile
+		a.fail(apierrors.NewNotFound(k.resource(), d.name)) // deleted meanwhile
 	default:
 		h.sendItem(a, code, k, v, it)
 	}

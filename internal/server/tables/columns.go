@@ -178,7 +178,7 @@ var chosen = map[string][]kinds.Column{
 			}
 			return fmt.Sprintf("%d/%d", ready, len(p.Containers))
 		}),
-		col("Status", "How it does.", func(p state.Pod) any { return p.Status }),
+		col("Status", "Its status.", func(p state.Pod) any { return p.Status }),
 		col("Restarts", "How often its containers were restarted.", func(p state.Pod) any { return p.Restarts() }),
 		col("Current", "Whether it is of the newest deploy.", func(p state.Pod) any { return p.Current }),
 		wide(col("Node", "Where it runs.", func(p state.Pod) any { return p.NodeName })),
@@ -192,7 +192,7 @@ var chosen = map[string][]kinds.Column{
 	state.Objects.Name(): {
 		col("Resource", "Whose it is.", func(o model.ObjectStatus) any { return o.Resource }),
 		col("Object", "Its kind, namespace and name.", func(o model.ObjectStatus) any { return o.Kind + " " + joined(o.Namespace, o.Name) }),
-		col("Health", "How it does.", func(o model.ObjectStatus) any { return o.Health }),
+		col("Health", "Its status.", func(o model.ObjectStatus) any { return o.Health }),
 		col("Message", "Why.", func(o model.ObjectStatus) any { return o.Message }),
 	},
 	state.Forwards.Name(): {

@@ -336,7 +336,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		logstore.Infof(log, "%v. The update goes on when it does", err)
 	case ctx.Err() == nil && docker.IsUnreachable(err) && !req.InPlace && buildcontrol.NeedsEngine(req.Manifest):
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
-		logstore.Infof(log, "%s\nThe update goes on when it answers", done.EngineErr)
+		logstore.Infof(log, "%s\nThe update continues when it answers", done.EngineErr)
 	case ctx.Err() != nil: // an error that only speaks of cancelling would be tried again without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")

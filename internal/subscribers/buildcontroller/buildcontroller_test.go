@@ -269,7 +269,7 @@ func TestTriesAgain(t *testing.T) {
 	})
 }
 
-// TestEngineGoes has the engine go while it builds: the build waits for it, and goes on when it is back.
+// TestEngineGoes has the engine go while it builds: the build waits for it, and continues when it is back.
 func TestEngineGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))

@@ -173,7 +173,7 @@ func (r *run) sweepAlone() {
 	}
 }
 
-// collectAll starts to delete the objects of the resources that leave and that nobody else holds. A resource waits for those
+// collectAll starts to delete the objects of the resources that leave and that no other subscriber holds. A resource waits for those
 // that leave with it and depend on it: what a delete command takes away may be what they need to go.
 func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}

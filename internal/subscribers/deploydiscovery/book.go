@@ -158,7 +158,7 @@ func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatu
 	return model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}, true, 0
 }
 
-// difference returns what is to be told, and when to ask again though nothing has happened (0: never).
+// difference returns what to report, and when to ask again although nothing has happened (0: never).
 func (b *book) difference(now time.Time) (out []store.Action, next time.Duration) {
 	var changed []model.ObjectStatus
 	lost := map[model.ManifestName][]string{}

@@ -58,12 +58,12 @@ func TestObjects(t *testing.T) {
 		set(deployment("web", "u1", model.HealthCurrent))
 		check("rolled out", "u1 of web Current")
 		cluster.DeleteObject("apps/v1", "Deployment", "default", "web")
-		check("deleted by somebody")
+		check("deleted by hand")
 		if u := state.Updates.In(a.View()).Value("web"); len(u.Lost) != 1 || u.Lost["u1"].IsZero() {
 			t.Errorf("lost: %v", u.Lost)
 		}
 		set(deployment("web", "u4", model.HealthCurrent))
-		check("made by somebody: not what was applied")
+		check("created by hand: not what was applied")
 		web.UID = "u4"
 		a.Then(state.BuildStarted{Resource: "web", Serial: 1}, deployed(web))
 		check("applied", "u4 of web Current")
@@ -91,7 +91,7 @@ func TestRemovedJobs(t *testing.T) {
 		{"complete", "", model.HealthCurrent, true, "Current done"},
 		{"failed", "", model.HealthFailed, true, "Failed done"},
 		{"complete during the deploy", model.HealthCurrent, "", true, "Current done"},
-		{"deleted by somebody", "", model.HealthInProgress, true, "Gone was deleted before it was complete"},
+		{"deleted by hand", "", model.HealthInProgress, true, "Gone was deleted before it was complete"},
 		{"never seen", "", "", false, "Gone was removed before hone saw how it ended"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestEngine(t *testing.T) {
 		time.Sleep(pollFailing)
 		synctest.Wait()
 		if !state.TheEngine(a.View()).Connected {
-			t.Error("it is back, and nobody knows")
+			t.Error("it is back, and that was not reported")
 		}
 	})
 }

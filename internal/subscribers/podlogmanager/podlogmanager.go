@@ -216,7 +216,7 @@ func now(rt *store.Runtime, uid, container string) (id string, st model.Containe
 }
 
 // runOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
-// started anew as it is, and goes on with the same log.
+// restarted as it is, and goes on with the same log.
 func runOf(p model.Pod, c model.Container) string {
 	if !p.OfCompose() || c.ID == "" {
 		return c.ID

@@ -280,7 +280,7 @@ func TestACrashRepeatsNoLine(t *testing.T) {
 	})
 }
 
-// TestComposeContainers reads the log of a container that is started anew as it is, which is one log: no line is lost or
+// TestComposeContainers reads the log of a container that is restarted as it is, which is one log: no line is lost or
 // told twice, also when the engine itself is restarted, and nothing is told that was written before the session.
 func TestComposeContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestComposeContainers(t *testing.T) {
 		pod()
 		say("three")
 		time.Sleep(time.Second)
-		f.want("started anew", "", "one", "two", "three")
+		f.want("restarted", "", "one", "two", "three")
 
 		f.engine.Interrupt()
 		say("four")

@@ -49,7 +49,7 @@ func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscrib
 	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen, failing: failingAfter}
 }
 
-// OpenWith opens ports by an opener that knows more of whoever holds one. It must come before Run.
+// OpenWith opens ports by an opener that knows more about the process that holds one. Call it before Run.
 func (s *Subscriber) OpenWith(o portforward.Opener) *Subscriber {
 	s.opener = o
 	return s

@@ -14,7 +14,7 @@ import (
 )
 
 // probing keeps one prober running between the start and the end of a process. The probe may change meanwhile: only the
-// asking begins anew then.
+// asking starts over then.
 type probing struct {
 	run func(context.Context, *model.Probe) // called with nil where there is nothing to ask
 

@@ -41,7 +41,7 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
-		Doc:       "Removes old images of hone's from the container engine, as docker_prune_settings() asks.",
+		Doc:       "Removes hone's old images from the container engine, as docker_prune_settings() asks.",
 		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Updates, state.Engines),
 		Externals: []string{"docker"},
 		Stage:     store.StageController,

@@ -179,7 +179,7 @@ func TestCI(t *testing.T) {
 			time.Sleep(time.Second)
 			f.ends("after it", "CrashLoopBackOff")
 		}},
-		{"a pod that is started anew in vain has no new grace period", ci, func(f *fixture) {
+		{"a pod that is restarted in vain has no new grace period", ci, func(f *fixture) {
 			f.Then(loaded(model.CISettings{GracePeriod: time.Minute}, web))
 			f.built("web", "")
 			f.Then(crashing("p"))

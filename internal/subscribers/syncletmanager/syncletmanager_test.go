@@ -148,19 +148,19 @@ func TestReports(t *testing.T) {
 		{synclet.Status{Target: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
 			"WARNING: lost the way into main of pod p1, and look for it again: the synclet stopped answering: no sign of it for 20s"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
-			"The process in main ended with exit code 3; the next change starts it anew, or else it is tried again after 10s"},
+			"The process in main ended with exit code 3; the next change restarts it, or else it is tried again after 10s"},
 		{synclet.Status{Target: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, "The process in main runs again"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, ""},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Code: 3, Crashes: 2}},
-			"The process in main ended with exit code 3, 2 times in a row; the next change starts it anew"},
+			"The process in main ended with exit code 3, 2 times in a row; the next change restarts it"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true}}, "The process in main runs again"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true, Ending: true}}, ""},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Code: 143, Ending: true}},
 			"The process in main ended with exit code 143, and its container ends with it"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Running: true}}, "The process in main runs again"},
 		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Code: 3, Crashes: 2}},
-			"The process in main ended with exit code 3, 2 times in a row; the next change starts it anew"},
+			"The process in main ended with exit code 3, 2 times in a row; the next change restarts it"},
 	} {
 		before := len(statetest.Texts(f.logs, "a"))
 		f.pool.told(tt.status)

@@ -114,7 +114,7 @@ func (a *applier) remove(name string) error {
 	return kept(root.Remove(rel))
 }
 
-// kept is the error of a removal, without those that say that there is nothing, or something that has to stay.
+// kept is the error of a removal, nil if it says that the file is missing or that it has to stay.
 func kept(err error) error {
 	switch errno(err) {
 	case uint64(syscall.ENOENT), uint64(syscall.ENOTDIR), uint64(syscall.ENOTEMPTY), uint64(syscall.EEXIST), uint64(syscall.EBUSY):

@@ -20,7 +20,7 @@ const (
 )
 
 // claim ends the synclets that served the client in this container before, and makes this one known as its newest. A
-// client begins anew only when it has given the old conversation up; one that was stopped, or is slow, would otherwise carry
+// client starts over only when it has given the old conversation up; one that was stopped, or is slow, would otherwise carry
 // out later what it still holds, over what is newer.
 func claim(client string) {
 	name := claimPrefix + client

@@ -4,7 +4,7 @@
 //
 // It uses nothing but the standard library, and leaves out its big parts, because the program travels over the stream
 // that it later serves. Serve answers a client of package protocol on one stream; Supervise runs the container's process
-// and starts it anew when asked, which Restart does; Install copies the program.
+// and restarts it when asked, which Restart does; Install copies the program.
 //
 // # Concurrency
 //

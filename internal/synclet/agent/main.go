@@ -15,8 +15,8 @@ const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and 
        synclet serve --in CONTAINER   the same about the files of the container next door, by its id
        synclet idle                   wait to be ended
        synclet run [--watch FILE] -- COMMAND …
-                                      run a command, and start it anew when hone asks or FILE is touched
-       synclet restart [--grace TIME] have it started anew; it has TIME, such as 10s, to end
+                                      run a command, and restart it when hone asks or FILE is touched
+       synclet restart [--grace TIME] have it restarted; it has TIME, such as 10s, to end
        synclet install PATH           copy this program
        synclet version
 `

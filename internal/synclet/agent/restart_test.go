@@ -35,14 +35,14 @@ func TestCrash(t *testing.T) {
 		}
 		k.send(&protocol.Restart{ID: n})
 		if p := expect[*protocol.Process](k); !p.Running || p.Crashes != n {
-			t.Errorf("started anew: %+v", p)
+			t.Errorf("restarted: %+v", p)
 		}
 		s.says("up")
 	}
-	// One that was well when it was to be started anew has not crashed.
+	// One that was well when it was to be restarted has not crashed.
 	k.send(&protocol.Restart{ID: 9, GraceNanos: uint64(time.Minute)})
 	if p := expect[*protocol.Process](k); !p.Running || p.Starts != 5 || p.Crashes != 0 {
-		t.Errorf("started anew without a crash: %+v", p)
+		t.Errorf("restarted without a crash: %+v", p)
 	}
 	s.says("up")
 	s.open()

@@ -17,7 +17,7 @@ const (
 	attach = 5 * time.Second
 	// steady is how long a process runs before its end counts as a first crash, not as one more.
 	steady = 10 * time.Second
-	// A crashed process that nobody asks for is started anew as Kubernetes would: after firstPause, then twice that, up
+	// A crashed process that nobody asks for is restarted as Kubernetes would: after firstPause, then twice that, up
 	// to lastPause.
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
@@ -29,7 +29,7 @@ const (
 
 // Supervise runs a command as the container's process and returns the exit code that the container is to end with. It
 // passes signals on and reaps orphans. When a client asks, or somebody touches the given file, it ends the process and
-// starts it anew; an empty path is no file. A process that crashes while a client is connected does not end the
+// restarts it; an empty path is no file. A process that crashes while a client is connected does not end the
 // container: it waits for the next restart, so that Kubernetes' back-off does not stand in the way, and is tried again
 // now and then, since it may have waited for something else to come up. Without a client the container ends as it would
 // without a supervisor.
@@ -84,7 +84,7 @@ type supervisor struct {
 	crashes uint64
 	code    uint64
 	pending []request // to be answered once the new process runs
-	again   bool      // the process is ending because it is to be started anew
+	again   bool      // the process is ending because it is to be restarted
 	ending  bool      // the container is to end
 	killed  bool      // it had its time to do so
 	kill    *time.Timer

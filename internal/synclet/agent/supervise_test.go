@@ -222,7 +222,7 @@ func TestSuperviseReaps(t *testing.T) {
 	s.says("done")
 }
 
-// TestRestart starts the process anew, with its children, also when it does not want to end.
+// TestRestart restarts the process, with its children, also when it does not want to end.
 func TestRestart(t *testing.T) {
 	for name, script := range map[string]string{
 		"ends at SIGTERM":  `echo pid $$; while :; do sleep 0.01; done`,

@@ -205,9 +205,9 @@ type Process struct {
 	// Crashes counts how often in a row it ended by itself soon after a start, with an exit code other than 0. It is zero
 	// once a process runs on.
 	Crashes uint64
-	// AgainNanos is, of one that does not run, after how long since its end it is started anew without being asked for.
+	// AgainNanos is, of one that does not run, after how long since its end it is restarted without being asked for.
 	AgainNanos uint64
-	// Ending says that the container ends with the process: somebody has asked the container to end, or the process has done
+	// Ending says that the container ends with the process: the container was asked to end, or the process has done
 	// its work.
 	Ending bool
 }

@@ -348,7 +348,7 @@ type DockerComposeServiceStatus struct {
 	ContainerID string `json:"containerID,omitempty"`
 	// ContainerName is what the engine calls that container.
 	ContainerName string `json:"containerName,omitempty"`
-	// ContainerState is how it does; nothing while there is no container.
+	// ContainerState is its state; nothing while there is no container.
 	ContainerState *DockerContainerState `json:"containerState,omitempty"`
 	// PortBindings are the ports that the service publishes.
 	PortBindings []DockerPortBinding `json:"portBindings,omitempty"`

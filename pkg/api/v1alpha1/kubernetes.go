@@ -161,7 +161,7 @@ type Container struct {
 	Image string `json:"image"`
 	// Restarts is how often it was started again.
 	Restarts int32 `json:"restarts"`
-	// State is how it does.
+	// State is the container's state.
 	State ContainerState `json:"state"`
 	// Ports are those that it declares.
 	Ports []int32 `json:"ports,omitempty"`

@@ -72,7 +72,7 @@ type Target struct {
 	Type string `json:"type"`
 	// Resources are the names of the resources that it belongs to.
 	Resources []string `json:"resources,omitempty"`
-	// State says how it does.
+	// State is its current state.
 	State TargetState `json:"state"`
 }
 

@@ -22,7 +22,7 @@ func (t *Tiltfile) DeepCopyObject() runtime.Object { return deepCopy(t) }
 type TiltfileSpec struct {
 	// Path is the absolute path of the file.
 	Path string `json:"path"`
-	// Args are its arguments. Setting them evaluates it anew.
+	// Args are its arguments. Setting them evaluates it again.
 	Args []string `json:"args,omitempty"`
 	// RestartOn is what makes it be evaluated again.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
@@ -72,7 +72,7 @@ type Extension struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is where an extension comes from.
 	Spec ExtensionSpec `json:"spec"`
-	// Status is how it does.
+	// Status is the observed state.
 	Status ExtensionStatus `json:"status"`
 }
 

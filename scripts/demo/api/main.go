@@ -1,5 +1,5 @@
 // Command api is the compiled half of the demo: an HTTP server that says where its words come from. A live update replaces
-// its binary and starts it anew, in the same container.
+// its binary and restarts it, in the same container.
 package main
 
 import (
