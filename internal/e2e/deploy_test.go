@@ -98,17 +98,6 @@ func TestImmutableField(t *testing.T) {
 	s.ready("app")
 }
 
-const appYAML = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec: {containers: [{name: app, image: busybox}]}
-`
-
 // TestForeignContextIsRefused uses a context that is not a development cluster, which the Tiltfile may allow.
 func TestForeignContextIsRefused(t *testing.T) {
 	t.Parallel()

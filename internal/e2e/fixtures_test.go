@@ -45,7 +45,9 @@ const nothing = `
 -- Tiltfile --
 k8s_yaml('app.yaml')
 -- app.yaml --
-apiVersion: apps/v1
+` + appYAML
+
+const appYAML = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: app}
 spec:

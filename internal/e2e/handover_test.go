@@ -69,8 +69,7 @@ var handOvers = []struct {
 func workloads(names ...string) string {
 	var b strings.Builder
 	for _, n := range names {
-		fmt.Fprintf(&b, "-- %[1]s.yaml --\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: %[1]s}}\n"+
-			"  template:\n    metadata: {labels: {app: %[1]s}}\n    spec: {containers: [{name: main, image: busybox}]}\n", n)
+		fmt.Fprintf(&b, "-- %s.yaml --\n%s", n, strings.ReplaceAll(appYAML, "app}", n+"}"))
 	}
 	return b.String()
 }

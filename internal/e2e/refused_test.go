@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -48,7 +50,7 @@ func TestRejectedDeploy(t *testing.T) {
 	s.ready("web")
 	s.says(`Ready to update web in place`)
 
-	p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: -1\n  selector")
+	p.scale("-1")
 	if b := s.builds("web", 2); !strings.Contains(b.Error, "spec.replicas") {
 		t.Fatalf("build: %+v", b)
 	}
@@ -63,9 +65,7 @@ func TestRejectedDeploy(t *testing.T) {
 	p.replace("web.yaml", "replicas: -1", "replicas: 2")
 	s.ready("web")
 	s.serves(p.ports[0], "/", "two")
-	if n, err := p.replicas("web"); err != nil || n != 2 {
-		t.Errorf("%d replicas (%v)", n, err)
-	}
+	p.scaled(2)
 	p.write("site/index.html", "three")
 	s.serves(p.ports[0], "/", "three")
 	s.ready("web")
@@ -74,14 +74,31 @@ func TestRejectedDeploy(t *testing.T) {
 	}
 }
 
-func (p *project) replicas(name string) (int64, error) {
-	u, err := p.get("apps", "v1", "deployments", name)
+// gated is the project web, behind an API server that refuses requests when asked to.
+func gated(t *testing.T) (*project, *gate) {
+	p := newProject(t, web)
+	g, kubeconfig := newGate(t)
+	p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+	return p, g
+}
+
+// scale declares the replicas of web, for the first time.
+func (p *project) scale(replicas string) {
+	p.t.Helper()
+	p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: "+replicas+"\n  selector")
+}
+
+// scaled checks the replicas of web in the cluster.
+func (p *project) scaled(want int64) {
+	p.t.Helper()
+	u, err := p.get("apps", "v1", "deployments", "web")
 	if err != nil {
-		return 0, err
+		p.t.Error(err)
+		return
 	}
-	spec, _ := u.Object["spec"].(map[string]any)
-	n, _ := spec["replicas"].(int64)
-	return n, nil
+	if n, _, err := unstructured.NestedInt64(u.Object, "spec", "replicas"); err != nil || n != want {
+		p.t.Errorf("web has %d replicas, want %d (%v)", n, want, err)
+	}
 }
 
 // TestAnswersThatPass has the API server answer that it cannot serve requests now.
@@ -90,34 +107,28 @@ func TestAnswersThatPass(t *testing.T) {
 	for name, status := range map[string]int{"429": 429, "500": 500, "503": 503} {
 		t.Run("for a moment/"+name, func(t *testing.T) {
 			t.Parallel()
-			p := newProject(t, web)
-			g, kubeconfig := newGate(t)
-			p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+			p, g := gated(t)
 			s := p.up()
 			defer s.asDeclared()
 			s.ready("web")
 			g.refuse(times(2, deployments(status, 2)))
-			p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+			p.scale("2")
 			s.says(fmt.Sprintf(`web │ .*answers %d .*\(refused by the test\): trying again in 2s \(2 of 6\)`, status))
 			if b := s.builds("web", 2); b.Error != "" || g.count() != 2 {
 				t.Errorf("build: %+v after %d answers", b, g.count())
 			}
 			s.ready("web")
-			if n, err := p.replicas("web"); err != nil || n != 2 {
-				t.Errorf("%d replicas (%v)", n, err)
-			}
+			p.scaled(2)
 		})
 	}
 	t.Run("for long", func(t *testing.T) {
 		t.Parallel()
-		p := newProject(t, web)
-		g, kubeconfig := newGate(t)
-		p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+		p, g := gated(t)
 		s := p.up()
 		defer s.asDeclared()
 		s.ready("web")
 		g.refuse(deployments(500, 0))
-		p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+		p.scale("2")
 		s.becomes("web", "waiting, and saying so", func(r api.Resource) bool {
 			return r.CurrentBuild != nil && strings.Contains(r.CurrentBuild.Stage, "Deploying: the API server answers 500")
 		})
@@ -129,15 +140,11 @@ func TestAnswersThatPass(t *testing.T) {
 		p.write("site/index.html", "two") // which could be copied
 		s.serves(p.ports[0], "/", "two")
 		s.ready("web")
-		if n, err := p.replicas("web"); err != nil || n != 2 {
-			t.Errorf("%d replicas (%v)", n, err)
-		}
+		p.scaled(2)
 	})
 	t.Run("the whole cluster, during a deploy", func(t *testing.T) {
 		t.Parallel()
-		p := newProject(t, web)
-		g, kubeconfig := newGate(t)
-		p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+		p, g := gated(t)
 		s := p.up()
 		defer s.asDeclared()
 		s.ready("web")
@@ -149,21 +156,17 @@ func TestAnswersThatPass(t *testing.T) {
 			}
 			return refusal{}
 		})
-		p.replace("web.yaml", "spec:\n  selector", "spec:\n  replicas: 2\n  selector")
+		p.scale("2")
 		s.becomes("web", "waiting for the cluster", waitsForCluster)
 		g.refuse(nil)
 		s.builds("web", 2)
 		s.ready("web")
-		if n, err := p.replicas("web"); err != nil || n != 2 {
-			t.Errorf("%d replicas (%v)", n, err)
-		}
+		p.scaled(2)
 	})
 	for name, verb := range map[string]string{"at the start": "up", "at the start of ci": "ci"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProject(t, web)
-			g, kubeconfig := newGate(t)
-			p.env = append(p.env, "KUBECONFIG="+kubeconfig)
+			p, g := gated(t)
 			g.refuse(times(3, everything(503, 1)))
 			if verb == "ci" {
 				if out, code := p.run("ci", "--port", "0", "--namespace", p.namespace); code != 0 || !strings.Contains(out, "503 Service Unavailable") {
