@@ -35,7 +35,7 @@ func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Reque
 		return out
 	}
 	for _, u := range concerned(src.View()) {
-		if !u.Update.AppliedAt.IsZero() || u.Update.Current != nil {
+		if u.Update.Begun() {
 			logstore.Warnf(s.options.Logs.Logger(u.Value.Manifest.Name, "down", logstore.SourceBuild),
 				"%s deletes its objects. They come back when the resource is triggered", clip(req.By))
 		}

@@ -90,10 +90,15 @@ func (u Update) givenUp(began time.Time) Update {
 	return u
 }
 
+// Begun reports whether an update has begun, whatever came of it: a deploy that failed may have applied some of the objects.
+func (u Update) Begun() bool {
+	return !u.AppliedAt.IsZero() || !u.AttemptedAt.IsZero() || u.Current != nil
+}
+
 // takenDown is the update of a resource whose objects the user has deleted from outside: as if nothing had been done for it
 // yet, and to be begun by the user.
 func (u Update) takenDown(by string) Update {
-	if u.Off || u.AppliedAt.IsZero() && u.Current == nil {
+	if u.Off || !u.Begun() {
 		return u
 	}
 	u.TakenDown = by

@@ -46,7 +46,10 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m, pods), Endpoints: b.endpoints(m),
 		Triggerable: e.Phase == store.Running}
 	if last, ok := u.Last(); ok {
-		r.Changed, r.UpdateErr = last.FinishedAt, last.Err
+		r.Changed = last.FinishedAt
+		if u.TakenDown == "" {
+			r.UpdateErr = last.Err
+		}
 	}
 	if runtime.Status == buildcontrol.RuntimeError {
 		r.RuntimeErr = cmp.Or(runtime.Err, runtime.Text, "failed")
@@ -102,7 +105,7 @@ func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime 
 		return Waiting
 	case b.starting[r.Name]:
 		return Updating
-	case !built:
+	case !built, u.TakenDown != "":
 		return Idle
 	case runtime.Status == buildcontrol.RuntimePending, runtime.Status == buildcontrol.RuntimeUnknown:
 		return Waiting

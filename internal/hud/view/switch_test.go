@@ -46,3 +46,23 @@ func TestSwitched(t *testing.T) {
 		t.Errorf("details:\n%s", details)
 	}
 }
+
+// TestTakenDown looks at rows whose objects "hone down" has deleted: neither well nor failed, whatever they were before.
+func TestTakenDown(t *testing.T) {
+	s := hudtest.Shop()
+	s.At(41*time.Minute, state.ObjectsTakenDown{By: "hone down (pid 42)"})
+	v := Build(s.View(t.Context()), hudtest.Start.Add(time.Hour), 0)
+	n := 0
+	for _, r := range v.Rows {
+		if !strings.Contains(r.Update.String(), "deleted by hone down (pid 42), waits for a trigger") {
+			continue
+		}
+		n++
+		if r.Status != Idle || r.UpdateErr != "" {
+			t.Errorf("%s is %v, %q", r.Name, r.Status, r.UpdateErr)
+		}
+	}
+	if n < 5 {
+		t.Errorf("%d rows are said to be deleted", n)
+	}
+}

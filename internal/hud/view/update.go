@@ -70,6 +70,8 @@ func (b *builder) held(h buildcontrol.Hold, u state.Update) Cell {
 func (b *builder) past(m model.Manifest, u state.Update) Cell {
 	last, ok := u.Last()
 	switch {
+	case u.TakenDown != "":
+		return Cell{{"deleted by " + u.TakenDown + ", waits for a trigger", Dim}}
 	case !ok && !m.AutoInit:
 		return Cell{{"not started, waits for a trigger", Dim}}
 	case !ok:
