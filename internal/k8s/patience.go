@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -82,7 +83,8 @@ func passing(status int) bool {
 // IsCutOff reports whether a request may have failed only because the connection broke, or the server is just starting.
 func IsCutOff(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+	var stream http2.StreamError // one request of a connection
+	return errors.As(err, &stream) || errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
@@ -101,8 +103,8 @@ func (w Wait) String() string {
 }
 
 // Patiently returns a context whose requests are tried again, a few times and for half a minute at most, when the API
-// server answers 429 or 5xx or the connection breaks. A Retry-After is honoured; a request whose context would end during the
-// wait does not wait. Once one request has been given up, the others of the context wait no more. In the end the error is
+// server answers 429 or 5xx or the connection breaks, also in the middle of an answer, unless that is one to a POST: what it
+// created is there. A Retry-After is honoured; a request whose context would end during the wait does not wait. Once one request has been given up, the others of the context wait no more. In the end the error is
 // a *Busy, or that of the connection.
 //
 // Tell is called at the beginning and at the end of a wait; several requests that wait at the same time make one. It must not
@@ -211,10 +213,17 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	var waited time.Duration
 	for tried := 1; ; tried++ {
 		resp, err := p.next.RoundTrip(req)
-		if err == nil && passing(resp.StatusCode) {
+		switch {
+		case err == nil && passing(resp.StatusCode):
 			err = busyFrom(resp)
-		} else if err == nil || !IsCutOff(err) {
-			return resp, err
+		case err == nil && req.Method != http.MethodPost && !streams(req, resp):
+			err = readAhead(resp)
+		}
+		switch {
+		case err == nil:
+			return resp, nil
+		case AsBusy(err) == nil && !IsCutOff(err):
+			return nil, err
 		}
 		if ctx.Err() != nil || !patience.pause(ctx, err, tried, &waited) {
 			return nil, err
@@ -225,6 +234,21 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		}
 	}
+}
+
+// streams reports whether an answer comes bit by bit and may take any time.
+func streams(req *http.Request, resp *http.Response) bool {
+	q := req.URL.Query()
+	return resp.StatusCode == http.StatusSwitchingProtocols || q.Get("watch") == "true" || q.Get("follow") == "true"
+}
+
+// readAhead reads the whole answer, so that one that breaks off is noticed while the request can be sent again. The answer
+// of resp is then read from memory.
+func readAhead(resp *http.Response) error {
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return err
 }
 
 // busyFrom takes in an answer, and closes it.

@@ -14,10 +14,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +52,15 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	case "eof":
 		return nil, io.EOF
+	case "stream":
+		return nil, http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal}
+	case "torn", "torn by the stream":
+		var cut error = io.ErrUnexpectedEOF
+		if answer != "torn" {
+			cut = http2.StreamError{StreamID: 1, Code: http2.ErrCodeInternal}
+		}
+		body := io.MultiReader(strings.NewReader(`{"apiVersion":"v1","ki`), iotest.ErrReader(cut))
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: req, Body: io.NopCloser(body)}, nil
 	case "other":
 		return nil, errors.New("getting credentials: no")
 	}
@@ -107,6 +118,10 @@ func TestPatience(t *testing.T) {
 			told: "503 Service Unavailable: 0.5s 2/6; 503 Service Unavailable: 1s 3/6; 503 Service Unavailable: 2s 4/6",
 			err:  "the API server answers 503 Service Unavailable"},
 		{name: "the connection", answers: "refused;eof;200", waits: "0.5 1", told: "connect: connection refused: 0.5s 2/6; EOF: 1s 3/6"},
+		{name: "the stream", answers: "stream;200", waits: "0.5", told: "stream error: stream ID 1; INTERNAL_ERROR: 0.5s 2/6"},
+		{name: "in the middle of an answer", answers: "torn;torn by the stream;200", waits: "0.5 1",
+			told: "unexpected EOF: 0.5s 2/6; stream error: stream ID 1; INTERNAL_ERROR: 1s 3/6"},
+		{name: "in the middle of each answer", answers: "torn", within: time.Second, waits: "0.5", told: "unexpected EOF: 0.5s 2/6", err: "unexpected EOF"},
 		{name: "what stays wrong", answers: "other", err: "getting credentials: no"},
 		{name: "refused for good", answers: "422", err: "rejected our request"},
 		{name: "at once", answers: "429/3", once: true, err: "the API server answers 429 Too Many Requests"},
@@ -160,6 +175,25 @@ func TestPatience(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestStreamsPass lets answers through that come bit by bit, and those that say that something was created.
+func TestStreamsPass(t *testing.T) {
+	for _, tc := range []struct{ method, url string }{{"GET", "http://api/pods?watch=true"}, {"GET", "http://api/log?follow=true"}, {"POST", "http://api/pods"}} {
+		req, err := http.NewRequestWithContext(Patiently(t.Context(), nil), tc.method, tc.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &script{answers: []string{"torn"}}
+		resp, err := patient{s}.RoundTrip(req)
+		if err != nil {
+			t.Fatalf("%s %s: %v", tc.method, tc.url, err)
+		}
+		if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) || len(s.at) != 1 {
+			t.Errorf("%s %s: %v after %d requests", tc.method, tc.url, err, len(s.at))
+		}
+		_ = resp.Body.Close()
 	}
 }
 
