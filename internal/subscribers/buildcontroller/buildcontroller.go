@@ -344,7 +344,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 		why := state.ProblemOf(err)
 		done.Err, done.Problem, done.Stuck = problem.Text(err), &why, stuck(req, r, err)
 		logstore.Errorf(log, "Build Failed: %s", done.Err)
-		done.Passing = docker.IsPassing(err) || docker.IsUnreachable(err)
+		done.Passing = buildanddeploy.IsPassing(err)
 	}
 	logstore.Flush(log)
 	return done

@@ -1,0 +1,43 @@
+package buildanddeploy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/problem"
+)
+
+func TestIsPassing(t *testing.T) {
+	conf := schema.GroupResource{Resource: "configmaps"}
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the registry takes no push":  {&docker.Passing{Err: errors.New("connection refused")}, true},
+		"the API server is busy":      {&k8s.Busy{Status: 503}, true},
+		"a webhook does not answer":   {apierrors.NewInternalError(errors.New("failed calling webhook")), true},
+		"the connection breaks off":   {io.ErrUnexpectedEOF, true},
+		"the API server is not there": {&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}, true},
+		"one of several objects":      {errors.Join(apierrors.NewBadRequest("no"), &k8s.Busy{Status: 429}), true},
+		"an object that is not valid": {apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "a", nil), false},
+		"a missing right":             {apierrors.NewForbidden(conf, "a", errors.New("no")), false},
+		"a build that fails":          {errors.New("exit status 1"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := problem.Wrap(fmt.Errorf("apply configmap/a: %w", tc.err), "cannot deploy", "see above")
+			if got := IsPassing(err); got != tc.want {
+				t.Errorf("IsPassing(%v) = %v", err, got)
+			}
+		})
+	}
+}
