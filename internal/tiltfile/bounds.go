@@ -15,9 +15,9 @@ const (
 	mostSource = 8 << 20
 	// mostOutput bounds what a command may write, standard output and standard error each, in bytes.
 	mostOutput = 64 << 20
-	// mostDigits bounds the numbers in JSON: reading them takes time with the square of their length.
+	// mostDigits bounds the numbers in texts: reading them takes time with the square of their length.
 	mostDigits = 10_000
-	// mostDepth and mostValues bound what is encoded.
+	// mostDepth and mostValues bound what is encoded, mostValues also what a function of Starlark goes through at once.
 	mostDepth  = 1_000
 	mostValues = 5_000_000
 )

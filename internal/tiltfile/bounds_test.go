@@ -24,6 +24,15 @@ func TestBounds(t *testing.T) {
 		{"a number", "decode_json('9' * 50000000)", "a number of 50000000 digits", 0},
 		{"a number in a list", "decode_json('[' + '9' * 10001 + ']')", "a number of 10001 digits", 0},
 		{"a long number", "decode_json('9' * 10000)", "", 0},
+		{"int", "int('9' * 50000000)", "int: a number of 50000000 characters is longer than 10000", 0},
+		{"int of a base", "int('f' * 10001, 16)", "int: a number of 10001 characters is longer than 10000", 0},
+		{"int at the bound", "print(int('9' * 10000))", "", 0},
+		{"list", "list(range(1 << 40))", "list: 1099511627776 values are more than 5000000", 0},
+		{"sorted", "sorted(range(5000001), reverse=True)", "sorted: 5000001 values are more than 5000000", 0},
+		{"max", "max(range(1 << 40))", "max: 1099511627776 values are more than 5000000", 0},
+		{"zip", "zip([1], range(1 << 40))", "zip: 1099511627776 values are more than 5000000", 0},
+		{"list at the bound", "len(list(range(5000000)))", "", 0},
+		{"a long loop", "for i in range(1 << 40):\n    if i == 3: break", "", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			res := loadText(t, tc.program+"\n", func(o *Options) {
@@ -35,6 +44,47 @@ func TestBounds(t *testing.T) {
 			})
 			if (res.Err == nil) != (tc.want == "") || res.Err != nil && !strings.Contains(res.Err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", res.Err, tc.want)
+			}
+		})
+	}
+}
+
+// TestNesting checks that values that get deeper and deeper end the evaluation with an error that says so and where, before
+// what prints, hashes or freezes them has to follow.
+func TestNesting(t *testing.T) {
+	const loop = "\nfor i in range(30000000):\n    "
+	for name, program := range map[string]string{
+		"list":                   "x = []" + loop + "x = [x]",
+		"beside others":          "x = []" + loop + "x = [1, 'a', {}, x, i]",
+		"tuple":                  "x = ()" + loop + "x = (x,)",
+		"value":                  "x = {}" + loop + "x = {'a': 1, 'b': x}",
+		"struct":                 "x = None" + loop + "x = struct(a=x, b=1)",
+		"module":                 "x = None" + loop + "x = module('m', a=x)",
+		"appended":               "x = []\ntop = x" + loop + "x.append([]); x = x[0]",
+		"function":               "def wrap(x): return lambda: x\nx = 1" + loop + "x = wrap(x)",
+		"default":                "def wrap(x):\n    def f(a=x): pass\n    return f\nx = 1" + loop + "x = wrap(x)",
+		"method":                 "x = []" + loop + "x = [x].append",
+		"variable of a function": "def f():\n    x = []\n    for i in range(30000000): x = [x]\n    return x\nprint(str(f()))",
+		"global of a caller":     "x = []\ndef f(): pass" + loop + "x = [x]; f()",
+		"twice each":             "x = []" + loop + "x = [x, x]",
+		"in a comprehension":     "def f():\n    x = [[]]\n    [x.append([x.pop()]) for i in range(30000000)]\n    return x\nf()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := loadText(t, program+"\n", nil)
+			var placed *Error
+			if !errors.As(res.Err, &placed) || placed.Line == 0 || !strings.HasPrefix(placed.Msg, "a value is nested more than 10000 levels deep") {
+				t.Errorf("got %v", res.Err)
+			}
+		})
+	}
+	for name, program := range map[string]string{
+		"holds itself": "x = []\nx.append(x)" + strings.Replace(loop, "30000000", "300000", 1) + "pass",
+		"many":         "x = []" + strings.Replace(loop, "30000000", "300000", 1) + "x.append([x])",
+		"deep":         "x = []\nfor i in range(5000): x = [x]\nprint(x, {str(x): 1})" + strings.Replace(loop, "30000000", "300000", 1) + "pass",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if res := loadText(t, program+"\n", nil); res.Err != nil {
+				t.Errorf("got %v", res.Err)
 			}
 		})
 	}

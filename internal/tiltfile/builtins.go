@@ -137,7 +137,7 @@ func (s *state) constants() starlark.StringDict {
 
 // buildPredeclared binds the builtins to the evaluation and sorts them into modules.
 func (s *state) buildPredeclared() starlark.StringDict {
-	root := starlark.StringDict{}
+	root := boundedUniverse()
 	for name, v := range s.constants() {
 		place(root, "", name, v)
 	}

@@ -71,6 +71,7 @@ func FuzzProgram(f *testing.F) {
 		for _, name := range inert {
 			place(s.predeclared, "", name, s.bind(name, builtins[name]))
 		}
+		s.thread.OnMaxSteps = nil
 		s.thread.SetMaxExecutionSteps(20_000)
 		_, err := s.run(s.main, src, s.predeclared)
 		if err == nil {

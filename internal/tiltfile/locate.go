@@ -90,7 +90,7 @@ func (s *state) locateEval(e *starlark.EvalError) *Error {
 	if at.file == "" {
 		at.file = s.main
 	}
-	found := s.placed(at, e.Msg, e.Unwrap())
+	found := s.placed(at, strings.TrimPrefix(e.Msg, "Starlark computation cancelled: "), e.Unwrap())
 	found.Marks = marks
 	found.Backtrace, _, _ = strings.Cut(e.Backtrace(), "\nError")
 	if _, ours := builtins[e.CallStack.At(0).Name]; !ours {

@@ -83,6 +83,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 	s.objects.byKey = map[objectKey]*object{}
 	s.ext.store = extension.Store{Dir: cmp.Or(o.ExtensionDir, extension.DefaultDir()), Env: s.env.list(), Log: o.Logger}
 	s.thread = &starlark.Thread{Name: path, Print: func(_ *starlark.Thread, msg string) { s.log.Write(logstore.LevelInfo, msg+"\n") }}
+	boundNesting(s.thread)
 	s.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
 		s.profile.enter()
 		defer s.profile.leave("load", s.callSite)
