@@ -161,15 +161,15 @@ func TestAPortInUseIsTriedAgain(t *testing.T) {
 	if !strings.Contains(e.Value.Err, fmt.Sprint(f.port)) || len(statetest.Texts(f.logs, "web")) == 0 {
 		t.Errorf("says %q, and in the log %v", e.Value.Err, statetest.Texts(f.logs, "web"))
 	}
-	said := len(statetest.Texts(f.logs, "web"))
 	_ = holder.Close()
 	f.is(state.ForwardReady, "default/one:80")
 	f.connects("one:80")
 	if e, _ := state.Forwards.In(f.View()).Get(fmt.Sprintf("web/%d", f.port)); e.Value.Err != "" {
 		t.Errorf("still says %q", e.Value.Err)
 	}
-	if again := len(statetest.Texts(f.logs, "web")); again != said {
-		t.Errorf("%d lines in the log, at first %d", again, said)
+	texts := statetest.Texts(f.logs, "web")
+	if n := len(slices.Compact(slices.Sorted(slices.Values(texts)))); n != len(texts) {
+		t.Errorf("it is said more than once: %q", texts)
 	}
 }
 
