@@ -14,6 +14,8 @@ import (
 // RemoveRequest names a resource that leaves the cluster.
 type RemoveRequest struct {
 	Resource model.ManifestName
+	// Why is a relative clause for the log: "which the Tiltfile no longer declares".
+	Why string
 	// Declared returns what the Tiltfile declares now, to which what the resource leaves behind may belong; nil: nothing.
 	Declared func() []model.Manifest
 	// Namespace is for objects that are declared without one.
@@ -52,6 +54,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 	if !exists {
 		return nil, nil
 	}
+	logstore.Infof(req.Log, "Deleting the objects of %s, %s", req.Resource, req.Why)
 	if bereft, err = c.removeByCommand(ctx, ledger, req, mine, owner); err != nil {
 		return nil, err
 	}

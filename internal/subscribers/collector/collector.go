@@ -265,8 +265,7 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 
 func (r *run) remove(ctx context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	logstore.Infof(log, "Deleting the objects of %s, %s", resource, why)
-	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Namespace: r.options.Namespace, Log: log,
+	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Namespace: r.options.Namespace, Log: log,
 		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
 	if len(bereft) > 0 {
 		lost := map[model.ManifestName][]string{}

@@ -45,6 +45,7 @@ func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
 }
 
 func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
+	logstore.Infof(req.Log, "Deleting %s, %s", req.Resource, req.Why)
 	return c.bereft, c.remove(ctx, req.Resource)
 }
 
