@@ -126,7 +126,7 @@ func (l *live) burst(ctx context.Context, c *container, every, length time.Durat
 	return took, lost, nil
 }
 
-// appended is a file that somebody keeps open and writes to all the time, in lines of 1 KB.
+// appended is a file that stays open and is written to all the time, in lines of 1 KB.
 type appended struct {
 	file  *os.File
 	lines []saved // by the length that the file had then

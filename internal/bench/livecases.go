@@ -79,7 +79,7 @@ func (a *arrival) missing(container int) []string {
 func (l *live) spaced(ctx context.Context, on []*container, n int, pause time.Duration, files func(i int) []file) (took []times, lost int, err error) {
 	took = make([]times, len(on))
 	for i := range n {
-		// Never in step with a timer of somebody else's.
+		// Never in step with another process's timer.
 		if err := harness.Sleep(ctx, pause+rand.N(pause/2)); err != nil {
 			return nil, 0, err
 		}

@@ -41,7 +41,7 @@ spec:
 const (
 	// saveTimeout bounds how long one save may take to arrive.
 	saveTimeout = 2 * time.Minute
-	// pause is the time between two saves: somebody who saves more often than five times a second is taken for a
+	// pause is the time between two saves: whoever saves more often than five times a second is taken for a
 	// program that writes in bursts, whose end is waited for.
 	pause = 500 * time.Millisecond
 )

@@ -67,7 +67,7 @@ func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	return done, firstErr
 }
 
-// othersOwn reports whether an image only has references that are not hone's: somebody has built it on one of hone's, whose
+// othersOwn reports whether an image only has references that are not hone's: it was built on one of hone's, whose
 // labels it has with everything else. It is no version of the image that the label names.
 func othersOwn(im docker.Image) bool {
 	return len(im.Tags) > 0 && !slices.ContainsFunc(im.Tags, ownTag.MatchString)

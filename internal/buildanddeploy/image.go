@@ -130,7 +130,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	return r, nil
 }
 
-// platform is what images should be built for unless somebody says otherwise.
+// platform is what images are built for by default.
 func (b *Image) platform(c model.Cluster) string {
 	if c.Arch == "" || b.here == nil {
 		return ""

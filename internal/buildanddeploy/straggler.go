@@ -13,7 +13,7 @@ import (
 )
 
 // patience is for how long an update waits for the other containers once the first has it, or, where others that run need
-// nothing, for any: somebody who saves again meanwhile is not to wait for the slowest container.
+// nothing, for any: a save in the meantime must not wait for the slowest container.
 const patience = 100 * time.Millisecond
 
 // Straggler is the update of one container that goes on after the update of the resource is over.

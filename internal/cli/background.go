@@ -148,7 +148,7 @@ func newBackgroundLog() (*os.File, error) {
 		return nil, fmt.Errorf("make the session's log: %w", err)
 	}
 	_ = f.Close()
-	// Who appends goes on at the end also when the file was emptied by somebody else.
+	// An appender continues at the end, even when another process has emptied the file.
 	if f, err = os.OpenFile(f.Name(), os.O_RDWR|os.O_APPEND, 0); err != nil {
 		return nil, fmt.Errorf("make the session's log: %w", err)
 	}

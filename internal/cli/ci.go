@@ -24,7 +24,7 @@ func newCI(g *global) *cobra.Command {
 		Use:   "ci [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build and deploy once; succeed when everything is ready",
 		Long: fmt.Sprintf(`Does what up does once, without watching files, and ends as soon as every resource is updated and ready, or on the first
-failure that waiting would not mend. Resources that are disabled, or that wait for somebody to begin, do not count. A server
+failure that waiting would not mend. Resources that are disabled, or that wait for a trigger, do not count. A server
 without a readiness probe is ready when it has run for a second. What a Tiltfile says by ci_settings() bounds how long pods
 may fail, and how long resources may take to get ready.
 

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/objects"
 )
 
-// completionTime bounds what a shell waits for when somebody presses Tab.
+// completionTime bounds how long a shell waits after Tab.
 const completionTime = time.Second
 
 // completion is what cobra calls to complete a word.

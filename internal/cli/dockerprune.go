@@ -42,7 +42,7 @@ func newDockerPrune(g *global) *cobra.Command {
 		Short: "Remove hone's old images from the container engine, as a session does now and then",
 		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
 than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
-pruning off in sessions. Old versions of hone's own image, which brings its program into pods, go with them.
+pruning off in sessions. Old versions of the image that brings hone's program into pods go with them.
 
 Images that a container or a running session uses stay, and so do the images of other projects, unless --all asks for them,
 and everything that hone has not made: of an image with another name, too, only hone's own name is removed.`,

@@ -171,7 +171,7 @@ const noPort = "none"
 type portFlag struct {
 	number int
 	none   bool
-	// asked is set when somebody chose it.
+	// asked is set when the user chose it.
 	asked bool
 	// wrong is what is wrong with the environment's choice, if nothing else was chosen.
 	wrong error

@@ -15,7 +15,7 @@ func newGraph(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "graph",
 		Short: "Print hone's own architecture: subscribers, tables and actions",
-		Long: `Prints the contracts of hone's subscribers: which tables each reads, which actions it emits, and which outside systems it
+		Long: `Prints the contracts of the subscribers: which tables each reads, which actions it emits, and which outside systems it
 talks to. It needs no cluster and no Tiltfile.`,
 		Example: "  hone graph -o dot | dot -Tsvg > hone.svg",
 		Args:    cobra.NoArgs,

@@ -22,7 +22,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// errStopped is why a session ends that somebody stopped from outside.
+// errStopped is why a session ends that was stopped from outside.
 var errStopped = errors.New("the session was stopped")
 
 // runSession wires a session and runs it to its end.

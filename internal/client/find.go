@@ -38,7 +38,7 @@ func Find(ctx context.Context, r *session.Registry, w Wish) (*Client, error) {
 		return nil, err
 	}
 	if s.Socket == "" {
-		return nil, problem.New(fmt.Sprintf("session %s is still starting", s.Name), "wait a moment; hone sessions shows how it does")
+		return nil, problem.New(fmt.Sprintf("session %s is still starting", s.Name), "wait a moment; hone sessions shows its state")
 	}
 	return Over(s), nil
 }

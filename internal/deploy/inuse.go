@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// commonKinds are looked at to tell whether a namespace holds somebody else's work.
+// commonKinds are looked at to tell whether a namespace holds the work of others.
 var commonKinds = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"},
 	{Group: "batch", Kind: "Job"}, {Group: "batch", Kind: "CronJob"}, {Kind: "Pod"}, {Kind: "Service"},

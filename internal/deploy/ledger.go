@@ -316,7 +316,7 @@ func (l *Ledger) change(edit func(content)) error {
 	all := l.waiting
 	l.waiting = nil
 	l.waitMu.Unlock()
-	if len(all) > 0 { // else somebody has done mine with theirs
+	if len(all) > 0 { // else another goroutine has written mine with its own
 		err := l.changeAll(all)
 		for _, e := range all {
 			e.done <- err

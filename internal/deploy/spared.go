@@ -40,7 +40,7 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 	return "", ""
 }
 
-// keepPolicy returns the annotation by which somebody asked for the object to be kept, empty if nobody did.
+// keepPolicy returns the annotation that asks for the object to be kept, empty if none does.
 func keepPolicy(live *unstructured.Unstructured) string {
 	for _, p := range []struct{ key, value string }{
 		{AnnotationDownPolicy, "keep"},

@@ -22,7 +22,7 @@ var (
 )
 
 // workloadPods are the pods that go with a workload: those that it had when it was deleted. Pods of a workload of the same
-// name that somebody makes meanwhile are none of them.
+// name that are created meanwhile do not count.
 type workloadPods struct {
 	namespace string
 	uids      map[types.UID]bool

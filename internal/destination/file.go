@@ -1,4 +1,4 @@
-// Package destination is where a command writes what somebody has asked for: a file that is looked at before the work
+// Package destination is where a command writes what the user has asked for: a file that is looked at before the work
 // begins, and written whole when it has ended.
 package destination
 

@@ -62,7 +62,7 @@ func Program(version, goVersion, platform, path string) *Section {
 	s.found("built with", "%s", goVersion)
 	s.found("platform", "%s", platform)
 	s.found("program", "%s", path)
-	s.found("telemetry", "none: hone sends nothing about you to anybody")
+	s.found("telemetry", "none: hone sends nothing about you anywhere")
 	return s
 }
 

@@ -339,7 +339,7 @@ local_resource('gen', 'true', colour='red')
 	}
 	p.write("Tiltfile", "local_resource('gen', 'true')")
 	if r := p.ci("nobody"); r.code != 1 || r.summary.Result != "failed" {
-		t.Errorf("with a name that there is not: %d %s", r.code, r.summary.Result)
+		t.Errorf("with an unknown name: %d %s", r.code, r.summary.Result)
 	}
 }
 

@@ -7,7 +7,7 @@
 //
 // # The store
 //
-// A repository is fetched with git when a name of it is asked for the first time, and never again unless somebody asks
+// A repository is fetched with git when a name of it is asked for the first time, and never again unless the user asks
 // (Refresh). The copy is pinned: the commit that the reference meant is recorded beside it, and copies are stored by
 // commit, so that what an evaluation reads never changes under it. Repositories with a file:// address are used where
 // they are and are not copied.

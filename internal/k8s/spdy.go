@@ -130,7 +130,7 @@ func (s *spdyConn) lastAnswer(accepted <-chan error) error {
 	}
 }
 
-// add remembers a stream, so that close can free a worker of spdystream that waits for somebody to read from it.
+// add remembers a stream, so that close can free a worker of spdystream that waits for a reader.
 func (s *spdyConn) add(st *spdystream.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (w watchedConn) Read(p []byte) (int, error) {
 }
 
 // Close closes the connection, which abort may have done before. An error would keep spdystream waiting for a second for
-// somebody to tell it to.
+// a reader of that error.
 func (w watchedConn) Close() error {
 	_ = w.Conn.Close()
 	return nil

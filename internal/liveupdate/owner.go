@@ -76,7 +76,7 @@ func (o owners) owner(c Copy) model.Owner {
 }
 
 // give returns the copies with their owners, and before them the folders that have to be made for them. It fails where a
-// copy is to belong to somebody to whom the container's user cannot give it.
+// copy must belong to an owner to whom the container's user cannot give it.
 func (o owners) give(copies []Copy) ([]Copy, error) {
 	out := make([]Copy, 0, len(copies))
 	made := map[string]bool{}
@@ -103,7 +103,7 @@ func (o owners) folders(out []Copy, made map[string]bool, dir string, owner mode
 	return append(out, Copy{Remote: dir, IsDir: true, Owner: owner})
 }
 
-// CannotGive is the problem of a copy that was to belong to somebody else than the container's user.
+// CannotGive is the problem of a copy that must belong to another owner than the container's user.
 func CannotGive(remote string, cause error) error {
 	return problem.Wrap(cause, fmt.Sprintf("%s cannot be given to the owner that sync(…, owner=…) asks for", remote),
 		"Run the container as root while you develop (securityContext: runAsUser: 0, with the capability CHOWN), or leave owner "+

@@ -121,7 +121,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Flush stores the lines that are not ended, for somebody who wants all that was said up to now.
+// Flush stores the lines that are not ended, so that a reader gets all that was said up to now.
 func (s *Store) Flush() { s.keeper.flushAll() }
 
 // SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by

@@ -15,7 +15,7 @@ const (
 	// without a line break.
 	openLineDelay = time.Second
 	// progressDelay is the least time between two stored lines of one progress; what comes in between is replaced
-	// before anybody could have seen it.
+	// before it could have been seen.
 	progressDelay = 100 * time.Millisecond
 )
 

@@ -1,7 +1,7 @@
 // Package lsp is a language server for Tiltfiles: it tells an editor what a name means, what can stand at the cursor, and
 // what is wrong with the text as it is typed. It speaks LSP 3.17 over a pair of streams.
 //
-// Only syntax is looked at: nothing is evaluated, so that no command of a Tiltfile ever runs because somebody looks at it.
+// Only syntax is looked at: nothing is evaluated, so that no command of a Tiltfile ever runs because a file is opened.
 // What builtins there are and what they take comes from package language. Where the extensions are that a text loads, comes
 // from what it declares and from package extension; nothing is fetched.
 //

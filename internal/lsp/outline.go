@@ -99,7 +99,7 @@ func (o *outline) str(t token) string { return o.text[t.inner:t.innerEnd] }
 
 var partner = map[string]string{")": "(", "]": "[", "}": "{"}
 
-// brackets finds which brackets belong together, and reports whether all do. When they do not, somebody is typing: then a
+// brackets finds which brackets belong together, and reports whether all do. When they do not, the user is typing: then a
 // line that looks like a new statement ends all that is open.
 func (o *outline) brackets(recover bool) bool {
 	o.match, o.inside = slices.Repeat([]int{-1}, len(o.tokens)), make([]int, 0, len(o.tokens)+1)

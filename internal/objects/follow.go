@@ -158,7 +158,7 @@ func behind(err error) error {
 	return err
 }
 
-// Over is the problem of somebody who follows a session that has ended.
+// Over is the problem that the followed session has ended.
 func Over(err error) error {
 	p, ok := problem.Of(err)
 	if !ok {

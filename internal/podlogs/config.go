@@ -40,7 +40,7 @@ type Config struct {
 	// ContainerID names the run of the container in errors.
 	ContainerID string
 	// Previous reads the log of the container's previous run only: for a run that had ended and was replaced before
-	// anybody looked.
+	// the first look.
 	Previous bool
 	// Since leaves out earlier lines; zero means from the beginning.
 	Since time.Time

@@ -13,7 +13,7 @@ import (
 type holder struct {
 	pid  int
 	name string
-	// user is set instead of pid and name when the process belongs to somebody else.
+	// user is set instead of pid and name when the process belongs to another user.
 	user string
 	// session is set when the process is a session of hone.
 	session string
@@ -99,7 +99,7 @@ func findProcess(proc string, inodes map[string]string) (holder, bool) {
 		}
 		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 		if err != nil {
-			continue // somebody else's, or gone by now
+			continue // another user's, or gone by now
 		}
 		for _, fd := range fds {
 			link, err := os.Readlink(filepath.Join(dir, "fd", fd.Name()))

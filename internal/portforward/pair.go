@@ -30,7 +30,7 @@ type pair struct {
 
 	// Reads from a side are bounded by HalfOpenTimeout once the other has ended, where that side may not notice.
 	boundLocal, boundRemote atomic.Bool
-	ended                   atomic.Bool // somebody closes both connections, or has
+	ended                   atomic.Bool // both connections are closed, or being closed
 
 	mu        sync.Mutex
 	remote    net.Conn

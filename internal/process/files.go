@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// drain is for how long output is still read when the group is gone but somebody outside of it holds the pipe.
+// drain is for how long output is still read when the group is gone but a process outside of it holds the pipe.
 const drain = time.Second
 
 // files are the pipes between a command and its readers and writers.

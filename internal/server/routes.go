@@ -45,7 +45,7 @@ func (s *Subscriber) routes(src *source) []route {
 	}
 }
 
-// missed answers what no route takes: a path that there is not, or one that is asked in another way.
+// missed answers what no route takes: an unknown path, or one that is asked in another way.
 func missed(all []route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var methods []string

@@ -90,7 +90,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs:   store.Shares(append(kinds.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
-		Feedback:  "what it writes is a wish of somebody outside, never an answer to a table",
+		Feedback:  "what it writes is a wish from outside, never an answer to a table",
 	}
 }
 

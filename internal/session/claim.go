@@ -66,7 +66,7 @@ func (c *Claim) takeName() error {
 		}
 		path := c.registry.path(name, extLock)
 		if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || !owned(info) || info.Size() > 0) {
-			continue // somebody else's file
+			continue // not a session's file
 		}
 		if _, ours := c.registry.read(name); !ours && exists(c.registry.path(name, extInfo)) {
 			continue

@@ -35,7 +35,7 @@ func private(dir string) error {
 	case !info.IsDir():
 		return problem.New(dir+" is not a folder", "it is where hone keeps the sockets of sessions: move away what is there")
 	case !owned(info):
-		return problem.New(dir+" belongs to somebody else", "set XDG_RUNTIME_DIR to a folder of your own")
+		return problem.New(dir+" belongs to another user", "set XDG_RUNTIME_DIR to a folder of your own")
 	case exposed(info):
 		return problem.New(fmt.Sprintf("others can enter %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
 	}

@@ -18,5 +18,5 @@ func owned(info fs.FileInfo) bool {
 // exposed reports whether others may do anything with a file.
 func exposed(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
-// shortDir is a folder of this user whose path is short. It is checked before it is used, since anybody can make it.
+// shortDir is a folder of this user whose path is short. It is checked before it is used, since any user can make it.
 func shortDir() string { return fmt.Sprintf("/tmp/hone-%d", os.Geteuid()) }

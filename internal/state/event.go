@@ -17,7 +17,7 @@ const KeptEvents = 4096
 const keptFiles = 20
 
 // Event is an entry of table events: something that happened. Its id is its number, its time that of its creation. Entries
-// are written as other tables change, so that they tell also of what was over before anybody looked.
+// are written as other tables change, so that they also tell of what was over between two looks.
 type Event struct {
 	Type EventType
 	// Resource is whom it is about; empty for the session as a whole.

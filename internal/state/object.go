@@ -20,7 +20,7 @@ const (
 // lastInOrder is the place of what no Tiltfile declares.
 const lastInOrder = math.MaxInt32
 
-// ObjectsDeclared says that somebody outside declares objects, or changes what was declared so. Of what the Tiltfile
+// ObjectsDeclared says that a client declares objects, or changes what a client declared. Of what the Tiltfile
 // declares only the data of config maps may be changed; that holds until the Tiltfile is evaluated again. Whoever
 // dispatches it has made sure that no other name is taken: objects that the Tiltfile declares, and those that are being
 // torn down, stay as they are.
@@ -83,7 +83,7 @@ func init() {
 	store.On(ConfigMaps, func(d *store.Draft[model.ConfigMap], a ObjectsWithdrawn) { withdraw(d, a.ConfigMaps) })
 }
 
-// putForeign puts what somebody outside declares.
+// putForeign puts what a client declares.
 func putForeign[T any](d *store.Draft[T], id string, labels map[string]string, next func(was T) T) {
 	if e, ok := d.Get(id); !ok || foreign(e) {
 		d.PutOwned(id, APIOwner, labels, next(e.Value))
@@ -143,5 +143,5 @@ func clash[T, M any](rows store.Rows[T], kind string, declared []M, name func(M)
 	return ""
 }
 
-// foreign reports whether somebody outside has declared an entry, and wants it still.
+// foreign reports whether a client has declared an entry, and has not withdrawn it.
 func foreign[T any](e store.Entry[T]) bool { return e.Owner == APIOwner && e.Phase == store.Running }

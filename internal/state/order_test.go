@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/store"
 )
 
-// TestInOrder puts resources into the order of the Tiltfile, also where two have the same place, or one that there is not.
+// TestInOrder puts resources into the order of the Tiltfile, also where two have the same place, or one that does not exist.
 func TestInOrder(t *testing.T) {
 	entry := func(text string) *store.Entry[Resource] {
 		e := &store.Entry[Resource]{Meta: store.Meta{ID: text[:1], Phase: store.Running}}

@@ -54,8 +54,8 @@ type Input struct {
 	Table string
 	// Strong inputs keep torn-down entries alive until the subscriber releases them; the table must have finalizers.
 	Strong bool
-	// Releases are for a subscriber that looks at who else holds an entry that is being torn down: it is woken too when
-	// somebody releases one that others still hold. To all others that is no change.
+	// Releases are for a subscriber that looks at who else holds an entry that is being torn down: it is also woken
+	// when one is released that others still hold. To all others that is no change.
 	Releases bool
 }
 

@@ -15,7 +15,7 @@ type Derived[T any] struct {
 }
 
 // Derive adds a derived value to the schema, before a Store uses it. of must be pure, and read nothing but the named
-// tables; what it returns is shared, and must not be changed by anybody. The name is for the message about an of that
+// tables; what it returns is shared, and must not be changed. The name is for the message about an of that
 // reads more.
 func Derive[T any](s *Schema, name string, of func(View) T, tables ...named) *Derived[T] {
 	return DeriveFrom(s, name, func(v View, _ *T) T { return of(v) }, tables...)

@@ -9,12 +9,12 @@
 // table accepts is a bug and ends the program loudly.
 //
 // A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
-// what happened and not only what was so when somebody looked.
+// what happened and not only what was so at each look.
 //
 // After each batch the loop publishes one numbered Snapshot. Snapshots are immutable; what publishing costs grows with what
 // the batch changed, not with how much there is, but for the list of a table's entries, of which it copies the addresses.
 //
-// A Derived value follows from tables and is computed when somebody reads it, once for each state of theirs: whoever asks
+// A Derived value follows from tables and is computed when it is read, once for each state of theirs: whoever asks
 // meanwhile waits for it, as for the list of a table. Each keeps a value for each item of a derived list, so that after a
 // change only what has changed is looked into.
 //

@@ -11,9 +11,9 @@ import (
 // sorted are entries by their ids.
 type sorted[T any] = immutable.SortedMap[string, *Entry[T]]
 
-// listing is a table's newest entries as a list in the order of their ids, once somebody has asked for them. In every
+// listing is a table's newest entries as a list in the order of their ids, once they were asked for. In every
 // snapshot many readers go through all, and a list takes a quarter of the time that the map takes. Snapshots share it, so that
-// an old one that somebody keeps does not keep a list.
+// an old one that is kept does not keep a list.
 type listing[T any] struct {
 	mu    sync.Mutex
 	known bool

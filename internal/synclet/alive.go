@@ -50,8 +50,8 @@ func (l *livingStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer. The last chunk is no sign of life: whatever carries the stream takes a little without
-// anybody at the other end.
+// Write implements io.Writer. The last chunk is no sign of life: whatever carries the stream takes a little although
+// the other end is gone.
 func (l *livingStream) Write(p []byte) (int, error) {
 	var n int
 	for len(p) > chunk {

@@ -101,7 +101,7 @@ type entry struct {
 	last    Status   // what was told last
 	session *Session // nil while there is none
 	err     error    // why there is none, or will be none; nil while one is being opened
-	passing bool     // err may pass: it is tried again, at once when somebody hurries
+	passing bool     // err may pass: it is tried again, at once when an update waits for it
 	hurry   chan struct{}
 	changed chan struct{} // closed at the next change
 }
@@ -261,7 +261,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 	}
 }
 
-// rest waits, unless somebody is in a hurry, and reports false when ctx is done before.
+// rest waits, unless an update is in a hurry, and reports false when ctx is done before.
 func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -108,7 +108,7 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	return &liveupdate.InfraError{Step: step, Err: err}
 }
 
-// cannotGive returns the problem of a file that was to belong to somebody else, nil if err is something else.
+// cannotGive returns the problem of a file that must belong to another owner, nil if err is something else.
 func cannotGive(err error) error {
 	var faults *FaultError
 	if !errors.As(err, &faults) {

@@ -90,7 +90,7 @@ func (m *Memo) put(key memoKey, value any, extra int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.answers[key]; ok {
-		return // somebody else was as fast
+		return // another goroutine was as fast
 	}
 	m.answers[key] = m.recent.PushFront(&answer{key, value, size})
 	m.size += size

@@ -5,7 +5,7 @@
 // which is what a build wants.
 //
 // A Watcher compares what is on disk with what it knew: an event is only the reason to look. So a file that was touched,
-// or written with the content that it had, or restored before anybody looked, has not changed; and events that the
+// or written with the content that it had, or restored before the next look, has not changed; and events that the
 // system dropped cost a comparison of the trees, not a change.
 //
 // # Concurrency

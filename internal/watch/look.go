@@ -29,7 +29,7 @@ func (w *Watcher) handle(ns []notice, told time.Time) {
 	}
 }
 
-// concerns reports whether an event may matter to somebody.
+// concerns reports whether an event may matter to a consumer.
 func (w *Watcher) concerns(n notice) bool {
 	f := w.folders[filepath.Dir(n.path)]
 	if f == nil {

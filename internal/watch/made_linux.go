@@ -7,7 +7,7 @@ import (
 )
 
 // tick is how much earlier than a change the time that the kernel notes for it may be: it is taken from the last tick of the
-// clock, except where Linux 6.13 or later finds that somebody has looked at the file since. The two cannot be told apart.
+// clock, except where Linux 6.13 or later finds that the file was looked at since. The two cannot be told apart.
 var tick = func() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGetres(unix.CLOCK_REALTIME_COARSE, &t) != nil {

@@ -46,7 +46,7 @@ func (p *pending) putOpen(path string, now time.Time, delay time.Duration) {
 	p.at[path].open = true
 }
 
-// settled reports whether nothing waits but files that somebody has open.
+// settled reports whether nothing waits but files that a process has open.
 func (p *pending) settled() bool {
 	return !slices.ContainsFunc(p.heap, func(l *look) bool { return !l.open })
 }

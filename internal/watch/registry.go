@@ -27,7 +27,7 @@ type consumer struct {
 	ignores Matcher
 }
 
-// root is one path that somebody asks for.
+// root is one path that a consumer asks for.
 type root struct {
 	path string
 	// droppings leaves out what is ephemeral below the root.

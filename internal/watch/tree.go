@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// folder is a folder that is watched: one of a tree that somebody asked for, or an anchor, which is watched for the sake
+// folder is a folder that is watched: one of a tree that a consumer asked for, or an anchor, which is watched for the sake
 // of a root directly or further below it.
 type folder struct {
 	path string
@@ -34,7 +34,7 @@ func join(dir, name string) string {
 	return dir + sep + name
 }
 
-// walk reads the folders of queue and everything below them that somebody wants. prior is the registry whose consumers
+// walk reads the folders of queue and everything below them that a consumer wants. prior is the registry whose consumers
 // have been told of everything up to now: a file that they want and that is not known is a change; another is not. With
 // compare, files that are known are compared with what is there. pause is called between two folders, if not nil.
 func (w *Watcher) walk(queue []string, prior *registry, compare bool, pause func()) {

@@ -64,7 +64,7 @@ var EventTypes = []EventType{
 	{"tiltfile-loaded", "tiltfile", "The Tiltfile was evaluated."},
 	{"tiltfile-failed", "tiltfile", "The Tiltfile has a fault. What was declared before stays."},
 	{"files-changed", "files", "Files that a resource, the Tiltfile or a file watch depends on have changed, and come to rest."},
-	{"resource-triggered", "", "Somebody has asked for an update of the resource, or for an evaluation of the Tiltfile."},
+	{"resource-triggered", "", "An update of the resource, or an evaluation of the Tiltfile, was asked for."},
 	{"resource-enabled", "", "The resource was switched on."},
 	{"resource-disabled", "", "The resource was switched off."},
 	{"resource-ready", "ready", "The resource is updated and ready for the first time since it was declared or switched on."},

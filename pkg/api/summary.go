@@ -28,7 +28,7 @@ type ResourceSummary struct {
 	Type string `json:"type"`
 	// Status is ok, failed, unfinished for what was neither when the session ended, or skipped for what does not count.
 	Status string `json:"status"`
-	// Skipped is why it does not count: disabled, or manual for one that waits for somebody to begin.
+	// Skipped is why it does not count: disabled, or manual for one that waits for a trigger.
 	Skipped string `json:"skipped,omitempty"`
 	// UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or
 	// none. Both are as of the end.

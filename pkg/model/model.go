@@ -1,6 +1,6 @@
 // Package model holds the nouns that a Tiltfile declares and that hone reports about: manifests and their targets,
 // images, live updates, clusters, pods, builds. Values are plain data: nothing here does I/O, starts a goroutine or
-// keeps a pointer into somebody else's memory, so a value may be shared freely once nobody writes to it any more.
+// keeps a pointer into memory of another owner, so a value may be shared freely once it is no longer written to.
 package model
 
 import (

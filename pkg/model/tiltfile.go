@@ -23,7 +23,7 @@ type Tiltfile struct {
 	// Secrets are the values that logs must not show.
 	Secrets  []Secret
 	Warnings []string
-	// LeftOut says why extensions, by name, whether it declares them or somebody else does, are not part of this.
+	// LeftOut says why extensions, by name, whether it declares them or a client does, are not part of this.
 	LeftOut map[string]string
 	// APIObjects are what it declares through v1alpha1.
 	APIObjects

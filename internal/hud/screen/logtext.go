@@ -94,7 +94,7 @@ func origin(l logstore.Line) string {
 	return string(l.Source)
 }
 
-// shorten cuts a line that is too long to be read by anybody.
+// shorten cuts a line that is too long to read.
 func shorten(s string) string {
 	if len(s) <= shownLine {
 		return s

@@ -57,7 +57,7 @@ func (o Options) leaves() bool { return o.Leave != "" || o.Past }
 // errLeft is why a screen ends that the user left while the session was still stopping.
 var errLeft = errors.New("left by the user")
 
-// PanicError is a mistake in the screen's own code. The terminal had been given back before anybody could see it.
+// PanicError is a mistake in the screen's own code. The terminal is restored before it is shown.
 type PanicError struct {
 	Value any
 	// Where is the function that panicked, with file and line; Stack is the whole stack.

@@ -41,7 +41,7 @@ const introduction = `Change what is to be different, save, and leave the editor
 an empty file changes nothing. What the session refuses is shown here again, with the reason.
 `
 
-// errUnchanged says that somebody has left the editor without changing anything.
+// errUnchanged says that the user left the editor without a change.
 var errUnchanged = errors.New("nothing was changed")
 
 // Edit opens the objects of a target in an editor, one after the other, and writes what has been changed.

@@ -1,4 +1,4 @@
-// Package condition waits until objects of a session are as somebody wants them.
+// Package condition waits until objects of a session meet conditions.
 package condition
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/objects"
 )
 
-// Look says how somebody looks at objects.
+// Look says how objects are shown.
 type Look struct {
 	// Watch goes on to show what changes; Only shows nothing but that.
 	Watch, Only bool

@@ -1,5 +1,5 @@
 // Package door decides who may talk to the session's API: it makes listeners that keep to a number of connections and take
-// TLS and plain HTTP on one port, checks each request for its token, its Host and its Origin before anybody else sees it,
+// TLS and plain HTTP on one port, checks each request for its token, its Host and its Origin before anything else sees it,
 // and makes those wait who send much that is refused.
 package door
 

@@ -110,7 +110,7 @@ func (rules Rules) refusal(r *http.Request) (code int, text string) {
 }
 
 // ours reports whether a Host header names this machine by address, as localhost or by one of the given names: other
-// names could be made to resolve here by anybody.
+// anyone could make names resolve here.
 func (rules Rules) ours(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

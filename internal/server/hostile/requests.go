@@ -163,7 +163,7 @@ func Malformed(ctx context.Context, s Session) error {
 }
 
 // Patches sends patches that are none, from behind the door, to an object that takes patches, to one that takes none, and to
-// one that there is not.
+// one that does not exist.
 func Patches(ctx context.Context, s Session) error {
 	const tilt = "/apis/tilt.dev/v1alpha1/"
 	var errs []error

@@ -18,8 +18,8 @@ type Redactor struct {
 	names map[string]bool
 }
 
-// New returns a redactor. Names are those of resources: a text that is one of them as a whole stays, for somebody's
-// password may be called like a resource, and references have to lead somewhere.
+// New returns a redactor. Names are those of resources: a text that is one of them as a whole stays, because a
+// password may be spelled like a resource, and references have to lead somewhere.
 func New(secrets []model.Secret, names []string) *Redactor {
 	r := &Redactor{scrub: logstore.NewScrubber(secrets), names: map[string]bool{}}
 	for _, n := range names {

@@ -46,7 +46,7 @@ func (c change) name() string {
 	return c.was.Name
 }
 
-// history is what a kind's objects are in the newest snapshot that somebody looked at, and how they came to be so.
+// history is what a kind's objects are in the newest snapshot that was looked at, and how they came to be so.
 type history struct {
 	kind kinds.Kind
 

@@ -45,7 +45,7 @@ type Handler struct {
 	version  string
 	kinds    []*kind
 	now      func() time.Time
-	writing  chan struct{} // holds a value while somebody writes
+	writing  chan struct{} // holds a value during a write
 	turns    turn.Turns
 	openAPI  *documents
 	patience time.Duration

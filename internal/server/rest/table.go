@@ -56,7 +56,7 @@ func (h *Handler) table(a *answer, k *kind, v store.View, p page) ([]byte, error
 	return h.store.Redactor(v).JSON(doc), nil
 }
 
-// sendObject answers with an object, which may be one that there is not (yet).
+// sendObject answers with an object, which may be one that does not exist (yet).
 func (h *Handler) sendObject(a *answer, code int, k *kind, v store.View, obj kinds.Object) {
 	var doc []byte
 	var err error

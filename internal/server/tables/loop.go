@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/store"
 )
 
-// Numbers are what a store knows of how it does itself.
+// Numbers are what a store knows of about itself.
 type Numbers interface {
 	Loop() store.LoopStats
 	Subscribers() []store.SubscriberStats

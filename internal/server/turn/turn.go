@@ -24,7 +24,7 @@ func (t Turns) Take(ctx context.Context) bool {
 	}
 }
 
-// Retake waits for a turn as long as it takes, for somebody who has to give one back.
+// Retake waits for a turn as long as it takes, for a caller who has to give one back.
 func (t Turns) Retake() { t <- struct{}{} }
 
 // Leave gives a turn back.

@@ -26,7 +26,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// maxReplaced is how often in a row a build may be overtaken before it is left to finish, so that somebody who saves
+// maxReplaced is how often in a row a build may be overtaken before it is left to finish, so that a user who saves
 // without a pause still gets results.
 const maxReplaced = 3
 

@@ -104,7 +104,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// rest waits for the next poll, which comes at once when somebody else finds that a cluster which was connected does not
+// rest waits for the next poll, which comes at once when another subscriber finds that a cluster which was connected does not
 // answer. It reports false when ctx is done.
 func (s *Subscriber) rest(ctx context.Context, rt *store.Runtime, pause time.Duration, connected bool) bool {
 	timer := time.NewTimer(pause)

@@ -84,7 +84,7 @@ type stream struct {
 	id     string
 	prefix string
 	since  time.Time
-	// missed is the id of the run before this one, if it was over before anybody looked; it is read first.
+	// missed is the id of the run before this one, if it was over before the first look; it is read first.
 	missed string
 }
 

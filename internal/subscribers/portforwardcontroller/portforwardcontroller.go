@@ -27,7 +27,7 @@ import (
 
 const (
 	name = "PortForwardController"
-	// retryListen is the pause before a port that somebody else holds is tried again.
+	// retryListen is the pause before a port that another process holds is tried again.
 	retryListen = 2 * time.Second
 	// failingAfter is for how long a forward fails before its log says so: an app that restarts is back by then.
 	failingAfter = time.Second
@@ -195,7 +195,7 @@ func target(p port, pods []state.Pod) *portforward.Target {
 	return &portforward.Target{Namespace: pod.Namespace, Pod: pod.Name, Port: portforward.ResolvePort(p.spec, pod)}
 }
 
-// keepOpen opens the port, again and again while somebody else holds it, and serves it until ctx is done.
+// keepOpen opens the port, again and again while another process holds it, and serves it until ctx is done.
 func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *targets, p port) {
 	defer rt.Dispatch(state.ForwardClosed{ID: p.id()})
 	host := cmp.Or(p.spec.Host, s.host)

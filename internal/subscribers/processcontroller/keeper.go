@@ -27,7 +27,7 @@ func (s *Subscriber) hire(ctx context.Context, rt *store.Runtime, resource model
 			close(k.done)
 			select {
 			case ended <- struct{}{}:
-			default: // somebody else's end wakes Run too
+			default: // the end of another one wakes Run too
 			}
 		}()
 		defer cancel()

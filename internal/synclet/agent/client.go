@@ -13,7 +13,7 @@ import (
 
 // clients are those who may ask the supervisor for restarts.
 type clients struct {
-	left chan struct{} // somebody has gone
+	left chan struct{} // a client has gone
 
 	mu   sync.Mutex
 	all  map[*client]bool // guarded by mu

@@ -37,7 +37,7 @@ func owner(root *os.Root, rel string, asked *protocol.Owner) (o *protocol.Owner,
 }
 
 // give makes an entry belong to an owner, by a function that changes it. That root may not give away what is new is no error
-// unless somebody asked for it.
+// unless it was asked for.
 func give(o *protocol.Owner, must bool, chown func(uid, gid int) error) error {
 	if o == nil {
 		return nil

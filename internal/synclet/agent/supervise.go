@@ -28,7 +28,7 @@ const (
 )
 
 // Supervise runs a command as the container's process and returns the exit code that the container is to end with. It
-// passes signals on and reaps orphans. When a client asks, or somebody touches the given file, it ends the process and
+// passes signals on and reaps orphans. When a client asks, or the given file is touched, it ends the process and
 // restarts it; an empty path is no file. A process that crashes while a client is connected does not end the
 // container: it waits for the next restart, so that Kubernetes' back-off does not stand in the way, and is tried again
 // now and then, since it may have waited for something else to come up. Without a client the container ends as it would

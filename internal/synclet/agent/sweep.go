@@ -23,7 +23,7 @@ const (
 	tempSuffix = ".tmp"
 	// maxSwept is how many entries of the places are looked at for what others left.
 	maxSwept = 100_000
-	// strangeAge is how old a file on its way must be that somebody left whose processes cannot be seen from here: a
+	// strangeAge is how old a temporary file must be that was left by a process which cannot be seen from here: a
 	// volume may be shared with other containers, and outlive this one.
 	strangeAge = 15 * time.Minute
 )

@@ -70,7 +70,7 @@ type UIInputSpec struct {
 
 // UITextInputSpec is an input of text.
 type UITextInputSpec struct {
-	// DefaultValue is what it holds before anybody has typed.
+	// DefaultValue is what it holds before the user has typed.
 	DefaultValue string `json:"defaultValue,omitempty"`
 	// Placeholder is shown while it is empty.
 	Placeholder string `json:"placeholder,omitempty"`
@@ -78,7 +78,7 @@ type UITextInputSpec struct {
 
 // UIBoolInputSpec is an input that is on or off.
 type UIBoolInputSpec struct {
-	// DefaultValue is what it is before anybody has chosen.
+	// DefaultValue is what it is before the user has chosen.
 	DefaultValue bool `json:"defaultValue,omitempty"`
 	// TrueString and FalseString are what the command sees.
 	TrueString *string `json:"trueString,omitempty"`
