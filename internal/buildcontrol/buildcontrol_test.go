@@ -468,14 +468,25 @@ func TestRuntime(t *testing.T) {
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
 		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
 		{"process ended", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{ExitCode: 3, Crashes: 1})),
-			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change restarts it", Final: true}},
+			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change restarts it", Final: true, Span: "pod:default/p/main:c1"}},
 		{"process ends at once, and the pod is not ready", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) { p.Ready, p.Status = false, "Running" }),
 			supervised(state.Synclet{ExitCode: 3, Crashes: 4, Again: time.Minute})),
-			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change restarts it, or else it is tried again after 1m0s"}},
+			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change restarts it, or else it is tried again after 1m0s",
+				Span: "pod:default/p/main:c1"}},
 		{"process runs again", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{Running: true, ExitCode: 3, Crashes: 4})),
 			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
 		{"process of a container that is gone", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c2", "x"), supervised(state.Synclet{ExitCode: 3})),
 			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"ended", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "Error"
+			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerTerminated, Reason: "Error", ExitCode: 3}
+		})), RuntimeState{Status: RuntimeError, Text: "Error", Err: "pod p: container main: Error, exit code 3", Span: "pod:default/p/main:c1"}},
+		{"a probe fails", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "Running"
+			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerRunning, Started: true,
+				Probes: []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "tcpSocket :80"}}}
+		}), state.ProbeFailed{Pod: "uid-p", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "refused"}}),
+			RuntimeState{Status: RuntimePending, Text: "Running 0/1", Err: "pod p: container main: readiness probe tcpSocket :80 fails: refused", Span: "pod:default/p/main:c1"}},
 		{"image pull", deployed(same, pod(func(p *state.Pod) {
 			p.Ready, p.Status, p.Phase = false, "ImagePullBackOff", "Pending"
 			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}
@@ -532,10 +543,14 @@ func TestJobs(t *testing.T) {
 		{"its container is tried again", "", []store.Action{runs, try("p", "Running", loops)},
 			`pending "Running ×2" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: CrashLoopBackOff"`},
 		{"its container has ended, and its pod has not", "", []store.Action{runs, try("p", "Running", ended)},
-			`pending "Running" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: Error"`},
+			`pending "Running" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: Error, exit code 1"`},
 		{"its pod has failed", "", []store.Action{runs, try("p", "Failed")},
 			`pending "Failed" "job/default/a: active 1, succeeded 0, failed 0; pod p: pod failed: Failed"`},
 		{"given up", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no"), try("p", "Failed")},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no; pod p: pod failed: Failed" final`},
+		{"given up, with how its container ended", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no"), try("p", "Failed", ended)},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no; pod p: pod failed: Failed; container main: Error, exit code 1" final`},
+		{"given up, and its pods removed", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no")},
 			`error "failed" "job/default/a: BackoffLimitExceeded: no" final`},
 		{"no image: nothing will come of it", "", []store.Action{runs, try("p", "Pending", pulls)},
 			`error "Pending" "pod p: container main: ImagePullBackOff (no such image)"`},

@@ -1,7 +1,6 @@
 package buildcontrol
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/hone-dev/hone/internal/state"
@@ -23,8 +22,10 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 	}
 	ready, done := 0, 0
 	for _, p := range current {
-		if why, failing := state.PodFailure(p.Pod); failing {
-			return RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince, Final: !p.Restarting()}
+		if _, failing := state.PodFailure(p.Pod); failing {
+			r := failedPod(p)
+			r.Final = !p.Restarting()
+			return r
 		}
 		switch {
 		case p.Phase == "Succeeded":
@@ -39,6 +40,5 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 	if ready+done == len(current) {
 		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, len(current))}
 	}
-	waits := current[slices.IndexFunc(current, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
-	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", waits.Status, ready+done, len(current)), Err: waits.Message}
+	return unreadyPod(current, ready+done)
 }

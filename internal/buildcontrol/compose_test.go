@@ -21,6 +21,7 @@ func TestComposeRuntime(t *testing.T) {
 		change(&p)
 		return p
 	}
+	const span = "pod:a-1/a:c1@0001-01-01T00:00:00Z"
 	for name, c := range map[string]struct {
 		containers []model.Pod
 		synclet    *state.Synclet
@@ -31,18 +32,18 @@ func TestComposeRuntime(t *testing.T) {
 		"scaled to 0":  {none: true, want: RuntimeState{Status: RuntimeOK, Text: "no containers"}},
 		"running":      {containers: []model.Pod{running}, want: RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
 		"health not known": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Ready, p.Status, p.Message = false, "starting", "curl: refused" })},
-			want: RuntimeState{Status: RuntimePending, Text: "starting 0/1", Err: "curl: refused"}},
+			want: RuntimeState{Status: RuntimePending, Text: "starting 0/1", Err: "curl: refused", Span: span}},
 		"done": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready, p.Engine = "Succeeded", "Completed", false, "exited" })},
 			want: RuntimeState{Status: RuntimeOK, Text: "completed"}},
 		"failed": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready = "Failed", "exited with code 3", false })},
-			want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true}},
+			want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true, Span: span}},
 		"restarted again and again": {containers: []model.Pod{with(running, func(p *model.Pod) {
 			p.Status, p.Ready = "restarting (exit code 3)", false
 			p.Containers[0].Reason, p.Containers[0].State, p.Containers[0].Restarts = model.ContainerRestarting, model.ContainerWaiting, 4
-		})}, want: RuntimeState{Status: RuntimeError, Text: "restarting (exit code 3) ×4", Err: "container a-1: restarting (exit code 3)"}},
+		})}, want: RuntimeState{Status: RuntimeError, Text: "restarting (exit code 3) ×4", Err: "container a-1: restarting (exit code 3)", Span: span}},
 		"its process has ended under the synclet": {containers: []model.Pod{running},
 			synclet: &state.Synclet{Resource: "a", Container: "a", Supervised: true, ExitCode: 2, Crashes: 1},
-			want:    RuntimeState{Status: RuntimeError, Text: "exited 2", Final: true}},
+			want:    RuntimeState{Status: RuntimeError, Text: "exited 2", Final: true, Span: span}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := up(same, statetest.Compose("a")).Begin("a").

@@ -37,6 +37,8 @@ type RuntimeState struct {
 	Err string
 	// FailingSince is when an error began to show; zero where that is not known or there is none.
 	FailingSince time.Time
+	// Span is where the container that Err is about says what it says in the log; empty where none has run.
+	Span string
 	// Final says that waiting cannot help: a job has failed, a server has exited.
 	Final bool
 }
@@ -67,7 +69,7 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	objects := objectsOf(v, u)
 	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
 	if i := slices.IndexFunc(objects, givenUp); i >= 0 {
-		return RuntimeState{Status: RuntimeError, Text: "failed", Err: objects[i].ObjectID.String() + ": " + objects[i].Message, Final: true}
+		return failedJob(objects[i], pods)
 	}
 	others, tries := splitTries(current, objects)
 	if r, stuck := cannotStart(tries); stuck {
@@ -108,12 +110,55 @@ func cannotStart(tries []state.Pod) (r RuntimeState, stuck bool) {
 			if c.State != model.ContainerWaiting || !model.PodErrorReasons[c.Reason] || c.Reason == "CrashLoopBackOff" {
 				continue
 			}
-			if why, failing := state.PodFailure(p.Pod); failing {
-				return RuntimeState{Status: RuntimeError, Text: failureText(p), Err: "pod " + p.Name + ": " + why, FailingSince: p.FailingSince}, true
+			if _, failing := state.PodFailure(p.Pod); failing {
+				return failedPod(p), true
 			}
 		}
 	}
 	return r, false
+}
+
+// failedJob tells of a Job that Kubernetes will not try again, with the newest of its pods that has failed.
+func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
+	r := RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: true}
+	newest := slices.SortedStableFunc(slices.Values(pods), func(a, b state.Pod) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, p := range newest {
+		if _, failing := state.PodFailure(p.Pod); failing && p.Owner == o.UID {
+			f := failedPod(p)
+			r.Err, r.Span = r.Err+"; "+f.Err, f.Span
+			break
+		}
+	}
+	return r
+}
+
+// failedPod tells of a pod that will not get ready by itself.
+func failedPod(p state.Pod) RuntimeState {
+	why, _ := state.Trouble(p)
+	r := RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince}
+	if !p.OfCompose() {
+		r.Err = "pod " + p.Name + ": " + why
+	}
+	if c, ok := state.FailedContainer(p.Pod); ok {
+		r.Span = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
+	}
+	return r
+}
+
+// unreadyPod tells of the first pod that is not ready yet, with how many are: "Running 1/2".
+func unreadyPod(pods []state.Pod, ready int) RuntimeState {
+	p := pods[slices.IndexFunc(pods, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
+	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", p.Status, ready, len(pods)), Err: state.NotReady(p)}
+	if r.Err != "" && !p.OfCompose() {
+		r.Err = "pod " + p.Name + ": " + r.Err
+	}
+	for _, c := range p.LastingContainers() {
+		if !c.Ready {
+			r.Span = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
+			break
+		}
+	}
+	return r
 }
 
 // jobRuntime returns how a Job does that is not complete, given its pods.
@@ -124,8 +169,9 @@ func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 			continue
 		}
 		r.Text = p.Status
-		if why, failing := state.PodFailure(p.Pod); failing {
-			r.Text, r.Err = failureText(p), r.Err+"; pod "+p.Name+": "+why
+		if _, failing := state.PodFailure(p.Pod); failing {
+			f := failedPod(p)
+			r.Text, r.Err, r.Span = f.Text, r.Err+"; "+f.Err, f.Span
 		}
 		return r
 	}
@@ -203,8 +249,8 @@ func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
 	ready, total, done := 0, 0, 0
 	for _, p := range pods {
 		total++
-		if why, failing := state.PodFailure(p.Pod); failing {
-			failed = RuntimeState{Status: RuntimeError, Text: failureText(p), Err: "pod " + p.Name + ": " + why, FailingSince: p.FailingSince}
+		if _, failing := state.PodFailure(p.Pod); failing {
+			failed = failedPod(p)
 			continue
 		}
 		switch {
@@ -224,7 +270,7 @@ func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
 	case ready+done == total:
 		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, total)}
 	}
-	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", pendingWord(pods), ready+done, total), Err: pods[0].Message}
+	return unreadyPod(pods, ready+done)
 }
 
 // processRuntime tells of a process that has ended under the synclet's supervisor, in a container that goes on.
@@ -245,7 +291,7 @@ func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool)
 				what = "container"
 			}
 			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("%s %s: %s", what, p.Name, s.Ended()),
-				FailingSince: s.EndedAt, Final: s.Again == 0}, true
+				FailingSince: s.EndedAt, Final: s.Again == 0, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
 		}
 	}
 	return RuntimeState{}, false
@@ -263,15 +309,6 @@ func readyText(ready, done, total int) string {
 		return "completed"
 	}
 	return fmt.Sprintf("running %d/%d", ready, total)
-}
-
-func pendingWord(pods []state.Pod) string {
-	for _, p := range pods {
-		if !p.Ready {
-			return p.Status
-		}
-	}
-	return "pending"
 }
 
 // objectsRuntime judges by the objects themselves, once no pod speaks against it. A workload that should have pods and

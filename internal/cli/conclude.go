@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/destination"
 	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/report"
@@ -19,8 +21,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lastLines is how many lines of a resource's log go with its failure.
-const lastLines = 50
+// lastLines is how many lines of a resource's log go with its failure into the report, and lastSaid how many of a container's
+// into the error at the end, each no wider than lastWidth columns.
+const (
+	lastLines = 50
+	lastSaid  = 15
+	lastWidth = 300
+)
 
 // reportOptions say what ci reports beside the table.
 type reportOptions struct {
@@ -51,6 +58,7 @@ func (o options) notBegun(err error) error {
 // conclude reports how a session of ci went. It returns what the command ends with, given the session's error and why it
 // was ended from outside, if it was.
 func (o options) conclude(c conclusion, err, cause error) error {
+	withLastLines(err, c)
 	outcome, err := outcomeOf(c.end, err, cause)
 	outcome.At, outcome.Tiltfile = c.at, o.tiltfile
 	s, failed := c.reporter.Summarize(c.end, c.now, outcome)
@@ -74,6 +82,23 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	return err
 }
 
+// withLastLines adds to the failure of a session what the container said last that failed.
+func withLastLines(err error, c conclusion) {
+	var f *engine.Failure
+	ended := state.TheSession(c.now).Ended
+	if !errors.As(err, &f) || c.logs == nil || ended == nil || ended.Span == "" {
+		return
+	}
+	lines := newestOf(c.logs.Tail(logstore.Filter{Resources: []model.ManifestName{ended.Resource}, Span: ended.Span}, lastSaid))
+	if len(lines) == 0 {
+		return
+	}
+	f.Text = strings.TrimRight(f.Text, "\n") + "\n  the last lines of its log:"
+	for _, l := range lines {
+		f.Text += "\n  │ " + text.Cut(text.CleanTabs(l), lastWidth)
+	}
+}
+
 // writeJUnit writes the file for what shows the results of tests.
 func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
 	doc, err := report.JUnit(s, func(resource string) []string { return tail(logs, resource) })
@@ -86,12 +111,16 @@ func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
 	})
 }
 
-// tail returns the last lines of a resource, of those that replace each other only the newest.
+// tail returns the last lines of a resource.
 func tail(logs *logstore.Store, resource string) []string {
 	if logs == nil {
 		return nil
 	}
-	lines := logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.ManifestName(resource)}}, lastLines)
+	return newestOf(logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.ManifestName(resource)}}, lastLines))
+}
+
+// newestOf returns the text of lines, of those that replace each other only the newest.
+func newestOf(lines []logstore.Line) []string {
 	newest := map[[2]string]uint64{}
 	for _, l := range lines {
 		newest[[2]string{l.Span, l.ProgressID}] = l.Seq

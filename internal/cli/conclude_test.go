@@ -3,12 +3,18 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // TestOutcome checks result and exit code of each way in which a session of ci ends.
@@ -52,4 +58,43 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("%s: failure %q", tc.name, o.Failure)
 		}
 	}
+}
+
+// TestLastLines checks what the error at the end says of the log of the container that failed.
+func TestLastLines(t *testing.T) {
+	const span = "pod:default/web-1/main:c1"
+	logs := statetest.Logs(t)
+	logs.SetSecrets([]model.Secret{{Name: "db", Key: "password", Value: "hunter22"}})
+	say := func(resource, span, text string) {
+		logs.Append(logstore.Entry{Resource: model.ManifestName(resource), Span: span, Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: text})
+	}
+	for i := range 30 {
+		say("web", span, fmt.Sprintf("line %d", i))
+	}
+	say("web", "events:web", "[event: …]")
+	say("web", "pod:default/web-1/main:c2", "of another run")
+	say("web", span, "\x1b[31mno database\x1b[2J with hunter22\x1b[0m")
+	say("web", span, strings.Repeat("x", 400))
+	many := "web: oops\n  the last lines of its log:"
+	for i := 17; i < 30; i++ {
+		many += fmt.Sprintf("\n  │ line %d", i)
+	}
+	many += "\n  │ no database with [redacted secret db:password]\n  │ " + strings.Repeat("x", lastWidth-1) + "…"
+	for _, tc := range []struct {
+		name string
+		end  state.SessionEnded
+		want string
+	}{
+		{"a container", state.SessionEnded{Failure: "web: oops", Cause: state.EndResource, Resource: "web", Span: span}, many},
+		{"a container that said nothing", state.SessionEnded{Failure: "web: oops", Cause: state.EndResource, Resource: "web", Span: span + "3"}, "web: oops"},
+		{"no container", state.SessionEnded{Failure: "web: oops", Cause: state.EndResource, Resource: "web"}, "web: oops"},
+	} {
+		v := statetest.New(state.SessionStarted{}, tc.end).View()
+		f := &engine.Failure{Text: tc.end.Failure, Cause: tc.end.Cause}
+		withLastLines(fmt.Errorf("run: %w", f), conclusion{now: v, logs: logs})
+		if diff := cmp.Diff(tc.want, f.Text); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+	withLastLines(nil, conclusion{now: statetest.New().Then(state.SessionStarted{}).View(), logs: logs})
 }

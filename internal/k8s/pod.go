@@ -55,7 +55,7 @@ func containers(specs []corev1.Container, statuses []corev1.ContainerStatus, ini
 }
 
 func container(spec *corev1.Container, init bool) model.Container {
-	c := model.Container{Name: spec.Name, Image: spec.Image, Init: init, Sidecar: init && isSidecar(spec)}
+	c := model.Container{Name: spec.Name, Image: spec.Image, Init: init, Sidecar: init && isSidecar(spec), Probes: probes(spec)}
 	for _, p := range spec.Ports {
 		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
 			c.Ports = append(c.Ports, int(p.ContainerPort))
@@ -69,6 +69,50 @@ func container(spec *corev1.Container, init bool) model.Container {
 	return c
 }
 
+// probes describes what the kubelet asks of a container.
+func probes(spec *corev1.Container) []model.ContainerProbe {
+	var out []model.ContainerProbe
+	for _, p := range []struct {
+		kind  model.ProbeKind
+		probe *corev1.Probe
+	}{{model.ProbeStartup, spec.StartupProbe}, {model.ProbeReadiness, spec.ReadinessProbe}, {model.ProbeLiveness, spec.LivenessProbe}} {
+		if p.probe != nil {
+			out = append(out, model.ContainerProbe{Kind: p.kind, Calls: probeCalls(p.probe.ProbeHandler)})
+		}
+	}
+	return out
+}
+
+// longestProbe bounds the command of a probe, in characters.
+const longestProbe = 100
+
+// probeCalls says what a probe does.
+func probeCalls(h corev1.ProbeHandler) string {
+	switch {
+	case h.HTTPGet != nil:
+		scheme := ""
+		if h.HTTPGet.Scheme == corev1.URISchemeHTTPS {
+			scheme = "https://"
+		}
+		return "httpGet " + scheme + h.HTTPGet.Host + ":" + h.HTTPGet.Port.String() + "/" + strings.TrimPrefix(h.HTTPGet.Path, "/")
+	case h.TCPSocket != nil:
+		return "tcpSocket " + h.TCPSocket.Host + ":" + h.TCPSocket.Port.String()
+	case h.Exec != nil:
+		command := []rune(strings.Join(strings.Fields(strings.Join(h.Exec.Command, " ")), " "))
+		if len(command) > longestProbe {
+			command = append(command[:longestProbe-1], '…')
+		}
+		return "exec " + string(command)
+	case h.GRPC != nil:
+		service := ""
+		if h.GRPC.Service != nil && *h.GRPC.Service != "" {
+			service = " " + *h.GRPC.Service
+		}
+		return fmt.Sprintf("grpc :%d%s", h.GRPC.Port, service)
+	}
+	return ""
+}
+
 // isSidecar reports whether an init container keeps running beside the pod's other containers.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
@@ -77,6 +121,7 @@ func isSidecar(c *corev1.Container) bool {
 func addStatus(c *model.Container, s *corev1.ContainerStatus) {
 	c.Runtime, c.ID = splitContainerID(s.ContainerID)
 	c.Ready = s.Ready
+	c.Started = s.Started != nil && *s.Started
 	c.Restarts = int(s.RestartCount)
 	switch {
 	case s.State.Running != nil:

@@ -1,12 +1,14 @@
 package k8s
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -198,5 +200,38 @@ func TestSidecar(t *testing.T) {
 	}
 	if install := p.InitContainers[0]; install.Sidecar || install.SyncletPath != "" || p.Restarts() != 6 {
 		t.Errorf("install: %+v, %d restarts", install, p.Restarts())
+	}
+}
+
+func TestProbes(t *testing.T) {
+	service := "shop.Health"
+	on := func(h corev1.ProbeHandler) *corev1.Probe { return &corev1.Probe{ProbeHandler: h} }
+	http := func(a corev1.HTTPGetAction) corev1.ProbeHandler { return corev1.ProbeHandler{HTTPGet: &a} }
+	for _, tc := range []struct {
+		spec corev1.Container
+		want []string
+	}{
+		{corev1.Container{}, nil},
+		{corev1.Container{ReadinessProbe: on(http(corev1.HTTPGetAction{Path: "/health", Port: intstr.FromInt32(8080), Scheme: "HTTP"}))},
+			[]string{"readiness probe httpGet :8080/health"}},
+		{corev1.Container{ReadinessProbe: on(http(corev1.HTTPGetAction{Port: intstr.FromString("web"), Host: "other", Scheme: "HTTPS"}))},
+			[]string{"readiness probe httpGet https://other:web/"}},
+		{corev1.Container{LivenessProbe: on(corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(5432)}}),
+			StartupProbe: on(corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"sh", "-c", "test -e /up &&\n  echo"}}})},
+			[]string{"startup probe exec sh -c test -e /up && echo", "liveness probe tcpSocket :5432"}},
+		{corev1.Container{ReadinessProbe: on(corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9000, Service: &service}}),
+			LivenessProbe: on(corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: 9000}})},
+			[]string{"readiness probe grpc :9000 shop.Health", "liveness probe grpc :9000"}},
+		{corev1.Container{ReadinessProbe: on(corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{strings.Repeat("ä", 200)}}})},
+			[]string{"readiness probe exec " + strings.Repeat("ä", 99) + "…"}},
+		{corev1.Container{ReadinessProbe: on(corev1.ProbeHandler{})}, []string{"readiness probe"}},
+	} {
+		var got []string
+		for _, p := range probes(&tc.spec) {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }

@@ -295,7 +295,7 @@ func kubernetesInfo(m *model.Manifest, u *state.Update, pods []state.Pod) *v1alp
 	info.AllContainersReady, info.PodRestarts = p.Ready, int32(p.Restarts())
 	if len(p.Containers) > 0 {
 		c := p.Containers[0]
-		info.SpanID = "pod:" + p.Key() + "/" + c.Name + ":" + c.ID
+		info.SpanID = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
 	}
 	return info
 }

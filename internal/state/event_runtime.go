@@ -71,7 +71,7 @@ func init() {
 // podEvent returns a pod as events show it, and the type of event that tells how it stands.
 func podEvent(p Pod) (PodEvent, EventType) {
 	e := PodEvent{Namespace: p.Namespace, Name: p.Name, Status: p.Status, Ready: p.Ready, Restarts: p.Restarts(), Current: p.Current}
-	why, failing := PodFailure(p.Pod)
+	why, failing := Trouble(p)
 	e.Why = why
 	switch {
 	case failing:

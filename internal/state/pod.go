@@ -19,6 +19,8 @@ type Pod struct {
 	// FailingSince is when the pod began to look as if it would not get ready by itself; zero when it never did, or has
 	// become ready since. That a container is restarted in vain is no new beginning.
 	FailingSince time.Time
+	// Unhealthy is what the kubelet last said of each probe that has failed since the pod was ready last.
+	Unhealthy []ProbeFailure
 }
 
 // PodChanged says what a pod that belongs to a resource looks like now.
@@ -44,6 +46,7 @@ func init() {
 		next := a.Pod
 		was, ok := d.Get(next.UID)
 		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
+		next.Unhealthy = stillUnhealthy(was.Value.Unhealthy, next.Pod)
 		if !ok || !reflect.DeepEqual(was.Value, next) {
 			d.PutOwned(next.UID, string(next.Resource), nil, next)
 		}
@@ -82,7 +85,7 @@ func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 	return was
 }
 
-// retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them anew, they
+// retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them again, they
 // would pass for the pods of the newest one, and the resource for ready.
 func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	hashes := map[string]bool{}
@@ -98,7 +101,8 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	}
 }
 
-// PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason and its message.
+// PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason, its exit code and its
+// message.
 func PodFailure(p model.Pod) (string, bool) {
 	if p.OfCompose() {
 		failed := p.Phase == "Failed" || p.Restarting()
@@ -108,16 +112,58 @@ func PodFailure(p model.Pod) (string, bool) {
 		}
 		return describe("container "+p.Name, status, p.Message), failed
 	}
-	if p.Phase == "Failed" {
-		return describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message), true
+	c, failed := FailedContainer(p)
+	if p.Phase == "Failed" && (!failed || p.Message != "" || p.Status != c.Reason) {
+		why := describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message)
+		if failed {
+			why += fmt.Sprintf("; container %s: %s, exit code %d", c.Name, c.Reason, c.ExitCode)
+		}
+		return why, true
 	}
+	if !failed {
+		return "", false
+	}
+	what := "container " + c.Name
+	switch {
+	case c.State == model.ContainerTerminated:
+		return describe(what, fmt.Sprintf("%s, exit code %d", c.Reason, c.ExitCode), c.Message), true
+	case c.Reason != "CrashLoopBackOff" || c.LastReason == "":
+		return describe(what, c.Reason, c.Message), true
+	case c.LastExitCode == 0:
+		return describe(what, "CrashLoopBackOff, ended with exit code 0", "it is meant to go on running"), true
+	}
+	return describe(what, fmt.Sprintf("CrashLoopBackOff, exit code %d", c.LastExitCode), c.LastReason), true // its message says no more than back-off
+}
+
+// FailedContainer returns the container for which a pod will not get ready by itself, if it is for one.
+func FailedContainer(p model.Pod) (model.Container, bool) {
 	for _, c := range p.AllContainers() {
-		failed := c.State == model.ContainerWaiting || c.State == model.ContainerTerminated && c.ExitCode != 0
-		if failed && model.PodErrorReasons[c.Reason] {
-			return describe("container "+c.Name, c.Reason, c.Message), true
+		ended := c.State == model.ContainerTerminated && c.ExitCode != 0
+		switch {
+		case p.OfCompose(), p.Phase == "Failed" && ended:
+			return c, true
+		case (ended || c.State == model.ContainerWaiting) && model.PodErrorReasons[c.Reason]:
+			return c, true
 		}
 	}
-	return "", false
+	return model.Container{}, false
+}
+
+// RunOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
+// restarted as it is, and goes on with the same log.
+func RunOf(p model.Pod, c model.Container) string {
+	if !p.OfCompose() || c.ID == "" {
+		return c.ID
+	}
+	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
+}
+
+// LogSpan is the span of what a run of a container says; empty for a container that has not run.
+func LogSpan(p model.Pod, container, run string) string {
+	if run == "" {
+		return ""
+	}
+	return "pod:" + p.Key() + "/" + container + ":" + run
 }
 
 // Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. What

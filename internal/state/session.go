@@ -59,7 +59,9 @@ type Ending struct {
 	// Cause is what kind of failure that is, and Resource whose, where it is one resource's.
 	Cause    EndCause
 	Resource model.ManifestName
-	At       time.Time
+	// Span is where the container that failed says what it says in the log; empty where it was none.
+	Span string
+	At   time.Time
 }
 
 // EndCause is what kind of failure ended a session.
@@ -82,6 +84,7 @@ type SessionEnded struct {
 	Failure  string
 	Cause    EndCause
 	Resource model.ManifestName
+	Span     string
 }
 
 func init() {
@@ -103,7 +106,7 @@ func init() {
 	store.On(Sessions, func(d *store.Draft[Session], a SessionEnded) {
 		d.Update(Only, func(s Session) Session {
 			if s.Ended == nil {
-				s.Ended = &Ending{Failure: a.Failure, Cause: a.Cause, Resource: a.Resource, At: d.Now()}
+				s.Ended = &Ending{Failure: a.Failure, Cause: a.Cause, Resource: a.Resource, Span: a.Span, At: d.Now()}
 			}
 			return s
 		})

@@ -472,6 +472,15 @@ func TestPodFailure(t *testing.T) {
 	container := func(st model.ContainerState, reason string, code int, message string) model.Pod {
 		return model.Pod{Phase: "Running", Containers: []model.Container{{Name: "main", State: st, Reason: reason, ExitCode: code, Message: message}}}
 	}
+	last := func(code int, reason string) model.Pod {
+		p := container(model.ContainerWaiting, "CrashLoopBackOff", 0, "back-off 10s")
+		p.Containers[0].LastReason, p.Containers[0].LastExitCode = reason, code
+		return p
+	}
+	phase := func(phase, status string, p model.Pod) model.Pod {
+		p.Phase, p.Status = phase, status
+		return p
+	}
 	for _, tc := range []struct {
 		name string
 		pod  model.Pod
@@ -481,13 +490,95 @@ func TestPodFailure(t *testing.T) {
 		{"creating", container(model.ContainerWaiting, "ContainerCreating", 0, ""), ""},
 		{"completed", container(model.ContainerTerminated, "Completed", 0, ""), ""},
 		{"crashing", container(model.ContainerWaiting, "CrashLoopBackOff", 0, "back-off 10s"), "container main: CrashLoopBackOff (back-off 10s)"},
-		{"ended badly", container(model.ContainerTerminated, "OOMKilled", 137, ""), "container main: OOMKilled"},
+		{"crashing, with how it ended", last(137, "OOMKilled"), "container main: CrashLoopBackOff, exit code 137 (OOMKilled)"},
+		{"ends well again and again", last(0, "Completed"), "container main: CrashLoopBackOff, ended with exit code 0 (it is meant to go on running)"},
+		{"ended badly", container(model.ContainerTerminated, "OOMKilled", 137, ""), "container main: OOMKilled, exit code 137"},
+		{"says why it ended", container(model.ContainerTerminated, "Error", 3, "no database"), "container main: Error, exit code 3 (no database)"},
+		{"cannot be pulled", container(model.ContainerWaiting, "ErrImagePull", 0, "not found"), "container main: ErrImagePull (not found)"},
+		{"not restarted", phase("Failed", "Error", container(model.ContainerTerminated, "Error", 3, "")), "container main: Error, exit code 3"},
+		{"not restarted, with a reason of its own", phase("Failed", "DeadlineExceeded", container(model.ContainerTerminated, "Error", 143, "")),
+			"pod failed: DeadlineExceeded; container main: Error, exit code 143"},
 		{"failed", model.Pod{Phase: "Failed", Status: "Evicted", Message: "disk"}, "pod failed: Evicted (disk)"},
 	} {
 		got, failing := state.PodFailure(tc.pod)
 		if got != tc.want || failing != (tc.want != "") {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestNotReady says why a pod is not ready: which container, which probe, and what it last answered.
+func TestNotReady(t *testing.T) {
+	readiness := model.ContainerProbe{Kind: model.ProbeReadiness, Calls: "httpGet :8080/health"}
+	startup := model.ContainerProbe{Kind: model.ProbeStartup, Calls: "exec test -e /up"}
+	liveness := model.ContainerProbe{Kind: model.ProbeLiveness, Calls: "tcpSocket :8080"}
+	pod := func(change func(p *state.Pod, c *model.Container)) store.Action {
+		p := statetest.Pod("a", "p", "c", "i")
+		p.Pod.Ready, p.Pod.Containers[0].Ready, p.Pod.Containers[0].Started = false, false, true
+		change(&p.Pod, &p.Pod.Containers[0])
+		return p
+	}
+	probed := func(probes ...model.ContainerProbe) store.Action {
+		return pod(func(_ *state.Pod, c *model.Container) { c.Probes = probes })
+	}
+	ready := pod(func(p *state.Pod, c *model.Container) {
+		p.Ready, c.Ready, c.Probes = true, true, []model.ContainerProbe{readiness}
+	})
+	crashed := func(restarts int) store.Action {
+		return pod(func(_ *state.Pod, c *model.Container) {
+			c.State, c.Reason, c.LastReason, c.LastExitCode, c.Restarts = model.ContainerWaiting, "CrashLoopBackOff", "Error", 137, restarts
+			c.Probes = []model.ContainerProbe{liveness}
+		})
+	}
+	failed := func(kind model.ProbeKind, answer string) store.Action {
+		return state.ProbeFailed{Pod: "uid-p", Failure: state.ProbeFailure{Container: "main", Kind: kind, Answer: answer}}
+	}
+	for _, tc := range []struct {
+		name    string
+		actions []store.Action
+		want    string
+	}{
+		{"ready", []store.Action{ready}, ""},
+		{"no probes", []store.Action{probed()}, ""},
+		{"nothing answered", []store.Action{probed(liveness, readiness)}, "container main: readiness probe httpGet :8080/health has not succeeded yet"},
+		{"refused", []store.Action{probed(readiness), failed(model.ProbeReadiness, "503"), failed(model.ProbeReadiness, "connection refused")},
+			"container main: readiness probe httpGet :8080/health fails: connection refused"},
+		{"what others answer does not count", []store.Action{probed(readiness, liveness), failed(model.ProbeLiveness, "connection refused")},
+			"container main: readiness probe httpGet :8080/health has not succeeded yet"},
+		{"a pod that is not known", []store.Action{failed(model.ProbeReadiness, "503"), probed(readiness)},
+			"container main: readiness probe httpGet :8080/health has not succeeded yet"},
+		{"ready since", []store.Action{probed(readiness), failed(model.ProbeReadiness, "503"), ready, probed(readiness)},
+			"container main: readiness probe httpGet :8080/health has not succeeded yet"},
+		{"not started", []store.Action{pod(func(_ *state.Pod, c *model.Container) {
+			c.Started, c.Probes = false, []model.ContainerProbe{startup, readiness}
+		}),
+			failed(model.ProbeStartup, "exit code 1")}, "container main: startup probe exec test -e /up fails: exit code 1"},
+		{"started, and not ready", []store.Action{probed(startup, readiness), failed(model.ProbeReadiness, "503")},
+			"container main: readiness probe httpGet :8080/health fails: 503"},
+		{"the pod says why itself", []store.Action{pod(func(p *state.Pod, c *model.Container) { p.Message, c.State = "0/1 nodes are available", "" })},
+			"0/1 nodes are available"},
+		{"a container waits", []store.Action{pod(func(_ *state.Pod, c *model.Container) {
+			c.State, c.Reason, c.Message = model.ContainerWaiting, "CreateContainerConfigError", "no such Secret"
+		})}, "container main: CreateContainerConfigError (no such Secret)"},
+		{"an init container runs", []store.Action{pod(func(p *state.Pod, c *model.Container) {
+			p.InitContainers, c.State = []model.Container{{Name: "migrate", Init: true, State: model.ContainerRunning}}, model.ContainerWaiting
+		})}, "container migrate is still running, and the pod waits for its end"},
+		{"ended by its liveness probe", []store.Action{ready, failed(model.ProbeLiveness, "timed out"), crashed(0)},
+			"container main: CrashLoopBackOff, exit code 137 (Error); liveness probe tcpSocket :8080 failed: timed out"},
+		{"ended by itself, later", []store.Action{ready, failed(model.ProbeLiveness, "timed out"), crashed(1)},
+			"container main: CrashLoopBackOff, exit code 137 (Error)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := statetest.New(append([]store.Action{statetest.Session}, tc.actions...)...)
+			p := state.Pods.In(s.View()).Value("uid-p")
+			got, failing := state.Trouble(p)
+			if !failing {
+				got = state.NotReady(p)
+			}
+			if got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

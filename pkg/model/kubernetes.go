@@ -214,9 +214,44 @@ type Container struct {
 	LastReason   string
 	LastExitCode int
 	Ports        []int
+	// Probes are what the kubelet asks of the container, in the order startup, readiness, liveness. Started says that the startup
+	// probe has succeeded, or that there is none and the container runs.
+	Probes  []ContainerProbe
+	Started bool
 	// SyncletPath is where the container has the synclet that its pod was given when it was deployed; empty without one.
 	SyncletPath string
 }
+
+// Probe returns the container's probe of a kind.
+func (c Container) Probe(kind ProbeKind) (ContainerProbe, bool) {
+	i := slices.IndexFunc(c.Probes, func(p ContainerProbe) bool { return p.Kind == kind })
+	if i < 0 {
+		return ContainerProbe{}, false
+	}
+	return c.Probes[i], true
+}
+
+// ContainerProbe is a probe by which the kubelet finds out how a container does.
+type ContainerProbe struct {
+	Kind ProbeKind
+	// Calls is what it does, as people write it: "httpGet :8080/health", "tcpSocket :5432", "exec cat /ready", "grpc :9000".
+	Calls string
+}
+
+// String names the probe.
+func (p ContainerProbe) String() string {
+	return strings.TrimSpace(string(p.Kind) + " probe " + p.Calls)
+}
+
+// ProbeKind is what a probe is for.
+type ProbeKind string
+
+// The kinds of probes.
+const (
+	ProbeStartup   ProbeKind = "startup"
+	ProbeReadiness ProbeKind = "readiness"
+	ProbeLiveness  ProbeKind = "liveness"
+)
 
 // What is put into pods so that their containers can be updated in place.
 const (

@@ -1,9 +1,9 @@
-// Package eventwatcher writes what Kubernetes has to say about a resource's objects into the resource's log.
+// Package eventwatcher writes what Kubernetes has to say about a resource's objects into the resource's log: what it warns of,
+// which images it pulls, which probes fail, and how a slow rollout comes along.
 package eventwatcher
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// waitForOwner is for how long an event is kept whose pod has not been seen yet.
+// waitForOwner is for how long an event is kept whose pod has not been seen yet, or is not known to be one of the newest update.
 const waitForOwner = 30 * time.Second
 
 // Client is the part of a cluster that is needed here.
@@ -43,12 +43,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EventWatcher",
-		Doc:       "Writes what Kubernetes warns of about a resource's objects into the resource's log, and which watches do not work.",
-		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.ClusterWatches),
-		Outputs:   store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}),
+		Doc:       "Writes what Kubernetes tells of a resource's objects into the resource's log: warnings, pulled images, failing probes, slow rollouts, and which watches do not work.",
+		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
+		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "how its own watches do is told like that of others, and changes none of them",
+		Feedback:  "how its own watches do is told like that of others, and changes none of them; what a probe answered is only noted with its pod",
 	}
 }
 
@@ -74,8 +74,10 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		})
 	})
 	defer watches.Stop()
-	var pending []k8s.KubeEvent
-	news := thinning{}
+	t := newTeller(s.say, s.now)
+	again := time.NewTimer(waitForOwner)
+	again.Stop()
+	defer again.Stop()
 	failing := state.WatchTroubles[string]{ID: func(namespace string) string { return "events " + namespace }}
 	said := map[string]state.ClusterWatch{}
 	var users map[string][]model.ManifestName
@@ -83,20 +85,24 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-again.C:
 		case <-rt.Wake():
 			users = namespaces(rt.View())
 			watches.Reconcile(task.Keys(users))
 			s.sayWatches(rt.View(), said)
-		case t := <-troubles:
-			failing.Take(t.namespace, t.err)
+		case w := <-troubles:
+			failing.Take(w.namespace, w.err)
 		case e := <-events:
-			if e.Synced || !e.Warning() || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) || !news.pass(e) {
+			if e.Synced || !worthTelling(e) || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) {
 				continue
 			}
-			pending = append(pending, e)
+			t.take(e)
 		}
-		pending = s.tell(rt.View(), pending)
-		rt.Dispatch(failing.Changes(users)...)
+		probes, left := t.tell(rt.View())
+		if left > 0 {
+			again.Reset(left)
+		}
+		rt.Dispatch(append(probes, failing.Changes(users)...)...)
 		rt.Succeeded()
 	}
 }
@@ -137,53 +143,6 @@ func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch
 func (s *Subscriber) say(name model.ManifestName, level logstore.Level, text string) {
 	s.logs.Append(logstore.Entry{Time: s.now(), Resource: name, Span: "events:" + string(name), Source: logstore.SourceRuntime,
 		Level: level, Text: text})
-}
-
-// thinning says, by UID, how often an event must have happened to be told of again. Kubernetes repeats itself: a container
-// that cannot start leads to the same event every second.
-type thinning map[string]int
-
-// remembered bounds how many events are known; an hour of a large cluster's is less.
-const remembered = 10_000
-
-// pass reports whether an event is news: the first time, and whenever it has happened twice as often as last told.
-func (t thinning) pass(e k8s.KubeEvent) bool {
-	if e.Count < t[e.UID] {
-		return false
-	}
-	if len(t) >= remembered {
-		clear(t)
-	}
-	t[e.UID] = 2 * max(e.Count, 1)
-	return true
-}
-
-// tell writes the events whose resource is known and returns those that are to wait for theirs.
-func (s *Subscriber) tell(v store.View, events []k8s.KubeEvent) []k8s.KubeEvent {
-	if len(events) == 0 {
-		return nil
-	}
-	owners := owners(v)
-	var rest []k8s.KubeEvent
-	for _, e := range events {
-		name, ok := owners[e.ObjectUID]
-		switch {
-		case ok:
-			s.write(name, e)
-		case s.now().Sub(e.LastSeen) < waitForOwner:
-			rest = append(rest, e)
-		}
-	}
-	return rest
-}
-
-func (s *Subscriber) write(name model.ManifestName, e k8s.KubeEvent) {
-	text := fmt.Sprintf("[event: %s %s/%s] %s", strings.ToLower(e.Object.Kind), e.Object.Namespace, e.Object.Name, e.Message)
-	if e.Count > 1 {
-		text += fmt.Sprintf(" (×%d)", e.Count)
-	}
-	s.logs.Append(logstore.Entry{Time: e.LastSeen, Resource: name, Span: "events:" + string(name),
-		Source: logstore.SourceRuntime, Level: logstore.LevelWarn, Text: text})
 }
 
 // namespaces returns where there are objects, and whose.

@@ -194,11 +194,11 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 			if quietContainers[c.Name] || c.ID == "" {
 				continue
 			}
-			st := stream{pod: p, name: c.Name, id: runOf(p, c), prefix: prefix(p, c), since: began}
+			st := stream{pod: p, name: c.Name, id: state.RunOf(p, c), prefix: prefix(p, c), since: began}
 			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
 				st.missed = c.LastID
 			}
-			out[key{p.UID, c.Name, runOf(p, c)}] = st
+			out[key{p.UID, c.Name, state.RunOf(p, c)}] = st
 		}
 	}
 	return out
@@ -209,19 +209,10 @@ func now(rt *store.Runtime, uid, container string) (id string, st model.Containe
 	e, _ := state.Pods.In(rt.View()).Get(uid)
 	for _, c := range e.Value.AllContainers() {
 		if c.Name == container {
-			return runOf(e.Value.Pod, c), c.State
+			return state.RunOf(e.Value.Pod, c), c.State
 		}
 	}
 	return "", ""
-}
-
-// runOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
-// restarted as it is, and goes on with the same log.
-func runOf(p model.Pod, c model.Container) string {
-	if !p.OfCompose() || c.ID == "" {
-		return c.ID
-	}
-	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
 }
 
 func prefix(p model.Pod, c model.Container) string {
@@ -242,7 +233,7 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, st stream) {
 }
 
 func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Config {
-	span := "pod:" + st.pod.Key() + "/" + st.name + ":" + id
+	span := state.LogSpan(st.pod, st.name, id)
 	pod := st.pod.Name
 	if st.pod.OfCompose() {
 		pod = st.pod.UID // the next container may have the same name

@@ -49,8 +49,8 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	for _, e := range state.OrderedUpdates(v) {
 		r := subject{name: e.Value.Manifest.Name, manifest: &e.Value.Manifest, update: e.Update, pods: pods[e.Value.Manifest.Name]}
 		done, why, left := r.judge(v, settings, now, deployed)
-		if why != "" {
-			return &state.SessionEnded{Failure: why, Cause: state.EndResource, Resource: r.name}, 0
+		if why.text != "" {
+			return &state.SessionEnded{Failure: why.text, Cause: state.EndResource, Resource: r.name, Span: why.span}, 0
 		}
 		waiting, next = waiting || !done, sooner(next, left)
 	}
@@ -124,42 +124,45 @@ type subject struct {
 	pods     []state.Pod
 }
 
+// failure is why a resource has failed, and where what failed says what it says in the log.
+type failure struct{ text, span string }
+
 // judge returns whether a resource needs no more waiting for, or why it has failed, or else when to look again though
 // nothing has changed (0: never).
-func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time) (done bool, why string, again time.Duration) {
+func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time) (done bool, why failure, again time.Duration) {
 	m, u := *s.manifest, *s.update
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
-		return true, "", 0
+		return true, failure{}, 0
 	}
 	if last, ok := u.Last(); ok && last.Err != "" {
-		return false, fmt.Sprintf("%s: %s", m.Name, last.Err), 0
+		return false, failure{text: fmt.Sprintf("%s: %s", m.Name, last.Err)}, 0
 	}
 	r := buildcontrol.Runtime(v, m, u, s.pods)
 	if r.Final || r.Status.Settled() {
 		if left := podsToEnd(v, u, s.pods, now); left > 0 {
-			return false, "", left
+			return false, failure{}, left
 		}
 	}
 	if r.Status == buildcontrol.RuntimeError {
 		left := settings.GracePeriod - now.Sub(r.FailingSince)
 		if r.Final || r.FailingSince.IsZero() || left <= 0 {
-			return false, fmt.Sprintf("%s: %s", m.Name, r.Err), 0
+			return false, failure{fmt.Sprintf("%s: %s", m.Name, r.Err), r.Span}, 0
 		}
 		delete(deployed, m.Name) // the time to get ready begins once it does not fail any more
-		return false, "", left
+		return false, failure{}, left
 	}
 	if left := podsToCome(m, u, s.pods, now); left > 0 {
-		return false, "", left
+		return false, failure{}, left
 	}
 	if left := serverToStay(v, m, now); left > 0 {
-		return false, "", left
+		return false, failure{}, left
 	}
 	if u.Succeeded && u.Current == nil && u.Triggered.IsZero() && r.Status.Settled() {
 		delete(deployed, m.Name)
-		return true, "", 0
+		return true, failure{}, 0
 	}
-	why, again = readiness(m, u, r, settings, now, deployed)
-	return false, why, again
+	text, again := readiness(m, u, r, settings, now, deployed)
+	return false, failure{text, r.Span}, again
 }
 
 // podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may be seen to be

@@ -419,6 +419,21 @@ func TestCI(t *testing.T) {
 			time.Sleep(time.Second)
 			f.ends("too late", "web did not get ready within 2m0s")
 		}},
+		{"readiness takes too long, and a probe tells why", ci, func(f *fixture) {
+			f.Then(loaded(model.CISettings{ReadinessTimeout: time.Minute}, web))
+			f.built("web", "")
+			p := statetest.Pod("web", "p", "c", "i")
+			p.Pod.Ready, p.Pod.Containers[0].Ready, p.Pod.Containers[0].Started = false, false, true
+			p.Pod.Containers[0].Probes = []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "httpGet :8080/health"}}
+			f.Then(p, state.ProbeFailed{Pod: "uid-p", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness,
+				Answer: "HTTP probe failed with statuscode: 503"}})
+			f.goes("in time")
+			time.Sleep(time.Minute)
+			f.ends("too late", "web did not get ready within 1m0s: pod p: container main: readiness probe httpGet :8080/health fails: HTTP probe failed with statuscode: 503\n")
+			if got := state.TheSession(f.View()).Ended.Span; got != "pod:default/p/main:c" {
+				f.t.Errorf("its log is %q", got)
+			}
+		}},
 		{"a server without a probe has to stay", ci, func(f *fixture) {
 			f.Then(statetest.Loaded(server))
 			f.built("srv", "")

@@ -1,0 +1,81 @@
+package eventwatcher
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// slowRollout is after which time a rollout is told of, and how often after that.
+const slowRollout = 10 * time.Second
+
+// rollout is an object that is not as it should be yet.
+type rollout struct {
+	since time.Time
+	// said is how far it was when that was told last, empty when it was not.
+	said   string
+	saidAt time.Time
+}
+
+// rollingOut tells of objects that take long how far they are, and returns after which time there may be more to tell.
+func (t *teller) rollingOut(v store.View) (left time.Duration) {
+	there := map[string]bool{}
+	for e := range state.Objects.In(v).Refs() {
+		o := &e.Value
+		there[e.ID] = true
+		r := t.rollouts[e.ID]
+		if o.Health != model.HealthInProgress || o.Group == "batch" {
+			if r != nil && r.said != "" && o.Health == model.HealthCurrent {
+				t.say(o.Resource, logstore.LevelInfo, "["+rolls(o)+"] rolled out after "+t.now().Sub(r.since).Round(time.Second).String())
+			}
+			delete(t.rollouts, e.ID)
+			continue
+		}
+		if r == nil {
+			r = &rollout{since: t.now(), saidAt: t.now()}
+			t.rollouts[e.ID] = r
+		}
+		how := progress(o.Message)
+		if how == "" || how == r.said {
+			continue
+		}
+		if wait := r.saidAt.Add(slowRollout).Sub(t.now()); wait > 0 {
+			left = soonest(left, wait)
+			continue
+		}
+		t.say(o.Resource, logstore.LevelInfo, "["+rolls(o)+"] "+how)
+		r.said, r.saidAt = how, t.now()
+	}
+	for uid := range t.rollouts {
+		if !there[uid] {
+			delete(t.rollouts, uid)
+		}
+	}
+	return left
+}
+
+func rolls(o *model.ObjectStatus) string {
+	return "rollout: " + strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
+}
+
+// counted is how kstatus tells of replicas: "Updated: 2/5".
+var counted = regexp.MustCompile(`^(\w+): (\d+)/(\d+)$`)
+
+// progress says in words how far an object is. It is empty for what only Kubernetes' controllers want to know.
+func progress(message string) string {
+	m := counted.FindStringSubmatch(message)
+	switch {
+	case m == nil && strings.Contains(message, "generation"):
+		return ""
+	case m == nil:
+		return message
+	case m[1] == "Replicas":
+		m[1] = "created"
+	}
+	return m[2] + " of " + m[3] + " " + strings.ToLower(m[1])
+}

@@ -1,0 +1,328 @@
+package eventwatcher
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// slowPull is how long it takes to pull an image that is worth more than one line.
+const slowPull = time.Second
+
+// The reasons of Kubernetes' events that are not mere warnings.
+const (
+	scheduled = "Scheduled"
+	pulling   = "Pulling"
+	pulled    = "Pulled"
+	killing   = "Killing"
+	unhealthy = "Unhealthy"
+)
+
+// worthTelling reports whether people may want to know of an event: of what Kubernetes warns of, of images that it has to pull,
+// and of containers that it ends since a probe fails. That a container is created and started is what one expects.
+func worthTelling(e k8s.KubeEvent) bool {
+	switch {
+	case e.Warning():
+		return true
+	case e.Object.Kind != "Pod":
+		return false
+	case e.Reason == pulled:
+		return !strings.Contains(e.Message, "already present")
+	case e.Reason == killing:
+		return strings.Contains(e.Message, " probe")
+	}
+	return e.Reason == scheduled || e.Reason == pulling
+}
+
+// teller decides which events are told, and when. It belongs to Run's goroutine.
+type teller struct {
+	say func(name model.ManifestName, level logstore.Level, text string)
+	now func() time.Time
+	// pending are the events whose resource is not known yet, in the order in which they came.
+	pending []k8s.KubeEvent
+	news    thinning
+	// scheduled are what was said of where pods run, by pod, until a pull is told; pulls are what is being pulled.
+	scheduled map[string]k8s.KubeEvent
+	pulls     map[place]*pull
+	// quick are the images whose quick pull was told, by resource.
+	quick map[[2]string]bool
+	// unready are the pods of which it was told that they are not ready, by UID.
+	unready  map[string]*unready
+	rollouts map[string]*rollout
+}
+
+// place is a container of a pod, as events name it.
+type place struct{ pod, fieldPath string }
+
+// pull is an image that is being pulled.
+type pull struct {
+	resource model.ManifestName
+	pod      state.Pod
+	event    k8s.KubeEvent
+	// due is when it has taken so long that it is told, and told whether it was.
+	due  time.Time
+	told bool
+}
+
+// unready is a pod of which was told what keeps it from being ready.
+type unready struct {
+	resource model.ManifestName
+	// before says that it had been ready, seen that it was seen not to be since.
+	before, seen bool
+}
+
+func newTeller(say func(model.ManifestName, logstore.Level, string), now func() time.Time) *teller {
+	return &teller{say: say, now: now, news: thinning{}, scheduled: map[string]k8s.KubeEvent{}, pulls: map[place]*pull{},
+		quick: map[[2]string]bool{}, unready: map[string]*unready{}, rollouts: map[string]*rollout{}}
+}
+
+// take notes an event, or a newer state of one.
+func (t *teller) take(e k8s.KubeEvent) {
+	t.pending = append(slices.DeleteFunc(t.pending, func(o k8s.KubeEvent) bool { return o.UID == e.UID }), e)
+}
+
+// tell writes what is due, and returns what was learned about probes, and after which time more may be due (0: never).
+func (t *teller) tell(v store.View) (probes []store.Action, left time.Duration) {
+	if len(t.pending) > 0 {
+		owners := owners(v)
+		var rest []k8s.KubeEvent
+		for _, e := range t.pending {
+			switch name, pod, is := owner(v, owners, e); {
+			case is == ours && e.Object.Kind == "Pod" && pod != nil:
+				probes = append(probes, t.ofPod(name, *pod, e)...)
+			case is == ours:
+				t.warn(name, nil, e)
+			case is == unknown && t.now().Sub(e.LastSeen) < waitForOwner:
+				rest = append(rest, e)
+			}
+		}
+		t.pending = rest
+	}
+	t.readyAgain(v)
+	return probes, soonest(t.slowPulls(v), t.rollingOut(v))
+}
+
+// soonest returns the shorter of two times to wait; 0 is none.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// verdict is whom an event concerns.
+type verdict int
+
+const (
+	unknown verdict = iota
+	ours
+	past // a pod that is on its way out, whose probes fail since it ends
+)
+
+// owner returns the resource that an event is about, and the pod where it is about one. A pod has to be one of the newest update.
+func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) (model.ManifestName, *state.Pod, verdict) {
+	if row, ok := state.Pods.In(v).Get(e.ObjectUID); ok {
+		p := row.Value
+		switch {
+		case p.Deleting:
+			return p.Resource, &p, past
+		case !p.Current:
+			return p.Resource, &p, unknown // what is known of the newest update may come later
+		}
+		return p.Resource, &p, ours
+	}
+	if name, ok := owners[e.ObjectUID]; ok {
+		return name, nil, ours
+	}
+	return "", nil, unknown
+}
+
+// ofPod tells of an event of a pod, and returns what it says about a probe.
+func (t *teller) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []store.Action {
+	at := place{p.UID, e.Object.FieldPath}
+	switch e.Reason {
+	case scheduled:
+		if !e.Warning() {
+			t.scheduled[p.UID] = e
+			return nil
+		}
+	case pulling:
+		if t.pulls[at] == nil && t.news.pass(e) > 0 {
+			due := t.now().Add(slowPull)
+			if t.now().Sub(e.LastSeen) > 2*slowPull { // the times of events are rounded to seconds
+				due = t.now()
+			}
+			t.pulls[at] = &pull{resource: name, pod: p, event: e, due: due}
+		}
+		return nil
+	case pulled:
+		t.hasPulled(name, p, e, t.pulls[at])
+		delete(t.pulls, at)
+		return nil
+	case unhealthy:
+		f, ok := probeFailure(e)
+		if !ok {
+			break
+		}
+		t.warn(name, &p, e)
+		if f.Kind != model.ProbeLiveness {
+			t.wasUnready(name, p)
+		}
+		return []store.Action{state.ProbeFailed{Pod: p.UID, Failure: f}}
+	}
+	if e.Warning() {
+		delete(t.pulls, at) // it could not be pulled
+	}
+	t.warn(name, &p, e)
+	return nil
+}
+
+// warn tells of an event if it is news.
+func (t *teller) warn(name model.ManifestName, p *state.Pod, e k8s.KubeEvent) {
+	if count := t.news.pass(e); count > 0 {
+		t.write(name, p, e, logstore.LevelWarn, count)
+	}
+}
+
+// write tells of an event that has happened count times.
+func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, level logstore.Level, count int) {
+	about := fmt.Sprintf("%s %s/%s", strings.ToLower(e.Object.Kind), e.Object.Namespace, e.Object.Name)
+	if c := containerOf(e); c != "" && p != nil && len(p.AllContainers()) > 1 {
+		about += ", container " + c
+	}
+	line := fmt.Sprintf("[event: %s] %s", about, oneLine(e.Message))
+	if count > 1 {
+		line += fmt.Sprintf(" (×%d)", count)
+	}
+	t.say(name, level, line)
+}
+
+// longest bounds what a probe answers and what an event says, in characters.
+const longest = 1000
+
+func oneLine(s string) string {
+	line := []rune(strings.Join(strings.Fields(s), " "))
+	if len(line) > longest {
+		line = append(line[:longest-1], '…')
+	}
+	return string(line)
+}
+
+// pulledIn is what Kubernetes says of an image that it has pulled: which, and how long that took.
+var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
+
+// hasPulled tells of an image that was pulled: with all that led to it where it took long, with one line where it did not, and of
+// that only once for each image of a resource, though many pods pull it.
+func (t *teller) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
+	m := pulledIn.FindStringSubmatch(e.Message)
+	took, err := time.Duration(0), error(nil)
+	if m != nil {
+		took, err = time.ParseDuration(m[2])
+	}
+	quick := m != nil && err == nil && took < slowPull && (began == nil || !began.told)
+	switch {
+	case quick && t.quick[[2]string{string(name), m[1]}]:
+		return
+	case quick:
+		t.quick[[2]string{string(name), m[1]}] = true
+	case began != nil:
+		t.tellPull(began)
+	}
+	t.write(name, &p, e, logstore.LevelInfo, 1)
+}
+
+// tellPull tells that an image is being pulled, and where its pod runs.
+func (t *teller) tellPull(p *pull) {
+	if p.told {
+		return
+	}
+	p.told = true
+	if e, ok := t.scheduled[p.pod.UID]; ok {
+		t.write(p.resource, &p.pod, e, logstore.LevelInfo, 1)
+		delete(t.scheduled, p.pod.UID)
+	}
+	t.write(p.resource, &p.pod, p.event, logstore.LevelInfo, 1)
+	t.wasUnready(p.resource, p.pod)
+}
+
+// slowPulls tells of images whose pull takes long, and returns after which time the next one does.
+func (t *teller) slowPulls(v store.View) (left time.Duration) {
+	pods := state.Pods.In(v)
+	for uid := range t.scheduled {
+		if p, ok := pods.Get(uid); !ok || p.Value.Ready {
+			delete(t.scheduled, uid)
+		}
+	}
+	for at, p := range t.pulls {
+		if _, ok := pods.Get(at.pod); !ok {
+			delete(t.pulls, at)
+		} else if wait := p.due.Sub(t.now()); wait > 0 {
+			left = soonest(left, wait)
+		} else {
+			t.tellPull(p)
+		}
+	}
+	return left
+}
+
+// wasUnready notes that something was told that keeps a pod from being ready.
+func (t *teller) wasUnready(name model.ManifestName, p state.Pod) {
+	if t.unready[p.UID] == nil {
+		t.unready[p.UID] = &unready{resource: name, before: p.Ready, seen: !p.Ready}
+	}
+}
+
+// readyAgain tells of pods that have become ready since.
+func (t *teller) readyAgain(v store.View) {
+	for uid, u := range t.unready {
+		row, ok := state.Pods.In(v).Get(uid)
+		p := row.Value
+		switch {
+		case !ok || p.Deleting || p.Phase == "Succeeded":
+			delete(t.unready, uid)
+		case !p.Ready:
+			u.seen = true
+		case u.seen:
+			line := "pod " + p.Name + " is ready"
+			if age := t.now().Sub(p.CreatedAt).Round(time.Second); u.before {
+				line += " again"
+			} else if !p.CreatedAt.IsZero() && age > 0 {
+				line += fmt.Sprintf(", %s after it was created", age)
+			}
+			t.say(u.resource, logstore.LevelInfo, line)
+			delete(t.unready, uid)
+			t.news.calm(uid)
+		}
+	}
+}
+
+// Kubernetes names the probe in what it says of it, and the container in the path.
+var (
+	probeFails = regexp.MustCompile(`(?s)(Startup|Readiness|Liveness) probe [^:]*: *(.*)`)
+	inBraces   = regexp.MustCompile(`\{(.*)\}$`)
+)
+
+// probeFailure reads what an event says about a probe.
+func probeFailure(e k8s.KubeEvent) (state.ProbeFailure, bool) {
+	m := probeFails.FindStringSubmatch(e.Message)
+	if m == nil {
+		return state.ProbeFailure{}, false
+	}
+	return state.ProbeFailure{Container: containerOf(e), Kind: model.ProbeKind(strings.ToLower(m[1])), Answer: oneLine(m[2]), At: e.LastSeen}, true
+}
+
+// containerOf returns the container that an event of a pod is about, empty where it is about none.
+func containerOf(e k8s.KubeEvent) string {
+	if m := inBraces.FindStringSubmatch(e.Object.FieldPath); m != nil {
+		return m[1]
+	}
+	return ""
+}
