@@ -3,6 +3,7 @@ package compose
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -80,8 +81,11 @@ var envLine = regexp.MustCompile(`line (\d+)`)
 // parseEnv reads lines of NAME=value. The library's own messages quote the line, and with it values, so that only the
 // number of the line is taken from them.
 func parseEnv(path string, data []byte, lookup func(string) (string, bool)) (map[string]string, error) {
-	values, err := dotenv.ParseWithLookup(bytes.NewReader(data), lookup)
+	// The library takes a bare name (whose value is that of the environment) at the end of the file, without a line break, for
+	// a value without a name.
+	values, err := dotenv.ParseWithLookup(io.MultiReader(bytes.NewReader(data), strings.NewReader("\n")), lookup)
 	if err == nil {
+		delete(values, "") // "=value": no process can have it
 		return values, nil
 	}
 	return nil, envError(path, data, err)

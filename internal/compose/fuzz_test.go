@@ -31,3 +31,17 @@ func FuzzEnvFile(f *testing.F) {
 		}
 	})
 }
+
+// TestBareNames reads names without a value: they have that of the environment, also on a last line that does not end.
+func TestBareNames(t *testing.T) {
+	lookup := func(name string) (string, bool) { return "outside", name == "A" }
+	for _, in := range []string{"A", "A\n", "B=1\nA", "A\n=x\n", "# c\nA"} {
+		values, err := parseEnv("f", []byte(in), lookup)
+		if err != nil || values["A"] != "outside" {
+			t.Errorf("%q: %q, %v", in, values, err)
+		}
+		if _, ok := values[""]; ok {
+			t.Errorf("%q: a variable without a name", in)
+		}
+	}
+}
