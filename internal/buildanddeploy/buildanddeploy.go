@@ -57,7 +57,7 @@ type Request struct {
 	Adopt bool
 	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil: nothing else.
 	Declared func() []model.Manifest
-	// CollectLimit is for how long to wait until what is left over is gone; zero means 10 s.
+	// CollectLimit is for how long to wait until what is left over is gone; zero means not to wait.
 	CollectLimit time.Duration
 	// Env is added to the environment of local commands.
 	Env []string

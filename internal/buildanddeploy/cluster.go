@@ -2,11 +2,15 @@ package buildanddeploy
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,6 +39,8 @@ type Cluster struct {
 	beside func(context.Context) bool
 	// env is added to the environment of the user's delete commands.
 	env []string
+	// address names the cluster where it does not say who it is.
+	address string
 
 	mu     sync.Mutex
 	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
@@ -69,7 +75,18 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (
 	}
 	return &Cluster{dyn: dyn, mapper: mapper, applier: deploy.NewApplier(dyn, mapper, deploy.WithRunID(o.RunID),
 		deploy.WithFormerProjects(o.Project.Former), deploy.WithProjects(o.ProjectPath)),
-		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, beside: o.Beside, env: o.Env}, nil
+		ledgerDir: o.LedgerDir, project: o.Project.ID, former: o.Project.Former, runID: o.RunID, beside: o.Beside, env: o.Env,
+		address: addressOf(config)}, nil
+}
+
+// addressOf names a cluster by where it is and how it proves that. One that is made again in its place has a new authority.
+func addressOf(config *rest.Config) string {
+	authority := config.CAData
+	if len(authority) == 0 && config.CAFile != "" {
+		authority, _ = os.ReadFile(config.CAFile) // who cannot read it does not get as far as here
+	}
+	sum := sha256.Sum256(append([]byte(config.Host+"\x00"+config.TLSClientConfig.ServerName+"\x00"), authority...))
+	return "at-" + hex.EncodeToString(sum[:8])
 }
 
 // ownRun returns the session's id while another session of the project runs, to whose objects nothing may happen; else it
@@ -99,11 +116,17 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 	if err := ledger.TakeIn(c.former); err != nil {
 		return nil, err
 	}
+	if c.address != "" { // the right to read a namespace may be new
+		if err := ledger.TakeInCluster(c.address); err != nil {
+			return nil, err
+		}
+	}
 	c.ledger = ledger
 	return ledger, nil
 }
 
-// uid identifies the cluster by its oldest namespace; where that may not be read, by the default one.
+// uid identifies the cluster by its oldest namespace; where that may not be read, by the default one; where neither may, by its
+// address.
 func (c *Cluster) uid(ctx context.Context) (string, error) {
 	namespaces := c.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
 	var last error
@@ -113,6 +136,9 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 			return string(ns.GetUID()), nil
 		}
 		last = err
+	}
+	if apierrors.IsForbidden(last) && c.address != "" {
+		return c.address, nil
 	}
 	return "", fmt.Errorf("identify the cluster: %w", last)
 }
@@ -163,9 +189,13 @@ func (c *Cluster) outline(o model.K8sObject, namespace string) (u *unstructured.
 	return u, err == nil
 }
 
-func (c *Cluster) namespaced(u *unstructured.Unstructured) bool {
+func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) bool {
 	gvk := u.GroupVersionKind()
-	m, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	var m *meta.RESTMapping
+	err := k8s.Persist(ctx, func() (err error) {
+		m, err = c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		return err
+	})
 	return err != nil || m.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
@@ -244,7 +274,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 // collect deletes what is left over of a resource that was just deployed.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd) error {
 	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command,
-		Owner: c.owner(req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
+		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
 
@@ -296,19 +326,36 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 			}
 		}
 	}
-	gone := map[model.ManifestName][]model.ObjectID{}
+	gone := map[model.ManifestName][]deploy.ObjectRef{}
 	req.Done = func(ref deploy.ObjectRef, outcome deploy.DeleteOutcome) {
 		if outcome != deploy.OutcomeKept && outcome != deploy.OutcomeElsewhere {
-			gone[ref.Resource] = append(gone[ref.Resource], ref.ObjectID)
+			gone[ref.Resource] = append(gone[ref.Resource], ref)
 		}
 	}
 	err := c.applier.Delete(ctx, req)
-	for name, ids := range gone {
-		if e := ledger.Remove(name, ids...); e != nil {
+	for name, refs := range gone {
+		if e := c.drop(ctx, ledger, name, refs, req.Accepted != nil); e != nil && ctx.Err() == nil {
 			err = errors.Join(err, e)
 		}
 	}
 	return err
+}
+
+// drop drops the records of objects that are gone. Those that were given back meanwhile may be just being made again: then
+// what the deploy records counts.
+func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
+	if givenBack {
+		records := make([]deploy.ObjectRecord, len(refs))
+		for i, ref := range refs {
+			records[i].ObjectID = ref.ObjectID
+		}
+		held, err := c.applier.Claim(ctx, records)
+		if err != nil { // the next deletion finds that they are gone
+			return err
+		}
+		defer held.Release()
+	}
+	return ledger.Drop(name, refs)
 }
 
 // patiently makes requests be tried again that fail only because the API server has no time or the connection broke, and says
@@ -322,14 +369,14 @@ func patiently(ctx context.Context, log logstore.Logger) context.Context {
 }
 
 // Objects returns the records of a resource as the Tiltfile declares it, for deleting what no ledger knows.
-func (c *Cluster) Objects(m model.Manifest, namespace string) []deploy.ObjectRecord {
+func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace string) []deploy.ObjectRecord {
 	var out []deploy.ObjectRecord
 	for _, o := range m.K8s.Objects {
 		u := &unstructured.Unstructured{Object: map[string]any{}}
 		u.SetAPIVersion(o.APIVersion)
 		u.SetKind(o.Kind)
 		id := o.ID()
-		if id.Namespace == "" && c.namespaced(u) {
+		if id.Namespace == "" && c.namespaced(ctx, u) {
 			id.Namespace = firstOf(namespace, "default")
 		}
 		out = append(out, deploy.ObjectRecord{ObjectID: id, APIVersion: o.APIVersion})

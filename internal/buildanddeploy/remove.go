@@ -20,7 +20,10 @@ type RemoveRequest struct {
 	Declared func() []model.Manifest
 	// Namespace is for objects that are declared without one.
 	Namespace string
-	Log       logstore.Logger
+	// Enough, unless nil, ends the wait for objects to be gone when it ends: the resource comes back. What is still there stays
+	// recorded.
+	Enough context.Context
+	Log    logstore.Logger
 }
 
 // Remove deletes what the ledger has of a resource, and then its records. What another resource declares is not deleted: its
@@ -43,7 +46,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	defer held.Release()
-	owner := c.owner(req.Declared, req.Resource, req.Namespace)
+	owner := c.owner(ctx, req.Declared, req.Resource, req.Namespace)
 	if err := c.handOver(ledger, req, owner); err != nil {
 		return nil, err
 	}
@@ -59,8 +62,60 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		return nil, err
 	}
 	records := map[model.ManifestName][]deploy.ObjectRecord{req.Resource: mine}
+	if req.Enough != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(req.Enough, cancel)()
+	}
 	return bereft, c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)},
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
+}
+
+// Leaving returns the resources with objects that are no longer part of them, and were still there after their last deploy.
+func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	var names []model.ManifestName
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(leaving(all[name])) > 0 {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
+	return slices.DeleteFunc(slices.Clone(list), func(r deploy.ObjectRecord) bool { return !r.Leaving })
+}
+
+// Finish waits until what is no longer part of a resource is gone, and then drops its records.
+func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
+	ctx = patiently(ctx, log)
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := ledger.Resources()
+	if err != nil {
+		return err
+	}
+	held, err := c.applier.Claim(ctx, leaving(all[resource]))
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	if all, err = ledger.Resources(); err != nil { // a deploy may have recorded something as its own meanwhile
+		return err
+	}
+	return c.delete(ctx, ledger, DeleteOptions{Wait: true, RunID: c.ownRun(ctx)}, deploy.DeleteRequest{Accepted: held.Free, Logger: log},
+		map[model.ManifestName][]deploy.ObjectRecord{resource: leaving(all[resource])})
 }
 
 // handOver passes on what others declare of the resource's objects, and its delete command to a resource that has the same
@@ -127,7 +182,7 @@ func (c *Cluster) removeByCommand(ctx context.Context, ledger *deploy.Ledger, re
 }
 
 // owner returns a function that says which resource declares an object now, other than the given one.
-func (c *Cluster) owner(declared func() []model.Manifest, except model.ManifestName, namespace string) func(model.ObjectID) (model.ManifestName, bool) {
+func (c *Cluster) owner(ctx context.Context, declared func() []model.Manifest, except model.ManifestName, namespace string) func(model.ObjectID) (model.ManifestName, bool) {
 	if declared == nil {
 		return func(model.ObjectID) (model.ManifestName, bool) { return "", false }
 	}
@@ -137,7 +192,7 @@ func (c *Cluster) owner(declared func() []model.Manifest, except model.ManifestN
 			if m.K8s == nil || m.Name == except {
 				continue
 			}
-			for _, r := range c.Objects(m, namespace) {
+			for _, r := range c.Objects(ctx, m, namespace) {
 				out[r.ObjectID] = m.Name
 			}
 		}

@@ -96,7 +96,12 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return err
 	}
 	defer kube.Close()
-	if _, err := kube.Detect(ctx); err != nil {
+	tell := func(w k8s.Wait) {
+		if w.Why != "" {
+			logstore.Infof(log, "%s", w)
+		}
+	}
+	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
 		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
 			return nil // a project of Compose alone needs no cluster that answers
 		}
@@ -116,7 +121,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		return err
 	}
 	cluster.Declare(tf.Manifests)
-	records, err := collectRecords(ctx, cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
+	records, err := collectRecords(k8s.Patiently(ctx, tell), cluster, tf, cmp.Or(f.project.namespace, known.Namespace), args)
 	if err != nil {
 		return err
 	}
@@ -223,7 +228,7 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 		if m.K8s == nil || m.K8s.CustomDeploy != nil || enabled != nil && !enabled[m.Name] {
 			continue
 		}
-		for _, o := range cluster.Objects(m, namespace) {
+		for _, o := range cluster.Objects(ctx, m, namespace) {
 			if !slices.ContainsFunc(records[m.Name], func(r deploy.ObjectRecord) bool { return r.ObjectID == o.ObjectID }) {
 				records[m.Name] = append(records[m.Name], o)
 			}

@@ -35,8 +35,8 @@ type CollectRequest struct {
 	RunID string
 	// Project restricts the collection to objects that carry its label.
 	Project string
-	// WaitLimit is for how long to wait for the leftovers to vanish; zero means 10 s. What is there after that stays in
-	// the ledger, and the next collection looks at it again.
+	// WaitLimit is for how long to wait for the leftovers to vanish. Zero means not to wait: what is still there is recorded as
+	// leaving. In any case it stays in the ledger, and the next collection looks at it again.
 	WaitLimit time.Duration
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
@@ -50,9 +50,6 @@ type CollectRequest struct {
 func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
-	}
-	if req.WaitLimit <= 0 {
-		req.WaitLimit = 10 * time.Second
 	}
 	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
 	if err != nil {
@@ -70,7 +67,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 		return err
 	}
 	refs := make([]ObjectRef, 0, len(leftovers))
-	stays := map[model.ObjectID]bool{}
+	stays, leaving := map[model.ObjectID]bool{}, map[model.ObjectID]bool{}
 	for _, r := range leftovers {
 		stays[r.ObjectID] = true
 		if protected(r.ObjectID) {
@@ -81,9 +78,13 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	}
 	if len(refs) > 0 {
 		logstore.Infof(req.Logger, "Collecting what %s no longer declares:", req.Resource)
-		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Wait: true, WaitLimit: req.WaitLimit,
+		err = a.Delete(ctx, DeleteRequest{Objects: refs, Project: req.Project, Wait: req.WaitLimit > 0, WaitLimit: req.WaitLimit, Look: req.WaitLimit <= 0,
 			Timeout: req.Timeout, Logger: req.Logger, RunID: req.RunID, Done: func(ref ObjectRef, outcome DeleteOutcome) {
-				if outcome != OutcomeElsewhere {
+				switch outcome {
+				case OutcomeElsewhere:
+				case OutcomeGoing:
+					leaving[ref.ObjectID] = true
+				default:
 					delete(stays, ref.ObjectID)
 				}
 			}})
@@ -91,6 +92,7 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	records := recordsOf(req.Applied)
 	for _, r := range leftovers {
 		if stays[r.ObjectID] {
+			r.Leaving = leaving[r.ObjectID]
 			records = append(records, r)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
@@ -40,8 +41,10 @@ type DeleteOutcome string
 
 // The outcomes.
 const (
-	// OutcomeDeleted: the API server has taken the deletion; after a Delete with Wait the object is gone.
+	// OutcomeDeleted: the object is gone; after a Delete without Wait and Look, the API server has taken the deletion.
 	OutcomeDeleted DeleteOutcome = "deleted"
+	// OutcomeGoing: the API server has taken the deletion, and the object is still there. Only without Wait.
+	OutcomeGoing DeleteOutcome = "going"
 	// OutcomeAbsent: there was no such object.
 	OutcomeAbsent DeleteOutcome = "absent"
 	// OutcomeForeign: the object is not this project's, or another one of the same name: kept.
@@ -75,6 +78,8 @@ type DeleteRequest struct {
 	// Wait returns only when the objects are gone, or still there after WaitLimit (zero means 5 minutes).
 	Wait      bool
 	WaitLimit time.Duration
+	// Look, in place of Wait, looks once at each object whose deletion was taken, to tell those that are gone from others.
+	Look bool
 	// Pods makes Wait wait also for the pods of the workloads, which may take some time to end.
 	Pods bool
 	// Accepted, when set, is told of each object that will not be touched any more, since its deletion was accepted or is not
@@ -254,6 +259,10 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	f.pods = r.podsOf(ctx, live)
 	f.asked = live.GetDeletionTimestamp() != nil
 	if f.asked {
+		if r.req.Look {
+			f.held = holding(live, time.Now())
+			r.sayGoing(t, f)
+		}
 		return nil
 	}
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
@@ -270,8 +279,34 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 		return err
 	}
 	f.asked = true
+	if r.req.Look && !r.gone(ctx, t, live.GetUID(), f) {
+		r.sayGoing(t, f)
+		return nil
+	}
 	logstore.Infof(r.req.Logger, "       → deleted %s", shown(t.id))
 	return nil
+}
+
+// gone looks once whether an object is gone.
+func (r *deleteRun) gone(ctx context.Context, t target, uid types.UID, f *fate) bool {
+	var live *unstructured.Unstructured
+	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
+		live, err = t.ri.Get(ctx, t.id.Name, metav1.GetOptions{})
+		return err
+	})
+	f.gone = apierrors.IsNotFound(err) || err == nil && uid != "" && live.GetUID() != uid
+	if err == nil {
+		f.held = holding(live, time.Now())
+	}
+	return f.gone
+}
+
+func (r *deleteRun) sayGoing(t target, f *fate) {
+	why := ""
+	if f.held != "" {
+		why = " (" + f.held + ")"
+	}
+	logstore.Infof(r.req.Logger, "       → is being deleted: %s%s", shown(t.id), why)
 }
 
 // awaitRelease waits until an object is gone, or nothing but what it owns keeps it: from then on nobody needs anything to

@@ -23,6 +23,17 @@ func (l *Ledger) TakeIn(former []string) error {
 	return nil
 }
 
+// TakeInCluster moves what the project's ledger for another name of the same cluster holds into this one, as TakeIn does.
+func (l *Ledger) TakeInCluster(cluster string) error {
+	if cluster == l.key.Cluster {
+		return nil
+	}
+	if err := l.takeIn(LedgerKey{Cluster: cluster, Project: l.key.Project}); err != nil {
+		return fmt.Errorf("carry on the records of cluster %s: %w", cluster, err)
+	}
+	return nil
+}
+
 func (l *Ledger) takeIn(key LedgerKey) error {
 	dir := filepath.Dir(l.path)
 	if _, err := os.Stat(ledgerPath(dir, key)); err != nil {

@@ -19,7 +19,8 @@ import (
 // LedgerKey names one ledger: what one project keeps in one cluster.
 type LedgerKey struct {
 	// Cluster is the UID of the namespace kube-system, so that a cluster that was recreated under the same name does not
-	// inherit the records of its predecessor.
+	// inherit the records of its predecessor. Where no namespace outside of the user's may be read, it is another name that the
+	// cluster keeps while it lasts.
 	Cluster string
 	// Project is the ID of a project.
 	Project string
@@ -33,6 +34,8 @@ type ObjectRecord struct {
 	UID string
 	// Foreign objects were applied by a command of the user, and are for the user's delete command to delete.
 	Foreign bool
+	// Leaving objects are no longer part of the resource, and were still there when their deletion had been asked for.
+	Leaving bool
 }
 
 // Ledger remembers, in one file, which objects each resource of a project applied, so that later sessions can collect
@@ -178,14 +181,15 @@ func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 	})
 }
 
-// recorded returns have with more added to it.
+// recorded returns have with more added to it. What is recorded is not leaving any more.
 func recorded(have, more []ObjectRecord) []ObjectRecord {
 	have = slices.Clone(have)
 	for _, o := range more {
+		o.Leaving = false
 		i := slices.IndexFunc(have, func(r ObjectRecord) bool { return r.ObjectID == o.ObjectID })
 		if i < 0 {
 			have = append(have, o)
-		} else if o.UID != "" {
+		} else if have[i].Leaving = false; o.UID != "" {
 			have[i] = o
 		}
 	}
@@ -298,6 +302,15 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 			return
 		}
 		m[resource] = dropped(m[resource], func(r ObjectRecord) bool { return slices.Contains(objects, r.ObjectID) })
+	})
+}
+
+// Drop drops the records of objects that are gone. One whose record has another UID by now is there again, and stays.
+func (l *Ledger) Drop(resource model.ManifestName, gone []ObjectRef) error {
+	return l.change(func(c content) {
+		c.objects[resource] = dropped(c.objects[resource], func(r ObjectRecord) bool {
+			return slices.ContainsFunc(gone, func(g ObjectRef) bool { return g.ObjectID == r.ObjectID && g.UID == r.UID })
+		})
 	})
 }
 

@@ -47,6 +47,7 @@ type recordOnDisk struct {
 	Name       string `json:"name"`
 	UID        string `json:"uid,omitempty"`
 	Foreign    bool   `json:"foreign,omitempty"`
+	Leaving    bool   `json:"leaving,omitempty"`
 }
 
 // parse reads the file's content.
@@ -71,7 +72,7 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 	for name, list := range f.Resources {
 		for _, r := range list {
 			id := model.ObjectID{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
-			out.objects[name] = append(out.objects[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign})
+			out.objects[name] = append(out.objects[name], ObjectRecord{ObjectID: id, APIVersion: r.APIVersion, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving})
 		}
 	}
 	return out, nil
@@ -92,7 +93,7 @@ func (l *Ledger) write(c content) error {
 	for name, list := range c.objects {
 		for _, r := range list {
 			f.Resources[name] = append(f.Resources[name], recordOnDisk{APIVersion: r.APIVersion, Group: r.Group, Kind: r.Kind,
-				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign})
+				Namespace: r.Namespace, Name: r.Name, UID: r.UID, Foreign: r.Foreign, Leaving: r.Leaving})
 		}
 	}
 	raw, err := json.MarshalIndent(f, "", "  ")

@@ -242,6 +242,8 @@ func (d *deletion) collectErrors(errs []error) error {
 			fail(title(r.g.ids[i]), title(r.g.ids[i]), err)
 		case annotation(r.live[i], AnnotationAdopted) != "":
 			r.outcomes[r.refs[i]] = OutcomeGivenBack
+		case r.req.Look && !f.gone:
+			r.outcomes[r.refs[i]] = OutcomeGoing
 		default:
 			r.outcomes[r.refs[i]] = OutcomeDeleted
 		}

@@ -300,3 +300,52 @@ func TestBreaksOff(t *testing.T) {
 		time.Sleep(time.Hour)
 	})
 }
+
+// TestCollectDoesNotWait for what is held; it stays recorded as leaving until it is declared again, or gone.
+func TestCollectDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTakedown(t, nil, "web", config("held")+"---"+config("free"))
+		d.hold("configmaps", "held")
+		ledger := openLedger(t, t.TempDir())
+		held := model.ObjectID{Kind: "ConfigMap", Namespace: "ns1", Name: "held"}
+		free := model.ObjectID{Kind: "ConfigMap", Namespace: "ns1", Name: "free"}
+		before := []ObjectRecord{{ObjectID: held, APIVersion: "v1"}, {ObjectID: free, APIVersion: "v1"}}
+		if err := ledger.Record("web", before); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		collect := func() {
+			t.Helper()
+			if err := NewApplier(d.c.dyn, d.c.mapper, WithParallelism(1)).Collect(t.Context(), CollectRequest{Ledger: ledger, Resource: "web", Logger: d.log}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leaving := func(what string, want bool) {
+			t.Helper()
+			list := contents(t, ledger)["web"]
+			if len(list) != 1 || list[0].ObjectID != held || list[0].Leaving != want {
+				t.Errorf("%s: the ledger has %+v", what, list)
+			}
+		}
+		collect()
+		leaving("after a collection", true)
+		collect()
+		leaving("after another one", true)
+		want := "Collecting what web no longer declares:\n       → is being deleted: held:configmap (finalizers [hone.dev/test])\n       → deleted free:configmap\n" +
+			"Collecting what web no longer declares:\n       → is being deleted: held:configmap (finalizers [hone.dev/test])\n"
+		if time.Since(began) != 0 || d.log.String() != want {
+			t.Errorf("after %s, log:\n%s", time.Since(began), d.log)
+		}
+		if err := ledger.Record("web", before[:1]); err != nil {
+			t.Fatal(err)
+		}
+		leaving("declared again", false)
+		if err := ledger.Set("web", []model.AppliedObject{{ObjectID: held, APIVersion: "v1", UID: "new"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Drop("web", []ObjectRef{{ObjectID: held, UID: "old"}}); err != nil {
+			t.Fatal(err)
+		}
+		leaving("made again meanwhile", false)
+	})
+}

@@ -10,15 +10,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/k8s"
 )
 
 // errNotYet is the cause of the error of a poll that ran out of time.
 var errNotYet = errors.New("not yet")
 
 // poll asks check, at once and then with growing pauses (10 ms to 500 ms), until it says true. It returns check's last
-// error, or errNotYet, when the limit is over, and the context's when that ends first.
+// error, or errNotYet, when the limit is over, and the context's when that ends first. Requests of check are not tried again
+// by themselves, since it is called again.
 func poll(ctx context.Context, limit time.Duration, check func(context.Context) (bool, error)) error {
-	c, cancel := context.WithTimeout(ctx, limit)
+	c, cancel := context.WithTimeout(k8s.AtOnce(ctx), limit)
 	defer cancel()
 	last := errNotYet
 	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, 500*time.Millisecond) {
@@ -61,9 +64,4 @@ func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration,
 		return err
 	}
 	return stuck(t, last, limit, err)
-}
-
-func sliceOf(m map[string]any, key string) []any {
-	list, _ := m[key].([]any)
-	return list
 }

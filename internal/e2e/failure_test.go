@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -293,6 +292,49 @@ func TestExecForbidden(t *testing.T) {
 	}
 }
 
+// TestWatchForbidden works as somebody who may deploy but not see pods, nor any namespace: the resource says what it lacks and
+// how to get it, once, and goes on when the right is there. What it deployed is found by its records before and after.
+func TestWatchForbidden(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')", "k8s_yaml(['app.yaml', 'conf.yaml', 'later.yaml'])", 1)+configs("conf", "later"))
+	rules := []any{
+		map[string]any{"apiGroups": []any{"apps"}, "resources": []any{"*"}, "verbs": []any{"*"}},
+		map[string]any{"apiGroups": []any{""}, "verbs": []any{"*"}, "resources": []any{"services", "events", "configmaps"}},
+	}
+	p.env = append(p.env, "KUBECONFIG="+p.actAs("deployer", rules))
+	s := p.up()
+	p.present([]string{"deployment/app", "configmap/conf"}, nil)
+	s.says(`cannot watch pods in namespace "` + p.namespace + `"`)
+	s.says(`kubectl create role watch-pods -n ` + p.namespace + ` --verb=get,list,watch --resource=pods`)
+	s.says(`kubectl create rolebinding watch-pods -n ` + p.namespace + ` --role=watch-pods --user=system:serviceaccount:` + p.namespace + `:deployer`)
+	r := s.becomes("app", "one that cannot be watched", func(r api.Resource) bool { return r.RuntimeStatus == "error" })
+	if r.UpdateStatus != "ok" || !strings.Contains(r.RuntimeError, "cannot watch pods") || !strings.Contains(r.RuntimeError, "kubectl create role watch-pods") {
+		t.Errorf("it is %+v", r)
+	}
+	rules = append(rules, map[string]any{"apiGroups": []any{""}, "verbs": []any{"*"}, "resources": []any{"pods"}})
+	p.apply(roles, object("rbac.authorization.k8s.io/v1", "Role", "deployer", map[string]any{"rules": rules}))
+	s.ready("app")
+	if code := s.stop(); code != 0 && code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	if text := s.out.String(); strings.Contains(text, "identify the cluster") || strings.Count(text, "kubectl create rolebinding watch-pods") > 2 {
+		t.Errorf("it complains about what it can do without, or again and again:\n%s", text)
+	}
+
+	// Somebody who may read namespaces carries on with the same records.
+	p.env = p.env[:len(p.env)-1]
+	p.write("Tiltfile", "k8s_yaml(['app.yaml', 'conf.yaml'])\n")
+	out, code := p.run("down", "--namespace", p.namespace)
+	if code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, o := range []string{"deployment/app", "configmap/conf", "configmap/later"} {
+		if p.live(o) != nil {
+			t.Errorf("%s is still there\n%s", o, out)
+		}
+	}
+}
+
 func object(apiVersion, kind, name string, rest map[string]any) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: rest}
 	u.SetAPIVersion(apiVersion)
@@ -310,20 +352,6 @@ func (p *project) apply(kind schema.GroupVersionResource, u *unstructured.Unstru
 	}
 }
 
-// cluster creates an object that belongs to no namespace, until the end of the test.
-func (p *project) cluster(resource string, u *unstructured.Unstructured) {
-	p.t.Helper()
-	kind := p.dyn.Resource(schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: resource})
-	if _, err := kind.Create(p.t.Context(), u, metav1.CreateOptions{}); err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		if err := kind.Delete(context.Background(), u.GetName(), metav1.DeleteOptions{}); err != nil {
-			p.t.Error(err)
-		}
-	})
-}
-
 // actAs makes a service account with the given rights in the namespace, and returns a kubeconfig for it.
 func (p *project) actAs(name string, rules []any) (kubeconfig string) {
 	p.t.Helper()
@@ -331,15 +359,6 @@ func (p *project) actAs(name string, rules []any) (kubeconfig string) {
 	p.apply(roles, object("rbac.authorization.k8s.io/v1", "Role", name, map[string]any{"rules": rules}))
 	p.apply(bindings, object("rbac.authorization.k8s.io/v1", "RoleBinding", name, map[string]any{
 		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": name, "namespace": p.namespace}},
-	}))
-	// hone tells clusters apart by a namespace, and ledgers with them.
-	// That one is not in the namespace, so the right to see it is given for the time of the test.
-	reader := "hone-test-" + p.namespace
-	p.cluster("clusterroles", object("rbac.authorization.k8s.io/v1", "ClusterRole", reader, map[string]any{"rules": []any{
-		map[string]any{"apiGroups": []any{""}, "resources": []any{"namespaces"}, "resourceNames": []any{"default"}, "verbs": []any{"get"}}}}))
-	p.cluster("clusterrolebindings", object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", reader, map[string]any{
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": reader},
 		"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": name, "namespace": p.namespace}},
 	}))
 	request := object("authentication.k8s.io/v1", "TokenRequest", name, map[string]any{"spec": map[string]any{}})

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hone-dev/hone/internal/k8s/k8stest"
 )
 
 // unwilling is a pod that does not end when it is asked to.
@@ -131,4 +134,48 @@ func TestDownLeavesOnlyWhatIsStuck(t *testing.T) {
 	if out, code := p.run("down", "--namespace", p.namespace); code != 0 {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
+}
+
+// TestStuckWhileUp takes resources and objects out of the Tiltfile while one of them holds a finalizer: the others go, what
+// holds that one is said, and it goes when it is free. Declared again meanwhile it is waited for, and nothing else is.
+func TestStuckWhileUp(t *testing.T) {
+	t.Parallel()
+	const both = "k8s_yaml(['app.yaml', 'a.yaml', 'b.yaml', 'stuck.yaml', 'left.yaml'])\nk8s_resource(new_name='a', objects=['a:configmap'])\n" +
+		"k8s_resource(new_name='stuck', objects=['stuck:configmap'])\nk8s_resource('app', objects=['left:configmap'])\n"
+	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')\n", both, 1)+configs("a", "b", "c", "stuck", "left"))
+	s := p.up()
+	s.ready("app")
+	s.settled()
+	p.hold("stuck")
+	p.hold("left")
+	p.write("Tiltfile", "k8s_yaml(['app.yaml', 'c.yaml'])\n")
+	for _, name := range []string{"a", "b"} {
+		p.gone("", "v1", "configmaps", name)
+	}
+	p.present([]string{"configmap/c", "deployment/app"}, nil)
+	for _, name := range []string{"stuck", "left"} {
+		s.says(`Waiting until gone: configmap/` + name + ` \(finalizers \[hone.dev/test\]\)`)
+		s.says(`configmap/` + name + ` is still there after .*: finalizers \[hone.dev/test\]`)
+		s.says(`kubectl patch -n ` + p.namespace + ` configmap ` + name + ` `)
+	}
+	if r, err := s.resource("app"); err != nil || r.UpdateStatus != "ok" {
+		t.Errorf("app waits for what it no longer has: %+v, %v", r.UpdateStatus, err)
+	}
+	p.finalizers(t.Context(), "left", "null")
+	p.gone("", "v1", "configmaps", "left")
+
+	// The stuck one is declared again, together with one that can be applied at once.
+	was := p.object("", "v1", "configmaps", "stuck").GetUID()
+	p.write("new.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n")
+	p.write("Tiltfile", "k8s_yaml(['app.yaml', 'c.yaml', 'new.yaml', 'stuck.yaml'])\nk8s_resource(new_name='again', objects=['new:configmap', 'stuck:configmap'])\n")
+	p.present([]string{"configmap/new"}, nil)
+	s.says(`configmap/stuck is being deleted: waiting until it is gone`)
+	p.finalizers(t.Context(), "stuck", "null")
+	k8stest.Eventually(t, "stuck to be made again", func() error {
+		if u := p.live("configmap/stuck"); u == nil || u.GetUID() == was {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	s.settled()
 }

@@ -3,7 +3,6 @@ package k8s
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -144,7 +143,7 @@ func tune(rc *rest.Config, cfg Config) {
 		rc.UserAgent = "hone"
 	}
 	rc.Dial = dialer.DialContext
-	rc.Wrap(func(next http.RoundTripper) http.RoundTripper { return patient{next} })
+	rc.Wrap(PatientTransport)
 	rc.WarningHandlerWithContext = newWarnings(cfg.Warn)
 	if rc.ExecProvider != nil {
 		rc.ExecProvider.StdinUnavailable = true

@@ -2,6 +2,7 @@ package k8s
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -30,7 +31,7 @@ const (
 // does not accept the credentials is a problem. One that answers, but is busy, has an error for which AsBusy says so.
 func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	out := c.cluster
-	ctx = atOnce(ctx)
+	ctx = AtOnce(ctx)
 	v, err := c.version(ctx)
 	if err != nil {
 		return out, fmt.Errorf("detect cluster: %w", c.Explain(contextError(ctx, err)))
@@ -61,6 +62,24 @@ func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 		}
 	}
 	return out, nil
+}
+
+// DetectPatiently is Detect, tried again as Patiently says while the cluster is busy or breaks the connection off. One that
+// cannot be reached at all is a problem at once.
+func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out model.Cluster, err error) {
+	var unreached error
+	err = Persist(Patiently(ctx, tell), func() (err error) {
+		out, err = c.Detect(ctx)
+		if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+			unreached = err
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		err = unreached
+	}
+	return out, err
 }
 
 // version asks for the server's version, which every cluster tells everybody.
@@ -105,7 +124,7 @@ func describeNodes(out *model.Cluster, nodes *corev1.NodeList) {
 // Healthy returns nil when the API server says that it is ready. Servers that do not tell are asked whether they are
 // alive; an answer of "forbidden" counts as alive.
 func (c *Client) Healthy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(atOnce(ctx), answerTimeout)
+	ctx, cancel := context.WithTimeout(AtOnce(ctx), answerTimeout)
 	defer cancel()
 	err := c.probe(ctx, "/readyz")
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

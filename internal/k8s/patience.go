@@ -85,7 +85,7 @@ func IsCutOff(err error) bool {
 	var op *net.OpError
 	var stream http2.StreamError // one request of a connection
 	return errors.As(err, &stream) || errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF)
+		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // Wait is a pause before a request is tried again.
@@ -116,9 +116,9 @@ func Patiently(ctx context.Context, tell func(Wait)) context.Context {
 	return context.WithValue(ctx, patienceKey{}, &patience{tell: tell, tries: maxTries})
 }
 
-// atOnce returns a context whose requests are never tried again behind the caller's back: client-go does so for as long as
+// AtOnce returns a context whose requests are never tried again behind the caller's back: client-go does so for as long as
 // a minute and more when the server sends Retry-After. The error is a *Busy.
-func atOnce(ctx context.Context) context.Context {
+func AtOnce(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patienceKey{}, &patience{tell: func(Wait) {}, tries: 1})
 }
 
@@ -195,7 +195,10 @@ func Persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// patient is the transport that does what Patiently says.
+// PatientTransport returns a transport that does what Patiently says. The clients of this package have it already.
+func PatientTransport(next http.RoundTripper) http.RoundTripper { return patient{next} }
+
+// patient is the transport of PatientTransport.
 type patient struct{ next http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = patient{}

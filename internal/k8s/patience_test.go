@@ -142,7 +142,7 @@ func TestPatience(t *testing.T) {
 					told = append(told, fmt.Sprintf("%s: %gs %d/%d", strings.TrimPrefix(w.Why, "the API server answers "), w.For.Seconds(), w.Try, w.Of))
 				})
 				if tc.once {
-					with = atOnce
+					with = AtOnce
 				}
 				s := &script{answers: strings.Split(tc.answers, ";")}
 				c, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "http://api", QPS: -1}, &http.Client{Transport: patient{s}})

@@ -31,6 +31,9 @@ const (
 type Cluster interface {
 	Ledger(ctx context.Context) (*deploy.Ledger, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) (bereft []model.ManifestName, err error)
+	// Leaving names the resources that have left something behind which is still going, and Finish sees to it that it goes.
+	Leaving(ctx context.Context) ([]model.ManifestName, error)
+	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
 }
 
 // Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may hold up
@@ -64,16 +67,17 @@ func (s *Subscriber) Contract() store.Contract {
 		Name: name,
 		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
-			store.Reads(state.Tiltfiles, state.Clusters)...),
+			store.Reads(state.Tiltfiles, state.Clusters, state.Updates)...),
 		Outputs:   append(store.Emits(state.CollectionReported{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
+		Feedback:  "it looks at what a deploy has left behind once that has ended, and reports losses only for deletions",
 		Stage:     store.StageController,
 	}
 }
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}}
+	r := &run{Subscriber: s, ctx: ctx, rt: rt, deletions: newDeletions(ctx), released: map[string]*store.Entry[state.Resource]{}, look: true}
 	defer r.deletions.wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -103,6 +107,9 @@ type run struct {
 	rt        *store.Runtime
 	deletions *deletions
 	known     resources
+	deploys   deploys
+	// look says that deploys may have left something behind.
+	look bool
 	// swept says that what earlier sessions left over is deleted, or being deleted.
 	swept bool
 	// elsewhere says that it may belong to another session that runs.
@@ -122,7 +129,11 @@ func (r *run) ended(e deletion) {
 	r.deletions.book(e)
 	switch {
 	case e.err != nil && e.entry == "":
-		r.swept = false
+		if strings.HasPrefix(string(e.resource), leftOf) {
+			r.look = true
+		} else {
+			r.swept = false
+		}
 		if r.ctx.Err() == nil {
 			r.rt.Dispatch(state.CollectionReported{Err: problem.Text(e.err)})
 		}
@@ -144,6 +155,10 @@ func (r *run) collectWhatLeft(v store.View) {
 	entries := state.Resources.In(v)
 	maps.DeleteFunc(r.released, func(id string, e *store.Entry[state.Resource]) bool { return entries.Ref(id) != e })
 	r.collectAll(state.Leaving(v, name))
+	r.look = r.deploys.ended(v) || r.look
+	if r.look && r.cluster != nil && state.TheTiltfile(v).Good && state.TheCluster(v).Connected {
+		r.look = r.finish(v)
+	}
 	if (r.swept || r.elsewhere) && !r.done && !r.deletions.pending() {
 		r.done = true
 		r.rt.Dispatch(state.CollectionReported{})
@@ -183,6 +198,9 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 			continue
 		}
 		m := e.Value.Manifest
+		if next := e.Value.Next; next != nil && next.Enabled {
+			r.deletions.enough(m.Name) // it is not to wait for what an earlier life has left
+		}
 		deps[m.Name], byName[m.Name] = m.ResourceDeps, e
 	}
 	var stay []model.ManifestName
@@ -193,7 +211,7 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 		}
 		first := !slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) })
 		if first && len(e.Finalizers) == 1 { // the others let go first
-			r.deletions.start(n, e.ID, func(ctx context.Context) error { return r.collect(ctx, e.Value) })
+			r.deletions.start(n, e.ID, func(ctx, enough context.Context) error { return r.collect(ctx, enough, e.Value) })
 		}
 		stay = append(stay, n)
 	}
@@ -226,16 +244,16 @@ func (r *resources) turned(v store.View) bool {
 
 // collect deletes the objects of a resource that left the Tiltfile, or that was switched off. Where it comes back at once,
 // its objects stay.
-func (r *run) collect(ctx context.Context, was state.Resource) error {
+func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
 		return r.collectContainers(ctx, was)
 	case !was.Manifest.IsK8s() || r.cluster == nil || was.Next != nil && was.Next.Enabled:
 		return nil
 	case was.Next != nil:
-		return r.remove(ctx, was.Manifest.Name, "which is switched off")
+		return r.remove(ctx, enough, was.Manifest.Name, "which is switched off")
 	}
-	return r.remove(ctx, was.Manifest.Name, undeclared)
+	return r.remove(ctx, enough, was.Manifest.Name, undeclared)
 }
 
 // sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. Those of a
@@ -257,15 +275,15 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 		if known && e.Value.Manifest.IsK8s() {
 			continue
 		}
-		complete = complete && !r.deletions.running[resource] && !r.deletions.paused(resource)
-		r.deletions.start(resource, "", func(ctx context.Context) error { return r.remove(ctx, resource, undeclared) })
+		complete = complete && !r.deletions.runs(resource) && !r.deletions.paused(resource)
+		r.deletions.start(resource, "", func(ctx, enough context.Context) error { return r.remove(ctx, enough, resource, undeclared) })
 	}
 	return complete, nil
 }
 
-func (r *run) remove(ctx context.Context, resource model.ManifestName, why string) error {
+func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, why string) error {
 	log := r.logs.Logger(resource, "collect:"+string(resource), logstore.SourceBuild)
-	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Namespace: r.options.Namespace, Log: log,
+	bereft, err := r.cluster.Remove(ctx, buildanddeploy.RemoveRequest{Resource: resource, Why: why, Namespace: r.options.Namespace, Log: log, Enough: enough,
 		Declared: func() []model.Manifest { return state.Declarations(r.rt.View()) }})
 	if len(bereft) > 0 {
 		lost := map[model.ManifestName][]string{}
@@ -274,10 +292,65 @@ func (r *run) remove(ctx context.Context, resource model.ManifestName, why strin
 		}
 		r.rt.Dispatch(state.ObjectsLost{UIDs: lost})
 	}
-	if err != nil {
+	if err != nil && enough.Err() == nil {
 		return r.report(resource, fmt.Errorf("delete the objects of %s: %w", resource, err))
 	}
-	return nil
+	return err
+}
+
+// deploys are those that were seen to have ended.
+type deploys struct {
+	entries []*store.Entry[state.Update]
+	serials map[string]int
+}
+
+// ended reports whether a deploy has ended since the last call.
+func (d *deploys) ended(v store.View) bool {
+	if d.serials == nil {
+		d.serials = map[string]int{}
+	}
+	found := false
+	now := slices.AppendSeq(make([]*store.Entry[state.Update], 0, len(d.entries)), state.Updates.In(v).Refs())
+	for i, e := range now {
+		if i < len(d.entries) && d.entries[i] == e {
+			continue
+		}
+		if serial := e.Value.SucceededSerial; serial != d.serials[e.ID] {
+			d.serials[e.ID], found = serial, true
+		}
+	}
+	d.entries = now
+	return found
+}
+
+// leftOf, before the name of a resource, stands for what its deploys have left behind.
+const leftOf = "left of "
+
+// finish sees to it that what deploys have left behind goes, and that the user hears of what holds it. It reports whether it is
+// to be called again.
+func (r *run) finish(v store.View) (again bool) {
+	if r.deletions.paused(leftOf) {
+		return true
+	}
+	names, err := r.cluster.Leaving(r.ctx)
+	if err != nil {
+		r.deletions.pause(leftOf)
+		return true
+	}
+	for _, name := range names {
+		if e, ok := state.Resources.In(v).Get(string(name)); !ok || e.Phase != store.Running {
+			continue // it is deleted as a whole
+		}
+		again = again || r.deletions.paused(leftOf+name)
+		r.deletions.start(leftOf+name, "", func(ctx, _ context.Context) error {
+			log := r.logs.Logger(name, "collect:"+string(name), logstore.SourceBuild)
+			if err := r.cluster.Finish(ctx, name, log); err != nil {
+				return r.report(name, fmt.Errorf("delete what %s no longer declares: %w", name, err))
+			}
+			return nil
+		})
+	}
+	return again
 }
 
 func (s *Subscriber) report(resource model.ManifestName, err error) error {

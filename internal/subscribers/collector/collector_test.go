@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
+	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -35,6 +37,41 @@ type cluster struct {
 	// bereft are resources whose objects every removal takes along.
 	bereft []model.ManifestName
 	stuck  map[model.ManifestName]chan struct{}
+	// leaving are resources whose deploys have left something behind.
+	leaving []model.ManifestName
+}
+
+func (c *cluster) Leaving(context.Context) ([]model.ManifestName, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.leaving), nil
+}
+
+func (c *cluster) Finish(ctx context.Context, name model.ManifestName, _ logstore.Logger) error {
+	c.mu.Lock()
+	c.removed = append(c.removed, "rest of "+string(name))
+	stuck := c.stuck["rest of "+name]
+	c.mu.Unlock()
+	if stuck != nil {
+		select {
+		case <-stuck:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	c.mu.Lock()
+	err := c.err
+	c.mu.Unlock()
+	if err == nil {
+		c.leave()
+	}
+	return err
+}
+
+func (c *cluster) leave(names ...model.ManifestName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.leaving = names
 }
 
 func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
@@ -46,6 +83,9 @@ func (c *cluster) Ledger(context.Context) (*deploy.Ledger, error) {
 
 func (c *cluster) Remove(ctx context.Context, req buildanddeploy.RemoveRequest) ([]model.ManifestName, error) {
 	logstore.Infof(req.Log, "Deleting %s, %s", req.Resource, req.Why)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(req.Enough, cancel)()
 	return c.bereft, c.remove(ctx, req.Resource)
 }
 
@@ -451,6 +491,63 @@ func TestBereftResourcesAreDeployedAgain(t *testing.T) {
 		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
 		if u := state.Updates.In(f.View()).Value("a"); len(u.Lost) != 1 {
 			t.Errorf("lost: %v", u.Lost)
+		}
+	})
+}
+
+// built lets a deploy of a resource succeed.
+func (f *fixture) built(name model.ManifestName) {
+	serial := state.Updates.In(f.View()).Value(string(name)).Serial + 1
+	f.Then(state.BuildStarted{Resource: name, Serial: serial, At: time.Now()})
+	f.Then(state.BuildCompleted{Resource: name, Serial: serial, At: time.Now(), Deployed: true})
+}
+
+// TestFinishesWhatDeploysLeaveBehind without anybody waiting for it, again when it failed, and not for resources that leave.
+func TestFinishesWhatDeploysLeaveBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		done := make(chan struct{})
+		f.cluster.stuck = map[model.ManifestName]chan struct{}{"rest of a": done}
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a"), statetest.K8s("b")))
+		f.check("nothing is left behind", "", "a b")
+		f.cluster.leave("a", "gone")
+		f.built("a")
+		f.check("a deploy has left something", "rest of a", "a b")
+		f.built("b")
+		f.check("it is not started twice", "rest of a", "a b")
+		f.Then(statetest.Loaded(statetest.K8s("a")))
+		f.Release("b", "Other")
+		f.check("others are deleted meanwhile", "rest of a b", "a")
+		f.cluster.fail(errors.New("timeout"))
+		close(done)
+		f.check("it failed", "rest of a b", "a")
+		f.cluster.fail(nil)
+		time.Sleep(retry)
+		f.check("tried again", "rest of a b rest of a", "a")
+		time.Sleep(time.Hour)
+		f.check("that is all", "rest of a b rest of a", "a")
+		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); !strings.Contains(text, "delete what a no longer declares: timeout") {
+			t.Errorf("log: %s", text)
+		}
+	})
+}
+
+// TestComesBackWhileItIsStuck does not wait for what an earlier life of the resource has left.
+func TestComesBackWhileItIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.cluster.stuck = map[model.ManifestName]chan struct{}{"a": make(chan struct{})}
+		f.Then(connected(), statetest.Loaded(statetest.K8s("a")))
+		f.Then(statetest.Loaded())
+		f.Release("a", "Other")
+		f.check("it is stuck", "a", "a")
+		f.Then(statetest.Loaded(statetest.K8s("a")))
+		f.check("it comes back", "a", "a")
+		if e, ok := state.Resources.In(f.View()).Get("a"); !ok || e.Phase != store.Running {
+			t.Errorf("it still goes: %+v", e)
+		}
+		if text := strings.Join(statetest.Texts(f.logs, "a"), "\n"); strings.Contains(text, "cancel") {
+			t.Errorf("log: %s", text)
 		}
 	})
 }

@@ -26,7 +26,8 @@ type deletions struct {
 	// ended gets what came of each deletion.
 	ended chan deletion
 
-	running map[model.ManifestName]bool
+	// running has those that run, each with what ends its wait.
+	running map[model.ManifestName]context.CancelFunc
 	// notBefore says when those that failed may be tried again.
 	notBefore map[model.ManifestName]time.Time
 }
@@ -41,22 +42,38 @@ type deletion struct {
 
 func newDeletions(ctx context.Context) *deletions {
 	return &deletions{ctx: ctx, turns: make(chan struct{}, atOnce), ended: make(chan deletion),
-		running: map[model.ManifestName]bool{}, notBefore: map[model.ManifestName]time.Time{}}
+		running: map[model.ManifestName]context.CancelFunc{}, notBefore: map[model.ManifestName]time.Time{}}
 }
 
-// start starts a deletion, unless one of this resource runs or has just failed.
-func (d *deletions) start(resource model.ManifestName, entry string, del func(context.Context) error) {
-	if d.running[resource] || d.paused(resource) {
+// start starts a deletion, unless one of this resource runs or has just failed. What still waits when enough ends is left
+// alone, and no failure.
+func (d *deletions) start(resource model.ManifestName, entry string, del func(ctx, enough context.Context) error) {
+	if d.runs(resource) || d.paused(resource) {
 		return
 	}
-	d.running[resource] = true
+	enough, cancel := context.WithCancel(d.ctx)
+	d.running[resource] = cancel
 	d.wg.Go(func() {
-		err := d.inTurn(del)
+		defer cancel()
+		err := d.inTurn(func(ctx context.Context) error { return del(ctx, enough) })
+		if enough.Err() != nil && d.ctx.Err() == nil {
+			err = nil
+		}
 		select {
 		case d.ended <- deletion{resource, entry, err}:
 		case <-d.ctx.Done():
 		}
 	})
+}
+
+// runs reports whether a deletion of this resource runs.
+func (d *deletions) runs(resource model.ManifestName) bool { return d.running[resource] != nil }
+
+// enough lets a deletion that runs wait no longer.
+func (d *deletions) enough(resource model.ManifestName) {
+	if cancel := d.running[resource]; cancel != nil {
+		cancel()
+	}
 }
 
 // inTurn runs del when it is its turn.
