@@ -2,8 +2,10 @@ package tiltfile
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -40,10 +42,11 @@ func portForwardBuiltin(c *call) (starlark.Value, error) {
 			return nil, err
 		}
 	}
-	return p, checkHost(p.Host)
+	p.Host, err = bareHost(p.Host)
+	return p, err
 }
 
-// portForwards takes a port, "L", "L:C", "host:L:C", a port_forward(), or a list of those.
+// portForwards takes a port, "L", "L:C", "host:L:C", "[IPv6 address]:L:C", a port_forward(), or a list of those.
 type portForwards struct{ list []model.PortForward }
 
 // Unpack implements starlark.Unpacker.
@@ -71,25 +74,33 @@ func (p *portForwards) Unpack(v starlark.Value) error {
 
 func parsePortForward(s string) (model.PortForward, error) {
 	var pf model.PortForward
-	parts := strings.Split(s, ":")
-	if n := len(parts); n > 2 {
-		pf.Host = strings.Join(parts[:n-2], ":")
-		parts = parts[n-2:]
-		if err := checkHost(pf.Host); err != nil {
-			return pf, err
-		}
+	ports := s
+	if i := strings.LastIndexByte(s, ']'); i > 0 && s[0] == '[' {
+		pf.Host, ports = s[:i+1], strings.TrimPrefix(s[i+1:], ":")
+	} else if parts := strings.Split(s, ":"); len(parts) > 2 {
+		last := len(parts) - 2
+		pf.Host, ports = strings.Join(parts[:last], ":"), strings.Join(parts[last:], ":")
+	}
+	local, container, both := strings.Cut(ports, ":")
+	if pf.Host != "" && !both {
+		return pf, fmt.Errorf("%q: there is one port beside the host; the form is %s", s, portForwardForms)
 	}
 	var err error
-	if pf.LocalPort, err = port(parts[0]); err != nil {
-		return pf, fmt.Errorf("%q: %w; the form is \"local\", \"local:container\" or \"host:local:container\"", s, err)
+	if pf.Host, err = bareHost(pf.Host); err != nil {
+		return pf, err
 	}
-	if len(parts) == 2 {
-		if pf.ContainerPort, err = port(parts[1]); err != nil {
+	if pf.LocalPort, err = port(local); err != nil {
+		return pf, fmt.Errorf("%q: %w; the form is %s", s, err, portForwardForms)
+	}
+	if both {
+		if pf.ContainerPort, err = port(container); err != nil {
 			return pf, fmt.Errorf("%q: %w", s, err)
 		}
 	}
 	return pf, nil
 }
+
+const portForwardForms = `"local", "local:container" or "host:local:container"`
 
 func port(s string) (int, error) {
 	n, err := strconv.Atoi(s)
@@ -99,9 +110,25 @@ func port(s string) (int, error) {
 	return n, nil
 }
 
+// bareHost takes an IPv6 address out of the brackets that keep it apart from ports.
+func bareHost(host string) (string, error) {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(inner, ":") {
+			return "", fmt.Errorf("%q is not an IPv6 address in brackets", host)
+		}
+		host = inner
+	}
+	return host, checkHost(host)
+}
+
 func checkHost(host string) error {
-	if strings.ContainsAny(host, " /\t\n") {
+	if strings.ContainsFunc(host, func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(" /[]", r) }) {
 		return fmt.Errorf("%q is not the name or address of a host", host)
+	}
+	if strings.Contains(host, ":") {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return fmt.Errorf("%q is neither the name of a host nor an IPv6 address", host)
+		}
 	}
 	return nil
 }
