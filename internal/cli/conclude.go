@@ -74,7 +74,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 		fmt.Fprintln(o.human(), "SUCCESS. All workloads are healthy.")
 	}
 	if failed != nil {
-		fmt.Fprintln(o.global.stderr, "Error: "+problem.Text(failed))
+		newNarration(o.global.stdout, o.global.stderr).fail(problem.Text(failed))
 		if err == nil {
 			return reported{coded{failed, exitFailure}}
 		}

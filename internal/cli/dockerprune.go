@@ -76,7 +76,8 @@ func (f *pruneFlags) run(ctx context.Context, g *global, args []string) error {
 		return ctx.Err()
 	}
 	if r.Err != nil {
-		return coded{r.Err, exitTiltfile}
+		o.Logger.(*narration).fail(problem.Text(r.Err))
+		return reported{coded{r.Err, exitTiltfile}}
 	}
 	req, err := f.request(r.Tiltfile)
 	if err != nil {

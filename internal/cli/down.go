@@ -62,7 +62,7 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	log := printer(g)
+	log := newNarration(g.stdout, g.stderr)
 	kc, err := k8s.Load(k8s.Config{Context: f.project.context, Namespace: f.project.namespace})
 	if err != nil {
 		return err
@@ -201,9 +201,9 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 }
 
 // evaluateForDown returns what the Tiltfile declares; nothing and why when it cannot be evaluated, since the ledger knows more.
-func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log logstore.Logger) (model.Tiltfile, error) {
+func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log *narration) (model.Tiltfile, error) {
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.namespace, known.Namespace),
-		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log})
+		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: log.learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {
 			logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
@@ -256,15 +256,4 @@ func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Til
 		}
 	}
 	return out
-}
-
-// printer is a logger that prints plain lines.
-func printer(g *global) logstore.Logger {
-	return logstore.Func(func(level logstore.Level, text string) {
-		out := g.stdout
-		if level >= logstore.LevelWarn {
-			out = g.stderr
-		}
-		fmt.Fprintln(out, strings.TrimRight(text, "\n"))
-	})
 }

@@ -10,7 +10,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -42,7 +41,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if code != exitOK && code != exitInterrupted && !errors.As(err, new(reported)) {
-		fmt.Fprintln(stderr, "Error: "+problem.Text(err))
+		newNarration(stdout, stderr).fail(problem.Text(err))
 	}
 	return code
 }

@@ -46,7 +46,8 @@ func newTiltfile(g *global) *cobra.Command {
 built or deployed, and neither the cluster nor the container engine is asked anything; of the cluster only the kubeconfig
 is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + tiltfileSubcommand + `".
 
-Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error.
+Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error, without the
+values of Secrets and without control characters but colours.
 
 Exits with 0 when the Tiltfile is fine, with 5 when it has a fault, and with 1 when it could not even be evaluated.`,
 		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
@@ -104,11 +105,15 @@ func evaluate(ctx context.Context, g *global, f tiltfileFlags, args []string) er
 	if ctx.Err() != nil {
 		return r.Err
 	}
-	if err := write(g.stdout, describe(r, o.Namespace, f.threshold)); err != nil {
+	said := o.Logger.(*narration)
+	d := describe(r, o.Namespace, f.threshold)
+	d.Errors, d.Warnings = said.scrubbed(d.Errors), said.scrubbed(d.Warnings)
+	if err := write(g.stdout, d); err != nil {
 		return fmt.Errorf("print the result: %w", err)
 	}
 	if r.Err != nil {
-		return coded{r.Err, exitTiltfile}
+		said.fail(problem.Text(r.Err))
+		return reported{coded{r.Err, exitTiltfile}}
 	}
 	return nil
 }
@@ -141,11 +146,12 @@ func evaluation(g *global, f tiltfileFlags, args []string) (tiltfile.Options, er
 	if f.project.namespace != "" {
 		namespace = f.project.namespace
 	}
+	said := newNarration(g.stderr, g.stderr)
 	return tiltfile.Options{
 		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
 		Cluster: func() (model.Cluster, error) { return known, nil },
-		Logger:  printer(&global{stdout: g.stderr, stderr: g.stderr}),
-		Debug:   g.debug, Profile: f.profile,
+		Logger:  said, OnSecrets: said.learn,
+		Debug: g.debug, Profile: f.profile,
 		TiltHost: envOr("TILT_HOST", defaultHost), TiltPort: port.text(),
 	}, nil
 }

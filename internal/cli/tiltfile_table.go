@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -38,12 +40,10 @@ func writeTable(out io.Writer, r api.TiltfileResult) error {
 	return err
 }
 
-// tableRow writes a line whose empty cells are dashes.
+// tableRow writes a line whose empty cells are dashes. Control characters are left out.
 func tableRow(w io.Writer, cells ...string) {
 	for i, c := range cells {
-		if c == "" {
-			cells[i] = "–"
-		}
+		cells[i] = cmp.Or(text.Clean(c), "–")
 	}
 	fmt.Fprintln(w, strings.Join(cells, "\t"))
 }

@@ -40,5 +40,6 @@ func blobBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("input", &in); err != nil {
 		return nil, err
 	}
+	c.learnSecrets(in.value)
 	return &blob{in.value, fmt.Sprintf("blob() at %s", c.site())}, nil
 }

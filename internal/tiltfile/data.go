@@ -53,6 +53,7 @@ func decodeJSONBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("json", &in); err != nil {
 		return nil, err
 	}
+	c.learnSecrets(in.value)
 	return decodeJSON([]byte(in.value))
 }
 
@@ -61,6 +62,7 @@ func decodeYAMLBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("yaml", &in); err != nil {
 		return nil, err
 	}
+	c.learnSecrets(in.value)
 	return c.decodeYAML(in.value, in.source)
 }
 
@@ -69,6 +71,7 @@ func decodeYAMLStreamBuiltin(c *call) (starlark.Value, error) {
 	if err := c.unpack("yaml", &in); err != nil {
 		return nil, err
 	}
+	c.learnSecrets(in.value)
 	docs, err := c.decodeYAMLStream(in.value, in.source)
 	return starlark.NewList(docs), err
 }
@@ -86,6 +89,7 @@ func encodeJSONBuiltin(c *call) (starlark.Value, error) {
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	err = enc.Encode(v)
+	c.learnSecrets(out.String())
 	return &blob{out.String(), "encode_json"}, err
 }
 
@@ -95,6 +99,7 @@ func encodeYAMLBuiltin(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	out, err := encodeYAML(obj)
+	c.learnSecrets(out)
 	return &blob{out, "encode_yaml"}, err
 }
 
@@ -111,7 +116,9 @@ func encodeYAMLStreamBuiltin(c *call) (starlark.Value, error) {
 		}
 		docs = append(docs, doc)
 	}
-	return &blob{strings.Join(docs, "---\n"), "encode_yaml_stream"}, nil
+	out := strings.Join(docs, "---\n")
+	c.learnSecrets(out)
+	return &blob{out, "encode_yaml_stream"}, nil
 }
 
 func encodeYAML(v starlark.Value) (string, error) {

@@ -42,6 +42,12 @@ type prepared struct {
 // exec runs a command to its end and returns what it wrote to standard output. It is killed with its process group
 // when the evaluation is cancelled. A command with known inputs does not run when the memo has its answer.
 func (s *state) exec(x execution) (string, error) {
+	out, err := s.execAny(x)
+	s.learnSecrets(out)
+	return out, err
+}
+
+func (s *state) execAny(x execution) (string, error) {
 	path, err := lookPath(x.Argv[0], x.Dir, s.env.get("PATH"))
 	if err != nil {
 		return "", err

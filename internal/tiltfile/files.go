@@ -16,6 +16,7 @@ func (c *call) contents(path string, fallback starlark.Value) (content string, f
 	data, err := c.readFile(c.abs(path))
 	switch {
 	case err == nil:
+		c.learnSecrets(string(data))
 		return string(data), true, nil
 	case errors.Is(err, fs.ErrNotExist) && fallback != nil:
 		return "", false, nil

@@ -1,7 +1,6 @@
 package tiltfile
 
 import (
-	"encoding/base64"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -302,28 +301,4 @@ func (s *state) unknownResource(name string, known []string) error {
 		at.file = s.main
 	}
 	return s.placed(at, msg, nil)
-}
-
-// secrets returns what logs must not show: the values of Secrets, plain and in base64, that are long enough not to
-// stand in ordinary text by chance.
-func (s *state) secrets() []model.Secret {
-	const shortest = 5
-	if s.keepSecrets {
-		return nil
-	}
-	var out []model.Secret
-	for _, p := range s.compose.projects {
-		out = append(out, p.loaded.Secrets...)
-	}
-	for _, o := range s.objects.list {
-		for _, key := range sortedKeys(o.secret) {
-			v := strings.TrimRight(o.secret[key], "\n")
-			if len(v) < shortest {
-				continue
-			}
-			out = append(out, model.Secret{Name: o.Name, Key: key, Value: v},
-				model.Secret{Name: o.Name, Key: key, Value: base64.StdEncoding.EncodeToString([]byte(o.secret[key]))})
-		}
-	}
-	return out
 }

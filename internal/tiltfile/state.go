@@ -43,16 +43,18 @@ type state struct {
 	kinds   []*kindRule
 	customs []*customDeploy
 	// options are the k8s_resource calls in order.
-	options       []*resourceOptions
-	locals        []*localResource
-	nameFn        *nameFunction
-	registry      *model.Registry
-	triggerMode   model.TriggerMode
-	triggerSet    bool
-	update        model.UpdateSettings
-	ci            model.CISettings
-	prune         model.DockerPruneSettings
-	keepSecrets   bool
+	options     []*resourceOptions
+	locals      []*localResource
+	nameFn      *nameFunction
+	registry    *model.Registry
+	triggerMode model.TriggerMode
+	triggerSet  bool
+	update      model.UpdateSettings
+	ci          model.CISettings
+	prune       model.DockerPruneSettings
+	keepSecrets bool
+	// learned are the values of the Secrets that the program came by so far.
+	learned       []model.Secret
 	flags         configFlags
 	gate          gate
 	enabledByCall bool

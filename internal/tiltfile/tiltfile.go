@@ -28,6 +28,9 @@ type Options struct {
 	Env []string
 	// Logger takes what the Tiltfile prints, the commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
+	// OnSecrets is told of values that logs must not show, each as soon as the program comes by it, and before it can print
+	// it; Result.Secrets has all of them at the end. It is called from one goroutine. Nil does without.
+	OnSecrets func(more []model.Secret)
 	// WarnLater keeps warnings from Logger: the caller tells them, when it knows the secrets that they may hold.
 	WarnLater bool
 	// TiltPort and TiltHost go into the environment of commands where they are not empty.

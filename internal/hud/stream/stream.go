@@ -74,7 +74,13 @@ func (o Options) colored() bool {
 	case ColorNever:
 		return false
 	}
-	file, ok := o.Out.(*os.File)
+	return Colored(o.Out)
+}
+
+// Colored reports whether colours show where a writer leads: it is a terminal that has them, and the environment does not ask
+// for none.
+func Colored(out io.Writer) bool {
+	file, ok := out.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 

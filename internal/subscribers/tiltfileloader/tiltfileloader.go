@@ -96,6 +96,11 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	o := s.options
 	o.Path, o.Args, o.Subcommand, o.Logger = t.Path, session.Args, string(session.Command), log
 	o.Given, o.WarnLater = state.ForeignExtensions(v), true
+	secrets := slices.Clone(t.Result.Secrets)
+	o.OnSecrets = func(more []model.Secret) {
+		secrets = append(secrets, more...)
+		s.logs.SetSecrets(secrets)
+	}
 	r, overtaken := s.attend(ctx, rt, o, t)
 	switch {
 	case ctx.Err() != nil:
@@ -116,7 +121,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 		logstore.Warnf(log, "WARNING: %s", w)
 	}
 	if r.Err != nil {
-		loaded.Err = problem.Text(r.Err)
+		loaded.Err = logstore.NewScrubber(secrets).Text(problem.Text(r.Err))
 		var usage *tiltfile.ArgsError
 		loaded.Usage = errors.As(r.Err, &usage)
 		logstore.Errorf(log, "%s", loaded.Err)

@@ -230,6 +230,35 @@ func TestSecretsAndWarnings(t *testing.T) {
 	})
 }
 
+// TestSecretsOnTheWay checks that values are hidden from when the evaluation comes by them, also where it fails later, and that
+// those of the evaluation before stay hidden until this one has succeeded.
+func TestSecretsOnTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t)
+		f.answers(func() tiltfile.Result {
+			r := good("web")()
+			r.Secrets = []model.Secret{{Name: "db", Key: "old", Value: "old-secret"}}
+			return r
+		})
+		f.Then(changed("/src/Tiltfile"))
+		f.answers(func() tiltfile.Result {
+			o := f.asked[1]
+			o.OnSecrets([]model.Secret{{Name: "db", Key: "one", Value: "first-secret"}})
+			logstore.Infof(o.Logger, "prints first-secret old-secret")
+			o.OnSecrets([]model.Secret{{Name: "db", Key: "two", Value: "second-secret"}})
+			logstore.Infof(o.Logger, "prints first-secret second-secret old-secret")
+			return tiltfile.Result{Err: errors.New("it fails with first-secret")}
+		})
+		text := strings.Join(statetest.Texts(f.logs, "(Tiltfile)"), "\n")
+		if strings.Contains(text, "-secret") || strings.Count(text, "[redacted secret db:") != 6 {
+			t.Errorf("log: %s", text)
+		}
+		if got := state.TheTiltfile(f.View()).Err; got != "it fails with [redacted secret db:one]" {
+			t.Errorf("the state holds %q", got)
+		}
+	})
+}
+
 func TestStopsInTheMiddle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
