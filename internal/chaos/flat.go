@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ type sample struct {
 	goroutines int
 	// heap is what is in use after a collection, rss what the process has of the machine's memory; both in bytes.
 	heap, rss int64
+	// stacks says how many goroutines run what.
+	stacks map[string]int
 }
 
 // String renders a sample for people.
@@ -57,6 +60,48 @@ func flat(samples []sample) error {
 func median(samples []sample, value func(sample) int64) int64 {
 	sorted := slices.SortedFunc(slices.Values(samples), func(a, b sample) int { return cmp.Compare(value(a), value(b)) })
 	return value(sorted[len(sorted)/2])
+}
+
+// newcomers names the goroutines of which there are more in the last sample than in the smallest one, by what they run, most
+// first.
+func newcomers(samples []sample) string {
+	if len(samples) == 0 {
+		return ""
+	}
+	least, last := slices.MinFunc(samples, func(a, b sample) int { return cmp.Compare(a.goroutines, b.goroutines) }), samples[len(samples)-1]
+	more := map[string]int{}
+	for stack, n := range last.stacks {
+		if extra := n - least.stacks[stack]; extra > 0 {
+			more[stack] = extra
+		}
+	}
+	var b strings.Builder
+	order := slices.SortedFunc(maps.Keys(more), func(a, b string) int { return cmp.Or(cmp.Compare(more[b], more[a]), cmp.Compare(a, b)) })
+	for _, stack := range order {
+		fmt.Fprintf(&b, "%d more in %s\n", more[stack], stack)
+	}
+	return b.String()
+}
+
+// parseStacks reads how many goroutines run what from their profile: the functions of a stack, the innermost first.
+func parseStacks(profile string) map[string]int {
+	out := map[string]int{}
+	for group := range strings.SplitSeq(profile, "\n\n") {
+		n := 0
+		var calls []string
+		for line := range strings.Lines(group) {
+			if count, _, ok := strings.Cut(line, " @ "); ok {
+				n, _ = strconv.Atoi(count)
+			} else if fields := strings.Fields(line); len(fields) > 2 && fields[0] == "#" {
+				call, _, _ := strings.Cut(fields[2], "+0x")
+				calls = append(calls, call)
+			}
+		}
+		if n > 0 {
+			out[strings.Join(calls, " < ")] += n
+		}
+	}
+	return out
 }
 
 // parseGoroutines reads the number of goroutines from their profile.

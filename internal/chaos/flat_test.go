@@ -14,16 +14,19 @@ func TestFlat(t *testing.T) {
 		}
 		return all
 	}
+	at := func(goroutines int, heap, rss int64) sample {
+		return sample{goroutines: goroutines, heap: heap, rss: rss}
+	}
 	const mb = 1 << 20
 	for name, tt := range map[string]struct {
 		samples []sample
 		grown   []string // none for flat
 	}{
-		"flat with waves": {series(20, func(i int) sample { return sample{100 + i%7, int64(50+i%9) * mb, int64(200+i%30) * mb} }), nil},
-		"one peak":        {series(20, func(i int) sample { return sample{100 + 500*(i/19), 50 * mb, 200 * mb} }), nil},
-		"a late start":    {series(20, func(i int) sample { return sample{100 * min(i, 1), int64(min(i, 1)) * 90 * mb, 200 * mb} }), nil},
-		"goroutines":      {series(20, func(i int) sample { return sample{100 + 5*i, 50 * mb, 200 * mb} }), []string{"goroutines"}},
-		"heap and memory": {series(20, func(i int) sample { return sample{100, int64(50+5*i) * mb, int64(200+10*i) * mb} }), []string{"bytes on the heap", "bytes of memory"}},
+		"flat with waves": {series(20, func(i int) sample { return at(100+i%7, int64(50+i%9)*mb, int64(200+i%30)*mb) }), nil},
+		"one peak":        {series(20, func(i int) sample { return at(100+500*(i/19), 50*mb, 200*mb) }), nil},
+		"a late start":    {series(20, func(i int) sample { return at(100*min(i, 1), int64(min(i, 1))*90*mb, 200*mb) }), nil},
+		"goroutines":      {series(20, func(i int) sample { return at(100+5*i, 50*mb, 200*mb) }), []string{"goroutines"}},
+		"heap and memory": {series(20, func(i int) sample { return at(100, int64(50+5*i)*mb, int64(200+10*i)*mb) }), []string{"bytes on the heap", "bytes of memory"}},
 		"too few of them": {series(5, func(int) sample { return sample{} }), []string{"too few"}},
 	} {
 		err := flat(tt.samples)
@@ -44,6 +47,11 @@ func TestProfiles(t *testing.T) {
 	}
 	if n, err := parseHeap("heap profile: 1: 2\n\n# runtime.MemStats\n# Alloc = 5\n# HeapAlloc = 1234\n"); n != 1234 || err != nil {
 		t.Errorf("%d, %v", n, err)
+	}
+	stacks := parseStacks("goroutine profile: total 5\n3 @ 0x1 0x2\n#\t0x1\tio.Read+0x85\t/a.go:1\n#\t0x2\tmain.(*x).run+0x3\t/b.go:2\n\n2 @ 0x3\n#\t0x3\tmain.main+0x1\t/b.go:9\n")
+	small, large := sample{goroutines: 3, stacks: map[string]int{"main.main": 2, "io.Read < main.(*x).run": 1}}, sample{goroutines: 5, stacks: stacks}
+	if got, want := newcomers([]sample{small, large}), "2 more in io.Read < main.(*x).run\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"", "<html>"} {
 		if _, err := parseGoroutines(text); err == nil {

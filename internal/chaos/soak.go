@@ -66,7 +66,7 @@ func (o options) soak(ctx context.Context, cluster *harness.Cluster, chosen []sc
 		return errors.Join(append(failures, err)...)
 	}
 	if err := flat(samples); err != nil {
-		return errors.Join(append(failures, fmt.Errorf("%w\n%v", err, samples))...)
+		return errors.Join(append(failures, fmt.Errorf("%w\n%s%v", err, newcomers(samples), samples))...)
 	}
 	fmt.Fprintf(o.out, "seed %d: soaked for %s; at first %s, in the end %s\n", o.seed, time.Since(began).Round(time.Second), samples[1], samples[len(samples)-1])
 	return errors.Join(failures...)
@@ -93,6 +93,9 @@ func (w *world) soakCycles(ctx context.Context, profiles string, chosen []scenar
 		}
 		samples = append(samples, s)
 		fmt.Fprintf(w.out, "cycle %d: %s\n", n, s)
+		if s.goroutines > samples[0].goroutines+spareGoroutines && (n < 2 || s.goroutines > samples[n-2].goroutines+spareGoroutines) {
+			fmt.Fprint(w.out, newcomers(samples))
+		}
 		w.did = nil
 		if n%4 == 0 && more() {
 			beside := anyOf(w.random, chosen)
@@ -200,6 +203,7 @@ func (w *world) sample(ctx context.Context, profiles string) (s sample, err erro
 	if s.goroutines, err = parseGoroutines(goroutines); err != nil {
 		return s, err
 	}
+	s.stacks = parseStacks(goroutines)
 	s.rss, _, err = harness.Memory(pid)
 	return s, err
 }
