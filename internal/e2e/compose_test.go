@@ -317,3 +317,71 @@ func TestComposeCI(t *testing.T) {
 		t.Errorf("ci: %d\n%s", code, out)
 	}
 }
+
+// TestComposeIsShown shows a service with its ports, in words of containers, and with the exit code of one that dies.
+func TestComposeIsShown(t *testing.T) {
+	t.Parallel()
+	p := newComposeProject(t, `
+-- Tiltfile --
+docker_compose('compose.yml', project_name='$PROJECT')
+-- compose.yml --
+services:
+  web:
+    image: busybox
+    ports: ["127.0.0.1:$PORT0:80", "8081"]
+    stop_grace_period: 0s
+    command: ["sh", "-c", "mkdir /www; echo hello > /www/index.html; exec httpd -f -p 80 -h /www"]
+  dies:
+    image: busybox
+    stop_grace_period: 0s
+    command: ["sh", "-c", "sleep 2; echo no database; exit 3"]
+`)
+	s := p.up()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "hello")
+	r, err := s.resource("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.PortForwards) != 2 || r.PortForwards[0].URL == "" || r.PortForwards[1].URL == "" {
+		t.Errorf("ports: %+v", r.PortForwards)
+	}
+	dead := s.becomes("dies", "dead", func(r api.Resource) bool { return r.RuntimeStatus == "error" })
+	if !strings.Contains(dead.RuntimeError, "container "+p.name+"-dies-1: exited with code 3") {
+		t.Errorf("dies: %q", dead.RuntimeError)
+	}
+	for _, tt := range []struct {
+		args  []string
+		wants []string
+	}{
+		{[]string{"get", "uiresources"}, []string{"web", "dies"}},
+		{[]string{"get", "resources"}, []string{"web", "compose"}},
+		{[]string{"get", "dockercomposeservices"}, []string{"web"}},
+		{[]string{"describe", "uiresource", "web"}, []string{fmt.Sprintf("http://localhost:%d/", p.ports[0])}},
+		{[]string{"describe", "uiresource", "dies"}, []string{"exited with code 3"}},
+	} {
+		out, code := p.run(tt.args...)
+		for _, want := range tt.wants {
+			if code != 0 || !strings.Contains(out, want) {
+				t.Errorf("%s: exit code %d, lacks %q\n%s", tt.args, code, want, out)
+			}
+		}
+		if words := strings.ReplaceAll(strings.ToLower(out), " pod-", ""); tt.args[0] == "describe" && (strings.Contains(words, "pod") || strings.Contains(out, "bjects applied")) {
+			t.Errorf("%s speaks of pods or objects\n%s", tt.args, out)
+		}
+	}
+	if out := s.out.String(); strings.Contains(out, "pod ") || strings.Contains(out, "Objects applied") {
+		t.Errorf("the log speaks of pods or objects\n%s", out)
+	}
+	s.stop()
+	if out, code := p.run("down"); code != 0 {
+		t.Errorf("down: %d\n%s", code, out)
+	}
+	p.replace("compose.yml", "sleep 2; echo no", "echo no") // so that it never counts as running
+	p.replace("compose.yml", "  dies:\n", "  dies:\n    healthcheck: {test: [CMD, 'false']}\n")
+	out, code := p.run("ci", "--port", "0")
+	if code != 1 || !strings.Contains(out, "Error: dies: container "+p.name+"-dies-1: exited with code 3\n  the last lines of its log:\n") ||
+		!strings.Contains(out, "│ no database") {
+		t.Errorf("ci: %d\n%s", code, out)
+	}
+}

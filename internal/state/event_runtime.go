@@ -35,7 +35,11 @@ func init() {
 		}
 		happened(d, standing, name, now)
 		if standing == EventPodFailing && stood != EventPodFailing {
-			happened(d, EventProblem, name, Problem{Summary: "pod " + now.Name + " does not get ready", Cause: now.Why})
+			what := "pod "
+			if is.Value.OfCompose() {
+				what = "container "
+			}
+			happened(d, EventProblem, name, Problem{Summary: what + now.Name + " does not get ready", Cause: now.Why})
 		}
 	})
 	store.Follow(Events, Processes, func(d *store.Draft[Event], was, is *store.Entry[Process]) {
