@@ -92,7 +92,8 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return result, err
 	}
 	for _, c := range containers {
-		result.Applied = append(result.Applied, model.AppliedObject{ObjectID: model.ObjectID{Kind: "Container", Name: c.Name}, UID: c.ID, TemplateHash: c.ID})
+		result.Applied = append(result.Applied, model.AppliedObject{ObjectID: model.ObjectID{Kind: "Container", Name: c.Name}, UID: c.ID, TemplateHash: c.ID,
+			StartedAt: c.StartedAt})
 	}
 	result.Deployed = true
 	st.done()

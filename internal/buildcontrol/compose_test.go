@@ -1,10 +1,11 @@
 package buildcontrol
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
@@ -25,7 +26,8 @@ func TestComposeRuntime(t *testing.T) {
 	for name, c := range map[string]struct {
 		containers []model.Pod
 		synclet    *state.Synclet
-		none       bool // the update has started none
+		none       bool      // the update has started none
+		started    time.Time // when the update has started it
 		want       RuntimeState
 	}{
 		"not seen yet": {want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
@@ -37,6 +39,19 @@ func TestComposeRuntime(t *testing.T) {
 			want: RuntimeState{Status: RuntimeOK, Text: "completed"}},
 		"failed": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready = "Failed", "exited with code 3", false })},
 			want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true, Span: span}},
+		"failed before the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.Phase, p.Status, p.Ready, p.Containers[0].StartedAt = "Failed", "exited with code 3", false, time.Unix(10, 0)
+		})}, want: RuntimeState{Status: RuntimePending, Text: "starting", Err: "container a-1 is starting"}},
+		"failed after the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.Phase, p.Status, p.Ready, p.Containers[0].StartedAt = "Failed", "exited with code 3", false, time.Unix(20, 0)
+		})}, want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true,
+			Span: "pod:a-1/a:c1@1970-01-01T00:00:20Z"}},
+		"replaced by the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.UID, p.CreatedAt, p.Phase, p.Status, p.Ready = "c0", time.Unix(10, 0), "Failed", "exited with code 3", false
+		})}, want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
+		"added by hand": {started: time.Unix(20, 0), containers: []model.Pod{running, with(running, func(p *model.Pod) {
+			p.UID, p.CreatedAt = "c2", time.Unix(30, 0)
+		})}, want: RuntimeState{Status: RuntimeOK, Text: "running 2/2"}},
 		"restarted again and again": {containers: []model.Pod{with(running, func(p *model.Pod) {
 			p.Status, p.Ready = "restarting (exit code 3)", false
 			p.Containers[0].Reason, p.Containers[0].State, p.Containers[0].Restarts = model.ContainerRestarting, model.ContainerWaiting, 4
@@ -50,11 +65,12 @@ func TestComposeRuntime(t *testing.T) {
 				Finish("a", func(b *state.BuildCompleted) {
 					b.Deployed = true
 					if !c.none {
-						b.Applied = []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}}
+						b.Applied = []model.AppliedObject{{UID: "c1", TemplateHash: "c1", StartedAt: c.started}}
 					}
 				})
 			for _, p := range c.containers {
-				p.Name, p.UID, p.Resource, p.TemplateHash = "a-1", "c1", "a", "c1"
+				p.Name, p.UID, p.Resource, p.TemplateHash = "a-1", cmp.Or(p.UID, "c1"), "a", "c1"
+				p = with(p, func(p *model.Pod) { p.Containers[0].StartedAt = cmp.Or(p.Containers[0].StartedAt, c.started) })
 				s.Then(state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
 			}
 			if c.synclet != nil {
@@ -68,7 +84,7 @@ func TestComposeRuntime(t *testing.T) {
 			if c.synclet != nil {
 				got.Err = ""
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := gocmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

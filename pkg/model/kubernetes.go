@@ -95,6 +95,8 @@ type AppliedObject struct {
 	TemplateHash string
 	// Foreign objects were applied by a command of the user: neither they nor their pods carry hone's labels.
 	Foreign bool
+	// StartedAt is when a container of Compose was started last, by the engine's clock; zero for objects.
+	StartedAt time.Time
 }
 
 // Pod is a pod as far as hone is concerned with it, or a container that Compose runs, which is like a pod of one container:
