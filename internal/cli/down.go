@@ -76,7 +76,7 @@ func down(ctx context.Context, g *global, f downFlags, args []string) error {
 	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
 	var left *deploy.Unfinished
 	if ctx.Err() != nil && errors.As(err, &left) {
-		logstore.Warnf(log, "Interrupted; %s. hone down goes on with it.", left)
+		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
 	}
 	return err
 }

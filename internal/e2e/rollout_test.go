@@ -116,7 +116,7 @@ func TestCIContainerEnds(t *testing.T) {
 		"exit code": {"Deployment", "Always", "for i in $(seq 40); do echo line $i; done; echo no database; exit 3",
 			`app: pod app-[a-z0-9-]+: container app: (Error, exit code 3|CrashLoopBackOff, exit code 3 \(Error\))`, []string{"line 40", "no database"}},
 		"completed": {"Deployment", "Always", "echo all done",
-			`app: pod app-[a-z0-9-]+: container app: CrashLoopBackOff, ended with exit code 0 \(it is meant to go on running\)`, []string{"all done"}},
+			`app: pod app-[a-z0-9-]+: container app: CrashLoopBackOff, ended with exit code 0 \(it is meant to keep running\)`, []string{"all done"}},
 		"job": {"Job", "Never", "echo migrating; exit 7",
 			`app: job/\S+/app: .*BackoffLimitExceeded.*; pod app-[a-z0-9]+: container app: Error, exit code 7`, []string{"migrating"}},
 	} {

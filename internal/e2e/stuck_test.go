@@ -88,7 +88,7 @@ func TestDownSaysWhatItWaitsFor(t *testing.T) {
 	}
 	text := down.out.String()
 	if !strings.Contains(text, "Interrupted; still being deleted: configmap/conf (finalizers [hone.dev/test])") ||
-		!strings.Contains(text, "; not deleted: configmap/other. hone down goes on with it.") {
+		!strings.Contains(text, "; not deleted: configmap/other. Run hone down again to finish.") {
 		t.Errorf("it does not say what is still there:\n%s", text)
 	}
 	if p.live("configmap/other") == nil {

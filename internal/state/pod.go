@@ -130,7 +130,7 @@ func PodFailure(p model.Pod) (string, bool) {
 	case c.Reason != "CrashLoopBackOff" || c.LastReason == "":
 		return describe(what, c.Reason, c.Message), true
 	case c.LastExitCode == 0:
-		return describe(what, "CrashLoopBackOff, ended with exit code 0", "it is meant to go on running"), true
+		return describe(what, "CrashLoopBackOff, ended with exit code 0", "it is meant to keep running"), true
 	}
 	return describe(what, fmt.Sprintf("CrashLoopBackOff, exit code %d", c.LastExitCode), c.LastReason), true // its message says no more than back-off
 }

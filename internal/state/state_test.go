@@ -491,7 +491,7 @@ func TestPodFailure(t *testing.T) {
 		{"completed", container(model.ContainerTerminated, "Completed", 0, ""), ""},
 		{"crashing", container(model.ContainerWaiting, "CrashLoopBackOff", 0, "back-off 10s"), "container main: CrashLoopBackOff (back-off 10s)"},
 		{"crashing, with how it ended", last(137, "OOMKilled"), "container main: CrashLoopBackOff, exit code 137 (OOMKilled)"},
-		{"ends well again and again", last(0, "Completed"), "container main: CrashLoopBackOff, ended with exit code 0 (it is meant to go on running)"},
+		{"ends well again and again", last(0, "Completed"), "container main: CrashLoopBackOff, ended with exit code 0 (it is meant to keep running)"},
 		{"ended badly", container(model.ContainerTerminated, "OOMKilled", 137, ""), "container main: OOMKilled, exit code 137"},
 		{"says why it ended", container(model.ContainerTerminated, "Error", 3, "no database"), "container main: Error, exit code 3 (no database)"},
 		{"cannot be pulled", container(model.ContainerWaiting, "ErrImagePull", 0, "not found"), "container main: ErrImagePull (not found)"},
