@@ -125,8 +125,9 @@ func TestCIContainerEnds(t *testing.T) {
 			p := newProject(t, "-- Tiltfile --\nk8s_yaml('app.yaml')\n")
 			spec := "selector: {matchLabels: {app: app}}"
 			version := "apps/v1"
+			probe := ", readinessProbe: {exec: {command: ['false']}}" // else it may be ready for a moment, which is enough for ci
 			if tt.kind == "Job" {
-				spec, version = "backoffLimit: 0", "batch/v1"
+				spec, version, probe = "backoffLimit: 0", "batch/v1", ""
 			}
 			p.write("app.yaml", fmt.Sprintf(`
 apiVersion: %s
@@ -140,8 +141,8 @@ spec:
       restartPolicy: %s
       terminationGracePeriodSeconds: 0
       containers:
-      - {name: app, image: busybox, command: [sh, -c, %q]}
-`, version, tt.kind, spec, tt.policy, tt.script))
+      - {name: app, image: busybox, command: [sh, -c, %q]%s}
+`, version, tt.kind, spec, tt.policy, tt.script, probe))
 			r := p.ci()
 			if r.code != 1 {
 				t.Errorf("exit code %d", r.code)
