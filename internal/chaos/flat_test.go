@@ -25,8 +25,14 @@ func TestFlat(t *testing.T) {
 		"flat with waves": {series(20, func(i int) sample { return at(100+i%7, int64(50+i%9)*mb, int64(200+i%30)*mb) }), nil},
 		"one peak":        {series(20, func(i int) sample { return at(100+500*(i/19), 50*mb, 200*mb) }), nil},
 		"a late start":    {series(20, func(i int) sample { return at(100*min(i, 1), int64(min(i, 1))*90*mb, 200*mb) }), nil},
-		"goroutines":      {series(20, func(i int) sample { return at(100+9*i, 50*mb, 200*mb) }), []string{"goroutines"}},
+		"goroutines":      {series(20, func(i int) sample { return at(100+5*i, 50*mb, 200*mb) }), []string{"goroutines"}},
 		"heap and memory": {series(20, func(i int) sample { return at(100, int64(50+5*i)*mb, int64(200+10*i)*mb) }), []string{"bytes on the heap", "bytes of memory"}},
+		"over SPDY in the end": {series(20, func(i int) sample {
+			return sample{goroutines: 100 + 28*(i/10), stacks: map[string]int{"spdystream.Serve": 28 * (i / 10)}}
+		}), nil},
+		"conversations that stay": {series(20, func(i int) sample {
+			return sample{goroutines: 100 + 5*i, stacks: map[string]int{"k8s.newSPDYConn": 5 * i}}
+		}), []string{"SPDY"}},
 		"too few of them": {series(5, func(int) sample { return sample{} }), []string{"too few"}},
 	} {
 		err := flat(tt.samples)

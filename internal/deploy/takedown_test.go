@@ -207,7 +207,7 @@ func TestTakeDownKeepsNamespacesForSteps(t *testing.T) {
 	}{
 		{"it deletes something in it", nil, []model.ObjectID{in("ns2")}, []string{"step operator", "namespace/ns2"}},
 		{"it fails", errors.New("no"), []model.ObjectID{in("ns2")}, []string{"step operator"}},
-		{"nobody knows what it deletes", errors.New("no"), nil, []string{"step operator"}},
+		{"what it deletes is unknown", errors.New("no"), nil, []string{"step operator"}},
 		{"it fails elsewhere", errors.New("no"), []model.ObjectID{in("ns1")}, []string{"namespace/ns2", "step operator"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

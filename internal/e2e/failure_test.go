@@ -292,7 +292,7 @@ func TestExecForbidden(t *testing.T) {
 	}
 }
 
-// TestWatchForbidden works as somebody who may deploy but not see pods, nor any namespace: the resource says what it lacks and
+// TestWatchForbidden works as an account that may deploy but not see pods, nor any namespace: the resource says what it lacks and
 // how to get it, once, and goes on when the right is there. What it deployed is found by its records before and after.
 func TestWatchForbidden(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ x = 1
 	}
 }
 
-// TestFIFOIsRefused reads a named pipe that nobody writes to: an error says so at once, and hone goes on.
+// TestFIFOIsRefused reads a named pipe that has no writer: an error says so at once, and hone continues.
 func TestFIFOIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, "-- Tiltfile --\nlocal_resource('first', 'true')\n")

@@ -135,6 +135,7 @@ func TestAnswersThatPass(t *testing.T) {
 		if b := s.builds("web", 2); !strings.Contains(b.Error, "the API server answers 500 Internal Server Error (refused by the test)") || g.count() < 6 {
 			t.Errorf("build: %+v after %d answers", b, g.count())
 		}
+		s.says(`trying again in .* \(6 of 6\)`)
 		s.says(`web │ Trying again in 2s`)
 		g.refuse(nil)
 		s.ready("web") // without a further change

@@ -227,7 +227,7 @@ func TestTales(t *testing.T) {
 			f.pod(ready)
 			f.wants("once")
 		}},
-		{"an image that was pulled before anybody knew whose pod it is", func(f *tale) {
+		{"an image that was pulled before it was known whose pod it is", func(f *tale) {
 			f.says("Normal", scheduled, assigned)
 			f.says("Normal", pulling, pullsIt)
 			time.Sleep(10 * time.Second)
