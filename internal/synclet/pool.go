@@ -208,7 +208,7 @@ const rightPause = 20 * time.Second
 func (p *Pool) keep(ctx context.Context, e *entry) {
 	pause := firstPause
 	for ctx.Err() == nil {
-		e.set(nil, nil)
+		e.set(nil, nil, false)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
 		s, way, passed, err := p.open(ctx, e.whom())
@@ -219,23 +219,23 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			}
 			return
 		case errors.As(err, new(*impossible)):
-			e.set(nil, err)
+			e.set(nil, err, false)
 			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
 			<-ctx.Done()
 			return
 		case k8s.IsForbidden(err):
 			err = forbidden(err)
-			e.set(nil, err)
+			e.set(nil, err, false)
 			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
 			if !e.rest(ctx, rightPause) {
 				return
 			}
 			continue
 		case err != nil:
-			e.fail(err)
+			e.set(nil, err, true)
 			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
 		default:
-			e.set(s, nil)
+			e.set(s, nil, false)
 			p.tell(e, func(st *Status) { st.State, st.Way, st.Passed = Ready, way, passed })
 			s.OnProcess(func(process protocol.Process) {
 				p.tell(e, func(st *Status) { st.State, st.Way, st.Passed, st.Process = Ready, way, passed, process })
@@ -244,7 +244,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			case <-s.Done():
 			case <-ctx.Done():
 			}
-			e.set(nil, nil)
+			e.set(nil, nil, false)
 			_ = s.Close()
 			if ctx.Err() != nil {
 				return
@@ -316,20 +316,14 @@ func (p *Pool) name(e *entry, resource model.ManifestName) {
 	}
 }
 
-func (e *entry) set(s *Session, err error) {
+// set notes the conversation, or why there is none; passing says that the reason may pass. All three change at once: an
+// update that saw the reason before it was known to pass would take it for the last word.
+func (e *entry) set(s *Session, err error, passing bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.session, e.err, e.passing = s, err, false
+	e.session, e.err, e.passing = s, err, passing
 	close(e.changed)
 	e.changed = make(chan struct{})
-}
-
-// fail notes why there is no conversation at the moment.
-func (e *entry) fail(err error) {
-	e.set(nil, err)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.passing = true
 }
 
 // Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
