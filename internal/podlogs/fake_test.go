@@ -3,7 +3,6 @@ package podlogs
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"sync"
@@ -48,6 +47,9 @@ type fault struct {
 var fine = fault{after: -1}
 
 var errReset = errors.New("connection reset by peer")
+
+// errNotYet is what a kubelet says of the previous log, where there is none, and for a moment where there is one.
+var errNotYet = errors.New(`previous terminated container "app" in pod "web-1" not found`)
 
 func newKubelet() *kubelet {
 	return &kubelet{runs: []*run{{}}, changed: make(chan struct{}), plan: func(Request) fault { return fine }}
@@ -115,7 +117,7 @@ func (k *kubelet) Logs(ctx context.Context, req Request) (io.ReadCloser, error) 
 		i--
 	}
 	if i < 0 {
-		return nil, fmt.Errorf("previous terminated container: %w", ErrNoLog)
+		return nil, errNotYet
 	}
 	if req.Since != req.Since.Truncate(time.Second) {
 		return nil, errors.New("since is not a full second")
@@ -204,7 +206,7 @@ func (b *body) Close() error { return nil }
 func randomFaults(rng *rand.Rand) func(Request) fault {
 	broken := 0 // in a row, of reads of the previous log
 	return func(r Request) fault {
-		f := randomFault(rng, r.Follow)
+		f := randomFault(rng, r.Follow, r.Previous)
 		if !r.Follow && (rng.IntN(3) > 0 || r.Previous && broken == previousTries-2) {
 			f = fault{after: -1, chunk: f.chunk}
 		}
@@ -219,7 +221,7 @@ func randomFaults(rng *rand.Rand) func(Request) fault {
 
 func (f fault) breaks() bool { return f.refuse != nil || f.hang || f.after >= 0 }
 
-func randomFault(rng *rand.Rand, follow bool) fault {
+func randomFault(rng *rand.Rand, follow, previous bool) fault {
 	f := fine
 	if rng.IntN(2) == 0 {
 		f.chunk = 1 + rng.IntN(100)
@@ -227,6 +229,9 @@ func randomFault(rng *rand.Rand, follow bool) fault {
 	switch rng.IntN(12) {
 	case 0:
 		f.refuse = errors.New("connection refused")
+		if previous {
+			f.refuse = errNotYet
+		}
 	case 1:
 		f.hang = true
 	case 2, 3, 4:

@@ -298,7 +298,22 @@ type connection struct {
 
 var errStalled = errors.New("nothing came for too long")
 
+// connect opens a log. That there is no previous one is asked a few times before it is believed.
 func (s *Stream) connect(ctx context.Context, previous, follow bool, stall time.Duration) (*connection, error) {
+	pause := s.cfg.Retry
+	for tries := 1; ; tries++ {
+		c, err := s.open(ctx, previous, follow, stall)
+		if err == nil || !isNoPrevious(err) || tries == previousTries {
+			return c, err
+		}
+		if !sleep(ctx, pause) {
+			return nil, context.Cause(ctx)
+		}
+		pause *= 2
+	}
+}
+
+func (s *Stream) open(ctx context.Context, previous, follow bool, stall time.Duration) (*connection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &connection{cancel: cancel, stall: stall}
 	c.timer = time.AfterFunc(stall, func() {

@@ -294,6 +294,59 @@ func TestReplacedBeforeTheFirstLine(t *testing.T) {
 	})
 }
 
+// TestPreviousLogThatComesLate: the kubelet may not know yet of the restart that the API server shows.
+func TestPreviousLogThatComesLate(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+	}{
+		{"replaced", Config{Replaced: func() bool { return true }}},
+		{"previous only", Config{Previous: true}},
+		{"found out", Config{}}, // nobody says that the container was restarted; its log does
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, k *kubelet) {
+				var replaced atomic.Bool
+				cfg := tt.cfg
+				if tt.cfg.Replaced != nil {
+					cfg.Replaced = replaced.Load
+				}
+				k.write("one")
+				late := 0
+				k.setPlan(func(r Request) fault {
+					if r.Previous && late < previousTries-1 {
+						late++
+						return fault{refuse: errNotYet}
+					}
+					return fine
+				})
+				if cfg.Previous {
+					k.restart()
+				}
+				r := read(t, k, cfg)
+				synctest.Wait()
+				if !cfg.Previous {
+					k.write("two")
+					k.restart()
+				}
+				k.write("of the next run")
+				replaced.Store(true)
+				if err := <-r.done; err != nil {
+					t.Error(err)
+				}
+				if late != previousTries-1 {
+					t.Errorf("the previous log was refused %d times", late)
+				}
+				if cfg.Previous {
+					r.want(t, "one")
+				} else {
+					r.want(t, "one", "two")
+				}
+			})
+		})
+	}
+}
+
 func TestRotatedLogGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T, k *kubelet) {
 		r := read(t, k, Config{})
@@ -341,6 +394,7 @@ func TestLogOfAnEndedContainerThatIsGone(t *testing.T) {
 	}{
 		{"no such log", fmt.Errorf("get log: %w", ErrNoLog), 1},
 		{"the server's words", errors.New(`pods "web-1" not found`), 1},
+		{"no previous log", errNotYet, previousTries},
 		{"other", errReset, endTries},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
