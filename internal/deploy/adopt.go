@@ -67,8 +67,8 @@ func common(id model.ObjectID) bool {
 	return false
 }
 
-// origin is what an adopted object had under the names that hone's marks have. The annotation AnnotationAdopted holds it,
-// so that a deletion of hone's objects gives this one back, and how.
+// origin is what an adopted object had under the names that hone's marks have. The annotation AnnotationAdopted holds it:
+// `down` restores it instead of deleting the object.
 type origin struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`

@@ -133,8 +133,8 @@ func protected(id model.ObjectID) bool {
 	return ok && builtinGroup(id.Group)
 }
 
-// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's. Objects that a
-// command of the user applied are never left over: whoever applied them deletes them.
+// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's. Objects that the
+// user's command applied are never left over: the user's delete command deletes them.
 func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all records) []ObjectRecord {
 	owned := map[model.ObjectID]bool{}
 	anywhere := map[model.ObjectID]bool{} // applied for the whole cluster, whatever namespace was recorded before

@@ -309,8 +309,8 @@ func (r *deleteRun) sayGoing(t target, f *fate) {
 	logstore.Infof(r.req.Logger, "       → is being deleted: %s%s", shown(t.id), why)
 }
 
-// awaitRelease waits until an object is gone, or nothing but what it owns keeps it: from then on nobody needs anything to
-// let it go.
+// awaitRelease waits until an object is gone, or nothing but what it owns keeps it: from then on it needs no other
+// object to be let go.
 func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
 	f := &r.fates[i]
 	if f.gone || f.kept != "" {

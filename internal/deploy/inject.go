@@ -115,7 +115,7 @@ func defaultNamespace(ns string) string {
 	return ns
 }
 
-// podSpec injects into one pod specification and reports whether any image of hone's is in it.
+// podSpec injects into one pod specification and reports whether it runs an image that hone built.
 func (in *injector) podSpec(spec map[string]any) (bool, error) {
 	injected := false
 	for _, list := range containerLists {
@@ -144,7 +144,7 @@ func (in *injector) podSpec(spec map[string]any) (bool, error) {
 	return injected, nil
 }
 
-// container injects into one container and reports whether it runs an image of hone's.
+// container injects into one container and reports whether it runs an image that hone built.
 func (in *injector) container(c map[string]any) (bool, error) {
 	for _, env := range itemsOf(c, "env") {
 		if b := in.images.match(text(env, "value")); b != nil && b.target.MatchInEnvVars {

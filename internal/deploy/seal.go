@@ -20,8 +20,8 @@ import (
 
 // The environment of a delete command may hold secrets, and a later session has to run the command although the Tiltfile may
 // be broken or no longer declare it. So the ledger has the names of the variables in clear, and their values only encrypted.
-// The key is in a file of its own, in another folder, and never in a ledger. Where the key is lost the names are left: whoever
-// runs the command takes the values from the Tiltfile or from the environment, or refuses.
+// The key is in a file of its own, in another folder, and never in a ledger. Where the key is lost the names are left: the
+// command then runs with values from the Tiltfile or the environment, or is refused.
 
 const keySize = 32
 

@@ -24,7 +24,7 @@ const (
 )
 
 // deletion is the walk of a deleteRun: for each object one node that deletes it and, where asked for, one that waits until
-// nobody holds it and one that waits until it is gone, for each step a node, and for each resource one that comes before all
+// nothing holds it and one that waits until it is gone, for each step a node, and for each resource one that comes before all
 // that takes it down, and one after.
 type deletion struct {
 	r     *deleteRun

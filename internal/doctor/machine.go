@@ -101,7 +101,7 @@ func colours(t Screen) string {
 	return "8 or 16"
 }
 
-// Folder is one of hone's own.
+// Folder is a folder that hone keeps files in.
 type Folder struct {
 	// Name says what is in it.
 	Name, Path string

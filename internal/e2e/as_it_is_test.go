@@ -6,7 +6,7 @@ import (
 )
 
 // asItIs deploys an image that hone does not build, and updates it in place.
-const asItIs = `
+var asItIs = `
 -- Tiltfile --
 custom_build('busybox', ':', deps=['site'], live_update=[sync('site', '/www')])
 k8s_yaml('web.yaml')
@@ -14,18 +14,11 @@ k8s_resource('web', port_forwards='$PORT0:80')
 -- site/index.html --
 one
 -- web.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - {name: web, image: busybox, command: [sh, -c, 'mkdir /www; exec httpd -f -h /www'], imagePullPolicy: IfNotPresent}
-`
+` + deployment("web", `
+terminationGracePeriodSeconds: 0
+containers:
+- {name: web, image: busybox, command: [sh, -c, 'mkdir /www; exec httpd -f -h /www'], imagePullPolicy: IfNotPresent}
+`)
 
 // TestImageAsItIs deploys an image that is not built with the tag that the objects name, by custom_build and by the
 // extension, says so, and updates it in place.

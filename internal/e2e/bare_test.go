@@ -16,7 +16,7 @@ import (
 )
 
 // bare is an image with one static program in it: neither a shell nor tar.
-const bare = `
+var bare = `
 -- Tiltfile --
 docker_build('bare', '.', dockerfile='bare.Dockerfile', only=['static', 'site'], live_update=[sync('site', '/www')])
 k8s_yaml('bare.yaml')
@@ -30,20 +30,13 @@ CMD ["serve", "/www"]
 -- site/index.html --
 one
 -- bare.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: bare}
-spec:
-  selector: {matchLabels: {app: bare}}
-  template:
-    metadata: {labels: {app: bare}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: bare
-        image: bare
-        readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
-`
+` + deployment("bare", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: bare
+  image: bare
+  readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+`)
 
 // newBareProject is newProject with the static program compiled into it.
 func newBareProject(t *testing.T, archive string) *project {

@@ -418,7 +418,7 @@ func until(seconds int) string {
 }
 
 // jobAndApp is a job that tries again, and a Deployment whose container is started again.
-const jobAndApp = `
+var jobAndApp = `
 -- Tiltfile --
 k8s_yaml(['job.yaml', 'app.yaml'])
 -- job.yaml --
@@ -430,18 +430,11 @@ spec:
   template:
     spec: {restartPolicy: Never, containers: [{name: job, image: busybox, command: [sh, -c, 'TRY; echo done']}]}
 -- app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      containers:
-      - {name: app, image: busybox, command: [sh, -c, 'TRY; touch /up; exec sleep 100000'], readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1}}
-      terminationGracePeriodSeconds: 0
-`
+` + deployment("app", `
+containers:
+- {name: app, image: busybox, command: [sh, -c, 'TRY; touch /up; exec sleep 100000'], readinessProbe: {exec: {command: [test, -e, /up]}, periodSeconds: 1}}
+terminationGracePeriodSeconds: 0
+`)
 
 // TestCIGracePeriod has a job and a Deployment fail at first: within the grace period that is no failure.
 func TestCIGracePeriod(t *testing.T) {

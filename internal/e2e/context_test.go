@@ -8,7 +8,7 @@ import (
 )
 
 // late is an image whose build context is made by another resource.
-const late = `
+var late = `
 -- Tiltfile --
 local_resource('site', './make.sh', auto_init=False, deps=['make.sh'])
 docker_build('late', 'out', dockerfile='late.Dockerfile')
@@ -23,18 +23,11 @@ FROM busybox
 COPY index.html /www/
 CMD ["httpd", "-f", "-h", "/www"]
 -- late.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: late}
-spec:
-  selector: {matchLabels: {app: late}}
-  template:
-    metadata: {labels: {app: late}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - {name: late, image: late, ports: [{containerPort: 80}]}
-`
+` + deployment("late", `
+terminationGracePeriodSeconds: 0
+containers:
+- {name: late, image: late, ports: [{containerPort: 80}]}
+`)
 
 // TestContextMadeLater builds an image whose context does not exist when the Tiltfile is evaluated: a build before it is there
 // fails and names it, and its coming is a change.

@@ -13,7 +13,7 @@ import (
 )
 
 // chart is a resource that scripts deploy: what they apply carries none of hone's labels, and they note what they do.
-const chart = `
+var chart = `
 -- Tiltfile --
 k8s_custom_deploy('chart', apply_cmd='./apply.sh', delete_cmd=['./delete.sh'], deps=['chart'],
     apply_env={'GREETING': 'hello'}, delete_env={'FAREWELL': 'swordfish-27'}, container_selector='web',
@@ -34,27 +34,20 @@ kubectl delete --ignore-not-found --wait -f chart/app.yaml
 -- chart/site/index.html --
 unused
 -- chart/app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: chart}
-spec:
-  selector: {matchLabels: {app: chart}}
-  template:
-    metadata: {labels: {app: chart}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: web
-        image: busybox
-        imagePullPolicy: IfNotPresent
-        command: [sh, -c, 'mkdir -p /www; echo v1 > /www/index.html; exec httpd -f -h /www']
-        ports: [{containerPort: 80}]
-        readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
-      - name: other
-        image: busybox
-        imagePullPolicy: IfNotPresent
-        command: [sleep, infinity]
--- base.yaml --
+` + deployment("chart", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: web
+  image: busybox
+  imagePullPolicy: IfNotPresent
+  command: [sh, -c, 'mkdir -p /www; echo v1 > /www/index.html; exec httpd -f -h /www']
+  ports: [{containerPort: 80}]
+  readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
+- name: other
+  image: busybox
+  imagePullPolicy: IfNotPresent
+  command: [sleep, infinity]
+`) + `-- base.yaml --
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: base}

@@ -1,7 +1,22 @@
 package e2e
 
+import "strings"
+
+// deployment is the YAML of a Deployment whose pods have the given spec, whose lines begin at the margin.
+func deployment(name, spec string) string {
+	return `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ` + name + `}
+spec:
+  selector: {matchLabels: {app: ` + name + `}}
+  template:
+    metadata: {labels: {app: ` + name + `}}
+    spec:
+      ` + strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n      ") + "\n"
+}
+
 // web is a service that serves files with busybox: a Dockerfile, a Deployment, a Service, and a live update.
-const web = `
+var web = `
 -- Tiltfile --
 docker_build('web', '.', dockerfile='web.Dockerfile', only=['site', 'conf'],
     live_update=[fall_back_on('conf'), sync('site', '/www')])
@@ -17,21 +32,14 @@ one
 -- conf/settings --
 a=1
 -- web.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: web
-        image: web
-        ports: [{containerPort: 80}]
-        readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
----
+` + deployment("web", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: web
+  image: web
+  ports: [{containerPort: 80}]
+  readinessProbe: {httpGet: {path: /, port: 80}, periodSeconds: 1}
+`) + `---
 apiVersion: v1
 kind: Service
 metadata: {name: web}

@@ -6,7 +6,7 @@ import (
 )
 
 // attached follows a Deployment that the project does not declare.
-const attached = `
+var attached = `
 -- Tiltfile --
 load('ext://k8s_attach', 'k8s_attach')
 k8s_attach('site', 'deployment/theirs', namespace='$NS', deps=['site'], container_selector='web',
@@ -14,20 +14,13 @@ k8s_attach('site', 'deployment/theirs', namespace='$NS', deps=['site'], containe
 -- site/index.html --
 mine
 -- theirs.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: theirs}
-spec:
-  selector: {matchLabels: {app: theirs}}
-  template:
-    metadata: {labels: {app: theirs}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: web
-        image: busybox
-        command: [sh, -c, 'mkdir -p /www; echo theirs > /www/index.html; exec httpd -f -p 80 -h /www']
-`
+` + deployment("theirs", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: web
+  image: busybox
+  command: [sh, -c, 'mkdir -p /www; echo theirs > /www/index.html; exec httpd -f -p 80 -h /www']
+`)
 
 // TestAttach follows an object of somebody else, updates its container in place, and leaves it alone in the end.
 func TestAttach(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 // prunable is a project of two images, whose names no other project has. Its settings keep one version of each.
-const prunable = `
+var prunable = `
 -- Tiltfile --
 docker_prune_settings(disable=True, keep_recent=1)
 docker_build('$NS-web', 'web')
@@ -31,24 +31,8 @@ CMD ["sleep", "10000"]
 -- api/version --
 1 of the api of $NS
 -- all.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {terminationGracePeriodSeconds: 0, containers: [{name: web, image: $NS-web}]}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: api}
-spec:
-  selector: {matchLabels: {app: api}}
-  template:
-    metadata: {labels: {app: api}}
-    spec: {terminationGracePeriodSeconds: 0, containers: [{name: api, image: $NS-api}]}
-`
+` + deployment("web", `{terminationGracePeriodSeconds: 0, containers: [{name: web, image: $NS-web}]}`) + `---
+` + deployment("api", `{terminationGracePeriodSeconds: 0, containers: [{name: api, image: $NS-api}]}`)
 
 // TestDockerPrune builds versions of two images and prunes one of them, on the engine: the old versions go, while the newest,
 // the one that a session has deployed, the other image and everything that hone has not made stay. All of it is bounded to

@@ -20,7 +20,7 @@ import (
 )
 
 // restarting is an image with one static program in it, which reads its text once, at its start.
-const restarting = `
+var restarting = `
 -- Tiltfile --
 load('ext://restart_process', 'docker_build_with_restart')
 docker_build_with_restart('restarting', 'src', dockerfile='Dockerfile', entrypoint=['/server', '/app/text'],
@@ -35,18 +35,11 @@ COPY app /app
 one
 -- src/app/other --
 -- pod.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: restarting}
-spec:
-  selector: {matchLabels: {app: restarting}}
-  template:
-    metadata: {labels: {app: restarting}}
-    spec:
-      terminationGracePeriodSeconds: 5
-      containers:
-      - {name: main, image: restarting}
-`
+` + deployment("restarting", `
+terminationGracePeriodSeconds: 5
+containers:
+- {name: main, image: restarting}
+`)
 
 // restartStep is the same with the step itself, and the command that the image has; files that do not matter to the process
 // do not restart it.

@@ -58,21 +58,14 @@ func TestRolloutIsTold(t *testing.T) {
 -- Tiltfile --
 k8s_yaml('app.yaml')
 -- app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: app
-        image: IMAGE
-        command: [sh, -c, 'echo version one; sleep 14; touch /ready; exec sleep 100000']
-        readinessProbe: {exec: {command: [cat, /ready]}, periodSeconds: 1}
-`)
+`+deployment("app", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: app
+  image: IMAGE
+  command: [sh, -c, 'echo version one; sleep 14; touch /ready; exec sleep 100000']
+  readinessProbe: {exec: {command: [cat, /ready]}, periodSeconds: 1}
+`))
 	p.replace("app.yaml", "IMAGE", slowRegistry(t))
 	s := p.up()
 	defer s.asDeclared()
@@ -188,21 +181,14 @@ func TestCINotReady(t *testing.T) {
 -- Tiltfile --
 k8s_yaml('app.yaml')
 -- app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      containers:
-      - name: app
-        image: busybox
-        command: [httpd, -f, -p, '8080']
-        PROBE
-`)
+`+deployment("app", `
+terminationGracePeriodSeconds: 0
+containers:
+- name: app
+  image: busybox
+  command: [httpd, -f, -p, '8080']
+  PROBE
+`))
 			p.replace("app.yaml", "PROBE", tt.probe)
 			r := p.ci("--timeout", "20s")
 			if r.code != 124 {

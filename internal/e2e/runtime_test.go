@@ -24,25 +24,18 @@ func TestLogsAreComplete(t *testing.T) {
 k8s_yaml('app.yaml')
 k8s_resource('app', pod_readiness='ignore')
 -- app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      terminationGracePeriodSeconds: 0
-      volumes: [{name: shared, emptyDir: {}}]
-      initContainers:
-      - {name: prepare, image: busybox, command: [sh, -c, 'for i in $(seq 50); do echo prepare line $i; done']}
-      containers:
-      - name: counts
-        image: busybox
-        volumeMounts: [{name: shared, mountPath: /shared}]
-        command: [sh, -c, 'n=$(cat /shared/n 2>/dev/null || echo 0); echo $((n+1)) > /shared/n; for i in $(seq 2000); do echo run $n line $i; done; [ $n -lt 2 ] || exec sleep 100000; exit 3']
-      - {name: waits, image: busybox, command: [sh, -c, 'echo waits here; exec sleep 100000']}
-`)
+`+deployment("app", `
+terminationGracePeriodSeconds: 0
+volumes: [{name: shared, emptyDir: {}}]
+initContainers:
+- {name: prepare, image: busybox, command: [sh, -c, 'for i in $(seq 50); do echo prepare line $i; done']}
+containers:
+- name: counts
+  image: busybox
+  volumeMounts: [{name: shared, mountPath: /shared}]
+  command: [sh, -c, 'n=$(cat /shared/n 2>/dev/null || echo 0); echo $((n+1)) > /shared/n; for i in $(seq 2000); do echo run $n line $i; done; [ $n -lt 2 ] || exec sleep 100000; exit 3']
+- {name: waits, image: busybox, command: [sh, -c, 'echo waits here; exec sleep 100000']}
+`))
 	s := p.up()
 	s.says(`app │ \[counts\] run 2 line 2000`)
 	s.says(`app │ \[waits\] waits here`)

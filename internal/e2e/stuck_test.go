@@ -16,23 +16,16 @@ import (
 )
 
 // unwilling is a pod that does not end when it is asked to.
-const unwilling = `
+var unwilling = `
 -- Tiltfile --
 k8s_yaml(['app.yaml', 'conf.yaml'])
 k8s_resource(new_name='conf', objects=['conf:configmap'], resource_deps=['other'])
 k8s_resource(new_name='other', objects=['other:configmap'])
 -- app.yaml --
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: app}
-spec:
-  selector: {matchLabels: {app: app}}
-  template:
-    metadata: {labels: {app: app}}
-    spec:
-      terminationGracePeriodSeconds: 9
-      containers: [{name: app, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'trap "" TERM; while true; do sleep 1; done']}]
--- conf.yaml --
+` + deployment("app", `
+terminationGracePeriodSeconds: 9
+containers: [{name: app, image: busybox, imagePullPolicy: IfNotPresent, command: [sh, -c, 'trap "" TERM; while true; do sleep 1; done']}]
+`) + `-- conf.yaml --
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: conf}

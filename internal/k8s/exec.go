@@ -23,7 +23,7 @@ type ExecRequest struct {
 	// Argv is the command; there is no shell unless it names one.
 	Argv []string
 	// Stdin is read until its end, which the command sees as the end of its input. Nil gives the command no input. A
-	// Read that blocks when the command has ended is abandoned: whoever made the reader must end it.
+	// Read that blocks when the command has ended is abandoned: the caller must end it.
 	Stdin io.Reader
 	// Stdout and Stderr take the output, each from one goroutine; nil drops it. A Write that fails ends the exec.
 	Stdout io.Writer

@@ -38,8 +38,8 @@ func (c *Client) newTrouble(req WatchRequest, group, resource string) *trouble {
 		failing: map[attempt]failure{}}
 }
 
-// note takes in how an attempt went. That the cluster does not answer says nothing about the watch: whoever asks the
-// cluster says it, once for all.
+// note takes in how an attempt went. That the cluster does not answer is no trouble of this
+// watch, and is reported elsewhere, once for all watches.
 func (t *trouble) note(a attempt, err error) {
 	if t == nil || t.tell == nil || err != nil && IsUnreachable(t.explain(err)) {
 		return

@@ -40,7 +40,7 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// Actions are examples of what Kind.Write returns, for the contract of whoever dispatches it.
+// Actions are examples of what Kind.Write returns, for the contract of its dispatcher.
 func Actions() []store.Action {
 	return []store.Action{state.ButtonClicked{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.TiltfileArgsSet{},
 		state.ObjectsDeclared{}, state.ObjectsWithdrawn{}}

@@ -57,7 +57,7 @@ func makeButton(e *store.Entry[state.Button]) *v1alpha1.UIButton {
 	return o
 }
 
-// inputSpec is an input as it is declared. What a hidden one holds is nobody's business.
+// inputSpec is an input as it is declared. What a hidden one holds is left out.
 func inputSpec(in model.Input) v1alpha1.UIInputSpec {
 	out := v1alpha1.UIInputSpec{Name: in.Name, Label: in.Label}
 	switch in.Kind {

@@ -91,7 +91,7 @@ func (o *outline) skipLines(i, end int) int {
 	return i
 }
 
-// startOf is where the argument that begins with a token begins for whoever types: behind the comma or bracket before it.
+// startOf is where the argument that begins with a token begins for the user who types: behind the comma or bracket before it.
 func (o *outline) startOf(open, i int) int {
 	for i--; i > open; i-- {
 		if o.tokens[i].kind != tokenNewline {

@@ -20,7 +20,7 @@ const batch = 256
 
 // Reporter is the subscriber that takes down what happens.
 type Reporter struct {
-	// lines is where events go as JSON; nil where nobody wants them.
+	// lines is where events go as JSON; nil where they are not wanted.
 	lines io.Writer
 
 	mu     sync.Mutex // guards what follows

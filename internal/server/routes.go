@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// route is one of hone's own.
+// route is a path that hone serves itself.
 type route struct {
 	// pattern is that of http.ServeMux: "GET /api/view".
 	pattern string

@@ -10,7 +10,7 @@ import (
 )
 
 // Open returns where a snapshot is going to be written, after checking that it can be. Only its owner may read it, for logs
-// are nobody else's business.
+// are private.
 func Open(path string) (*destination.File, error) {
 	f, err := destination.Open(path, 0o600)
 	var at *fs.PathError

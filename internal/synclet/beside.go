@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Beside adds containers of hone's to pods.
+// Beside adds hone's own containers to pods.
 type Beside interface {
 	// Image brings hone's image to the cluster and returns what the cluster calls it.
 	Image(ctx context.Context) (string, error)
@@ -28,7 +28,7 @@ const besideTimeout = time.Minute
 // with less rights.
 const codeNotAllowed = 95
 
-// openBeside puts a container of hone's beside the one that is meant. That one's user is not always known before: the
+// openBeside puts one of hone's containers beside the target. That one's user is not always known before: the
 // program tells, and a second container runs as that user.
 func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error, error) {
 	if p.beside == nil || t.Namespace == "" { // containers of Compose stand alone

@@ -29,7 +29,7 @@ const (
 	WayShell Way = "shell"
 	// WayTar unpacks it with tar and starts it with a second exec.
 	WayTar Way = "tar"
-	// WayEphemeral starts one in a container of hone's beside the one that is meant, whose files it reaches from there.
+	// WayEphemeral starts one in an ephemeral container beside the target, whose files it reaches from there.
 	WayEphemeral Way = "ephemeral"
 )
 

@@ -79,7 +79,7 @@ func NewPool(pods liveupdate.PodExecer) *Pool {
 // of the pool: it must neither block nor call the pool. Set it before the first Keep.
 func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
-// Beside lets the pool add containers of hone's to pods. It is to be set before the first Keep.
+// Beside lets the pool add its own containers to pods. Set it before the first Keep.
 func (p *Pool) Beside(b Beside) { p.beside = b }
 
 // LockedOut reports whether a container of an image, by the Tiltfile's reference, has let the program in neither by its
@@ -275,7 +275,7 @@ func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tell passes on how it stands with an entry's container. While nobody has said which resource that belongs to, it waits.
+// tell passes on how it stands with an entry's container. Until it is known which resource that belongs to, it waits.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

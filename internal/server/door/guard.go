@@ -15,7 +15,7 @@ import (
 
 // Rules say who may come in.
 type Rules struct {
-	// Token is what a request has to show. Only a Local door may go without: any other lets nobody in then, so that a token
+	// Token is what a request has to show. Only a Local door may go without: any other refuses every request then, so that a token
 	// that got lost never means that none is asked for.
 	Token string
 	// Local is set for a door that only the owner's programs reach, whatever name they call it by: a unix socket.
@@ -57,7 +57,7 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 	})
 }
 
-// refuse ends the connection too: whoever is not welcome need not be kept.
+// refuse ends the connection too: a client that is not let in need not be kept.
 func refuse(w http.ResponseWriter, r *http.Request, rules Rules, code int, text string) {
 	w.Header().Set("Connection", "close")
 	rules.Refuse(w, r, code, text)
@@ -82,7 +82,7 @@ func headers(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// refusal returns why a request may not come in whoever makes it; 0 when there is no reason.
+// refusal returns why a request may not come in, with or without a token; 0 when there is no reason.
 func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	switch origin := r.Header.Get("Origin"); {
 	case !rules.Local && rules.Token == "":

@@ -12,7 +12,7 @@ import (
 // machine busy, and the session waiting for a processor.
 const refusals, refusalsAtOnce = 50, 100
 
-// Pace makes whoever sends requests that are refused wait for the answer where there are many of them, until stop is done.
+// Pace delays the answers to refused requests where there are many of them, until stop is done.
 // Requests that are served wait for nothing.
 func Pace(stop context.Context, next http.Handler) http.Handler {
 	paced := rate.NewLimiter(refusals, refusalsAtOnce)

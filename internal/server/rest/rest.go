@@ -5,7 +5,7 @@
 // # Concurrency
 //
 // Reading takes a snapshot and no lock that the loop knows of. What changed since an earlier snapshot is found out by
-// whoever asks, once per kind and snapshot; each watch is written by the goroutine of its own request. Writing dispatches
+// every client, once per kind and snapshot; each watch is written by the goroutine of its own request. Writing dispatches
 // actions and waits for the snapshot that shows them.
 package rest
 

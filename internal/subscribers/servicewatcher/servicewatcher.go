@@ -17,7 +17,7 @@ type Client interface {
 	WatchServices(ctx context.Context, req k8s.WatchRequest, fn func(k8s.ServiceEvent)) error
 }
 
-// Subscriber is the ServiceWatcher. Run owns one goroutine per namespace that holds a Service of hone's.
+// Subscriber is the ServiceWatcher. Run owns one goroutine per namespace that holds one of the session's Services.
 type Subscriber struct{ client Client }
 
 // New returns the subscriber; a nil client watches nothing.

@@ -69,7 +69,7 @@ type client struct {
 func (c *client) send(m protocol.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second)) // one who does not read holds nobody up
+	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a client that does not read holds up no other
 	c.w.Append(m)
 	_ = c.w.Flush()
 }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Idle does nothing until it is told to end. It is what a container of hone's own runs between conversations.
+// Idle does nothing until it is told to end. It is what hone's own container runs between conversations.
 func Idle() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)

@@ -62,7 +62,7 @@ type exit struct {
 	code uint64
 }
 
-// request is a restart that a client asked for, or nobody who waits for an answer.
+// request is a restart that a client asked for, or a restart that no client waits for.
 type request struct {
 	client *client
 	*protocol.Restart

@@ -27,7 +27,7 @@ func watch(file string) <-chan struct{} {
 		_, err = syscall.InotifyAddWatch(fd, dir, touches) // the folder, since the file may be replaced
 	}
 	if err == syscall.ENOENT {
-		return touched // where there is no folder there is nobody who touches
+		return touched // without the folder no supervisor touches its files
 	}
 	if err != nil {
 		fail("synclet: touching "+file+" does not restart the process: watch "+dir+": "+err.Error()+"\n", 0)
