@@ -11,9 +11,9 @@ import (
 
 	"github.com/distribution/reference"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

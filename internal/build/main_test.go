@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/process"
 )
 
 func TestMain(m *testing.M) {

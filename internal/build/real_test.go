@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/build/containerd"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

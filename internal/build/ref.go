@@ -8,7 +8,7 @@ import (
 
 	"github.com/distribution/reference"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

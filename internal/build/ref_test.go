@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/deploy"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/synclet"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"

@@ -14,10 +14,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/process"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

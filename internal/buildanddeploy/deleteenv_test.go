@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/deploy"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

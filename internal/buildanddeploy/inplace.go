@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/process"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/change"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 func newApply(g *global) *cobra.Command {

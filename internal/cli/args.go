@@ -11,8 +11,8 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/editor"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 func newArgs(g *global) *cobra.Command {

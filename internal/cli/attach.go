@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/hud"
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/terminal"
 )
 
 // unanswered is how long a session may leave a Ctrl-C unanswered before the next one leaves without it.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // brokenOff is a stream of the session that ended in the middle.

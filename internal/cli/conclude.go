@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/destination"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/state"
@@ -34,7 +34,7 @@ type reportOptions struct {
 	// lines is where events and the summary go as JSON; nil where nobody wants them.
 	lines io.Writer
 	// junit is where a report in JUnit's format goes; nil where nobody wants it.
-	junit *destination.File
+	junit *outputfile.File
 }
 
 // conclusion is what there is to report on.

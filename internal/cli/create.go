@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/hone-dev/hone/internal/editor"
+	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/change"
 )

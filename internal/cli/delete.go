@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects/change"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 func newDelete(g *global) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/adrg/xdg"
 
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/internal/session"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/deploy"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/reference"
 	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/state"

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/editor"
+	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/change"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // statusOnly reads the value of --subresource.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/events"
 	"github.com/hone-dev/hone/internal/language"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects/description"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 func newExplain(g *global) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/extension"
-	"github.com/hone-dev/hone/internal/logstore"
 )
 
 func newExtensions(g *global) *cobra.Command {

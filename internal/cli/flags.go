@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hone-dev/hone/internal/destination"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/stream"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/internal/state"
@@ -44,7 +44,7 @@ type options struct {
 	lines      stream.Options
 	report     reportOptions
 	// snapshot takes the session's last state; nil for none.
-	snapshot   *destination.File
+	snapshot   *outputfile.File
 	background *background
 	global     *global
 }

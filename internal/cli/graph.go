@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 func newGraph(g *global) *cobra.Command {

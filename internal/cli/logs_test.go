@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )

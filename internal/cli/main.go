@@ -18,8 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 )
 
 // oneSignal is the time within which signals count as one: a shell and make both pass the same interrupt on.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

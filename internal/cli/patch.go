@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/change"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 func newPatch(g *global) *cobra.Command {

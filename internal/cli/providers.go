@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/compose"
@@ -22,8 +24,6 @@ import (
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/project"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/state"

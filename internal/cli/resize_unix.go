@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // sendSizes tells the session about every new size of the terminal until ctx is done.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // sizeCheck is how often the console's size is looked at: nothing tells of changes.

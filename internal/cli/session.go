@@ -12,10 +12,10 @@ import (
 	"github.com/adrg/xdg"
 	"golang.org/x/term"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/destination"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/snapshot"
@@ -120,7 +120,7 @@ func viewSnapshot(ctx context.Context, g *global, in io.Reader, path string, lin
 const keptLogs = 64 << 20
 
 // exitSnapshot writes a session's last state and all that it has said.
-func exitSnapshot(file *destination.File, e *engine.Engine, logs *logstore.Store) error {
+func exitSnapshot(file *outputfile.File, e *engine.Engine, logs *logstore.Store) error {
 	logs.Flush()
 	v, at := e.End()
 	of := snapshot.Session{View: v, Shown: server.View(v, Version), Logs: logs, Redactor: redact.Of(v), Version: Version, At: at}

@@ -14,10 +14,10 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/synclet/program"
 )

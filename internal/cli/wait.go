@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/condition"
 	"github.com/hone-dev/hone/internal/objects/output"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // forever is how long a wait with a negative timeout lasts.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // Attach opens the session's screen for a terminal. The connection must be closed.

@@ -18,9 +18,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/terminal"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/hone-dev/hone/internal/jsonpath"
+	"github.com/hone-dev/hone/internal/base/jsonpath"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

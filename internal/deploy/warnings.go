@@ -3,7 +3,7 @@ package deploy
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // Warnings routes the warnings that the API server sends along with its answers (deprecated versions, pod security …)

@@ -12,8 +12,8 @@ import (
 	"github.com/docker/docker/api/types/build"
 	"github.com/google/uuid"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Build implements Client.

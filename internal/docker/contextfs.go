@@ -20,7 +20,7 @@ import (
 	"github.com/tonistiigi/fsutil"
 	"github.com/tonistiigi/fsutil/types"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -11,7 +11,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // ExitError says that a command in a container ended with a code other than zero.

@@ -20,8 +20,8 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Fake is an engine in memory for tests. It builds images whose ids depend on what goes into them, and runs the few

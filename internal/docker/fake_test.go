@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 func TestFakeConformance(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/distribution/reference"
 	"github.com/docker/docker/api/types/image"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Push implements Client.

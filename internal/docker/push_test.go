@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // TestEngineGoes breaks the connection off while the engine pushes or builds: where the engine is gone, that is the error,

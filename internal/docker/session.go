@@ -18,7 +18,7 @@ import (
 	"github.com/moby/buildkit/session/secrets/secretsprovider"
 	"github.com/moby/buildkit/session/sshforward/sshprovider"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // dockerfileName is what the Dockerfile is called inside the session.

@@ -9,7 +9,7 @@ import (
 
 	control "github.com/moby/buildkit/api/services/control"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // tracePrinter renders BuildKit's progress: one line per step, its output indented below it, layers and contexts on the

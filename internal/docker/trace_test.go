@@ -11,7 +11,7 @@ import (
 	control "github.com/moby/buildkit/api/services/control"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // progressLog keeps lines and what became of progress lines.

@@ -13,12 +13,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/portforward"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/state"

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Store keeps copies of extension repositories in a folder. Its fields must not change while it is used.

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,9 +7,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
-	"github.com/hone-dev/hone/internal/logstore"
 )
 
 // TestPast shows the shop as it was: rows, details and logs are there, nothing can be asked of it, and q leaves it.

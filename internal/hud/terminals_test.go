@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
-	"github.com/hone-dev/hone/internal/terminal"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // buffered is the size in bytes up to which an archive is made once and kept for a second try. A larger one is made

@@ -5,8 +5,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // Exit codes with a meaning of their own.

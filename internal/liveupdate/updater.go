@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

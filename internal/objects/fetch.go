@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/language"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // tableMedia asks for rows instead of objects, headMedia and headsMedia for an object and a list without more than metadata.

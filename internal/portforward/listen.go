@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Listen opens a local TCP port. The host is a name or address of this machine; "" and "localhost" listen on both

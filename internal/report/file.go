@@ -1,13 +1,13 @@
 package report
 
 import (
-	"github.com/hone-dev/hone/internal/destination"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Open returns where a report is going to be written, after checking that it can be. Everybody may read it.
-func Open(path string) (*destination.File, error) {
-	f, err := destination.Open(path, 0o644)
+func Open(path string) (*outputfile.File, error) {
+	f, err := outputfile.Open(path, 0o644)
 	if err != nil {
 		return nil, problem.Wrap(err, "cannot write "+path, "name a file in a folder that exists and that you may write to")
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/server/door"
-	"github.com/hone-dev/hone/internal/terminal"
 )
 
 // attach turns a request's connection into a terminal for the session's screen.

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/pkg/api"

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/rest"
 	"github.com/hone-dev/hone/internal/server/tables"

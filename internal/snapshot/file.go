@@ -5,19 +5,19 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/hone-dev/hone/internal/destination"
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Open returns where a snapshot is going to be written, after checking that it can be. Only its owner may read it, for logs
 // are private.
-func Open(path string) (*destination.File, error) {
-	f, err := destination.Open(path, 0o600)
+func Open(path string) (*outputfile.File, error) {
+	f, err := outputfile.Open(path, 0o600)
 	var at *fs.PathError
 	switch {
 	case err == nil:
 		return f, nil
-	case errors.Is(err, destination.ErrFolder) && errors.As(err, &at):
+	case errors.Is(err, outputfile.ErrFolder) && errors.As(err, &at):
 		return nil, problem.New(at.Path+" is a folder", "name a file in it: "+filepath.Join(at.Path, "snapshot.json"))
 	}
 	return nil, problem.Wrap(err, "the snapshot could not be written", "name a file in a folder that you may write to")

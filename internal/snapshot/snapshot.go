@@ -12,7 +12,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/state"

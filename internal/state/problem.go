@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Problem is what is wrong, why, and what mends it, as far as that is known.

@@ -18,10 +18,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/synclet/agent"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/pkg/model"

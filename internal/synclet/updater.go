@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

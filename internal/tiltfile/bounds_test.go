@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // TestBounds checks that what is too large is an error that says so.

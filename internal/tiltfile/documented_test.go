@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/language"
-	"github.com/hone-dev/hone/internal/logstore"
 )
 
 // accepted is a parameter as a builtin declares it to unpack.

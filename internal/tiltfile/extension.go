@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/extension"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // extScheme is how the names of extensions begin in load statements.

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hone-dev/hone/internal/jsonpath"
+	"github.com/hone-dev/hone/internal/base/jsonpath"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

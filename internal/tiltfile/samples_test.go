@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // sampleArgs are arguments with which each builtin that unpacks its arguments can be called, after sampleSetup. Tests

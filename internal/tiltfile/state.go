@@ -11,8 +11,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/extension"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -3,7 +3,7 @@ package hudtest
 import (
 	"time"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/logstore"
 )
 
 // BenchmarkDraw draws the whole shop with a log in which every line is new each time.

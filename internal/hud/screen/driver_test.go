@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/gdamore/tcell/v2/terminfo"
 
-	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // Far returns a terminal that is at the other end of a connection. What it is depends on the client's environment alone,

@@ -3,7 +3,7 @@ package screen
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/logstore"
+	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
 // request asks for the next line after from, or the last one before it, that a filter chooses.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // Fixture is a cluster on which the conformance suite runs. Its functions fail the test when they do not succeed.

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/output"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // manager is the name under which fields are written.

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/objects/condition"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // Deletion says how objects are deleted.

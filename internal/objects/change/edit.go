@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hone-dev/hone/internal/editor"
+	"github.com/hone-dev/hone/internal/base/editor"
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // Edit is how objects are edited.

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // Patch is a change of some fields.

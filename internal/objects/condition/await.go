@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // checkTime bounds a look at the session that does not wait.

@@ -8,8 +8,8 @@ import (
 
 	explain "k8s.io/kubectl/pkg/explain/v2"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // maxDepth bounds how deep fields in fields are shown.

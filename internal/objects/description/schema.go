@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // schemas are those of a group and version, by name.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/problem"
 )
 
 // tabbed is where columns line up, also with those of lines that were flushed before.

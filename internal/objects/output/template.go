@@ -4,7 +4,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // content returns what a format is given, which may be the path of a file.

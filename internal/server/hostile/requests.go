@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/hone-dev/hone/internal/terminal"
+	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
 // refusal says which requests are to be refused, and by which code.

@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/server/turn"

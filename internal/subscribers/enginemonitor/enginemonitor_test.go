@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/problem"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/internal/task"

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"

@@ -13,8 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/k8s/k8stest"
-	"github.com/hone-dev/hone/internal/logstore"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/state/statetest"
 	"github.com/hone-dev/hone/internal/store"

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hone-dev/hone/internal/logstore"
-	"github.com/hone-dev/hone/internal/problem"
-	"github.com/hone-dev/hone/internal/process"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 const (

@@ -1,6 +1,6 @@
-// Package destination is where a command writes what the user has asked for: a file that is looked at before the work
+// Package outputfile is where a command writes what the user has asked for: a file that is looked at before the work
 // begins, and written whole when it has ended.
-package destination
+package outputfile
 
 import (
 	"errors"

@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/problem"
+	"github.com/hone-dev/hone/internal/base/problem"
 )
 
 // Variables are the environment variables that name the editor, in the order in which they count.
