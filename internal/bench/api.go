@@ -22,9 +22,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/harness"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/server/hostile"
 	"github.com/hone-dev/hone/internal/server/tables"
-	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 )
 

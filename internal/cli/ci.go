@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/report"
-	"github.com/hone-dev/hone/internal/state"
 )
 
 // ciFlags are those of hone ci.

@@ -18,9 +18,9 @@ import (
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/model"
 )

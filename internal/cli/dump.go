@@ -15,9 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/reference"
 	"github.com/hone-dev/hone/internal/server/tables"
-	"github.com/hone-dev/hone/internal/state"
 )
 
 func newDump(g *global) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/snapshot"
-	"github.com/hone-dev/hone/internal/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -8,7 +8,7 @@ import (
 	"runtime/metrics"
 	"time"
 
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 // collectLate keeps the garbage collector from working before the process has lateMemory, for a process that lives for some

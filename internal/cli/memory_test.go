@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 // TestCollectInPauses fills the heap by less than lets the collector work, and waits for it to work after a change.

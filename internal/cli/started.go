@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
 )
 
 // publishStart says in the registry that the session has begun its work, once it has.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/state"
 )
 
 func newUp(g *global) *cobra.Command {

@@ -22,10 +22,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/internal/server"
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
 )
 
 var update = flag.Bool("update", false, "write the generated part of internal/README.md")

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -8,10 +8,10 @@ import (
 	"io"
 	"sync"
 
-	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/loop/events"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server/redact"
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

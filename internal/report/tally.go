@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/liggitt/tabwriter"
 
-	"github.com/hone-dev/hone/internal/events"
+	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/loop/state"
 )
 
 // redactedMark begins what stands for a secret.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/events"
-	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/loop/events"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

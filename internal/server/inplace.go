@@ -1,8 +1,8 @@
 package server
 
 import (
-	"github.com/hone-dev/hone/internal/buildcontrol"
-	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

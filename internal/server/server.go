@@ -22,12 +22,12 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/rest"
 	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/server/turn"
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
 )
 
 const (

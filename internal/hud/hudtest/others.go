@@ -3,8 +3,8 @@ package hudtest
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/state"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 // Others stands for all other subscribers of a session, so that the contracts are complete: it declares to read every

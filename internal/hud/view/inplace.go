@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/buildcontrol"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

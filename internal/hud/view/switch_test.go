@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/hud/hudtest"
-	"github.com/hone-dev/hone/internal/state"
+	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

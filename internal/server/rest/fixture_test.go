@@ -21,10 +21,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server/door"
 	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/server/turn"
-	"github.com/hone-dev/hone/internal/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

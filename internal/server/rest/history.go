@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/store"
+	"github.com/hone-dev/hone/internal/loop/store"
 )
 
 // objects makes objects of one kind from items of one moment.

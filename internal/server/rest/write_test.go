@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server/turn"
-	"github.com/hone-dev/hone/internal/store"
 )
 
 const (

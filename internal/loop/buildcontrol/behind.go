@@ -1,0 +1,84 @@
+package buildcontrol
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Beside is what runs beside the containers that lack changes.
+type Beside struct {
+	// Others says that there is a container which lacks nothing and has no update under way: the next change can go there.
+	Others bool
+	// Peers says, by image, how many containers already have what containers of that image are only now catching up with, and
+	// took it well.
+	Peers map[string]int
+}
+
+// BesideOf returns what runs beside the containers that Lacking returns.
+func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []LackingContainer) Beside {
+	b := Beside{Peers: map[string]int{}}
+	lacks, late := map[string]bool{}, map[string]bool{}
+	for _, l := range lacking {
+		lacks[l.Container.ID] = true
+		late[l.Image] = late[l.Image] || wasBehind(u, l)
+	}
+	for _, l := range Live(m, u, pods) {
+		if lacks[l.Container.ID] || isBehind(u, l) {
+			continue
+		}
+		b.Others = true
+		if late[l.Image] && tookWell(u, l.Container.ID) {
+			b.Peers[l.Image]++
+		}
+	}
+	return b
+}
+
+// isBehind reports whether an update of the container goes on.
+func isBehind(u state.Update, l LackingContainer) bool {
+	_, ok := u.Behind[l.Container.ID]
+	return ok
+}
+
+// wasBehind reports whether a container that lacks changes has been behind, and not just started.
+func wasBehind(u state.Update, l LackingContainer) bool {
+	return !l.New || u.Faults[l.Container.ID] != ""
+}
+
+// tookWell reports whether the newest update of a container did not fail.
+func tookWell(u state.Update, id string) bool {
+	for _, b := range u.Builds {
+		for _, c := range b.Containers {
+			if c.ID == id && !c.Behind {
+				return c.Err == ""
+			}
+		}
+	}
+	return true
+}
+
+// Behind returns the containers of current pods in which an update goes on, of how many that can be updated in place.
+func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.Behind, of int) {
+	if len(u.Behind) == 0 {
+		return nil, 0
+	}
+	live := Live(m, u, pods)
+	for _, l := range live {
+		if b, ok := u.Behind[l.Container.ID]; ok {
+			behind = append(behind, b)
+		}
+	}
+	return behind, len(live)
+}
+
+// holdBehind waits where every container that could be updated has an update under way.
+func (d *decision) holdBehind(r *resource) (Hold, bool) {
+	if !r.inPlace || len(r.update.Behind) == 0 {
+		return Hold{}, false
+	}
+	live := Live(*r.manifest, *r.update, r.pods)
+	free := slices.ContainsFunc(live, func(l LackingContainer) bool { return !isBehind(*r.update, l) })
+	return Hold{Reason: HoldBehind}, len(live) > 0 && !free
+}

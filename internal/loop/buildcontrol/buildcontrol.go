@@ -1,0 +1,458 @@
+// Package buildcontrol decides what is updated next, and why everything else waits. It is a pure function of a view of
+// the store: BuildController acts on it, and the HUD and the tests read the same answer.
+package buildcontrol
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Tables are what deciding reads.
+func Tables() []store.Input { return decided.Inputs() }
+
+// HoldReason is why a resource is not updated now.
+type HoldReason string
+
+// The reasons, as scripts see them.
+const (
+	HoldTiltfile      HoldReason = "tiltfile-reload"
+	HoldLocal         HoldReason = "waiting-for-local"
+	HoldUnparallel    HoldReason = "is-unparallelizable-local"
+	HoldUncategorized HoldReason = "waiting-for-uncategorized"
+	HoldComponent     HoldReason = "building-component"
+	HoldDep           HoldReason = "waiting-for-dep"
+	HoldCluster       HoldReason = "waiting-for-cluster"
+	HoldEngine        HoldReason = "waiting-for-engine"
+	HoldDeploy        HoldReason = "waiting-for-deploy"
+	HoldBehind        HoldReason = "waiting-for-container"
+	HoldSlot          HoldReason = "waiting-for-slot"
+	HoldManual        HoldReason = "manual"
+	HoldTeardown      HoldReason = "tearing-down"
+	HoldBuilding      HoldReason = "building"
+)
+
+// Hold says why a resource waits, and for whom.
+type Hold struct {
+	Reason HoldReason
+	On     []model.ManifestName
+}
+
+// String is the hold in words for people: "waits for api to be ready".
+func (h Hold) String() string {
+	on := make([]string, len(h.On))
+	for i, n := range h.On {
+		on[i] = string(n)
+	}
+	who := strings.Join(on, ", ")
+	switch h.Reason {
+	case HoldTiltfile:
+		return "waits for the Tiltfile"
+	case HoldLocal, HoldUnparallel:
+		return fmt.Sprintf("waits for %s to finish: local commands run one at a time", who)
+	case HoldUncategorized:
+		return "waits for uncategorized to be applied"
+	case HoldComponent:
+		return fmt.Sprintf("waits for %s, which builds the same image", who)
+	case HoldDep:
+		return fmt.Sprintf("waits for %s to be ready", who)
+	case HoldCluster:
+		return "waits for the cluster to answer"
+	case HoldEngine:
+		return "waits for the container engine to answer"
+	case HoldDeploy:
+		return "waits for its containers to start"
+	case HoldBehind:
+		return "waits for its containers to take the last change"
+	case HoldSlot:
+		return fmt.Sprintf("waits for a free slot: %s updating", who)
+	case HoldManual:
+		return "has changes, waits for a trigger"
+	case HoldTeardown:
+		return "is being removed"
+	case HoldBuilding:
+		return "is being updated"
+	}
+	return string(h.Reason)
+}
+
+// Candidate is a resource that is to be updated now.
+type Candidate struct {
+	Name   model.ManifestName
+	Reason state.BuildReason
+	// Files are the changed files that ask for it, absolute, sorted.
+	Files []string
+	// InPlace says that only containers lack changes, so that updating them is enough.
+	InPlace bool
+}
+
+// Plan is the answer.
+type Plan struct {
+	// Start are the resources to begin with now, in that order, no more than there are free slots.
+	Start []Candidate
+	// Holds say for every resource that wants an update why it does not get it now.
+	Holds map[model.ManifestName]Hold
+}
+
+// resource is all that is known about one resource while deciding.
+type resource struct {
+	name model.ManifestName
+	// manifest and update belong to the snapshot.
+	manifest *model.Manifest
+	order    int
+	leaving  bool
+	update   *state.Update
+	pods     []state.Pod
+	running  bool
+	reason   state.BuildReason
+	files    []string
+	inPlace  bool
+}
+
+// Decide returns what to start now. Running names the resources whose builds are under way, also those that the view does
+// not show yet. The plan is shared by all who ask, and must not be changed.
+func Decide(v store.View, running map[model.ManifestName]bool) Plan {
+	for name := range running {
+		if e := state.Updates.In(v).Ref(string(name)); e == nil || e.Value.Current == nil {
+			return decide(v, running)
+		}
+	}
+	return decided.In(v)
+}
+
+var decided = store.Derive(state.Schema, "what to update", func(v store.View) Plan { return decide(v, nil) },
+	state.Sessions, state.Tiltfiles, state.Resources, state.Updates, state.Clusters, state.Engines,
+	state.Pods, state.Objects, state.Processes, state.Synclets, state.ClusterWatches)
+
+func decide(v store.View, running map[model.ManifestName]bool) Plan {
+	d := gather(v, running)
+	plan := Plan{Holds: map[model.ManifestName]Hold{}}
+	slots := d.slots()
+	var busy []model.ManifestName // once no slot is free
+	for _, r := range d.ranked() {
+		hold, held := d.hold(r)
+		switch {
+		case held:
+			plan.Holds[r.name] = hold
+		case slots <= 0 && !r.inPlace: // copying files holds up nobody, and is not held up
+			if busy == nil {
+				busy = d.runningNames()
+			}
+			plan.Holds[r.name] = Hold{HoldSlot, busy}
+		default:
+			if !r.inPlace {
+				slots--
+			}
+			plan.Start = append(plan.Start, Candidate{r.name, r.reason, r.files, r.inPlace})
+			d.start(r)
+		}
+	}
+	return plan
+}
+
+// decision is one pass over the snapshot.
+type decision struct {
+	view     store.View
+	session  state.Session
+	tiltfile state.Tiltfile
+	cluster  state.Cluster
+	pods     map[model.ManifestName][]state.Pod
+	// resources are those that want an update or have one, in the order of the Tiltfile: few of many.
+	resources []*resource
+	// active are the resources whose builds run, those that this pass starts included.
+	active []*resource
+	// byName are the resources that the pass has come across.
+	byName map[model.ManifestName]*resource
+}
+
+func gather(v store.View, running map[model.ManifestName]bool) *decision {
+	d := &decision{view: v, session: state.TheSession(v), tiltfile: state.TheTiltfile(v), cluster: state.TheCluster(v),
+		pods: state.PodsByResource(v), byName: map[model.ManifestName]*resource{}}
+	all, needs := needs.In(v)
+	for i, e := range all {
+		if !needs[i].deciding && !running[model.ManifestName(e.ID)] {
+			continue
+		}
+		if !e.Value.Enabled {
+			continue
+		}
+		r := d.resource(e)
+		r.running = running[r.name] || r.update.Current != nil
+		r.reason, r.files, r.inPlace = wants(&r)
+		if !r.running && r.reason == 0 {
+			continue
+		}
+		if r.running {
+			d.active = append(d.active, &r)
+		}
+		d.resources = append(d.resources, &r)
+		d.byName[r.name] = &r
+	}
+	slices.SortFunc(d.active, inOrder)
+	slices.SortFunc(d.resources, inOrder)
+	return d
+}
+
+// inOrder is that of state.OrderedUpdates.
+func inOrder(a, b *resource) int {
+	switch {
+	case a.leaving && !b.leaving:
+		return 1
+	case b.leaving && !a.leaving:
+		return -1
+	}
+	return cmp.Or(a.order-b.order, cmp.Compare(a.name, b.name))
+}
+
+// need says what a resource and its update alone tell of whether anything is to be done.
+type need struct {
+	// deciding is needed unless the resource wants no update, whatever pods and whatever else there is.
+	deciding bool
+	// ready says that the resource may have become ready for the first time.
+	ready bool
+}
+
+var needs = state.EachUpdating("which resources need deciding", func(e state.Updating) need {
+	u := e.Update
+	return need{
+		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
+		ready:    e.Value.Enabled && !u.WasReady && u.Succeeded && u.Current == nil && e.Phase == store.Running,
+	}
+})
+
+// wantsAlone reports whether a resource in which no file has changed wants an update.
+func wantsAlone(e state.Updating) bool {
+	reason, _, _ := wants(&resource{name: model.ManifestName(e.ID), manifest: &e.Value.Manifest, update: e.Update})
+	return reason != 0
+}
+
+// resource returns what is known of a resource.
+func (d *decision) resource(e state.Updating) resource {
+	name := model.ManifestName(e.ID)
+	return resource{name: name, manifest: &e.Value.Manifest, order: e.Value.Order, leaving: e.Phase == store.TearingDown,
+		update: e.Update, pods: d.pods[name]}
+}
+
+// named returns the resource of a name; not ok when there is none, or one that is switched off.
+func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
+	if r, ok = d.byName[name]; ok {
+		return r, true
+	}
+	e := state.Resources.In(d.view).Ref(string(name))
+	if e == nil || !e.Value.Enabled {
+		return nil, false
+	}
+	idle := d.resource(state.UpdatingOf(d.view, e))
+	d.byName[name] = &idle
+	return &idle, true
+}
+
+// wants says why a resource should be updated; 0 when it need not be.
+func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
+	u := r.update
+	attempted := !u.AttemptedAt.IsZero()
+	if !u.Triggered.IsZero() {
+		reason |= state.ReasonTrigger
+	}
+	if !attempted && r.manifest.AutoInit && u.TakenDown == "" {
+		reason |= state.ReasonInitial
+	}
+	if !u.Declared.IsZero() && attempted {
+		reason |= state.ReasonConfig
+	}
+	if len(u.Lost) > 0 && attempted {
+		reason |= state.ReasonLost
+	}
+	if reason == 0 && attempted && r.manifest.TriggerMode == model.TriggerAuto {
+		if files := quick(r); len(files) > 0 {
+			return state.ReasonFiles, files, true
+		}
+	}
+	if !u.Broken.IsZero() && attempted {
+		reason |= state.ReasonBroken
+	}
+	if !u.Retry.IsZero() && attempted {
+		reason |= state.ReasonRetry
+	}
+	pending := u.Pending()
+	if len(pending) > 0 && (attempted || reason != 0) {
+		reason |= state.ReasonFiles
+	}
+	files = state.AllChanges(pending)
+	because := reason
+	if r.manifest.TriggerMode == model.TriggerManual {
+		because &^= state.ReasonTrigger // here a trigger only lets pending changes through; elsewhere it asks for a rebuild
+	}
+	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
+	if reason == 0 && attempted {
+		if lack := lacking(*r.manifest, *u, r.pods, false); len(lack) > 0 {
+			reason = state.ReasonBehind
+			if slices.ContainsFunc(lack, func(l LackingContainer) bool { return !wasBehind(*u, l) }) {
+				reason = state.ReasonContainer
+			}
+			return reason, lackingFiles(lack), true
+		}
+	}
+	return reason, files, inPlace
+}
+
+// updatable reports whether all pending changes are in images whose containers have live update steps that may be
+// tried, or are for the live update of a custom deploy, which leaves other changes to its command at once.
+func updatable(r *resource, pending map[model.TargetID][]string) bool {
+	if r.manifest.IsLocal() || r.update.InPlaceBroken != "" || r.update.AppliedAt.IsZero() {
+		return false
+	}
+	for id, files := range pending {
+		if id.Type == model.TargetK8s {
+			if !customTakes(*r.manifest, files) {
+				return false
+			}
+			continue
+		}
+		im, ok := r.manifest.Image(id.Name)
+		if id.Type != model.TargetImage || !ok || !covered(r, im) {
+			return false
+		}
+	}
+	return len(pending) > 0
+}
+
+// covered reports whether every container that holds files of an image can be updated in place: the image has steps, or
+// no container runs it by itself and all images that are built on it are covered.
+func covered(r *resource, im model.ImageTarget) bool {
+	if !im.LiveUpdate.Empty() {
+		return true
+	}
+	if runs(r, r.update.Images[im.Ref].Cluster) {
+		return false
+	}
+	based := 0
+	for _, other := range r.manifest.Images {
+		if !slices.Contains(other.DependsOn, im.Ref) {
+			continue
+		}
+		if based++; !covered(r, other) {
+			return false
+		}
+	}
+	return based > 0
+}
+
+// runs reports whether a container of a current pod runs an image, given as the cluster calls it.
+func runs(r *resource, image string) bool {
+	return image != "" && slices.ContainsFunc(r.pods, func(p state.Pod) bool {
+		return p.Current && slices.ContainsFunc(p.LastingContainers(), func(c model.Container) bool { return c.Image == image })
+	})
+}
+
+// Full reports whether so many builds run that Decide would start none. It is quick, for those who want to know only that.
+func Full(v store.View, running int) bool { return running >= limit(state.TheTiltfile(v)) }
+
+// Urgent reports whether files were noticed that may go into containers at once, however many builds run.
+func Urgent(v store.View) bool {
+	for e := range state.Updates.In(v).Refs() {
+		if len(e.Value.Noticed) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// limit is how many builds may run at a time.
+func limit(t state.Tiltfile) int {
+	if n := t.Result.Update.MaxParallel; n > 0 {
+		return n
+	}
+	return model.DefaultUpdateSettings.MaxParallel
+}
+
+// slots returns how many more builds may start.
+func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
+
+// NextRetry returns the failed build that is retried next, and when; not ok if there is none.
+func NextRetry(v store.View) (next state.RetryDue, at time.Time, ok bool) {
+	for e := range state.Updates.In(v).Refs() {
+		if t := e.Value.RetryAt; !t.IsZero() && (!ok || t.Before(at)) {
+			next, at, ok = state.RetryDue{Resource: model.ManifestName(e.ID), Serial: e.Value.Serial}, t, true
+		}
+	}
+	return next, at, ok
+}
+
+func (d *decision) runningNames() []model.ManifestName {
+	names := make([]model.ManifestName, len(d.active))
+	for i, r := range d.active {
+		names[i] = r.name
+	}
+	return names
+}
+
+// ranked returns the resources that want an update, most urgent first: those never built (local ones, then
+// uncategorized, then deploy-only ones, then the rest, each in Tiltfile order), those that the user asked for in the
+// order of asking, then those whose pending change is oldest.
+func (d *decision) ranked() []*resource {
+	var out []*resource
+	for _, r := range d.resources {
+		if r.reason != 0 {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *resource) int {
+		ra, rb := rank(a), rank(b)
+		if ra != rb {
+			return ra - rb
+		}
+		switch ra {
+		case rankTriggered:
+			return a.update.Triggered.Compare(b.update.Triggered)
+		case rankChanged:
+			return cmp.Or(since(a).Compare(since(b)), a.order-b.order)
+		}
+		return a.order - b.order
+	})
+	return out
+}
+
+const (
+	rankLocal = iota
+	rankUncategorized
+	rankDeployOnly
+	rankFirst
+	rankTriggered
+	rankChanged
+)
+
+func rank(r *resource) int {
+	switch {
+	case r.reason.Has(state.ReasonInitial) && r.manifest.IsLocal():
+		return rankLocal
+	case r.reason.Has(state.ReasonInitial) && r.name == model.UncategorizedName:
+		return rankUncategorized
+	case r.reason.Has(state.ReasonInitial) && len(r.manifest.Images) == 0:
+		return rankDeployOnly
+	case r.reason.Has(state.ReasonInitial):
+		return rankFirst
+	case r.reason.Has(state.ReasonTrigger):
+		return rankTriggered
+	}
+	return rankChanged
+}
+
+func since(r *resource) time.Time {
+	if t := r.update.PendingSince(); !t.IsZero() {
+		return t
+	}
+	return r.update.Declared
+}
+
+// start marks a resource as running for the rest of the pass, so that the next ones see it.
+func (d *decision) start(r *resource) {
+	r.running = true
+	d.active = append(d.active, r)
+}

@@ -1,0 +1,599 @@
+package buildcontrol
+
+import (
+	gocmp "cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// text renders a plan: what starts with its reason, then each hold.
+func text(p Plan) string {
+	var lines []string
+	for _, c := range p.Start {
+		s := fmt.Sprintf("start %s: %s", c.Name, c.Reason)
+		if len(c.Files) > 0 {
+			s += " " + strings.Join(c.Files, " ")
+		}
+		if c.InPlace {
+			s += " (in place)"
+		}
+		lines = append(lines, s)
+	}
+	for _, n := range slices.Sorted(maps.Keys(p.Holds)) {
+		h := p.Holds[n]
+		lines = append(lines, fmt.Sprintf("hold %s: %s %v", n, h.Reason, h.On))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func manifests(change func(m map[string]*model.Manifest), ms ...model.Manifest) []model.Manifest {
+	by := map[string]*model.Manifest{}
+	for i := range ms {
+		by[string(ms[i].Name)] = &ms[i]
+	}
+	change(by)
+	return ms
+}
+
+func same(map[string]*model.Manifest) {}
+
+// up is a session in which the given manifests are declared and everything answers.
+func up(change func(m map[string]*model.Manifest), ms ...model.Manifest) *statetest.State {
+	s := statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(manifests(change, ms...)...))
+	return s.Then(statetest.Connected()...)
+}
+
+// serves is the server of a local resource after the given build.
+func serves(name string, build int, ready bool) state.ProcessChanged {
+	p := state.Process{Resource: model.ManifestName(name), State: state.ProcessRunning, PID: 7, Build: build, Ready: ready}
+	if !ready {
+		p.Detail = "connection refused"
+	}
+	return state.ProcessChanged{Process: p}
+}
+
+// TestTriggerModes goes through the four ways in which trigger_mode and auto_init combine, for a local resource.
+func TestTriggerModes(t *testing.T) {
+	change := state.FilesChanged{Changes: []state.FileChange{{Target: statetest.Local("a").DeployID(), Paths: []string{"/src/dep"}}}}
+	trigger := state.ResourcesTriggered{Names: []model.ManifestName{"a"}}
+	for _, tc := range []struct {
+		mode     model.TriggerMode
+		autoInit bool
+		// what is decided at the start, after a change before the first build, after the trigger, built, and after
+		// another change.
+		want []string
+	}{
+		{model.TriggerAuto, true, []string{"start a: initial build", "start a: initial build, files changed /src/dep",
+			"start a: initial build, files changed, triggered /src/dep", "", "start a: files changed /src/dep"}},
+		{model.TriggerAuto, false, []string{"", "", "start a: files changed, triggered /src/dep", "", "start a: files changed /src/dep"}},
+		{model.TriggerManual, true, []string{"start a: initial build", "start a: initial build, files changed /src/dep",
+			"start a: initial build, files changed, triggered /src/dep", "", "hold a: manual []"}},
+		{model.TriggerManual, false, []string{"", "", "start a: files changed, triggered /src/dep", "", "hold a: manual []"}},
+	} {
+		t.Run(fmt.Sprintf("%s, auto_init=%v", tc.mode, tc.autoInit), func(t *testing.T) {
+			s := up(func(m map[string]*model.Manifest) { m["a"].TriggerMode, m["a"].AutoInit = tc.mode, tc.autoInit }, statetest.Local("a"))
+			got := []string{text(Decide(s.View(), nil))}
+			note := func() { got = append(got, text(Decide(s.View(), nil))) }
+			s.Then(change)
+			note()
+			s.Then(trigger)
+			note()
+			s.Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Deployed = true })
+			note()
+			s.Then(change)
+			note()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNewlyReady names what has become ready, once.
+func TestNewlyReady(t *testing.T) {
+	s := up(func(m map[string]*model.Manifest) {
+		m["srv"].Local.Serve = model.Cmd{Argv: []string{"serve"}}
+		m["user"].ResourceDeps = []model.ManifestName{"srv"}
+	}, statetest.Local("srv"), statetest.Local("user"), statetest.Local("other"))
+	check := func(when string, want ...model.ManifestName) {
+		t.Helper()
+		if diff := cmp.Diff(want, NewlyReady(s.View())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	s.Begin("srv").Finish("srv", nil).Begin("other").Finish("other", nil)
+	check("built", "other")
+	s.Then(state.ResourcesReady{Names: []model.ManifestName{"other"}}, serves("srv", 1, false))
+	check("not ready")
+	s.Then(serves("srv", 1, true))
+	check("ready", "srv")
+	s.Then(state.ResourcesReady{Names: []model.ManifestName{"srv"}})
+	check("known")
+}
+
+// TestServerRuntime judges the server of a local resource in its states.
+func TestServerRuntime(t *testing.T) {
+	process := func(change func(*state.Process)) state.ProcessChanged {
+		a := serves("a", 1, true)
+		change(&a.Process)
+		return a
+	}
+	for _, tc := range []struct {
+		name    string
+		actions []store.Action
+		builds  int
+		want    RuntimeState
+	}{
+		{"not built", nil, 0, RuntimeState{Status: RuntimeNone}},
+		{"not seen yet", nil, 1, RuntimeState{Status: RuntimePending, Text: "starting"}},
+		{"starting", []store.Action{process(func(p *state.Process) { p.State, p.Ready = state.ProcessStarting, false })}, 1,
+			RuntimeState{Status: RuntimePending, Text: "starting"}},
+		{"ready", []store.Action{serves("a", 1, true)}, 1, RuntimeState{Status: RuntimeOK, Text: "pid 7"}},
+		{"not ready", []store.Action{serves("a", 1, false)}, 1, RuntimeState{Status: RuntimePending, Text: "pid 7, not ready", Err: "connection refused"}},
+		{"of the update before", []store.Action{serves("a", 1, true)}, 2, RuntimeState{Status: RuntimePending, Text: "restarting"}},
+		{"stopping", []store.Action{process(func(p *state.Process) { p.State, p.Ready = state.ProcessStopping, false })}, 1,
+			RuntimeState{Status: RuntimePending, Text: "restarting"}},
+		{"exited", []store.Action{process(func(p *state.Process) {
+			p.State, p.Ready, p.Err = state.ProcessFailed, false, "serve_cmd ended: exit code 0"
+		})}, 1,
+			RuntimeState{Status: RuntimeError, Text: "failed", Err: "serve_cmd ended: exit code 0", Final: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := up(func(m map[string]*model.Manifest) { m["a"].Local.Serve = model.Cmd{Argv: []string{"serve"}} }, statetest.Local("a"))
+			for range tc.builds {
+				s.Begin("a").Finish("a", nil)
+			}
+			if diff := cmp.Diff(tc.want, RuntimeOf(s.Then(tc.actions...).View(), "a")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecide(t *testing.T) {
+	k8s, local, image := statetest.K8s, statetest.Local, statetest.Image
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  string
+	}{
+		{"nothing before the Tiltfile", statetest.New(statetest.Session), ""},
+		{"locals first, then uncategorized, then deploy-only, then the rest; no more than there are slots",
+			up(same, k8s("uncategorized"), k8s("web", image("web")), k8s("redis"), local("gen")),
+			`start gen: initial build
+start uncategorized: initial build
+hold redis: waiting-for-uncategorized [uncategorized]
+hold web: waiting-for-uncategorized [uncategorized]`},
+		{"slots", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")), `start a: initial build
+start b: initial build
+start c: initial build
+hold d: waiting-for-slot [a b c]`},
+		{"a running build takes a slot", up(same, k8s("a"), k8s("b"), k8s("c"), k8s("d")).Begin("a"), `start b: initial build
+start c: initial build
+hold a: building []
+hold d: waiting-for-slot [a b c]`},
+		{"exclusive locals run one at a time", up(same, local("a"), local("b")), `start a: initial build
+hold b: waiting-for-local [a]`},
+		{"an exclusive local waits for parallel ones", up(func(m map[string]*model.Manifest) { m["a"].Local.AllowParallel = true }, local("a"), local("b")),
+			`start a: initial build
+hold b: is-unparallelizable-local [a]`},
+		{"parallel locals run together", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.AllowParallel, m["b"].Local.AllowParallel = true, true
+		}, local("a"), local("b")), "start a: initial build\nstart b: initial build"},
+		{"resources that build the same image wait for each other", up(same, k8s("a", image("x")), k8s("b", image("x"))),
+			"start a: initial build\nhold b: building-component [a]"},
+		{"a dependency must be ready first", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")),
+			"start a: initial build\nhold b: waiting-for-dep [a]"},
+		{"a disabled resource wants nothing, and holds nobody that depends on it", up(func(m map[string]*model.Manifest) {
+			m["b"].ResourceDeps = []model.ManifestName{"a"}
+		}, k8s("uncategorized"), k8s("a"), k8s("b")).Then(state.ResourcesSwitched{Off: []model.ManifestName{"uncategorized", "a"}}),
+			"start b: initial build"},
+		{"one that is enabled again begins as if it were new", up(same, k8s("a"), k8s("b")).Deployed("a").Deployed("b").
+			Then(state.ResourcesSwitched{Off: []model.ManifestName{"a"}}, state.ResourcesSwitched{On: []model.ManifestName{"a"}}),
+			"start a: initial build"},
+		{"a chosen trigger mode", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(state.TriggerModeChosen{Names: []model.ManifestName{"a"}, Mode: model.TriggerManual}, statetest.Change("a", "/src/a/x")),
+			"hold a: manual []"},
+		{"a deployed dependency that is not ready yet", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a"), "hold b: waiting-for-dep [a]"},
+		{"a ready dependency", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a").Then(statetest.Healthy("a")), "start b: initial build"},
+		{"a server that is not ready yet", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).Then(serves("a", 1, false)), "hold b: waiting-for-dep [a]"},
+		{"a ready server", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).Then(serves("a", 1, true)), "start b: initial build"},
+		{"a server that was ready once", up(func(m map[string]*model.Manifest) {
+			m["a"].Local.Serve, m["b"].ResourceDeps = model.Cmd{Argv: []string{"serve"}}, []model.ManifestName{"a"}
+		}, local("a"), local("b")).Begin("a").Finish("a", nil).
+			Then(serves("a", 1, true), state.ResourcesReady{Names: []model.ManifestName{"a"}}, serves("a", 1, false)), "start b: initial build"},
+		{"a dependency that was ready once and is updated", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b")).
+			Deployed("a").Then(state.ResourcesReady{Names: []model.ManifestName{"a"}}).Begin("a"), "start b: initial build"},
+		{"dependencies count for the first build only, also if that has failed", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, local("a"), k8s("b", image("b"))).
+			Begin("a").Finish("a", nil).Begin("b").Finish("b", func(b *state.BuildCompleted) { b.Err = "no" }).
+			Begin("a").Then(statetest.Change("b", "/src/b/x")), "start b: files changed /src/b/x"},
+		{"a server needs no turn among commands", up(func(m map[string]*model.Manifest) {
+			m["srv"].Local = &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}, AllowParallel: true}
+		}, local("a"), local("srv")), "start a: initial build\nstart srv: initial build"},
+		{"an exclusive local holds all others", up(func(m map[string]*model.Manifest) { m["b"].Local.AllowParallel = true }, local("a"), local("b"), k8s("c")).
+			Begin("a"), "start c: initial build\nhold a: building []\nhold b: waiting-for-local [a]"},
+		{"dependencies count for the first build only", up(func(m map[string]*model.Manifest) { m["b"].ResourceDeps = []model.ManifestName{"a"} }, k8s("a"), k8s("b", image("b"))).
+			Deployed("a").Then(statetest.Healthy("a")).Deployed("b").Then(statetest.Healthy("b"), statetest.Change("b", "/src/b/x")).Begin("a"),
+			"hold b: waiting-for-deploy []"},
+		{"the cluster must answer", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a"), local("l"))),
+			"start l: initial build\nhold a: waiting-for-cluster []"},
+		{"so must the engine, for images", statetest.New(statetest.Session, state.TiltfileStarted{}, statetest.Loaded(k8s("a", image("a")), k8s("b")),
+			state.ClusterReported{Connected: true}), "start b: initial build\nhold a: waiting-for-engine []"},
+		{"a Compose service needs the engine", statetest.New(statetest.Session, state.TiltfileStarted{},
+			statetest.Loaded(statetest.Compose("db"))), "hold db: waiting-for-engine []"},
+		{"a Compose service needs no cluster, nor what is applied to it first", statetest.New(statetest.Session, state.TiltfileStarted{}, state.EngineReported{Connected: true},
+			statetest.Loaded(k8s("uncategorized"), statetest.Compose("db"))), "start db: initial build\nhold uncategorized: waiting-for-cluster []"},
+		{"a failed Compose service is not tried again by itself", up(same, statetest.Compose("db")).Begin("db").
+			Finish("db", func(b *state.BuildCompleted) { b.Err = "not yet" }), ""},
+		{"a change of its files tries a Compose service again", up(same, statetest.Compose("db", image("i"))).Begin("db").
+			Finish("db", func(b *state.BuildCompleted) { b.Err = "not yet" }).
+			Then(state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetCompose, Name: "db"}, Paths: []string{"/src/x"}}}}),
+			"start db: files changed /src/x"},
+		{"no auto_init waits for the user", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")), ""},
+		{"until the user asks", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, local("a")).
+			Then(state.ResourcesTriggered{Names: []model.ManifestName{"a"}}), "start a: triggered"},
+		{"changes before the first build of a resource without auto_init do not start it", up(func(m map[string]*model.Manifest) { m["a"].AutoInit = false }, k8s("a", image("a"))).
+			Then(statetest.Change("a", "/src/a/x")), ""},
+		{"manual keeps changes", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(statetest.Healthy("a"), statetest.Change("a", "/src/a/x")), "hold a: manual []"},
+		{"manual, triggered", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual }, k8s("a", image("a"))).
+			Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x (in place)"},
+		{"auto, triggered: a rebuild, whatever is pending", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}),
+			"start a: files changed, triggered /src/a/x"},
+		{"a change goes into a running container", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x", "/src/a/y")),
+			"start a: files changed /src/a/x /src/a/y (in place)"},
+		{"a change below an image with steps goes into its container", up(layered, k8s("a", image("base"), image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("base", "/src/base/x")),
+			"start a: files changed /src/base/x (in place)"},
+		{"unless another image on the same base has no steps", up(func(m map[string]*model.Manifest) {
+			layered(m)
+			m["a"].Images[2].LiveUpdate, m["a"].Images[2].DependsOn = model.LiveUpdate{}, []string{"base"}
+		}, k8s("a", image("base"), image("a"), image("b"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("base", "/src/base/x")), "start a: files changed /src/base/x"},
+		{"or a container runs the base itself", up(layered, k8s("a", image("base"), image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Pod("a", "q", "d1", "base:1"), statetest.Change("base", "/src/base/x")),
+			"start a: files changed /src/base/x"},
+		{"a container that restarted lacks what was copied", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "p", "c2", "a:1")),
+			"start a: container started /src/a/x (in place)"},
+		{"a container that has it all", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }), ""},
+		{"a container that nothing helps is left alone", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full), ""},
+		{"until something else changes", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full).
+			Then(statetest.Change("a", "/src/a/y")), "start a: files changed /src/a/y (in place)"},
+		{"or another one runs", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", full).
+			Then(statetest.Pod("a", "p", "c2", "a:1")), "start a: container started /src/a/x (in place)"},
+		{"an update that could not reach the cluster waits for it", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.ClusterErr = true, "refused" }), "hold a: waiting-for-cluster []"},
+		{"and goes on then", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.ClusterErr = true, "refused" }).
+			Then(statetest.Connected()...), "start a: files changed /src/a/x (in place)"},
+		{"an image build that the engine broke off waits for it", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled, b.EngineErr = true, "refused" }), "hold a: waiting-for-engine []"},
+		{"a failure that may pass is left alone", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }), ""},
+		{"until its time has come", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }).
+			Then(state.RetryDue{Resource: "a", Serial: 1}), "start a: trying again"},
+		{"also where updates wait for the user, who has asked for it", up(func(m map[string]*model.Manifest) { m["a"].TriggerMode = model.TriggerManual },
+			k8s("a", image("a"))).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Err, b.Passing = "refused", true }).
+			Then(state.RetryDue{Resource: "a", Serial: 1}), "start a: trying again"},
+		{"a second replica that lacks it", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "q", "d1", "a:1")),
+			"start a: container started /src/a/x (in place)"},
+		{"pods of an older deploy do not count", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Change("a", "/src/a/x")).Deployed("a").Then(statetest.Pod("a", "p", "c1", "a:0")), ""},
+		{"in place is not tried after it broke", up(same, k8s("a", image("a"))).Deployed("a").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err, b.InPlaceBroken = "x", "tar is missing" }).
+			Then(statetest.Change("a", "/src/a/y")), "start a: files changed /src/a/y"},
+		{"a failed build waits for the next change", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
+		{"after a deploy that failed, a file that could be copied asks for the next one", failedDeploy().Then(statetest.Change("a", "/src/a/x")),
+			"start a: files changed /src/a/x"},
+		{"and so does one that was only noticed, once it has settled", failedDeploy().Then(state.FilesNoticed{Changes: statetest.Change("a", "/src/a/x").Changes}), ""},
+		{"a container that starts meanwhile does not", failedDeploy().Then(statetest.Pod("a", "p", "c2", "a:1")), ""},
+		{"a cancelled build goes on", up(same, k8s("a", image("a"))).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Cancelled = true }), "start a: initial build"},
+		{"a change during a build leads to another", up(same, k8s("a", image("a"))).Begin("a").Then(statetest.Change("a", "/src/a/x")).
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), "start a: files changed /src/a/x"},
+		{"a new declaration", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
+			m["a"].K8s.Objects[0].JSON = "{}"
+		}, k8s("a"))...)), "start a: config changed"},
+		{"a new port is no reason", up(same, k8s("a")).Deployed("a").Then(statetest.Healthy("a"), statetest.Loaded(manifests(func(m map[string]*model.Manifest) {
+			m["a"].K8s.PortForwards = []model.PortForward{{LocalPort: 1}}
+		}, k8s("a"))...)), ""},
+		{"the Tiltfile first", up(same, k8s("a")).Then(state.ResourcesTriggered{Names: []model.ManifestName{model.TiltfileName}}),
+			"hold a: tiltfile-reload [(Tiltfile)]"},
+		{"the oldest change first", up(same, k8s("a", image("a")), k8s("b", image("b"))).Deployed("a").Deployed("b").
+			Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Pod("b", "q", "d1", "b:1"), statetest.Change("b", "/src/b/x"), statetest.Change("a", "/src/a/x")),
+			"start b: files changed /src/b/x (in place)\nstart a: files changed /src/a/x (in place)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, text(Decide(tc.state.View(), nil))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// failedDeploy is a resource whose newest declaration the cluster has refused, while what it ran before keeps running.
+func failedDeploy() *statetest.State {
+	s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").
+		Then(statetest.Pod("a", "p", "c1", "a:1"), statetest.Change("a", "/src/a/w")).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} })
+	return s.Then(statetest.Loaded(manifests(func(m map[string]*model.Manifest) { m["a"].K8s.Objects[0].JSON = "{}" },
+		statetest.K8s("a", statetest.Image("a")))...)).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Err = "deploy", "rejected" })
+}
+
+// layered puts the second image of a on the first, which has no steps of its own.
+func layered(m map[string]*model.Manifest) {
+	m["a"].Images[0].LiveUpdate = model.LiveUpdate{}
+	m["a"].Images[1].DependsOn = []string{"base"}
+}
+
+// custom is a resource that a command deploys from /chart and whose containers called main get what changes in /chart/src.
+func custom(name string, change func(d *model.CustomDeploy)) model.Manifest {
+	d := model.CustomDeploy{Apply: model.Cmd{Argv: []string{"apply"}}, ContainerSelector: "main",
+		Watch:      model.WatchSpec{Paths: []string{"/chart"}},
+		LiveUpdate: model.LiveUpdate{StopPaths: []string{"/chart/src/stop"}, Syncs: []model.Sync{{LocalPath: "/chart/src", RemotePath: "/app"}}}}
+	if change != nil {
+		change(&d)
+	}
+	return model.Manifest{Name: model.ManifestName(name), AutoInit: true, K8s: &model.K8sTarget{CustomDeploy: &d}}
+}
+
+func chartChange(name string, paths ...string) state.FilesChanged {
+	return state.FilesChanged{Changes: []state.FileChange{{Target: model.TargetID{Type: model.TargetK8s, Name: name}, Paths: paths}}}
+}
+
+func TestDecideCustomDeploy(t *testing.T) {
+	pod := statetest.Pod("a", "p", "c1", "gcr.io/team/web:v1")
+	image := func(ref string) func(*model.CustomDeploy) {
+		return func(d *model.CustomDeploy) { d.ContainerSelector, d.ImageSelector = "", ref }
+	}
+	deployed := func(change func(*model.CustomDeploy), actions ...store.Action) *statetest.State {
+		return up(same, custom("a", change)).Deployed("a").Then(actions...)
+	}
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  string
+	}{
+		{"first", up(same, custom("a", nil)), "start a: initial build"},
+		{"deployed", deployed(nil, pod), ""},
+		{"a file under a sync", deployed(nil, pod, chartChange("a", "/chart/src/x")), "start a: files changed /chart/src/x (in place)"},
+		{"waits for the container", deployed(nil, chartChange("a", "/chart/src/x")), "hold a: waiting-for-deploy []"},
+		{"a file of the chart", deployed(nil, pod, chartChange("a", "/chart/values.yaml")), "start a: files changed /chart/values.yaml"},
+		{"does not wait for a container", deployed(nil, chartChange("a", "/chart/values.yaml")), "start a: files changed /chart/values.yaml"},
+		{"a stop path", deployed(nil, pod, chartChange("a", "/chart/src/stop")), "start a: files changed /chart/src/stop"},
+		{"both", deployed(nil, pod, chartChange("a", "/chart/src/x", "/chart/values.yaml")), "start a: files changed /chart/src/x /chart/values.yaml"},
+		{"without a live update", deployed(func(d *model.CustomDeploy) { d.LiveUpdate = model.LiveUpdate{} }, pod, chartChange("a", "/chart/src/x")),
+			"start a: files changed /chart/src/x"},
+		{"the container restarted", deployed(nil, pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }).
+			Then(statetest.Pod("a", "p", "c2", "gcr.io/team/web:v1")), "start a: container started /chart/src/x (in place)"},
+		{"applied again: the container has it", deployed(nil, pod, chartChange("a", "/chart/src/x")).Deployed("a"), ""},
+		{"a failed apply is not patched in place", deployed(nil, pod, chartChange("a", "/chart/src/x", "/chart/values.yaml")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Err = "no" }), ""},
+		{"by image", deployed(image("gcr.io/team/web"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), "start a: container started /chart/src/x (in place)"},
+		{"by image and tag", deployed(image("gcr.io/team/web:v1"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), "start a: container started /chart/src/x (in place)"},
+		{"by another tag", deployed(image("gcr.io/team/web:v2"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), ""},
+		{"by another image", deployed(image("web"), pod, chartChange("a", "/chart/src/x")).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode = "exec" }), ""},
+		{"new steps are no reason", deployed(nil, pod, statetest.Loaded(custom("a", image("x")))), ""},
+		{"a new command is", deployed(nil, pod, statetest.Loaded(custom("a", func(d *model.CustomDeploy) { d.Apply.Argv = []string{"other"} }))),
+			"start a: config changed"},
+		{"first contact", deployed(func(d *model.CustomDeploy) { d.LiveUpdate.InitialSync = true }, pod), "start a: container started (in place)"},
+		{"no second first contact", deployed(func(d *model.CustomDeploy) { d.LiveUpdate.InitialSync = true }, pod).Begin("a").
+			Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} }), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, text(Decide(tc.state.View(), nil))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDecideCountsBuildsThatTheViewLacks(t *testing.T) {
+	s := up(same, statetest.K8s("a"))
+	if got := text(Decide(s.View(), map[model.ManifestName]bool{"a": true})); got != "hold a: building []" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestRuntime(t *testing.T) {
+	k8s := statetest.K8s
+	pod := func(change func(*state.Pod)) state.PodChanged {
+		p := statetest.Pod("a", "p", "c1", "x")
+		change(&p.Pod)
+		return p
+	}
+	deployed := func(change func(m map[string]*model.Manifest), actions ...store.Action) *statetest.State {
+		return up(change, k8s("a")).Deployed("a").Then(actions...)
+	}
+	supervised := func(s state.Synclet) state.SyncletChanged {
+		s.Resource, s.Container, s.Supervised = "a", "main", true
+		return state.SyncletChanged{ID: "c1", Synclet: s}
+	}
+	for _, tc := range []struct {
+		name  string
+		state *statetest.State
+		want  RuntimeState
+	}{
+		{"not deployed", up(same, k8s("a")), RuntimeState{Status: RuntimeNone}},
+		{"a Compose service that was not started", up(same, statetest.Compose("a")), RuntimeState{Status: RuntimeNone}},
+		{"not seen yet", deployed(same), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
+		{"no replicas", deployed(same, statetest.Healthy("a")), RuntimeState{Status: RuntimeOK, Text: "applied"}},
+		{"running", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"ready pod, rollout not through", deployed(same, statetest.Pod("a", "p", "c", "x")), RuntimeState{Status: RuntimePending, Text: "rolling out", Err: "deployment/default/a"}},
+		{"ignored", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodIgnore }), RuntimeState{Status: RuntimeOK, Text: "applied"}},
+		{"crash loop", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "CrashLoopBackOff"
+			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 4}
+		})), RuntimeState{Status: RuntimeError, Text: "CrashLoopBackOff ×4", Err: "pod p: container main: CrashLoopBackOff"}},
+		{"process ended", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{ExitCode: 3, Crashes: 1})),
+			RuntimeState{Status: RuntimeError, Text: "exited 3", Err: "pod p: the process in main ended with exit code 3; the next change restarts it", Final: true, Span: "pod:default/p/main:c1"}},
+		{"process ends at once, and the pod is not ready", deployed(same, statetest.Healthy("a"), pod(func(p *state.Pod) { p.Ready, p.Status = false, "Running" }),
+			supervised(state.Synclet{ExitCode: 3, Crashes: 4, Again: time.Minute})),
+			RuntimeState{Status: RuntimeError, Text: "exited 3 ×4", Err: "pod p: the process in main ended with exit code 3, 4 times in a row; the next change restarts it, or else it is tried again after 1m0s",
+				Span: "pod:default/p/main:c1"}},
+		{"process runs again", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c1", "x"), supervised(state.Synclet{Running: true, ExitCode: 3, Crashes: 4})),
+			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"process of a container that is gone", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c2", "x"), supervised(state.Synclet{ExitCode: 3})),
+			RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"ended", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "Error"
+			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerTerminated, Reason: "Error", ExitCode: 3}
+		})), RuntimeState{Status: RuntimeError, Text: "Error", Err: "pod p: container main: Error, exit code 3", Span: "pod:default/p/main:c1"}},
+		{"a probe fails", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status = false, "Running"
+			p.Containers[0] = model.Container{Name: "main", ID: "c1", State: model.ContainerRunning, Started: true,
+				Probes: []model.ContainerProbe{{Kind: model.ProbeReadiness, Calls: "tcpSocket :80"}}}
+		}), state.ProbeFailed{Pod: "uid-p", Failure: state.ProbeFailure{Container: "main", Kind: model.ProbeReadiness, Answer: "refused"}}),
+			RuntimeState{Status: RuntimePending, Text: "Running 0/1", Err: "pod p: container main: readiness probe tcpSocket :80 fails: refused", Span: "pod:default/p/main:c1"}},
+		{"image pull", deployed(same, pod(func(p *state.Pod) {
+			p.Ready, p.Status, p.Phase = false, "ImagePullBackOff", "Pending"
+			p.Containers[0] = model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}
+		})), RuntimeState{Status: RuntimeError, Text: "ImagePullBackOff", Err: "pod p: container main: ImagePullBackOff (no such image)"}},
+		{"starting", deployed(same, pod(func(p *state.Pod) { p.Ready, p.Status = false, "ContainerCreating" })),
+			RuntimeState{Status: RuntimePending, Text: "ContainerCreating 0/1"}},
+		{"an older pod crashes", deployed(same, statetest.Healthy("a"), statetest.Pod("a", "p", "c", "x"), state.PodChanged{Pod: state.Pod{Pod: model.Pod{
+			UID: "old", Name: "old", Resource: "a", Phase: "Failed"}}}), RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		{"failed object", deployed(same, state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "a"},
+			UID: "uid-a", Health: model.HealthFailed, Message: "progress deadline exceeded"}}}),
+			RuntimeState{Status: RuntimeError, Text: "failed", Err: "deployment/default/a: progress deadline exceeded"}},
+		{"completed", deployed(func(m map[string]*model.Manifest) { m["a"].K8s.PodReadiness = model.PodSucceeded }, statetest.Healthy("a"),
+			pod(func(p *state.Pod) { p.Ready, p.Phase, p.Status = false, "Succeeded", "Completed" })), RuntimeState{Status: RuntimeOK, Text: "completed"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := RuntimeOf(tc.state.View(), "a")
+			tc.want.FailingSince = got.FailingSince
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestJobs: what Kubernetes says of a Job counts, not how its containers and pods end.
+func TestJobs(t *testing.T) {
+	const job = "uid-job"
+	says := func(health, message string) state.ObjectsChanged {
+		return state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"},
+			UID: job, Resource: "a", Health: health, Message: message}}}
+	}
+	try := func(name, phase string, containers ...model.Container) state.PodChanged {
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: name, UID: name, Resource: "a", Owner: job, Phase: phase, Status: phase,
+			Ready: phase == "Running" && len(containers) == 0, Containers: containers}}}
+	}
+	runs := says(model.HealthInProgress, "active 1, succeeded 0, failed 0")
+	pulls := model.Container{Name: "main", State: model.ContainerWaiting, Reason: "ImagePullBackOff", Message: "no such image"}
+	loops := model.Container{Name: "main", State: model.ContainerWaiting, Reason: "CrashLoopBackOff", Restarts: 2}
+	ended := model.Container{Name: "main", State: model.ContainerTerminated, Reason: "Error", ExitCode: 1}
+	for _, tc := range []struct {
+		name      string
+		readiness model.PodReadiness
+		actions   []store.Action
+		want      string // status, text, error
+	}{
+		{"not seen yet", "", nil, `pending "starting" "job/default/a: not seen yet"`},
+		{"no pod yet", "", []store.Action{runs}, `pending "starting" "job/default/a: active 1, succeeded 0, failed 0"`},
+		{"its pod runs", "", []store.Action{runs, try("p", "Running")}, `pending "Running" "job/default/a: active 1, succeeded 0, failed 0"`},
+		{"a pod has ended well, of several", "", []store.Action{says(model.HealthInProgress, "active 1, succeeded 1 of 2, failed 0"), try("p", "Succeeded"), try("q", "Running")},
+			`pending "Succeeded" "job/default/a: active 1, succeeded 1 of 2, failed 0"`},
+		{"complete", "", []store.Action{says(model.HealthCurrent, "CompletionsReached"), try("p", "Succeeded")}, `ok "completed" ""`},
+		{"complete after a failure", "", []store.Action{says(model.HealthCurrent, ""), try("p", "Failed"), try("q", "Succeeded")}, `ok "completed" ""`},
+		{"complete, and pods removed", "", []store.Action{says(model.HealthCurrent, "")}, `ok "completed" ""`},
+		{"its container is tried again", "", []store.Action{runs, try("p", "Running", loops)},
+			`pending "Running ×2" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: CrashLoopBackOff"`},
+		{"its container has ended, and its pod has not", "", []store.Action{runs, try("p", "Running", ended)},
+			`pending "Running" "job/default/a: active 1, succeeded 0, failed 0; pod p: container main: Error, exit code 1"`},
+		{"its pod has failed", "", []store.Action{runs, try("p", "Failed")},
+			`pending "Failed" "job/default/a: active 1, succeeded 0, failed 0; pod p: pod failed: Failed"`},
+		{"given up", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no"), try("p", "Failed")},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no; pod p: pod failed: Failed" final`},
+		{"given up, with how its container ended", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no"), try("p", "Failed", ended)},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no; pod p: pod failed: Failed; container main: Error, exit code 1" final`},
+		{"given up, and its pods removed", "", []store.Action{says(model.HealthFailed, "BackoffLimitExceeded: no")},
+			`error "failed" "job/default/a: BackoffLimitExceeded: no" final`},
+		{"no image: nothing will come of it", "", []store.Action{runs, try("p", "Pending", pulls)},
+			`error "Pending" "pod p: container main: ImagePullBackOff (no such image)"`},
+		{"suspended", "", []store.Action{says(model.HealthInProgress, "is suspended")}, `pending "suspended" "job/default/a: is suspended"`},
+		{"removed before anything was known", "", []store.Action{says(model.HealthGone, "was removed before hone saw how it ended")},
+			`error "gone" "job/default/a was removed before hone saw how it ended; a trigger runs it again" final`},
+		{"removed, but its pod is known to have ended well", "", []store.Action{says(model.HealthGone, "was removed before hone saw how it ended"), try("p", "Succeeded")},
+			`ok "completed" ""`},
+		{"ready is enough for the user", model.PodWait, []store.Action{runs, try("p", "Running")}, `ok "running 1/1" ""`},
+		{"and not yet so", model.PodWait, []store.Action{runs, try("p", "Pending")}, `pending "Pending" "job/default/a: active 1, succeeded 0, failed 0"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := statetest.K8s("a")
+			m.K8s.PodReadiness = model.PodReadiness(gocmp.Or(string(tc.readiness), string(model.PodSucceeded)))
+			s := up(same, m).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+				b.Deployed, b.Mode = true, "deploy"
+				b.Applied = []model.AppliedObject{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "a"}, APIVersion: "batch/v1", UID: job}}
+			}).Then(tc.actions...)
+			r := RuntimeOf(s.View(), "a")
+			got := fmt.Sprintf("%s %q %q", r.Status, r.Text, r.Err)
+			if r.Final {
+				got += " final"
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func BenchmarkDecide300(b *testing.B) {
+	var ms []model.Manifest
+	for i := range 300 {
+		ms = append(ms, statetest.K8s(fmt.Sprintf("r%03d", i)))
+	}
+	v := up(same, ms...).View()
+	b.ReportAllocs()
+	for b.Loop() {
+		decide(v, nil)
+	}
+}
+
+// full is the end of an update in place that nothing helps.
+func full(b *state.BuildCompleted) {
+	b.Mode, b.Err, b.Stuck = "synclet", "the disk is full", []string{"c1"}
+}

@@ -1,0 +1,61 @@
+package buildcontrol
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// composeRuntime judges by the containers of a service. As Tilt has it, one that is checked for its health counts once it
+// is healthy, one that has ended with exit code 0 has done its work, and one that has ended with another has failed.
+func composeRuntime(v store.View, u state.Update, containers []state.Pod) RuntimeState {
+	if u.AppliedAt.IsZero() {
+		return RuntimeState{Status: RuntimeNone}
+	}
+	current := slices.DeleteFunc(slices.Clone(containers), func(p state.Pod) bool { return !p.Current || p.Deleting || removed(u, p) })
+	if len(current) == 0 {
+		if len(u.Applied) == 0 {
+			return RuntimeState{Status: RuntimeOK, Text: "no containers"} // the service is scaled to none
+		}
+		return RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}
+	}
+	ready, done := 0, 0
+	for _, p := range current {
+		if outdated(u, p) {
+			return RuntimeState{Status: RuntimePending, Text: "starting", Err: "container " + p.Name + " is starting"}
+		}
+		if _, failing := state.PodFailure(p.Pod); failing {
+			r := failedPod(p)
+			r.Final = !p.Restarting()
+			return r
+		}
+		switch {
+		case p.Phase == "Succeeded":
+			done++
+		case p.Ready:
+			ready++
+		}
+	}
+	if r, ended := processRuntime(v, current); ended {
+		return r
+	}
+	if ready+done == len(current) {
+		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, len(current))}
+	}
+	return unreadyPod(current, ready+done)
+}
+
+// outdated reports whether what is known of a container is older than the update that has started it: the engine has not
+// told of that yet.
+func outdated(u state.Update, p state.Pod) bool {
+	i := slices.IndexFunc(u.Applied, func(o model.AppliedObject) bool { return o.UID == p.UID })
+	return i >= 0 && len(p.Containers) == 1 && p.Containers[0].StartedAt.Before(u.Applied[i].StartedAt)
+}
+
+// removed reports whether the update has removed a container, though the engine has not told of that yet.
+func removed(u state.Update, p state.Pod) bool {
+	return !slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return o.UID == p.UID }) &&
+		slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return p.CreatedAt.Before(o.StartedAt) })
+}

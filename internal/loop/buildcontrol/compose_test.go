@@ -1,0 +1,117 @@
+package buildcontrol
+
+import (
+	"cmp"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TestComposeRuntime judges a service by its containers.
+func TestComposeRuntime(t *testing.T) {
+	running := model.Pod{Phase: "Running", Status: "Running", Engine: "running", Ready: true,
+		Containers: []model.Container{{Name: "a", ID: "c1", State: model.ContainerRunning}}}
+	with := func(p model.Pod, change func(*model.Pod)) model.Pod {
+		p.Containers = append([]model.Container(nil), p.Containers...)
+		change(&p)
+		return p
+	}
+	const span = "pod:a-1/a:c1@0001-01-01T00:00:00Z"
+	for name, c := range map[string]struct {
+		containers []model.Pod
+		synclet    *state.Synclet
+		none       bool      // the update has started none
+		started    time.Time // when the update has started it
+		want       RuntimeState
+	}{
+		"not seen yet": {want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
+		"scaled to 0":  {none: true, want: RuntimeState{Status: RuntimeOK, Text: "no containers"}},
+		"running":      {containers: []model.Pod{running}, want: RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
+		"health not known": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Ready, p.Status, p.Message = false, "starting", "curl: refused" })},
+			want: RuntimeState{Status: RuntimePending, Text: "starting 0/1", Err: "curl: refused", Span: span}},
+		"done": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready, p.Engine = "Succeeded", "Completed", false, "exited" })},
+			want: RuntimeState{Status: RuntimeOK, Text: "completed"}},
+		"failed": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Phase, p.Status, p.Ready = "Failed", "exited with code 3", false })},
+			want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true, Span: span}},
+		"failed before the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.Phase, p.Status, p.Ready, p.Containers[0].StartedAt = "Failed", "exited with code 3", false, time.Unix(10, 0)
+		})}, want: RuntimeState{Status: RuntimePending, Text: "starting", Err: "container a-1 is starting"}},
+		"failed after the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.Phase, p.Status, p.Ready, p.Containers[0].StartedAt = "Failed", "exited with code 3", false, time.Unix(20, 0)
+		})}, want: RuntimeState{Status: RuntimeError, Text: "exited with code 3", Err: "container a-1: exited with code 3", Final: true,
+			Span: "pod:a-1/a:c1@1970-01-01T00:00:20Z"}},
+		"replaced by the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.UID, p.CreatedAt, p.Phase, p.Status, p.Ready = "c0", time.Unix(10, 0), "Failed", "exited with code 3", false
+		})}, want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
+		"added by hand": {started: time.Unix(20, 0), containers: []model.Pod{running, with(running, func(p *model.Pod) {
+			p.UID, p.CreatedAt = "c2", time.Unix(30, 0)
+		})}, want: RuntimeState{Status: RuntimeOK, Text: "running 2/2"}},
+		"restarted again and again": {containers: []model.Pod{with(running, func(p *model.Pod) {
+			p.Status, p.Ready = "restarting (exit code 3)", false
+			p.Containers[0].Reason, p.Containers[0].State, p.Containers[0].Restarts = model.ContainerRestarting, model.ContainerWaiting, 4
+		})}, want: RuntimeState{Status: RuntimeError, Text: "restarting (exit code 3) ×4", Err: "container a-1: restarting (exit code 3)", Span: span}},
+		"its process has ended under the synclet": {containers: []model.Pod{running},
+			synclet: &state.Synclet{Resource: "a", Container: "a", Supervised: true, ExitCode: 2, Crashes: 1},
+			want:    RuntimeState{Status: RuntimeError, Text: "exited 2", Final: true, Span: span}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := up(same, statetest.Compose("a")).Begin("a").
+				Finish("a", func(b *state.BuildCompleted) {
+					b.Deployed = true
+					if !c.none {
+						b.Applied = []model.AppliedObject{{UID: "c1", TemplateHash: "c1", StartedAt: c.started}}
+					}
+				})
+			for _, p := range c.containers {
+				p.Name, p.UID, p.Resource, p.TemplateHash = "a-1", cmp.Or(p.UID, "c1"), "a", "c1"
+				p = with(p, func(p *model.Pod) { p.Containers[0].StartedAt = cmp.Or(p.Containers[0].StartedAt, c.started) })
+				s.Then(state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
+			}
+			if c.synclet != nil {
+				s.Then(state.SyncletChanged{ID: "c1", Synclet: *c.synclet})
+			}
+			got := RuntimeOf(s.View(), "a")
+			if failing := !got.FailingSince.IsZero(); failing != (got.Status == RuntimeError) {
+				t.Errorf("failing since %s", got.FailingSince)
+			}
+			got.FailingSince = time.Time{}
+			if c.synclet != nil {
+				got.Err = ""
+			}
+			if diff := gocmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestComposeInPlace updates the containers of a service in place as it does those of pods, and those of an earlier update
+// not at all.
+func TestComposeInPlace(t *testing.T) {
+	m := statetest.Compose("a", statetest.Image("i"))
+	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}
+	container := func(id string) store.Action {
+		return state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: "a-" + id, UID: id, Resource: "a", TemplateHash: id, Engine: "running", Phase: "Running",
+			Containers: []model.Container{{Name: "a", ID: id, State: model.ContainerRunning, Image: "i:1"}}}}}
+	}
+	s := up(same, m).Then(container("old")).Begin("a").
+		Finish("a", func(b *state.BuildCompleted) {
+			b.Deployed, b.Applied = true, []model.AppliedObject{{UID: "new", TemplateHash: "new"}}
+			b.Images = map[string]model.ImageResult{"i": {Local: "i:1", Cluster: "i:1", StartedAt: b.At}}
+		})
+	s.Then(container("new"), statetest.Change("i", "/src/x"))
+	plan := Decide(s.View(), nil)
+	if len(plan.Start) != 1 || !plan.Start[0].InPlace {
+		t.Fatalf("plan: %+v", plan)
+	}
+	lacking := Lacking(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
+	if len(lacking) != 1 || lacking[0].Container.ID != "new" {
+		t.Errorf("containers that lack changes: %+v", lacking)
+	}
+}

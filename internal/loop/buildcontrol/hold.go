@@ -1,0 +1,181 @@
+package buildcontrol
+
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// tests stand in the order in which their answers help most.
+var tests = []func(*decision, *resource) (Hold, bool){
+	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual,
+	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
+	(*decision).holdCluster, (*decision).holdEngine, (*decision).holdDeploy,
+	(*decision).holdBehind,
+}
+
+// hold says why a resource that wants an update must wait.
+func (d *decision) hold(r *resource) (Hold, bool) {
+	for _, test := range tests {
+		if h, held := test(d, r); held {
+			return h, true
+		}
+	}
+	return Hold{}, false
+}
+
+func (d *decision) holdLeaving(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldTeardown}, r.leaving
+}
+
+func (d *decision) holdRunning(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldBuilding}, r.running
+}
+
+func (d *decision) holdTiltfile(*resource) (Hold, bool) {
+	if d.tiltfile.Good && !d.tiltfile.Pending() && !d.tiltfile.Running() {
+		return Hold{}, false
+	}
+	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}}, true
+}
+
+// holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
+// once are brought up to date all the same, and a new declaration counts as a change.
+func (d *decision) holdManual(r *resource) (Hold, bool) {
+	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
+		state.ReasonRetry)
+	if r.reason == state.ReasonLost {
+		asked = r.reason // nothing but what was there comes back
+	}
+	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
+}
+
+func (d *decision) holdLocal(r *resource) (Hold, bool) {
+	if !r.manifest.IsLocal() || r.manifest.Local.Update.Empty() {
+		return Hold{}, false
+	}
+	var exclusive, others []model.ManifestName
+	for _, o := range d.active {
+		if !o.manifest.IsLocal() || o.manifest.Local.Update.Empty() {
+			continue
+		}
+		others = append(others, o.name)
+		if !o.manifest.Local.AllowParallel {
+			exclusive = append(exclusive, o.name)
+		}
+	}
+	if len(exclusive) > 0 {
+		return Hold{HoldLocal, exclusive}, true
+	}
+	return Hold{HoldUnparallel, others}, !r.manifest.Local.AllowParallel && len(others) > 0
+}
+
+func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
+	u, ok := d.named(model.UncategorizedName)
+	if !ok || !r.manifest.IsK8s() || r.name == u.name || u.leaving {
+		return Hold{}, false
+	}
+	if !u.running && !u.update.AttemptedAt.IsZero() {
+		return Hold{}, false
+	}
+	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, true
+}
+
+// holdComponent waits for another resource that is building an image which this one needs too: afterwards the result is
+// in the engine's cache.
+func (d *decision) holdComponent(r *resource) (Hold, bool) {
+	var on []model.ManifestName
+	for _, o := range d.active {
+		for _, im := range r.manifest.Images {
+			if _, shared := o.manifest.Image(im.Ref); shared {
+				on = append(on, o.name)
+				break
+			}
+		}
+	}
+	return Hold{HoldComponent, on}, len(on) > 0
+}
+
+// holdDeps waits, before the first build only, until each dependency has been ready once. One that is disabled is not
+// waited for: it would never be ready.
+func (d *decision) holdDeps(r *resource) (Hold, bool) {
+	if !r.update.AttemptedAt.IsZero() {
+		return Hold{}, false
+	}
+	var on []model.ManifestName
+	for _, dep := range r.manifest.ResourceDeps {
+		if o, ok := d.named(dep); ok && !d.readyOnce(o) {
+			on = append(on, dep)
+		}
+	}
+	return Hold{HoldDep, on}, len(on) > 0
+}
+
+func (d *decision) readyOnce(r *resource) bool {
+	return r.update.WasReady || !r.running && readyNow(d.view, *r.manifest, *r.update, r.pods)
+}
+
+// readyNow reports whether a resource is up to date as far as updates have come, and its runtime ready.
+func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) bool {
+	return u.Succeeded && u.Current == nil && Runtime(v, m, u, pods).Status.Settled()
+}
+
+// NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. That they have been
+// ready counts, whatever becomes of them before those who wait for them can begin.
+func NewlyReady(v store.View) []model.ManifestName {
+	var ready []*resource
+	all, needs := needs.In(v)
+	for i, e := range all {
+		if !needs[i].ready {
+			continue
+		}
+		r := &resource{name: model.ManifestName(e.ID), order: e.Value.Order}
+		if readyNow(v, e.Value.Manifest, *e.Update, state.PodsByResource(v)[r.name]) {
+			ready = append(ready, r)
+		}
+	}
+	slices.SortFunc(ready, inOrder)
+	var names []model.ManifestName
+	for _, r := range ready {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func (d *decision) holdCluster(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
+}
+
+// holdEngine waits for the container engine where it builds an image or runs the service.
+func (d *decision) holdEngine(r *resource) (Hold, bool) {
+	return Hold{Reason: HoldEngine}, NeedsEngine(*r.manifest) && !r.inPlace && !state.TheEngine(d.view).Connected
+}
+
+// NeedsEngine reports whether updates of a resource, but for those in place, wait for the container engine.
+func NeedsEngine(m model.Manifest) bool {
+	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
+}
+
+// holdDeploy waits for containers that are still starting when the pending changes can go into them.
+func (d *decision) holdDeploy(r *resource) (Hold, bool) {
+	if !r.inPlace || r.reason.Has(state.ReasonTrigger) {
+		return Hold{}, false
+	}
+	current := slices.DeleteFunc(slices.Clone(r.pods), func(p state.Pod) bool { return !p.Current || p.Deleting })
+	if len(current) == 0 {
+		return Hold{Reason: HoldDeploy}, true
+	}
+	for _, p := range current {
+		if _, failing := state.PodFailure(p.Pod); failing {
+			return Hold{}, false
+		}
+		for _, c := range p.LastingContainers() {
+			if c.State != model.ContainerRunning && c.State != model.ContainerTerminated {
+				return Hold{Reason: HoldDeploy}, true
+			}
+		}
+	}
+	return Hold{}, false
+}

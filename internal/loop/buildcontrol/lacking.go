@@ -1,0 +1,189 @@
+package buildcontrol
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// LackingContainer is a running container that does not have all changes since its image was built.
+type LackingContainer struct {
+	Pod       state.Pod
+	Container model.Container
+	// Image is the reference of the image target that it runs; empty for a container that a custom deploy selects.
+	Image string
+	// Files are the changes that it lacks, absolute, sorted.
+	Files []string
+	// New says that nothing has been copied into the container yet.
+	New bool
+}
+
+// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
+// based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
+// steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
+// those count that need nothing but to be copied. A container in which an update goes on is left out.
+func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+	return lacking(m, u, pods, true)
+}
+
+// lacking is Lacking; without noticed, only changes that have settled count, and only containers that may be tried again
+// though nothing else has changed.
+func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []LackingContainer {
+	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
+		return nil
+	}
+	var out []LackingContainer
+	for _, l := range Live(m, u, pods) {
+		if isBehind(u, l) {
+			continue // what it lacks is on its way, and what it lacks besides comes after that
+		}
+		if _, stuck := u.Stuck[l.Container.ID]; stuck && !noticed {
+			continue
+		}
+		l.Files = lacks(m, l.Image, u, l.Container.ID, noticed)
+		steps, _, _ := m.LiveUpdateOf(l.Image)
+		l.New = u.Synced[l.Container.ID].IsZero()
+		if len(l.Files) > 0 || steps.InitialSync && l.New {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// syncsFirst reports whether a container of the resource lacks something although nothing has changed.
+func syncsFirst(m model.Manifest) bool {
+	if steps, _, ok := m.LiveUpdateOf(""); ok && steps.InitialSync {
+		return true
+	}
+	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.LiveUpdate.InitialSync })
+}
+
+// Live returns the running containers of current pods that can be updated in place, whether they lack anything or not:
+// Files and New are not set.
+func Live(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+	if u.AppliedAt.IsZero() || !m.HasLiveUpdate() {
+		return nil
+	}
+	var out []LackingContainer
+	for _, p := range pods {
+		if !p.Current || p.Deleting {
+			continue
+		}
+		for _, c := range p.LastingContainers() {
+			if c.State != model.ContainerRunning {
+				continue
+			}
+			if ref, ok := liveRef(m, u, c); ok {
+				if im, built := m.Image(ref); built && im.Supervised {
+					c.SyncletPath = model.SyncletPath // which came with the image
+				}
+				out = append(out, LackingContainer{Pod: p, Container: c, Image: ref})
+			}
+		}
+	}
+	return out
+}
+
+// liveRef finds the live update for a container, by the reference that model.Manifest.LiveUpdateOf takes.
+func liveRef(m model.Manifest, u state.Update, c model.Container) (ref string, ok bool) {
+	for _, im := range m.Images {
+		if !im.LiveUpdate.Empty() && u.Images[im.Ref].Cluster == c.Image && c.Image != "" {
+			return im.Ref, true
+		}
+	}
+	if steps, _, ok := m.LiveUpdateOf(""); !ok || !allTaken(steps, u.Changes[m.DeployID()]) {
+		return "", false
+	}
+	return "", selects(*m.K8s.CustomDeploy, c)
+}
+
+// selects reports whether a custom deploy updates the container in place.
+func selects(d model.CustomDeploy, c model.Container) bool {
+	if d.ContainerSelector != "" {
+		return d.ContainerSelector == c.Name
+	}
+	want, err := reference.ParseNormalizedNamed(d.ImageSelector)
+	if err != nil {
+		return false
+	}
+	got, err := reference.ParseNormalizedNamed(c.Image)
+	return err == nil && want.Name() == got.Name() && (reference.IsNameOnly(want) || want.String() == got.String())
+}
+
+// customTakes reports whether the live update of a manifest's custom deploy takes all of the files.
+func customTakes(m model.Manifest, files []string) bool {
+	steps, _, ok := m.LiveUpdateOf("")
+	return ok && !slices.ContainsFunc(files, func(f string) bool { return !steps.Takes(f) })
+}
+
+// allTaken reports whether a live update takes every change: one that it does not take is for the command to deploy, and
+// until it has, nothing is copied beside it.
+func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
+	for f := range changes.All() {
+		if !steps.Takes(f) {
+			return false
+		}
+	}
+	return true
+}
+
+// lacks returns what changed in the image or in the images below it, or in what a custom deploy depends on, since the
+// container was updated last.
+func lacks(m model.Manifest, ref string, u state.Update, container string, noticed bool) []string {
+	since := u.Synced[container]
+	steps, _, _ := m.LiveUpdateOf(ref)
+	files := map[string]bool{}
+	add := func(id model.TargetID) {
+		for p := range u.Changes[id].After(since) {
+			files[p] = true
+		}
+		if !noticed {
+			return
+		}
+		for p := range u.Noticed[id].After(since) {
+			if steps.OnlyCopies(p) {
+				files[p] = true
+			}
+		}
+	}
+	var visit func(ref string)
+	visit = func(ref string) {
+		add(model.ImageID(ref))
+		if t, ok := m.Image(ref); ok {
+			for _, dep := range t.DependsOn {
+				visit(dep)
+			}
+		}
+	}
+	if ref == "" {
+		add(m.DeployID())
+	} else {
+		visit(ref)
+	}
+	return slices.Sorted(maps.Keys(files))
+}
+
+func lackingFiles(lacking []LackingContainer) []string {
+	files := map[string]bool{}
+	for _, l := range lacking {
+		for _, f := range l.Files {
+			files[f] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(files))
+}
+
+// Stale reports whether a build that began at the given time has been overtaken: a file that it takes in changed since.
+func Stale(u state.Update, began time.Time) bool {
+	for id, changes := range u.Changes {
+		if id.Type == model.TargetImage && changes.Newest().After(began) {
+			return true
+		}
+	}
+	return false
+}

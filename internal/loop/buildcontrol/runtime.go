@@ -1,0 +1,356 @@
+package buildcontrol
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// RuntimeStatus is how what was deployed does, in the words that scripts know.
+type RuntimeStatus string
+
+// The values of RuntimeStatus.
+const (
+	RuntimeUnknown       RuntimeStatus = "unknown"
+	RuntimeOK            RuntimeStatus = "ok"
+	RuntimePending       RuntimeStatus = "pending"
+	RuntimeError         RuntimeStatus = "error"
+	RuntimeNotApplicable RuntimeStatus = "not_applicable"
+	RuntimeNone          RuntimeStatus = "none"
+)
+
+// Settled reports whether nothing is left to wait for.
+func (s RuntimeStatus) Settled() bool { return s == RuntimeOK || s == RuntimeNotApplicable }
+
+// RuntimeState is a status with its explanation.
+type RuntimeState struct {
+	Status RuntimeStatus
+	// Text says the same to people: "running 1/1", "crash loop ×4".
+	Text string
+	// Err explains RuntimeError and, where it is known, RuntimePending.
+	Err string
+	// FailingSince is when an error began to show; zero where that is not known or there is none.
+	FailingSince time.Time
+	// Span is where the container that Err is about says what it says in the log; empty where none has run.
+	Span string
+	// Final says that waiting cannot help: a job has failed, a server has exited.
+	Final bool
+}
+
+// RuntimeOf returns how the runtime of a resource does as of v.
+func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
+	r := state.Resources.In(v).Value(string(name))
+	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
+}
+
+// Runtime is RuntimeOf for callers that have the parts at hand; pods must be those of the resource, as PodsOf sorts them.
+func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) RuntimeState {
+	switch {
+	case m.IsLocal():
+		return localRuntime(v, m, u)
+	case m.IsCompose():
+		return composeRuntime(v, u, pods)
+	case !m.IsK8s():
+		return RuntimeState{Status: RuntimeNotApplicable}
+	case u.AppliedAt.IsZero():
+		return RuntimeState{Status: RuntimeNone}
+	case m.K8s.PodReadiness == model.PodIgnore:
+		return RuntimeState{Status: RuntimeOK, Text: "applied"}
+	}
+	if w, blind := state.Blinding(v, m.Name); blind {
+		return RuntimeState{Status: RuntimeError, Text: "cannot be watched", Err: w.Problem.Text(), FailingSince: w.Since}
+	}
+	objects := objectsOf(v, u)
+	current := slices.DeleteFunc(slices.Clone(pods), func(p state.Pod) bool { return !p.Current || p.Deleting || replaced(p, pods) })
+	if i := slices.IndexFunc(objects, givenUp); i >= 0 {
+		return failedJob(objects[i], pods)
+	}
+	others, tries := splitTries(current, objects)
+	if r, stuck := cannotStart(tries); stuck {
+		return r
+	}
+	work := podsRuntime(m, others)
+	if len(others) > 0 && work.Status == RuntimeError {
+		return work
+	}
+	if r, ended := processRuntime(v, current); ended {
+		return r
+	}
+	if len(others) > 0 && work.Status != RuntimeOK {
+		return work
+	}
+	return objectsRuntime(m, others, tries, objects)
+}
+
+// splitTries tells the pods of Jobs, which Jobs answer for, from all others.
+func splitTries(pods []state.Pod, objects []model.ObjectStatus) (others, tries []state.Pod) {
+	for _, p := range pods {
+		if p.Owner != "" && slices.ContainsFunc(objects, func(o model.ObjectStatus) bool { return isJob(o) && o.UID == p.Owner }) {
+			tries = append(tries, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return others, tries
+}
+
+func isJob(o model.ObjectStatus) bool { return o.Group == "batch" && o.Kind == "Job" }
+
+// cannotStart tells of a pod of a Job whose container does not come to run, so that the Job neither fails nor completes. That
+// a container or a pod has failed is for the Job to judge: it may try again.
+func cannotStart(tries []state.Pod) (r RuntimeState, stuck bool) {
+	for _, p := range tries {
+		for _, c := range p.AllContainers() {
+			if c.State != model.ContainerWaiting || !model.PodErrorReasons[c.Reason] || c.Reason == "CrashLoopBackOff" {
+				continue
+			}
+			if _, failing := state.PodFailure(p.Pod); failing {
+				return failedPod(p), true
+			}
+		}
+	}
+	return r, false
+}
+
+// failedJob tells of a Job that Kubernetes will not try again, with the newest of its pods that has failed.
+func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
+	r := RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: true}
+	newest := slices.SortedStableFunc(slices.Values(pods), func(a, b state.Pod) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	for _, p := range newest {
+		if _, failing := state.PodFailure(p.Pod); failing && p.Owner == o.UID {
+			f := failedPod(p)
+			r.Err, r.Span = r.Err+"; "+f.Err, f.Span
+			break
+		}
+	}
+	return r
+}
+
+// failedPod tells of a pod that will not get ready by itself.
+func failedPod(p state.Pod) RuntimeState {
+	why, _ := state.Trouble(p)
+	r := RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince}
+	if !p.OfCompose() {
+		r.Err = "pod " + p.Name + ": " + why
+	}
+	if c, ok := state.FailedContainer(p.Pod); ok {
+		r.Span = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
+	}
+	return r
+}
+
+// unreadyPod tells of the first pod that is not ready yet, with how many are: "Running 1/2".
+func unreadyPod(pods []state.Pod, ready int) RuntimeState {
+	p := pods[slices.IndexFunc(pods, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
+	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", p.Status, ready, len(pods)), Err: state.NotReady(p)}
+	if r.Err != "" && !p.OfCompose() {
+		r.Err = "pod " + p.Name + ": " + r.Err
+	}
+	for _, c := range p.LastingContainers() {
+		if !c.Ready {
+			r.Span = state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))
+			break
+		}
+	}
+	return r
+}
+
+// jobRuntime returns how a Job does that is not complete, given its pods.
+func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
+	r := RuntimeState{Status: RuntimePending, Text: "starting", Err: o.ObjectID.String() + ": " + cmp.Or(o.Message, "not seen yet")}
+	for _, p := range tries {
+		if p.Owner != o.UID {
+			continue
+		}
+		r.Text = p.Status
+		if _, failing := state.PodFailure(p.Pod); failing {
+			f := failedPod(p)
+			r.Text, r.Err, r.Span = f.Text, r.Err+"; "+f.Err, f.Span
+		}
+		return r
+	}
+	if strings.Contains(o.Message, "suspended") {
+		r.Text = "suspended"
+	}
+	return r
+}
+
+// replaced reports whether a pod that has failed for good was followed by another one of the same owner: a job that tries
+// again, a workload whose pod was evicted. It stays to be read, and says nothing about the resource any more.
+func replaced(p state.Pod, pods []state.Pod) bool {
+	return p.Phase == "Failed" && p.Owner != "" && slices.ContainsFunc(pods, func(o state.Pod) bool {
+		return o.Owner == p.Owner && o.Current && !o.Deleting && o.CreatedAt.After(p.CreatedAt)
+	})
+}
+
+func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
+	if m.Local.Serve.Empty() {
+		return RuntimeState{Status: RuntimeNotApplicable}
+	}
+	e, ok := state.Processes.In(v).Get(string(m.Name))
+	p := e.Value
+	switch {
+	case !ok && !u.Succeeded:
+		return RuntimeState{Status: RuntimeNone}
+	case !ok || p.State == state.ProcessStarting:
+		return RuntimeState{Status: RuntimePending, Text: "starting"}
+	case p.Build < u.SucceededSerial, p.State == state.ProcessStopping, p.State == state.ProcessStopped:
+		return RuntimeState{Status: RuntimePending, Text: "restarting"}
+	case p.State == state.ProcessFailed:
+		return RuntimeState{Status: RuntimeError, Text: "failed", Err: p.Err, Final: true}
+	case p.Ready:
+		return RuntimeState{Status: RuntimeOK, Text: fmt.Sprintf("pid %d", p.PID)}
+	}
+	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail}
+}
+
+// objectsOf returns the status of the objects that the resource applied last. An object without an entry is one whose
+// kind has no status, or one that has not been seen yet.
+func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
+	rows := state.Objects.In(v)
+	var out []model.ObjectStatus
+	for _, a := range u.Applied {
+		if e, ok := rows.Get(a.UID); ok {
+			out = append(out, e.Value)
+		} else if HasStatus(a.ObjectID) {
+			out = append(out, model.ObjectStatus{ObjectID: a.ObjectID, UID: a.UID, Health: model.HealthUnknown})
+		}
+	}
+	return out
+}
+
+// HasStatus reports whether objects of this kind tell how they do, so that it is worth watching them. Kinds that are
+// complete as soon as they exist do not.
+func HasStatus(id model.ObjectID) bool {
+	switch id.Group {
+	case "":
+		return id.Kind == "Pod" || id.Kind == "PersistentVolumeClaim" || id.Kind == "ReplicationController"
+	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "admissionregistration.k8s.io",
+		"networking.k8s.io", "node.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "policy", "autoscaling",
+		"flowcontrol.apiserver.k8s.io", "events.k8s.io":
+		return false
+	case "batch":
+		return id.Kind == "Job"
+	}
+	return true
+}
+
+func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
+	if len(pods) == 0 {
+		return RuntimeState{Status: RuntimeOK}
+	}
+	var failed RuntimeState
+	ready, total, done := 0, 0, 0
+	for _, p := range pods {
+		total++
+		if _, failing := state.PodFailure(p.Pod); failing {
+			failed = failedPod(p)
+			continue
+		}
+		switch {
+		case p.Phase == "Succeeded":
+			done++
+		case p.Ready:
+			ready++
+		}
+	}
+	switch {
+	case failed.Status != "":
+		return failed
+	case m.K8s.PodReadiness == model.PodSucceeded && done > 0:
+		return RuntimeState{Status: RuntimeOK, Text: "completed"}
+	case m.K8s.PodReadiness == model.PodSucceeded:
+		return RuntimeState{Status: RuntimePending, Text: pods[0].Status}
+	case ready+done == total:
+		return RuntimeState{Status: RuntimeOK, Text: readyText(ready, done, total)}
+	}
+	return unreadyPod(pods, ready+done)
+}
+
+// processRuntime tells of a process that has ended under the synclet's supervisor, in a container that goes on.
+func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool) {
+	synclets := state.Synclets.In(v)
+	for _, p := range pods {
+		for _, c := range p.LastingContainers() {
+			s := synclets.Value(c.ID)
+			if c.State != model.ContainerRunning || !s.Supervised || s.Running {
+				continue
+			}
+			text := fmt.Sprintf("exited %d", s.ExitCode)
+			if s.Crashes > 1 {
+				text += fmt.Sprintf(" ×%d", s.Crashes)
+			}
+			what := "pod"
+			if p.OfCompose() {
+				what = "container"
+			}
+			return RuntimeState{Status: RuntimeError, Text: text, Err: fmt.Sprintf("%s %s: %s", what, p.Name, s.Ended()),
+				FailingSince: s.EndedAt, Final: s.Again == 0, Span: state.LogSpan(p.Pod, c.Name, state.RunOf(p.Pod, c))}, true
+		}
+	}
+	return RuntimeState{}, false
+}
+
+func failureText(p state.Pod) string {
+	if n := p.Restarts(); n > 0 {
+		return fmt.Sprintf("%s ×%d", p.Status, n)
+	}
+	return p.Status
+}
+
+func readyText(ready, done, total int) string {
+	if ready == 0 && done > 0 {
+		return "completed"
+	}
+	return fmt.Sprintf("running %d/%d", ready, total)
+}
+
+// objectsRuntime judges by the objects themselves, once no pod speaks against it. A workload that should have pods and
+// has none yet says so through its own status.
+// Jobs have the last word about their pods, tries. One that runs is enough where the user wants no more than ready pods.
+func objectsRuntime(m model.Manifest, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
+	for _, o := range objects {
+		if isJob(o) && o.Health != model.HealthCurrent {
+			switch {
+			case o.Health == model.HealthGone && m.K8s.PodReadiness != model.PodSucceeded, runsOnly(m, o, tries, objects):
+				continue
+			case o.Health == model.HealthGone && slices.ContainsFunc(tries, func(p state.Pod) bool { return p.Owner == o.UID && p.Phase == "Succeeded" }):
+				continue
+			case o.Health == model.HealthGone:
+				return RuntimeState{Status: RuntimeError, Text: "gone", Err: o.ObjectID.String() + " " + o.Message + "; a trigger runs it again", Final: true}
+			}
+			return jobRuntime(o, tries)
+		}
+		switch o.Health {
+		case model.HealthFailed:
+			return RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message}
+		case model.HealthInProgress, model.HealthUnknown, model.HealthTerminating:
+			return RuntimeState{Status: RuntimePending, Text: "rolling out", Err: cmp.Or(o.Message, o.ObjectID.String())}
+		}
+	}
+	if len(pods) > 0 {
+		return podsRuntime(m, pods)
+	}
+	if m.K8s.PodReadiness != model.PodSucceeded && len(tries) > 0 {
+		return podsRuntime(m, tries)
+	}
+	if m.K8s.PodReadiness == model.PodSucceeded {
+		return RuntimeState{Status: RuntimeOK, Text: "completed"}
+	}
+	return RuntimeState{Status: RuntimeOK, Text: "applied"}
+}
+
+// givenUp reports whether an object is a Job that Kubernetes will not try again.
+func givenUp(o model.ObjectStatus) bool { return isJob(o) && o.Health == model.HealthFailed }
+
+// runsOnly reports whether a Job is all that a resource has, is asked for no more than ready pods, and has them.
+func runsOnly(m model.Manifest, o model.ObjectStatus, tries []state.Pod, objects []model.ObjectStatus) bool {
+	return m.K8s.PodReadiness == model.PodWait && len(objects) == 1 && len(tries) > 0 && o.Health == model.HealthInProgress &&
+		podsRuntime(m, tries).Status == RuntimeOK
+}

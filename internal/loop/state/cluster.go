@@ -1,0 +1,73 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Cluster is the one entry of table clusters.
+type Cluster struct {
+	model.Cluster
+	Connected bool
+	// Ever is set once it has answered.
+	Ever bool
+	// Err is why the cluster does not answer, empty when it does or was not asked yet.
+	Err string
+	// Since is when Connected or Err last changed.
+	Since time.Time
+	// Starting is set while it has never been of use, but says itself that it may be in a moment: it is starting, or has too
+	// much to do. It is waited for then.
+	Starting bool
+	// Lost is since when it has not answered, whatever the reasons; zero while it does, and before it was asked.
+	Lost time.Time
+}
+
+// ClusterReported says whether the cluster answers, and what it is.
+type ClusterReported struct {
+	Cluster   model.Cluster
+	Connected bool
+	Err       string
+	// Starting is as in Cluster.
+	Starting bool
+}
+
+func init() {
+	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
+		was, ok := d.Get(Only)
+		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Starting: a.Starting, Since: d.Now()}
+		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
+			next.Since = was.Value.Since
+		}
+		if next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now()); !ok || was.Value != next {
+			d.Put(Only, next)
+		}
+	})
+	// An update that could not reach the cluster tells before ClusterMonitor can, which then asks at once.
+	store.On(Clusters, func(d *store.Draft[Cluster], a BuildCompleted) {
+		if a.ClusterErr == "" {
+			return
+		}
+		d.Update(Only, func(c Cluster) Cluster {
+			if c.Connected {
+				c.Connected, c.Err, c.Since, c.Lost = false, a.ClusterErr, d.Now(), d.Now()
+			}
+			return c
+		})
+	})
+}
+
+// lostSince returns since when the cluster or the engine has not answered, given since when that was so.
+func lostSince(was time.Time, connected bool, err string, now time.Time) time.Time {
+	switch {
+	case connected || err == "":
+		return time.Time{}
+	case was.IsZero():
+		return now
+	}
+	return was
+}
+
+// TheCluster returns the cluster as of v.
+func TheCluster(v store.View) Cluster { return Clusters.In(v).Value(Only) }

@@ -1,0 +1,126 @@
+package state
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ClusterWatch is an entry of table clusterwatches: a watch of the cluster that does not work. Its id is "kind namespace
+// selector".
+type ClusterWatch struct {
+	// Resources are those that the watch is for, sorted.
+	Resources []model.ManifestName
+	// Problem is why it does not work, and what mends it.
+	Problem Problem
+	// Blinds says that the state of the resources is not known without it.
+	Blinds bool
+	// Since is when it began. The reducer fills it in.
+	Since time.Time
+}
+
+// ClusterWatchFailed says that a watch of the cluster does not work.
+type ClusterWatchFailed struct {
+	ID    string
+	Watch ClusterWatch
+}
+
+// ClusterWatchMended says that a watch works again, or is not needed any more.
+type ClusterWatchMended struct{ ID string }
+
+func init() {
+	store.On(ClusterWatches, func(d *store.Draft[ClusterWatch], a ClusterWatchFailed) {
+		was, ok := d.Get(a.ID)
+		next := a.Watch
+		next.Since = d.Now()
+		if ok {
+			next.Since = was.Value.Since
+		}
+		if !ok || !reflect.DeepEqual(was.Value, next) {
+			d.Put(a.ID, next)
+		}
+	})
+	store.On(ClusterWatches, func(d *store.Draft[ClusterWatch], a ClusterWatchMended) { d.Delete(a.ID) })
+	store.Follow(Events, ClusterWatches, func(d *store.Draft[Event], was, is *store.Entry[ClusterWatch]) {
+		if is == nil {
+			return
+		}
+		for _, name := range is.Value.Resources {
+			if was == nil || was.Value.Problem != is.Value.Problem || !slices.Contains(was.Value.Resources, name) {
+				happened(d, EventProblem, name, is.Value.Problem)
+			}
+		}
+	})
+}
+
+// Blinding returns a watch without which the state of the resource is not known: the one that has not worked for longest.
+func Blinding(v store.View, name model.ManifestName) (ClusterWatch, bool) {
+	w, ok := blinding.In(v)[name]
+	return w, ok
+}
+
+var blinding = store.Derive(Schema, "watches that do not work by resource", func(v store.View) map[model.ManifestName]ClusterWatch {
+	out := map[model.ManifestName]ClusterWatch{}
+	for e := range ClusterWatches.In(v).Entries() {
+		for _, name := range e.Value.Resources {
+			if was, ok := out[name]; e.Value.Blinds && (!ok || e.Value.Since.Before(was.Since)) {
+				out[name] = e.Value
+			}
+		}
+	}
+	return out
+}, ClusterWatches)
+
+// WatchTroubles is what a subscriber knows of those of its watches that do not work. It belongs to one goroutine.
+type WatchTroubles[K comparable] struct {
+	// ID names a watch among those of all subscribers.
+	ID func(K) string
+	// Blinds is as in ClusterWatch.
+	Blinds bool
+	errs   map[K]error
+	told   map[string]ClusterWatch
+}
+
+// Take notes how a watch does: nil for well.
+func (t *WatchTroubles[K]) Take(key K, err error) {
+	if t.errs == nil {
+		t.errs, t.told = map[K]error{}, map[string]ClusterWatch{}
+	}
+	t.errs[key] = err
+	if err == nil {
+		delete(t.errs, key)
+	}
+}
+
+// Changes returns the actions for what has changed since it was called last. users says for which resources each watch is
+// that is kept up, or would be.
+func (t *WatchTroubles[K]) Changes(users map[K][]model.ManifestName) []store.Action {
+	var out []store.Action
+	failing := map[string]bool{}
+	for key, err := range t.errs {
+		names, used := users[key]
+		if !used {
+			delete(t.errs, key) // it begins from the start when it is needed again
+			continue
+		}
+		names = slices.Clone(names)
+		slices.Sort(names)
+		id, w := t.ID(key), ClusterWatch{Resources: slices.Compact(names), Problem: ProblemOf(err), Blinds: t.Blinds}
+		failing[id] = true
+		if was, told := t.told[id]; !told || !reflect.DeepEqual(was, w) {
+			t.told[id] = w
+			out = append(out, ClusterWatchFailed{id, w})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.told)) {
+		if !failing[id] {
+			delete(t.told, id)
+			out = append(out, ClusterWatchMended{id})
+		}
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// DeclaredCommand is an entry of table commands; its id is the command's name.
+type DeclaredCommand struct {
+	model.Command
+	// Order is the place in the Tiltfile.
+	Order int
+	// DeclaredAt is when the command began to do what it does: nothing that happened before makes it run.
+	DeclaredAt time.Time
+	// State is that of the newest run.
+	State CommandState
+	// Runs counts the runs. Cause is when what made the newest begin happened.
+	Runs  int
+	Cause time.Time
+	// PID is 0 while there is no process. Ready says that the process is there and passes its probe.
+	PID   int
+	Ready bool
+	// ExitCode and Err say how the newest run ended; Err is empty for success.
+	ExitCode  int
+	Err       string
+	StartedAt time.Time
+	EndedAt   time.Time
+	// Span is the log span of the newest run.
+	Span string
+	// Next is the command to come back with, for one that was declared again while it was being torn down.
+	Next *DeclaredCommand
+}
+
+// CommandState is how a declared command does.
+type CommandState string
+
+// The states of a declared command.
+const (
+	CommandWaiting   CommandState = "waiting" // has not run yet
+	CommandRunning   CommandState = "running"
+	CommandSucceeded CommandState = "succeeded"
+	CommandFailed    CommandState = "failed"
+	CommandStopped   CommandState = "stopped" // by hone
+)
+
+// CommandStarted says that a run of a declared command begins, because of what happened at Cause.
+type CommandStarted struct {
+	Name  string
+	Cause time.Time
+	Span  string
+}
+
+// CommandReported says how the run of a declared command does.
+type CommandReported struct {
+	Name  string
+	PID   int
+	Ready bool
+}
+
+// CommandEnded says that a run is over. Stopped runs have neither succeeded nor failed.
+type CommandEnded struct {
+	Name     string
+	ExitCode int
+	Err      string
+	Stopped  bool
+}
+
+func init() {
+	store.On(Commands, func(d *store.Draft[DeclaredCommand], a TiltfileLoaded) {
+		if a.Err == "" {
+			declareCommands(d, a.Result.Commands)
+		}
+	})
+	store.OnDestroy(Commands, func(d *store.Draft[DeclaredCommand], gone store.Entry[DeclaredCommand]) {
+		if next := gone.Value.Next; next != nil {
+			d.PutOwned(gone.ID, tiltfileOwner, next.Labels, *next)
+		}
+	})
+	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandStarted) {
+		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
+			c.State, c.Cause, c.Span, c.StartedAt, c.EndedAt = CommandRunning, a.Cause, a.Span, d.Now(), time.Time{}
+			c.PID, c.Ready, c.ExitCode, c.Err = 0, false, 0, ""
+			c.Runs++
+			return c
+		})
+	})
+	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandReported) {
+		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand {
+			c.PID, c.Ready = a.PID, a.Ready
+			return c
+		})
+	})
+	store.On(Commands, func(d *store.Draft[DeclaredCommand], a CommandEnded) {
+		d.Update(a.Name, func(c DeclaredCommand) DeclaredCommand { return c.ended(a, d.Now()) })
+	})
+}
+
+func (c DeclaredCommand) ended(a CommandEnded, at time.Time) DeclaredCommand {
+	c.PID, c.Ready, c.ExitCode, c.Err, c.EndedAt = 0, false, a.ExitCode, a.Err, at
+	switch {
+	case a.Stopped:
+		c.State = CommandStopped
+	case a.Err != "":
+		c.State = CommandFailed
+	default:
+		c.State = CommandSucceeded
+	}
+	return c
+}
+
+// declareCommands makes the table hold the declared commands. One that does something else than before starts over; one
+// that is being torn down comes back when that is over.
+func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
+	now := d.Now()
+	for e := range d.All() {
+		if e.Value.Next != nil {
+			e.Value.Next = nil
+			d.Put(e.ID, e.Value)
+		}
+	}
+	for i, m := range list {
+		if e, ok := d.Get(m.Name); ok && e.Phase == store.TearingDown {
+			next := newCommand(m, i, now)
+			e.Value.Next = &next
+			d.Put(m.Name, e.Value)
+		}
+	}
+	declareEach(d, list, func(m model.Command) (string, map[string]string) { return m.Name, m.Labels },
+		func(was DeclaredCommand, order int, m model.Command) DeclaredCommand {
+			if was.Next != nil {
+				return was
+			}
+			return was.redeclared(m, order, now)
+		})
+}
+
+func newCommand(m model.Command, order int, now time.Time) DeclaredCommand {
+	return DeclaredCommand{Command: m, Order: order, DeclaredAt: now, State: CommandWaiting}
+}
+
+// redeclared takes in a declaration. One that asks for something else starts over.
+func (c DeclaredCommand) redeclared(m model.Command, order int, now time.Time) DeclaredCommand {
+	if c.Name == "" {
+		return newCommand(m, order, now)
+	}
+	if !c.SameWork(m) {
+		c.DeclaredAt = now
+	}
+	c.Command, c.Order = m, order
+	return c
+}
+
+// CommandsInOrder returns the declared commands in the order of the Tiltfile, without those that are being torn down.
+func CommandsInOrder(v store.View) []DeclaredCommand {
+	var out []DeclaredCommand
+	for e := range Commands.In(v).Entries() {
+		if e.Phase == store.Running {
+			out = append(out, e.Value)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b DeclaredCommand) int { return a.Order - b.Order })
+	return out
+}

@@ -1,0 +1,60 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+// Engine is the one entry of table engines: the container engine that builds images.
+type Engine struct {
+	Connected bool
+	// Ever is set once it has answered.
+	Ever    bool
+	Version string
+	Host    string
+	// Platform is what it builds for, "linux/amd64".
+	Platform string
+	Err      string
+	// Since and Lost are as those of Cluster.
+	Since, Lost time.Time
+}
+
+// EngineReported says whether the container engine answers.
+type EngineReported struct {
+	Connected bool
+	Version   string
+	Host      string
+	Platform  string
+	Err       string
+}
+
+func init() {
+	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
+		was, ok := d.Get(Only)
+		next := Engine{Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Version: a.Version, Host: a.Host,
+			Platform: a.Platform, Err: a.Err, Since: d.Now()}
+		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
+			next.Since = was.Value.Since
+		}
+		next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now())
+		if !ok || was.Value != next {
+			d.Put(Only, next)
+		}
+	})
+	// A build that the engine broke off tells before EngineMonitor can, which then asks at once.
+	store.On(Engines, func(d *store.Draft[Engine], a BuildCompleted) {
+		if a.EngineErr == "" {
+			return
+		}
+		d.Update(Only, func(e Engine) Engine {
+			if e.Connected {
+				e.Connected, e.Err, e.Since, e.Lost = false, a.EngineErr, d.Now(), d.Now()
+			}
+			return e
+		})
+	})
+}
+
+// TheEngine returns the container engine as of v.
+func TheEngine(v store.View) Engine { return Engines.In(v).Value(Only) }

@@ -1,0 +1,167 @@
+package state
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// KeptEvents is how many of the newest events the table keeps. A session of 1,000 resources makes about four for each while
+// it starts.
+const KeptEvents = 4096
+
+// keptFiles is how many files an event names.
+const keptFiles = 20
+
+// Event is an entry of table events: something that happened. Its id is its number, its time that of its creation. Entries
+// are written as other tables change, so that they also tell of what was over between two looks.
+type Event struct {
+	Type EventType
+	// Resource is whom it is about; empty for the session as a whole.
+	Resource model.ManifestName
+	// What is what happened: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
+	// PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, as the type
+	// says; nil where the type says it all.
+	What any
+}
+
+// EventType says what happened.
+type EventType string
+
+// The types of events, with what they hold.
+const (
+	EventSessionStarted    EventType = "session-started"     // Session
+	EventSessionEnded      EventType = "session-ended"       // Session
+	EventTiltfileStarted   EventType = "tiltfile-started"    // TiltfileRun
+	EventTiltfileLoaded    EventType = "tiltfile-loaded"     // TiltfileRun
+	EventTiltfileFailed    EventType = "tiltfile-failed"     // TiltfileRun
+	EventFilesChanged      EventType = "files-changed"       // SettledFiles
+	EventTriggered         EventType = "resource-triggered"  // nothing
+	EventEnabled           EventType = "resource-enabled"    // nothing
+	EventDisabled          EventType = "resource-disabled"   // nothing
+	EventReady             EventType = "resource-ready"      // Readiness
+	EventHoldChanged       EventType = "hold-changed"        // HoldChange
+	EventUpdateStarted     EventType = "update-started"      // Build
+	EventUpdateFinished    EventType = "update-finished"     // Build
+	EventContainerCaughtUp EventType = "container-caught-up" // model.ContainerUpdate
+	EventPodCreated        EventType = "pod-created"         // PodEvent
+	EventPodPending        EventType = "pod-pending"         // PodEvent
+	EventPodReady          EventType = "pod-ready"           // PodEvent
+	EventPodSucceeded      EventType = "pod-succeeded"       // PodEvent
+	EventPodFailing        EventType = "pod-failing"         // PodEvent
+	EventPodGone           EventType = "pod-gone"            // PodEvent
+	EventProgramRunning    EventType = "program-running"     // Synclet
+	EventProgramExited     EventType = "program-exited"      // Synclet
+	EventServerStarted     EventType = "server-started"      // Process
+	EventServerReady       EventType = "server-ready"        // Process
+	EventServerUnready     EventType = "server-unready"      // Process
+	EventServerFailed      EventType = "server-failed"       // Process
+	EventServerStopped     EventType = "server-stopped"      // Process
+	EventForwardOpen       EventType = "forward-open"        // Forward
+	EventForwardWaiting    EventType = "forward-waiting"     // Forward
+	EventForwardFailed     EventType = "forward-failed"      // Forward
+	EventForwardClosed     EventType = "forward-closed"      // Forward
+	EventClusterConnected  EventType = "cluster-connected"   // Connection
+	EventClusterLost       EventType = "cluster-lost"        // Connection
+	EventEngineConnected   EventType = "engine-connected"    // Connection
+	EventEngineLost        EventType = "engine-lost"         // Connection
+	EventButtonClicked     EventType = "button-clicked"      // ButtonEvent
+	EventCommandStarted    EventType = "command-started"     // DeclaredCommand
+	EventCommandFinished   EventType = "command-finished"    // DeclaredCommand
+	EventBreakdown         EventType = "controller-failed"   // Breakdown
+	EventProblem           EventType = "problem"             // Problem
+)
+
+// SettledFiles are files that have changed.
+type SettledFiles struct {
+	// Files are the first of them, absolute, sorted; Total is how many there are.
+	Files []string
+	Total int
+	// Watch names the file watch that they are for, where it is no resource.
+	Watch string
+}
+
+// Readiness says that a resource is up to date and ready for the first time.
+type Readiness struct {
+	// After is the time since it was declared.
+	After time.Duration
+}
+
+// HoldChange says that a resource begins to wait, waits for something else, or waits no longer.
+type HoldChange struct {
+	Resource model.ManifestName
+	// Reason is why it waits, Text the same for people and On for whom; empty when it waits no longer.
+	Reason, Text string
+	On           []model.ManifestName
+	// Was is the reason before, and For how long that one held; empty when it did not wait.
+	Was string
+	For time.Duration
+}
+
+// HoldsChanged says whose updates have begun or ceased to wait. Which resources others are in the way of an update is not
+// told anew as these change, unless the update waits for them to be ready.
+type HoldsChanged struct{ Changes []HoldChange }
+
+// Connection says how the cluster or the container engine answers.
+type Connection struct {
+	// Name is the context of the cluster, or the host of the engine.
+	Name string
+	Err  string
+}
+
+// ButtonEvent is a click of a button: the newest of so many. What the click brought along is nobody's business.
+type ButtonEvent struct {
+	Name, Text string
+	Clicks     int
+}
+
+// Breakdown says that a part of hone has failed and will be started again.
+type Breakdown struct {
+	Name    string
+	Crashes int
+	Err     string
+}
+
+func init() {
+	store.On(Events, func(d *store.Draft[Event], a HoldsChanged) {
+		for _, c := range a.Changes {
+			happened(d, EventHoldChanged, c.Resource, c)
+		}
+	})
+}
+
+// happened adds an event.
+func happened(d *store.Draft[Event], t EventType, resource model.ManifestName, what any) {
+	seq := EventSeq(d.Last()) + 1
+	if kept := uint64(d.Len()); kept >= KeptEvents {
+		d.Delete(EventID(seq - kept))
+	}
+	d.Put(EventID(seq), Event{t, resource, what})
+}
+
+// EventID is the id of the entry of an event. Ids are in the order of the numbers.
+func EventID(seq uint64) string {
+	const width = 12
+	id := strconv.FormatUint(seq, 10)
+	if len(id) < width {
+		return "000000000000"[len(id):] + id
+	}
+	return fmt.Sprintf("%012d", seq)
+}
+
+// EventSeq is the number of an event, by the id of its entry. Numbers begin with 1 and have no gaps.
+func EventSeq(id string) uint64 {
+	seq, _ := strconv.ParseUint(id, 10, 64)
+	return seq
+}
+
+// NewestEvent returns the number of the newest event, 0 when nothing has happened yet.
+func NewestEvent(v store.View) uint64 {
+	if _, last := Events.In(v).Ends(); last != nil {
+		return EventSeq(last.ID)
+	}
+	return 0
+}

@@ -1,0 +1,109 @@
+package state
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ObjectsLost says that objects which resources applied, and declare still, are gone from the cluster, by UIDs. Without UIDs
+// all that is known is that some may be.
+type ObjectsLost struct {
+	UIDs map[model.ManifestName][]string
+}
+
+// ObjectsTakenDown says that the user deletes the objects of resources while the session runs ("hone down"), of all when no
+// names are given. The session leaves it at that until it is asked to update them.
+type ObjectsTakenDown struct {
+	Names []model.ManifestName
+	// By is who does it, for people: "hone down (pid 42)".
+	By string
+}
+
+// anyObject stands for objects whose UIDs are not known.
+const anyObject = ""
+
+func init() {
+	store.On(Updates, func(d *store.Draft[Update], a ObjectsLost) {
+		for name, uids := range a.UIDs {
+			d.Update(string(name), func(u Update) Update { return u.lost(uids, d.Now()) })
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a ObjectsTakenDown) {
+		for e := range d.All() {
+			if e.Value.manifest.IsK8s() && (len(a.Names) == 0 || slices.Contains(a.Names, model.ManifestName(e.ID))) {
+				d.Put(e.ID, e.Value.takenDown(a.By))
+			}
+		}
+	})
+}
+
+// lost notes objects that are gone. One that the resource has not applied, or not any more, is none of its own.
+func (u Update) lost(uids []string, at time.Time) Update {
+	if u.Off || u.TakenDown != "" {
+		return u
+	}
+	if len(uids) == 0 {
+		uids = []string{anyObject}
+	}
+	next := maps.Clone(u.Lost)
+	if next == nil {
+		next = map[string]time.Time{}
+	}
+	for _, uid := range uids {
+		if uid == anyObject || slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return o.UID == uid }) {
+			next[uid] = at
+		}
+	}
+	if len(next) > 0 {
+		u.Lost = next
+	}
+	return u
+}
+
+// found drops from what is lost what a deploy that began at the given time has brought back.
+func (u Update) found(applied []model.AppliedObject, began time.Time) Update {
+	var still map[string]time.Time
+	for uid, at := range u.Lost {
+		there := slices.ContainsFunc(applied, func(o model.AppliedObject) bool { return o.UID == uid })
+		if uid == anyObject && at.After(began) || uid != anyObject && there {
+			still = with(still, uid, at)
+		}
+	}
+	u.Lost = still
+	return u
+}
+
+// givenUp drops what a deploy that began at the given time, and failed, was to bring back: its error says what is wrong, and
+// asking again at once would not help.
+func (u Update) givenUp(began time.Time) Update {
+	var still map[string]time.Time
+	for uid, at := range u.Lost {
+		if at.After(began) {
+			still = with(still, uid, at)
+		}
+	}
+	u.Lost = still
+	return u
+}
+
+// Begun reports whether an update has begun, whatever came of it: a deploy that failed may have applied some of the objects.
+func (u Update) Begun() bool {
+	return !u.AppliedAt.IsZero() || !u.AttemptedAt.IsZero() || u.Current != nil
+}
+
+// takenDown is the update of a resource whose objects the user has deleted from outside: as if nothing had been done for it
+// yet, and to be begun by the user.
+func (u Update) takenDown(by string) Update {
+	if u.Off || !u.Begun() {
+		return u
+	}
+	u.TakenDown = by
+	u.Applied, u.AppliedAt, u.AttemptedAt, u.Declared, u.Lost, u.Broken = nil, time.Time{}, time.Time{}, time.Time{}, nil, time.Time{}
+	u.RetryAt = time.Time{}
+	u.InPlaceBroken, u.WasReady, u.Succeeded = "its objects were taken down", false, false
+	return u
+}

@@ -1,0 +1,234 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Pod is an entry of table pods; its id is the pod's UID.
+type Pod struct {
+	model.Pod
+	// Current tells a pod of the resource's newest deploy from older ones.
+	Current bool
+	// FailingSince is when the pod began to look as if it would not get ready by itself; zero when it never did, or has
+	// become ready since. That a container is restarted in vain is no new beginning.
+	FailingSince time.Time
+	// Unhealthy is what the kubelet last said of each probe that has failed since the pod was ready last.
+	Unhealthy []ProbeFailure
+}
+
+// PodChanged says what a pod that belongs to a resource looks like now.
+type PodChanged struct{ Pod Pod }
+
+// PodGone says that a pod no longer exists or no longer belongs to a resource.
+type PodGone struct{ Pod model.Pod }
+
+// ServiceChanged says what a Service of a resource looks like now.
+type ServiceChanged struct{ Service model.Service }
+
+// ServiceGone says that a Service no longer exists.
+type ServiceGone struct{ UID string }
+
+// ObjectsChanged says how applied objects do.
+type ObjectsChanged struct{ Objects []model.ObjectStatus }
+
+// ObjectGone says that an applied object no longer exists.
+type ObjectGone struct{ UID string }
+
+func init() {
+	store.On(Pods, func(d *store.Draft[Pod], a PodChanged) {
+		next := a.Pod
+		was, ok := d.Get(next.UID)
+		next.FailingSince = failingSince(was.Value.FailingSince, next.Pod, d.Now())
+		next.Unhealthy = stillUnhealthy(was.Value.Unhealthy, next.Pod)
+		if !ok || !reflect.DeepEqual(was.Value, next) {
+			d.PutOwned(next.UID, string(next.Resource), nil, next)
+		}
+	})
+	store.On(Pods, func(d *store.Draft[Pod], a BuildCompleted) {
+		if a.Deployed {
+			retirePods(d, a)
+		}
+	})
+	store.On(Pods, func(d *store.Draft[Pod], a PodGone) { d.Delete(a.Pod.UID) })
+	store.On(Services, func(d *store.Draft[model.Service], a ServiceChanged) {
+		if was, ok := d.Get(a.Service.UID); !ok || was.Value != a.Service {
+			d.PutOwned(a.Service.UID, string(a.Service.Resource), nil, a.Service)
+		}
+	})
+	store.On(Services, func(d *store.Draft[model.Service], a ServiceGone) { d.Delete(a.UID) })
+	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectsChanged) {
+		for _, o := range a.Objects {
+			if was, ok := d.Get(o.UID); !ok || was.Value != o {
+				d.PutOwned(o.UID, string(o.Resource), nil, o)
+			}
+		}
+	})
+	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
+}
+
+// failingSince returns since when a pod has been failing, given what was known of that.
+func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
+	_, failing := PodFailure(p)
+	switch {
+	case failing && was.IsZero():
+		return now
+	case !failing && (p.Ready || p.Phase == "Succeeded"):
+		return time.Time{}
+	}
+	return was
+}
+
+// retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them again, they
+// would pass for the pods of the newest one, and the resource for ready.
+func retirePods(d *store.Draft[Pod], a BuildCompleted) {
+	hashes := map[string]bool{}
+	for _, o := range a.Applied {
+		hashes[o.TemplateHash] = o.TemplateHash != ""
+	}
+	for e := range d.All() {
+		p := e.Value
+		if p.Resource == a.Resource && p.Current && p.TemplateHash != "" && !hashes[p.TemplateHash] {
+			p.Current = false
+			d.PutOwned(e.ID, string(p.Resource), nil, p)
+		}
+	}
+}
+
+// PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason, its exit code and its
+// message.
+func PodFailure(p model.Pod) (string, bool) {
+	if p.OfCompose() {
+		failed := p.Phase == "Failed" || p.Restarting()
+		status := p.Status
+		if status == "OOMKilled" && len(p.Containers) == 1 {
+			status = fmt.Sprintf("OOMKilled (exit code %d)", p.Containers[0].ExitCode)
+		}
+		return describe("container "+p.Name, status, p.Message), failed
+	}
+	c, failed := FailedContainer(p)
+	if p.Phase == "Failed" && (!failed || p.Message != "" || p.Status != c.Reason) {
+		why := describe("pod failed", cmp.Or(p.Status, p.Phase), p.Message)
+		if failed {
+			why += fmt.Sprintf("; container %s: %s, exit code %d", c.Name, c.Reason, c.ExitCode)
+		}
+		return why, true
+	}
+	if !failed {
+		return "", false
+	}
+	what := "container " + c.Name
+	switch {
+	case c.State == model.ContainerTerminated:
+		return describe(what, fmt.Sprintf("%s, exit code %d", c.Reason, c.ExitCode), c.Message), true
+	case c.Reason != "CrashLoopBackOff" || c.LastReason == "":
+		return describe(what, c.Reason, c.Message), true
+	case c.LastExitCode == 0:
+		return describe(what, "CrashLoopBackOff, ended with exit code 0", "it is meant to keep running"), true
+	}
+	return describe(what, fmt.Sprintf("CrashLoopBackOff, exit code %d", c.LastExitCode), c.LastReason), true // its message says no more than back-off
+}
+
+// FailedContainer returns the container for which a pod will not get ready by itself, if it is for one.
+func FailedContainer(p model.Pod) (model.Container, bool) {
+	for _, c := range p.AllContainers() {
+		ended := c.State == model.ContainerTerminated && c.ExitCode != 0
+		switch {
+		case p.OfCompose(), p.Phase == "Failed" && ended:
+			return c, true
+		case (ended || c.State == model.ContainerWaiting) && model.PodErrorReasons[c.Reason]:
+			return c, true
+		}
+	}
+	return model.Container{}, false
+}
+
+// RunOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
+// restarted as it is, and goes on with the same log.
+func RunOf(p model.Pod, c model.Container) string {
+	if !p.OfCompose() || c.ID == "" {
+		return c.ID
+	}
+	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
+}
+
+// LogSpan is the span of what a run of a container says; empty for a container that has not run.
+func LogSpan(p model.Pod, container, run string) string {
+	if run == "" {
+		return ""
+	}
+	return "pod:" + p.Key() + "/" + container + ":" + run
+}
+
+// Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. What
+// the Compose file says of one, declared, is taken over.
+func Published(m model.Manifest, pods []Pod) []model.ComposePort {
+	if m.Compose == nil {
+		return nil
+	}
+	var out []model.ComposePort
+	for _, p := range pods {
+		if !p.Current || p.Deleting {
+			continue
+		}
+		for _, port := range p.Published {
+			same := func(o model.ComposePort) bool { return o.Published == port.Published && o.Protocol == port.Protocol }
+			if port.Published == 0 || slices.ContainsFunc(out, same) { // it is published for IPv4 and for IPv6
+				continue
+			}
+			for _, declared := range m.Compose.Ports {
+				if declared.Target == port.Target && declared.Protocol == port.Protocol {
+					port.Name, port.AppProtocol = declared.Name, declared.AppProtocol
+				}
+			}
+			out = append(out, port)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b model.ComposePort) int { return a.Published - b.Published })
+	return out
+}
+
+func describe(what, reason, message string) string {
+	s := what + ": " + reason
+	if message != "" && message != reason {
+		s += " (" + message + ")"
+	}
+	return s
+}
+
+// PodsOf returns the pods of a resource, current ones first, newer before older. The slice must not be changed.
+func PodsOf(v store.View, name model.ManifestName) []Pod { return PodsByResource(v)[name] }
+
+// PodsByResource returns the pods of every resource, each list as PodsOf has it. Nothing in it must be changed.
+func PodsByResource(v store.View) map[model.ManifestName][]Pod { return podsByResource.In(v) }
+
+var podsByResource = store.Derive(Schema, "pods by resource", func(v store.View) map[model.ManifestName][]Pod {
+	out := map[model.ManifestName][]Pod{}
+	for e := range Pods.In(v).Refs() {
+		out[e.Value.Resource] = append(out[e.Value.Resource], e.Value)
+	}
+	for _, pods := range out {
+		SortPods(pods)
+	}
+	return out
+}, Pods)
+
+// SortPods puts current pods before others, those that stay before those that are being deleted, newer before older.
+func SortPods(pods []Pod) {
+	flag := func(b bool) int {
+		if b {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(pods, func(a, b Pod) int {
+		return cmp.Or(flag(a.Current)-flag(b.Current), flag(!a.Deleting)-flag(!b.Deleting),
+			b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Name, b.Name))
+	})
+}

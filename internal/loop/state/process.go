@@ -1,0 +1,53 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Process is an entry of table processes, the server of a local resource; its id is the resource's name.
+type Process struct {
+	Resource model.ManifestName
+	PID      int
+	// State is starting, running, stopping, failed or stopped.
+	State ProcessState
+	Ready bool
+	// Detail is why a running server is not ready, as far as its probe knows.
+	Detail string
+	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err says it in words.
+	ExitCode  int
+	Err       string
+	StartedAt time.Time
+	// Build is the serial of the build after which it was started.
+	Build int
+}
+
+// ProcessState is how a server does.
+type ProcessState string
+
+// The states of a server.
+const (
+	ProcessStarting ProcessState = "starting"
+	ProcessRunning  ProcessState = "running"
+	ProcessStopping ProcessState = "stopping" // asked to end, which may take a while
+	ProcessFailed   ProcessState = "failed"
+	ProcessStopped  ProcessState = "stopped"
+)
+
+// ProcessChanged says how a server does now.
+type ProcessChanged struct{ Process Process }
+
+// ProcessGone says that a server is no longer wanted and has ended.
+type ProcessGone struct{ Resource model.ManifestName }
+
+func init() {
+	store.On(Processes, func(d *store.Draft[Process], a ProcessChanged) {
+		id := string(a.Process.Resource)
+		if was, ok := d.Get(id); !ok || was.Value != a.Process {
+			d.Put(id, a.Process)
+		}
+	})
+	store.On(Processes, func(d *store.Draft[Process], a ProcessGone) { d.Delete(string(a.Resource)) })
+}

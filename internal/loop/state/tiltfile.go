@@ -1,0 +1,146 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Tiltfile is the one entry of table tiltfiles.
+type Tiltfile struct {
+	Path string
+	// Loaded is set after the first evaluation, successful or not; Good after the first successful one.
+	Loaded bool
+	Good   bool
+	// Result is that of the last successful evaluation; ConfigFiles and Ignores are those of the last one of all.
+	Result      model.Tiltfile
+	ConfigFiles []string
+	Ignores     []model.Ignore
+	// Err is why the last evaluation failed, empty when it did not. Usage is set when the fault is in the command line,
+	// so that editing the Tiltfile would not mend it.
+	Err      string
+	Usage    bool
+	Warnings []string
+	// Changed are the files that changed since the last evaluation began.
+	Changed Changes
+	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments, and
+	// ExtensionsSet because of extensions that were declared from outside.
+	Triggered     time.Time
+	ArgsSet       bool
+	ExtensionsSet bool
+	// StartedAt is when the running, else the last evaluation began; FinishedAt is zero while it runs.
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Runs       int
+	// Span is the log span of the last evaluation.
+	Span string
+}
+
+// Running reports whether an evaluation is under way.
+func (t Tiltfile) Running() bool { return !t.StartedAt.IsZero() && t.FinishedAt.IsZero() }
+
+// Pending reports whether an evaluation has to begin: the first one, or one for a change or a trigger.
+func (t Tiltfile) Pending() bool {
+	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
+}
+
+// Reason says why an evaluation is pending or began, in the words of the log.
+func (t Tiltfile) Reason() string {
+	switch {
+	case t.Runs == 0:
+		return "Initial Build"
+	case !t.Changed.Empty():
+		return FilesChangedText(PathsOf(t.Changed))
+	case t.ArgsSet:
+		return "Arguments Changed"
+	case t.ExtensionsSet:
+		return "Extensions Changed"
+	}
+	return "Triggered"
+}
+
+// TiltfileStarted says that an evaluation has begun.
+type TiltfileStarted struct {
+	At   time.Time
+	Span string
+}
+
+// TiltfileArgsSet is the user's wish to evaluate the Tiltfile with other arguments from now on. What the user has switched
+// on and off himself is forgotten: the arguments say anew what is enabled.
+type TiltfileArgsSet struct{ Args []string }
+
+// TiltfileLoaded says that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.
+type TiltfileLoaded struct {
+	Result model.Tiltfile
+	Err    string
+	Usage  bool
+	At     time.Time
+}
+
+func init() {
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a SessionStarted) {
+		d.Put(Only, Tiltfile{Path: a.Session.Tiltfile, ConfigFiles: []string{a.Session.Tiltfile}})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
+			if !t.Triggered.After(a.At) {
+				t.Triggered, t.ArgsSet, t.ExtensionsSet = time.Time{}, false, false
+			}
+			t.Changed = t.Changed.Later(a.At)
+			t.Runs++
+			return t
+		})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileLoaded) {
+		d.Update(Only, func(t Tiltfile) Tiltfile { return t.loaded(a) })
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a FilesChanged) {
+		for _, c := range a.Changes {
+			if c.Target.Type == model.TargetConfigs {
+				d.Update(Only, func(t Tiltfile) Tiltfile {
+					t.Changed = t.Changed.With(c.Paths, d.Now())
+					return t
+				})
+			}
+		}
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], _ TiltfileArgsSet) {
+		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.Triggered, t.ArgsSet = d.Now(), true
+			return t
+		})
+	})
+	store.On(Sessions, func(d *store.Draft[Session], a TiltfileArgsSet) {
+		d.Update(Only, func(s Session) Session {
+			s.Args = a.Args
+			return s
+		})
+	})
+	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a ResourcesTriggered) {
+		if slices.Contains(a.Names, model.TiltfileName) {
+			d.Update(Only, func(t Tiltfile) Tiltfile {
+				t.Triggered = d.Now()
+				return t
+			})
+		}
+	})
+}
+
+func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
+	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
+	t.Usage = a.Usage
+	t.ConfigFiles, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Ignores, a.Result.Warnings
+	if a.Err == "" {
+		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {
+			a.Result.Secrets = t.Result.Secrets // so that readers see at once that nothing has changed
+		}
+		t.Good, t.Result = true, a.Result
+	}
+	return t
+}
+
+// TheTiltfile returns the Tiltfile's state as of v.
+func TheTiltfile(v store.View) Tiltfile { return Tiltfiles.In(v).Value(Only) }
