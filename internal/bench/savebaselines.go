@@ -9,8 +9,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/harness"
-	"github.com/hone-dev/hone/internal/k8s"
 )
 
 // saveBaselines are what an update in place is compared with: running "true" in the pod, and the way of 1 KB to a

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/hone-dev/hone/internal/deploy"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/bench/witness"
-	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/harness"
 )
 

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/build"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/compose"
 	"github.com/hone-dev/hone/internal/docker"
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
-	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/watch"
 	"github.com/hone-dev/hone/pkg/api"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/pkg/model"
 )

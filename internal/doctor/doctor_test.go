@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

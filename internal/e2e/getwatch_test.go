@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // TestGetWatch checks what is printed while objects come, change and go, and that the end of the session ends it.

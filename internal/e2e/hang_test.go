@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // TestInterruptHangingEvaluation interrupts hone while it evaluates a Tiltfile that never ends: it ends at once, with the

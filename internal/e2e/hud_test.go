@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // terminal is a real terminal: a tmux server of its own with one window.

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/hone-dev/hone/internal/deploy"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
 )
 
 const movable = `

@@ -13,7 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/pkg/api"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // TestGraphNeedsNothing prints the architecture where there is no cluster and no Tiltfile.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
 // unwilling is a pod that does not end when it is asked to.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // commander runs commands in one container so that their end is certain. It is used by one goroutine at a time.

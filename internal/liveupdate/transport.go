@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // Exit codes with a meaning of their own.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )

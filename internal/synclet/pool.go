@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"

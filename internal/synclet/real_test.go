@@ -20,8 +20,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/liveupdate/liveupdatetest"
 	"github.com/hone-dev/hone/pkg/model"

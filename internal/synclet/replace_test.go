@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/internal/synclet/protocol"

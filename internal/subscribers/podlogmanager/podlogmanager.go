@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/podlogs"
 	"github.com/hone-dev/hone/internal/docker"
-	"github.com/hone-dev/hone/internal/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/podlogs"
 	"github.com/hone-dev/hone/internal/task"
 	"github.com/hone-dev/hone/pkg/model"
 )

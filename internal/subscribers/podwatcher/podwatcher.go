@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/deploy"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/task"

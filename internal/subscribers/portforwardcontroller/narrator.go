@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/portforward"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
 )
 
 // narrator says in the resource's log why connections through a forward fail, and that they work again.

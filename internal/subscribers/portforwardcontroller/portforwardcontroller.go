@@ -18,9 +18,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/portforward"
 	"github.com/hone-dev/hone/internal/task"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -4,8 +4,8 @@ package servicewatcher
 import (
 	"context"
 
-	"github.com/hone-dev/hone/internal/deploy"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/task"

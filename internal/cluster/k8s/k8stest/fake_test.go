@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/k8s"
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

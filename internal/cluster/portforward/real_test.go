@@ -11,8 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hone-dev/hone/internal/k8s/k8stest"
-	"github.com/hone-dev/hone/internal/portforward"
+	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
+	"github.com/hone-dev/hone/internal/cluster/portforward"
 )
 
 const step = 60 * time.Second

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 func testLogs(t *testing.T, f Fixture) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

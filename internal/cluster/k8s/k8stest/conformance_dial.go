@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 func testDialPod(t *testing.T, f Fixture) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 type program struct {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // Interrupted reports whether nothing of what went wrong was the objects' fault: the API server had no time, did not answer

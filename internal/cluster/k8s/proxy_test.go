@@ -11,7 +11,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // newProxy returns the URL of a proxy in front of a client's cluster, with the client's credentials. refuse answers a

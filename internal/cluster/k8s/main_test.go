@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 func TestMain(m *testing.M) {

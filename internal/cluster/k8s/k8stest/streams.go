@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 type logKey struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/k8s"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
 // Fixture is a cluster on which the conformance suite runs. Its functions fail the test when they do not succeed.
