@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/pkg/model"
 )

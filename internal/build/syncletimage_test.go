@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/compose"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -2,7 +2,7 @@ package buildanddeploy
 
 import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // IsPassing reports whether an update failed for something outside that may be over at any time: a registry that takes no

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

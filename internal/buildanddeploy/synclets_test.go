@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/compose"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
 )

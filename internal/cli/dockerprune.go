@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/language"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/objects"

@@ -16,8 +16,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/compose"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/session"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/chaos/proxy"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

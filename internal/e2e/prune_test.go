@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // prunable is a project of two images, whose names no other project has. Its settings keep one version of each.

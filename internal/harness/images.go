@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
 // RemoveImages takes what the builds left out of the engine. Failing to is no failure.

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/liveupdate/liveupdatetest"
 	"github.com/hone-dev/hone/pkg/model"

@@ -10,7 +10,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/compose"
+	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

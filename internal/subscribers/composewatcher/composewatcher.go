@@ -11,7 +11,7 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"

@@ -3,7 +3,7 @@ package composewatcher
 import (
 	"fmt"
 
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/docker"
+	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
