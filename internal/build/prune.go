@@ -5,8 +5,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/hone-dev/hone/internal/agent/program"
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/internal/synclet/program"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hone-dev/hone/internal/agent/program"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/internal/synclet/program"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

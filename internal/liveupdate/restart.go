@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // RestartGrace is how long a process has to end before it is killed.

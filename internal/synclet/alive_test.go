@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/agent"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // way is a way to a synclet that takes a chunk, waits, and hands it on, with buffers between: as a slow network does.

@@ -8,8 +8,8 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/synclet/program"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/program"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // Archive returns the program for an architecture as a tar archive that, unpacked at the root of a container, puts it at

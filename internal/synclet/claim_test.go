@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hone-dev/hone/internal/synclet/program"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/program"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // served is a synclet that is a process of its own.

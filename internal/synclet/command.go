@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // ExitError says that a command ran, or was to run, and ended with a code other than 0.

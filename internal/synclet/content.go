@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hone-dev/hone/internal/agent/program"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/synclet/program"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // dyingPods play containers that end soon after the conversation has begun, and the synclet with them.

@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/synclet/agent"
-	"github.com/hone-dev/hone/internal/synclet/program"
+	"github.com/hone-dev/hone/internal/agent"
+	"github.com/hone-dev/hone/internal/agent/program"
 )
 
 func TestMain(m *testing.M) {

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/synclet/agent"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // duplex is one end of two pipes. With a limit, the way to the synclet breaks after so many bytes, with a back limit the way

@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // ErrClosed says that a session has ended, so that what was asked of it may or may not have been done.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // Batch is one update: it is carried out as a whole. Deletes are clean absolute paths, removed before

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/agent/program"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/liveupdate"
-	"github.com/hone-dev/hone/internal/synclet/program"
-	"github.com/hone-dev/hone/internal/synclet/protocol"
 )
 
 // ownWays are the ways that need nothing but what is in the container's image.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // crashing says that it is up, and ends with 3 when the gate opens.

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // writers is how many files of a bulk are written at a time.

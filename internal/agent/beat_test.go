@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // TestBeating: who waits for something long hears of it, but not for ever, and nothing of what is quick.

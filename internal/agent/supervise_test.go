@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // supervised is a supervisor in a PID and a mount namespace of its own, as in a container: it is process 1, and its socket

@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // errOutside says that a path lies in no place.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // list answers with every entry of the places that are asked for.

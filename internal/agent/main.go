@@ -5,7 +5,7 @@ package agent
 import (
 	"os"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // Program identifies the build. The linker sets it.

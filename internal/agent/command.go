@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // leftovers is how long output is waited for once a command has ended: something that it left running may hold it open.

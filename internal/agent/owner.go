@@ -9,7 +9,7 @@ import (
 	"path"
 	"syscall"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // owner returns whom an entry at a path is to be given: the owner that was asked for; else, where this is root, who can give

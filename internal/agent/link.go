@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // A container's process and this program may begin at the same time, so the supervisor is looked for more than once.

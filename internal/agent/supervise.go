@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // noSupervisor says why a restart is not possible.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/synclet/protocol"
+	"github.com/hone-dev/hone/internal/agent/protocol"
 )
 
 // clients are those who may ask the supervisor for restarts.
