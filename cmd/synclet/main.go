@@ -7,7 +7,7 @@ package main
 import (
 	"os"
 
-	"github.com/hone-dev/hone/internal/agent"
+	"github.com/hone-dev/hone/internal/update/agent"
 )
 
 func main() { os.Exit(agent.Main(os.Args)) }

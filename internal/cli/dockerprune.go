@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -22,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/objects"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -99,8 +99,8 @@ func (f *pruneFlags) run(ctx context.Context, g *global, args []string) error {
 }
 
 // request is what the flags ask to be removed of a Tiltfile's images.
-func (f *pruneFlags) request(t model.Tiltfile) (build.PruneRequest, error) {
-	req := build.PruneRequest{Settings: t.DockerPrune, All: f.all, Of: f.images}
+func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) {
+	req := imagebuild.PruneRequest{Settings: t.DockerPrune, All: f.all, Of: f.images}
 	if f.flags.Changed("max-age") {
 		req.Settings.MaxAge = f.maxAge
 	}
@@ -114,7 +114,7 @@ func (f *pruneFlags) request(t model.Tiltfile) (build.PruneRequest, error) {
 		}
 	}
 	if f.images == nil {
-		req.Of = append(declared, build.SyncletName)
+		req.Of = append(declared, imagebuild.SyncletName)
 	}
 	return req, nil
 }
@@ -132,7 +132,7 @@ func unknownImage(name string, declared []string) error {
 }
 
 // prune removes old images and says what it has done.
-func prune(ctx context.Context, out io.Writer, engine docker.Client, req build.PruneRequest) error {
+func prune(ctx context.Context, out io.Writer, engine docker.Client, req imagebuild.PruneRequest) error {
 	if _, err := engine.Ping(ctx); err != nil {
 		if _, told := problem.Of(err); told {
 			return err
@@ -140,7 +140,7 @@ func prune(ctx context.Context, out io.Writer, engine docker.Client, req build.P
 		return problem.Wrap(err, "the container engine does not answer", "start it, or say where it is: DOCKER_HOST, or docker context use NAME")
 	}
 	fmt.Fprintf(out, "Removing images that hone built more than %s ago, but for the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
-	done, err := build.New(engine).Prune(ctx, req)
+	done, err := imagebuild.New(engine).Prune(ctx, req)
 	for _, ref := range done.Refs {
 		fmt.Fprintf(out, "  removed %s\n", ref)
 	}
@@ -157,7 +157,7 @@ func prune(ctx context.Context, out io.Writer, engine docker.Client, req build.P
 }
 
 // scope says which images are meant: "each of api, web".
-func scope(req build.PruneRequest) string {
+func scope(req imagebuild.PruneRequest) string {
 	if req.All {
 		return "each name, of all projects"
 	}

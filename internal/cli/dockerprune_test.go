@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -18,10 +18,10 @@ import (
 func TestPrune(t *testing.T) {
 	engine := docker.NewFake()
 	engine.AddImage("busybox")
-	b := build.New(engine)
+	b := imagebuild.New(engine)
 	var refs []string
 	for i := range 5 {
-		r, err := b.Build(t.Context(), build.Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{
+		r, err := b.Build(t.Context(), imagebuild.Request{Target: model.ImageTarget{Ref: "api", Docker: &model.DockerBuild{
 			Contents: fmt.Sprintf("FROM busybox\nLABEL n=%d\n", i)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestPrune(t *testing.T) {
 	}
 	settings := model.DockerPruneSettings{MaxAge: 5 * time.Hour, KeepRecent: 2, Disable: true}
 	var out bytes.Buffer
-	if err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil {
+	if err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, there := range []bool{false, true, false, true, true} {
@@ -49,11 +49,11 @@ func TestPrune(t *testing.T) {
 		t.Error(out.String())
 	}
 	out.Reset()
-	if err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
+	if err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings, Of: []string{"api"}, Keep: []string{refs[1]}}); err != nil || !strings.Contains(out.String(), "There is nothing to remove.") {
 		t.Errorf("%v: %s", err, &out)
 	}
 	engine.Fail("Ping", engine.Unreachable())
-	err := prune(t.Context(), &out, engine, build.PruneRequest{Settings: settings})
+	err := prune(t.Context(), &out, engine, imagebuild.PruneRequest{Settings: settings})
 	var p *problem.Problem
 	if !errors.As(err, &p) || p.Mend == "" {
 		t.Errorf("without an engine: %v", err)

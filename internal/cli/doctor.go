@@ -14,14 +14,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -58,7 +58,7 @@ func examine(ctx context.Context, f projectFlags) api.Examination {
 	cluster, found := examineCluster(ctx, f)
 	engine, info := examineEngine(ctx, found)
 	if info != nil && found.Context != "" {
-		plan := build.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
+		plan := imagebuild.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
 		engine.Delivered(plan.Method, plan.Why)
 	}
 	path, err := os.Executable()

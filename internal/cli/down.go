@@ -14,12 +14,12 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

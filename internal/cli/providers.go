@@ -15,21 +15,21 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/project"
-	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/session"
-	"github.com/hone-dev/hone/internal/synclet"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/internal/update/synclet"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -194,7 +194,7 @@ func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.
 	if kube == nil {
 		return nil
 	}
-	image := build.NewSyncletImage(containers, build.NewDeliverer(containers))
+	image := imagebuild.NewSyncletImage(containers, imagebuild.NewDeliverer(containers))
 	s := buildanddeploy.NewSynclets(containers, image, pool, here)
 	pool.Beside(beside{kube, s, st})
 	return s
@@ -225,7 +225,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 		running, err := containers.Containers(ctx, nil)
 		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
 	}
-	images := build.New(containers)
+	images := imagebuild.New(containers)
 	chain := []buildanddeploy.BuildAndDeployer{
 		buildanddeploy.Local{},
 		buildanddeploy.NewSynclet(synclets),
@@ -234,7 +234,7 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
 	}
 	if kube != nil {
-		chain = append(chain, buildanddeploy.NewImage(here, images, build.NewDeliverer(containers), cluster, injection))
+		chain = append(chain, buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection))
 	}
 	c := buildanddeploy.NewComposite(chain...)
 	if cluster != nil {

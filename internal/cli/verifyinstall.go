@@ -14,12 +14,12 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/agent/program"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/update/agent/program"
 )
 
 func newVerifyInstall(g *global) *cobra.Command {

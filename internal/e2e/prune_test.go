@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 )
 
 // prunable is a project of two images, whose names no other project has. Its settings keep one version of each.
@@ -45,14 +45,14 @@ func TestDockerPrune(t *testing.T) {
 	// made are the versions of an image, newest first, and what else has its label.
 	made := func(ctx context.Context, name string) (versions, others []string) {
 		t.Helper()
-		images, err := engine.Images(ctx, build.Label)
+		images, err := engine.Images(ctx, imagebuild.Label)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, im := range images {
 			for _, tag := range im.Tags {
 				switch {
-				case im.Labels[build.Label] != name:
+				case im.Labels[imagebuild.Label] != name:
 				case strings.Contains(tag, name+":hone-"):
 					versions = append(versions, tag)
 				default:

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/build"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/containers/compose"
@@ -41,9 +39,11 @@ import (
 	"github.com/hone-dev/hone/internal/subscribers/syncletmanager"
 	"github.com/hone-dev/hone/internal/subscribers/tiltfileloader"
 	"github.com/hone-dev/hone/internal/subscribers/watchmanager"
-	"github.com/hone-dev/hone/internal/synclet"
 	"github.com/hone-dev/hone/internal/tiltfile"
-	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -120,7 +120,7 @@ func Subscribers(p Parts) []store.Subscriber {
 		buildcontroller.New(p.Builder, p.Logs, buildcontroller.Options{Namespace: p.Namespace, Env: p.Env, Adopt: p.Adopt, Cluster: prepares, Settled: watches.Settled}),
 		syncletmanager.New(synclets, p.Logs),
 		collector.New(collects, removes, p.Logs, collector.Options{Namespace: p.Namespace, Beside: p.Beside}),
-		pruner.New(build.New(p.Docker), p.Logs),
+		pruner.New(imagebuild.New(p.Docker), p.Logs),
 		podwatcher.New(pods),
 		composewatcher.New(containers),
 		servicewatcher.New(services),

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 )
 
 // RemoveImages takes what the builds left out of the engine. Failing to is no failure.
@@ -22,7 +22,7 @@ func RemoveImages(ctx context.Context, word string) {
 		return
 	}
 	defer engine.Close()
-	images, _ := engine.Images(ctx, build.Label)
+	images, _ := engine.Images(ctx, imagebuild.Label)
 	for _, image := range images {
 		for _, tag := range image.Tags {
 			if strings.Contains(filepath.Base(tag), word) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/moby/patternmatcher/ignorefile"
 
-	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

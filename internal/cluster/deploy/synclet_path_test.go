@@ -3,7 +3,7 @@ package deploy
 import (
 	"testing"
 
-	"github.com/hone-dev/hone/internal/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -16,11 +16,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/containers/docker"
-	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -5,11 +5,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
-	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

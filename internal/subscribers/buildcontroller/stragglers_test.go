@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
-	"github.com/hone-dev/hone/internal/liveupdate"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -15,12 +15,12 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/buildanddeploy"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

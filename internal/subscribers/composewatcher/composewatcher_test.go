@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

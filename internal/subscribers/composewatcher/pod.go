@@ -3,8 +3,8 @@ package composewatcher
 import (
 	"fmt"
 
-	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // Engine removes old images.
 type Engine interface {
-	Prune(ctx context.Context, req build.PruneRequest) (build.Pruned, error)
+	Prune(ctx context.Context, req imagebuild.PruneRequest) (imagebuild.Pruned, error)
 }
 
 // Subscriber is the Pruner. It works on its own goroutine.
@@ -70,7 +70,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case now.Before(at):
 			timer.Reset(at.Sub(now))
 		case quiet(v):
-			s.prune(ctx, build.PruneRequest{Settings: settings, Of: plan.images(v), Keep: inUse(v)})
+			s.prune(ctx, imagebuild.PruneRequest{Settings: settings, Of: plan.images(v), Keep: inUse(v)})
 			plan.pruned(time.Now())
 			if at, wanted = plan.next(settings); wanted {
 				timer.Reset(time.Until(at))
@@ -80,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-func (s *Subscriber) prune(ctx context.Context, req build.PruneRequest) {
+func (s *Subscriber) prune(ctx context.Context, req imagebuild.PruneRequest) {
 	log := s.logs.Logger(model.TiltfileName, "prune", logstore.SourceBuild)
 	done, err := s.engine.Prune(ctx, req)
 	if len(done.Refs) > 0 {
@@ -92,7 +92,7 @@ func (s *Subscriber) prune(ctx context.Context, req build.PruneRequest) {
 }
 
 // describe says what was removed: "3 old images of earlier builds (120 MB)".
-func describe(p build.Pruned) string {
+func describe(p imagebuild.Pruned) string {
 	if p.Images == 0 {
 		return fmt.Sprintf("%d old tags of earlier builds", len(p.Refs))
 	}
@@ -153,7 +153,7 @@ func (s *schedule) observe(v store.View, now time.Time) {
 // images returns the images that the settings are about, as the Tiltfile calls them: those that it declares, those that it
 // has declared in this session, and the synclet's.
 func (s *schedule) images(v store.View) []string {
-	out := append(state.TheTiltfile(v).Result.ImageRefs(), build.SyncletName)
+	out := append(state.TheTiltfile(v).Result.ImageRefs(), imagebuild.SyncletName)
 	for ref := range s.built {
 		out = append(out, ref)
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/build"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -28,11 +28,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type engine struct {
 	mu    sync.Mutex
 	calls []string
-	done  build.Pruned
+	done  imagebuild.Pruned
 	err   error
 }
 
-func (e *engine) Prune(_ context.Context, req build.PruneRequest) (build.Pruned, error) {
+func (e *engine) Prune(_ context.Context, req imagebuild.PruneRequest) (imagebuild.Pruned, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls = append(e.calls, fmt.Sprintf("%s of %s keep %s", req.Settings.MaxAge, strings.Join(req.Of, " "), strings.Join(req.Keep, " ")))
@@ -165,12 +165,12 @@ func TestNotInCI(t *testing.T) {
 func TestSaysWhatItDid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, state.CommandUp, model.DefaultDockerPruneSettings)
-		f.engine.done = build.Pruned{Refs: []string{"a", "b"}, Images: 1, Bytes: 12_300_000}
+		f.engine.done = imagebuild.Pruned{Refs: []string{"a", "b"}, Images: 1, Bytes: 12_300_000}
 		f.built()
 		time.Sleep(first)
 		f.asked("first", 1)
 		f.engine.mu.Lock()
-		f.engine.done, f.engine.err = build.Pruned{Refs: []string{"c"}}, problem.Wrap(errors.New("busy"), "the engine is busy", "wait")
+		f.engine.done, f.engine.err = imagebuild.Pruned{Refs: []string{"c"}}, problem.Wrap(errors.New("busy"), "the engine is busy", "wait")
 		f.engine.mu.Unlock()
 		time.Sleep(time.Hour)
 		f.asked("second", 2)
@@ -188,10 +188,10 @@ func TestSaysWhatItDid(t *testing.T) {
 func TestWithBuilder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fake := docker.NewFake()
-		b := build.New(fake)
+		b := imagebuild.New(fake)
 		var refs []string
 		for i := range 4 {
-			r, err := b.Build(t.Context(), build.Request{Target: model.ImageTarget{Ref: "web", Docker: &model.DockerBuild{
+			r, err := b.Build(t.Context(), imagebuild.Request{Target: model.ImageTarget{Ref: "web", Docker: &model.DockerBuild{
 				Contents: fmt.Sprintf("FROM busybox\nLABEL n=%d\n", i)}}})
 			if err != nil {
 				t.Fatal(err)
@@ -208,7 +208,7 @@ func TestWithBuilder(t *testing.T) {
 			Images: map[string]model.ImageResult{"web": {Local: refs[0], Cluster: refs[0], StartedAt: time.Now()}}})
 		time.Sleep(first)
 		synctest.Wait()
-		images, err := fake.Images(t.Context(), build.Label)
+		images, err := fake.Images(t.Context(), imagebuild.Label)
 		if err != nil {
 			t.Fatal(err)
 		}

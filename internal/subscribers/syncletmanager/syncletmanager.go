@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/synclet"
+	"github.com/hone-dev/hone/internal/update/synclet"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

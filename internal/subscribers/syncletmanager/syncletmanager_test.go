@@ -12,13 +12,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/hone-dev/hone/internal/agent/protocol"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/synclet"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/synclet"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/watch"
+	"github.com/hone-dev/hone/internal/update/watch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

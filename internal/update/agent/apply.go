@@ -1,0 +1,313 @@
+//go:build linux
+
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// writers is how many files of a bulk are written at a time.
+const writers = 4
+
+// commit carries out what was staged: deletes, then folders, then files and links. With faults from staging it changes
+// nothing.
+func (u *update) commit() *protocol.Applied {
+	began := time.Now()
+	u.finish()
+	out := &protocol.Applied{ID: u.id}
+	if len(u.faults) > 0 {
+		u.abort()
+		out.Faults = u.faults
+		return out
+	}
+	a := &applier{update: u, out: out}
+	// What is below a path goes before the path.
+	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
+	for _, name := range u.deletes {
+		a.did(name, a.remove(name))
+	}
+	var dirs, files []*staged
+	for _, s := range u.puts {
+		if s.Kind == protocol.KindDir {
+			dirs = append(dirs, s)
+		} else {
+			files = append(files, s)
+		}
+	}
+	slices.SortFunc(dirs, func(a, b *staged) int { return strings.Compare(a.Path, b.Path) })
+	for _, s := range dirs {
+		a.did(s.Path, a.dir(s))
+	}
+	if u.bulk {
+		a.bulk(files)
+	} else {
+		for _, s := range files {
+			a.did(s.Path, a.place(s))
+		}
+	}
+	if len(out.Faults) > 0 {
+		u.abort() // what has not been moved to its place
+	}
+	for _, p := range u.places {
+		p.made = nil // they are in use now
+	}
+	out.Nanos = uint64(time.Since(began))
+	return out
+}
+
+type applier struct {
+	*update
+	mu  sync.Mutex
+	out *protocol.Applied
+}
+
+func (a *applier) did(name string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.out.Faults = append(a.out.Faults, protocol.Fault{Path: name, Errno: errno(err), Text: reason(err)})
+		return
+	}
+	a.out.Changed++
+}
+
+// remove deletes one path. A folder goes only when nothing is left in it, since what is left came neither from hone nor from
+// the local tree, and what is mounted stays. No symbolic link is followed to what is to be deleted.
+func (a *applier) remove(name string) error {
+	p, rel, err := a.places.find(name)
+	if err != nil {
+		return err
+	}
+	info, err := p.files.Lstat(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if rel == "." {
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil // it leads to the place, and came with the image
+		}
+		p.close()
+		return kept(p.files.Remove(p.Dir))
+	}
+	root, err := p.open()
+	if err != nil {
+		return err
+	}
+	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil
+		}
+	}
+	return kept(root.Remove(rel))
+}
+
+// kept is the error of a removal, nil if it says that the file is missing or that it has to stay.
+func kept(err error) error {
+	switch errno(err) {
+	case uint64(syscall.ENOENT), uint64(syscall.ENOTDIR), uint64(syscall.ENOTEMPTY), uint64(syscall.EEXIST), uint64(syscall.EBUSY):
+		return nil
+	}
+	return err
+}
+
+// dir makes a folder, in the place of whatever else is there.
+func (a *applier) dir(s *staged) error {
+	root, err := s.place.open()
+	if err != nil || s.rel == "." {
+		return err
+	}
+	if info, err := root.Lstat(s.rel); err == nil {
+		if info.IsDir() {
+			return nil
+		}
+		if err := root.Remove(s.rel); err != nil {
+			return err
+		}
+	}
+	mode := fs.FileMode(s.Mode) & fs.ModePerm
+	if err := folders(root, path.Dir(s.rel), s.Owner); err != nil {
+		return err
+	}
+	o, kept := owner(root, s.rel, s.Owner)
+	if err := root.Mkdir(s.rel, mode); err != nil {
+		return err
+	}
+	if err := give(o, kept || s.Owner != nil, func(uid, gid int) error { return root.Lchown(s.rel, uid, gid) }); err != nil {
+		return err
+	}
+	return root.Chmod(s.rel, mode)
+}
+
+// place puts a staged file or link where it belongs.
+func (a *applier) place(s *staged) error {
+	root, err := a.clear(s)
+	if err != nil {
+		return err
+	}
+	if s.Kind == protocol.KindLink {
+		return a.link(root, s)
+	}
+	err = root.Rename(s.temp, s.rel)
+	if errors.Is(err, syscall.EXDEV) {
+		err = a.copyOver(root, s) // something is mounted below the folder in which it was staged
+	}
+	if err == nil {
+		s.temp = ""
+	}
+	return err
+}
+
+// clear makes room: the folders above exist, and no folder is where a file is to be.
+func (a *applier) clear(s *staged) (*os.Root, error) {
+	root, err := s.place.open()
+	if err != nil {
+		return nil, err
+	}
+	if err := folders(root, path.Dir(s.rel), s.Owner); err != nil {
+		return nil, err
+	}
+	if info, err := root.Lstat(s.rel); err == nil && info.IsDir() {
+		if err := root.Remove(s.rel); err != nil { // also when something is left in it
+			return nil, err
+		}
+	}
+	return root, nil
+}
+
+// link replaces whatever is there by a symbolic link, without a moment in which there is nothing.
+func (a *applier) link(root *os.Root, s *staged) error {
+	a.mu.Lock()
+	a.temps++
+	temp := path.Join(path.Dir(s.rel), tempName(a.id, a.temps))
+	a.mu.Unlock()
+	if err := root.Symlink(string(s.content), temp); err != nil {
+		return err
+	}
+	o, kept := owner(root, s.rel, s.Owner)
+	err := give(o, kept || s.Owner != nil, func(uid, gid int) error { return root.Lchown(temp, uid, gid) })
+	if err == nil {
+		err = root.Rename(temp, s.rel)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
+}
+
+// copyOver moves a staged file to another file system.
+func (a *applier) copyOver(root *os.Root, s *staged) error {
+	in, err := root.Open(s.temp)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := a.write(root, s, in); err != nil {
+		return err
+	}
+	return root.Remove(s.temp)
+}
+
+// write puts content beside its place and moves it there.
+func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
+	a.mu.Lock()
+	a.temps++
+	temp := path.Join(path.Dir(s.rel), tempName(a.id, a.temps))
+	a.mu.Unlock()
+	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = s.adorn(f)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && s.ModTime != 0 {
+		err = root.Chtimes(temp, modTime(s.ModTime), modTime(s.ModTime))
+	}
+	if err == nil {
+		err = root.Rename(temp, s.rel)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+	}
+	return err
+}
+
+// bulk writes many files that are held in memory, several at a time.
+func (a *applier) bulk(files []*staged) {
+	made := map[string]bool{}
+	for _, s := range files {
+		// Before several do it at a time. An error comes again then.
+		if root, err := s.place.open(); err == nil && !made[path.Dir(s.Path)] {
+			made[path.Dir(s.Path)] = true
+			_ = folders(root, path.Dir(s.rel), s.Owner)
+		}
+	}
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(writers, len(files)) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				a.did(files[i].Path, a.bulkOne(files[i]))
+				files[i].content = nil
+			}
+		})
+	}
+	all.Wait()
+}
+
+// bulkOne writes over a file that is there, which saves the file system most of the work. A program that may be running
+// and a file with other names are replaced instead.
+func (a *applier) bulkOne(s *staged) error {
+	root, err := a.clear(s)
+	if err != nil {
+		return err
+	}
+	if s.Kind == protocol.KindLink {
+		return a.link(root, s)
+	}
+	info, err := root.Lstat(s.rel)
+	st, ok := (*syscall.Stat_t)(nil), false
+	if err == nil {
+		st, ok = info.Sys().(*syscall.Stat_t)
+	}
+	if !ok || !info.Mode().IsRegular() || st.Nlink != 1 || info.Mode()&0o111 != 0 || s.Owner != nil {
+		return a.write(root, s, bytes.NewReader(s.content))
+	}
+	f, err := root.OpenFile(s.rel, os.O_WRONLY, 0)
+	if err != nil {
+		return a.write(root, s, bytes.NewReader(s.content)) // a read-only file in a folder that can be written
+	}
+	_, err = f.Write(s.content)
+	if err == nil {
+		err = f.Truncate(int64(len(s.content)))
+	}
+	if mode := fs.FileMode(s.Mode) & fs.ModePerm; err == nil && info.Mode()&fs.ModePerm != mode {
+		err = f.Chmod(mode)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && s.ModTime != 0 {
+		err = root.Chtimes(s.rel, modTime(s.ModTime), modTime(s.ModTime))
+	}
+	return err
+}
+
+func modTime(nanos int64) time.Time { return time.Unix(0, nanos) }

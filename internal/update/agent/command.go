@@ -1,0 +1,166 @@
+//go:build linux
+
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// leftovers is how long output is waited for once a command has ended: something that it left running may hold it open.
+const leftovers = time.Second
+
+// The exit codes that shells use for what could not be started.
+const (
+	codeCannotRun = 126
+	codeNotFound  = 127
+	codeSignalled = 128
+)
+
+// command is one that runs.
+type command struct {
+	process *os.Process
+	pipes   [2]*os.File
+}
+
+// errElsewhere says that commands of another container cannot be run from here.
+var errElsewhere = errors.New("the synclet is not in the container that the command is for")
+
+// run starts a command; its output and its end are reported as they come.
+func (s *server) run(m *protocol.Run) {
+	var c *command
+	err := errElsewhere
+	if s.own() {
+		c, err = start(m, s.environ)
+	}
+	if err != nil {
+		s.out.send(&protocol.Exited{ID: m.ID, Code: cannotStart(err), Text: err.Error()})
+		return
+	}
+	s.mu.Lock()
+	s.running[m.ID] = c
+	s.mu.Unlock()
+	id := m.ID
+	s.all.Go(func() {
+		var read sync.WaitGroup
+		for i, p := range c.pipes {
+			read.Go(func() { s.copy(id, uint64(i+1), p) })
+		}
+		state, err := c.process.Wait()
+		for _, p := range c.pipes {
+			_ = p.SetReadDeadline(time.Now().Add(leftovers))
+		}
+		read.Wait()
+		s.mu.Lock()
+		delete(s.running, id)
+		s.mu.Unlock()
+		done := &protocol.Exited{ID: id}
+		if err != nil {
+			done.Code, done.Text = codeCannotRun, err.Error()
+		} else if ws, ok := state.Sys().(syscall.WaitStatus); ok {
+			done.Code = exitCode(ws)
+		}
+		s.out.send(done)
+	})
+}
+
+func (s *server) copy(id, stream uint64, p *os.File) {
+	defer p.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := p.Read(buf)
+		if n > 0 {
+			s.out.send(&protocol.Output{ID: id, Stream: stream, Data: buf[:n]})
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *server) kill(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.running[id]; c != nil {
+		c.kill()
+	}
+}
+
+// kill ends the command and everything in its process group.
+func (c *command) kill() { _ = syscall.Kill(-c.process.Pid, syscall.SIGKILL) }
+
+// start starts a command in a process group of its own, without input.
+func start(m *protocol.Run, environ []string) (*command, error) {
+	if len(m.Argv) == 0 {
+		return nil, errors.New("there is no command")
+	}
+	env := append(append([]string(nil), environ...), m.Env...)
+	program, err := lookPath(m.Argv[0], env)
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	c := &command{}
+	var writers [2]*os.File
+	for i := range writers {
+		if c.pipes[i], writers[i], err = os.Pipe(); err != nil {
+			return nil, err
+		}
+		defer writers[i].Close()
+	}
+	c.process, err = os.StartProcess(program, m.Argv, &os.ProcAttr{
+		Dir: m.Dir, Env: env, Files: []*os.File{null, writers[0], writers[1]}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		for _, p := range c.pipes {
+			_ = p.Close()
+		}
+	}
+	return c, err
+}
+
+// lookPath finds a program as shells do.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	dirs := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			dirs = v
+		}
+	}
+	for _, dir := range strings.Split(dirs, ":") {
+		p := path.Join(dir, name)
+		if info, err := os.Stat(p); dir != "" && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return p, nil
+		}
+	}
+	return "", &fs.PathError{Op: "find", Path: name, Err: fs.ErrNotExist}
+}
+
+func cannotStart(err error) uint64 {
+	if errors.Is(err, fs.ErrNotExist) {
+		return codeNotFound
+	}
+	return codeCannotRun
+}
+
+func exitCode(ws syscall.WaitStatus) uint64 {
+	if ws.Signaled() {
+		return codeSignalled + uint64(ws.Signal())
+	}
+	return uint64(ws.ExitStatus())
+}

@@ -1,0 +1,115 @@
+//go:build linux
+
+package agent
+
+import (
+	"bufio"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// A container's process and this program may begin at the same time, so the supervisor is looked for more than once.
+const (
+	seekEvery = 100 * time.Millisecond
+	seekTimes = 100
+)
+
+// supervisor returns the connection to the supervisor of this container, nil where there is none. That of the container
+// next door is out of reach. What the supervisor says is passed on from now on.
+func (s *server) supervisor() *link {
+	l, found := s.dial()
+	if found {
+		s.all.Go(func() { l.relay(s.out) })
+	}
+	return l
+}
+
+// dial is supervisor, but for one that is found now: then it leaves the relay to its caller.
+func (s *server) dial() (l *link, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link != nil || s.closed() || !s.own() {
+		return s.link, false // at the end, what would begin now would not be ended
+	}
+	s.link = dialSupervisor()
+	return s.link, s.link != nil
+}
+
+func (s *server) closed() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// seek looks for the supervisor of a container that has just begun.
+func (s *server) seek() {
+	tick := time.NewTicker(seekEvery)
+	defer tick.Stop()
+	for range seekTimes {
+		select {
+		case <-s.done:
+			return
+		case <-tick.C:
+		}
+		if s.supervisor() != nil {
+			return
+		}
+	}
+}
+
+func (s *server) restart(m *protocol.Restart) {
+	l := s.supervisor()
+	if l == nil {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartUnsupervised, Text: noSupervisor})
+		return
+	}
+	if !l.send(m) {
+		s.out.send(&protocol.Restarted{ID: m.ID, Code: protocol.RestartFailed, Text: "the supervisor does not answer"})
+	}
+}
+
+// link is a connection to the supervisor of this container. It speaks the same frames.
+type link struct {
+	conn *os.File
+	mu   sync.Mutex
+	w    *protocol.Writer
+}
+
+// dialSupervisor returns nil where the container's process has no supervisor.
+func dialSupervisor() *link {
+	conn, err := dialSocket()
+	if err != nil {
+		return nil
+	}
+	return &link{conn: conn, w: protocol.NewWriter(conn)}
+}
+
+func (l *link) send(m protocol.Message) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.w.Append(m)
+	return l.w.Flush() == nil
+}
+
+// relay passes on what the supervisor says until one of the two ends.
+func (l *link) relay(out *replies) {
+	r := protocol.NewReader(bufio.NewReader(l.conn))
+	for {
+		m, err := r.Next()
+		if err != nil {
+			return
+		}
+		switch m.(type) {
+		case *protocol.Restarted, *protocol.Process:
+			out.send(m)
+		}
+	}
+}
+
+func (l *link) close() { _ = l.conn.Close() }

@@ -1,0 +1,317 @@
+//go:build linux
+
+package agent
+
+import (
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+const (
+	// attach is how long a process that has crashed is kept for a client that may be on its way.
+	attach = 5 * time.Second
+	// steady is how long a process runs before its end counts as a first crash, not as one more.
+	steady = 10 * time.Second
+	// A crashed process that nobody asks for is restarted as Kubernetes would: after firstPause, then twice that, up
+	// to lastPause.
+	firstPause = 10 * time.Second
+	lastPause  = 5 * time.Minute
+	// farewell is how long the container stays after its process for those who are connected to hear of the end.
+	farewell = 50 * time.Millisecond
+	// defaultGrace is how long a process has to end for those who do not say.
+	defaultGrace = 10 * time.Second
+)
+
+// Supervise runs a command as the container's process and returns the exit code that the container is to end with. It
+// passes signals on and reaps orphans. When a client asks, or the given file is touched, it ends the process and
+// restarts it; an empty path is no file. A process that crashes while a client is connected does not end the
+// container: it waits for the next restart, so that Kubernetes' back-off does not stand in the way, and is tried again
+// now and then, since it may have waited for something else to come up. Without a client the container ends as it would
+// without a supervisor.
+func Supervise(argv []string, file string) int {
+	program, err := lookPath(argv[0], os.Environ())
+	if err != nil {
+		return fail("synclet: "+argv[0]+": "+err.Error()+"\n", codeNotFound)
+	}
+	s := &supervisor{program: program, argv: argv, exited: make(chan exit, 16), restarts: make(chan request),
+		reap: make(chan struct{}, 1), clients: newClients()}
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals)
+	adoptOrphans()
+	if fd, err := listenSocket(); err == nil {
+		go s.accept(fd)
+	}
+	var touched <-chan struct{}
+	if file != "" {
+		touched = watch(file)
+	}
+	go s.wait()
+	if err := s.start(); err != nil {
+		return fail("synclet: "+err.Error()+"\n", int(cannotStart(err)))
+	}
+	return s.loop(signals, touched)
+}
+
+type exit struct {
+	pid  int
+	code uint64
+}
+
+// request is a restart that a client asked for, or a restart that no client waits for.
+type request struct {
+	client *client
+	*protocol.Restart
+}
+
+type supervisor struct {
+	program  string
+	argv     []string
+	exited   chan exit
+	restarts chan request
+	reap     chan struct{} // there may be something to wait for
+	clients  *clients
+
+	// These belong to the loop.
+	pid     int // zero while no process runs
+	group   int // the process group of the last one
+	began   time.Time
+	starts  uint64
+	crashes uint64
+	code    uint64
+	pending []request // to be answered once the new process runs
+	again   bool      // the process is ending because it is to be restarted
+	ending  bool      // the container is to end
+	killed  bool      // it had its time to do so
+	kill    *time.Timer
+	retry   *time.Timer
+	giveUp  *time.Timer
+}
+
+// start starts the process in a group of its own, with this program's own input and output.
+func (s *supervisor) start() error {
+	pid, err := syscall.ForkExec(s.program, s.argv, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: s.attributes(),
+	})
+	if err != nil {
+		return &os.PathError{Op: "start", Path: s.program, Err: err}
+	}
+	s.pid, s.group, s.began = pid, pid, time.Now()
+	s.starts++
+	s.poke()
+	s.tell(0)
+	return nil
+}
+
+// attributes put the process into the terminal's foreground where there is a terminal.
+func (s *supervisor) attributes() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setpgid: true}
+	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(0) {
+		a.Foreground = true
+	}
+	return a
+}
+
+func (s *supervisor) poke() {
+	select {
+	case s.reap <- struct{}{}:
+	default:
+	}
+}
+
+// wait reaps the process and every orphan that the container leaves to its first process.
+func (s *supervisor) wait() {
+	for {
+		var ws syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &ws, 0, nil)
+		switch {
+		case err == syscall.ECHILD:
+			<-s.reap
+		case err == nil && (ws.Exited() || ws.Signaled()):
+			s.exited <- exit{pid, exitCode(ws)}
+		}
+	}
+}
+
+func (s *supervisor) loop(signals <-chan os.Signal, touched <-chan struct{}) int {
+	for {
+		select {
+		case sig := <-signals:
+			s.forward(sig)
+		case e := <-s.exited:
+			if done := s.reaped(e); done {
+				return int(s.code)
+			}
+		case r := <-s.restarts:
+			s.restart(r)
+		case <-touched:
+			s.restart(request{nil, &protocol.Restart{GraceNanos: uint64(defaultGrace)}})
+		case <-timer(s.kill):
+			s.expire()
+		case <-timer(s.retry):
+			s.anew()
+		case <-timer(s.giveUp):
+			s.giveUp = nil
+			if s.pid == 0 && s.clients.none() {
+				return int(s.code)
+			}
+		case <-s.clients.left:
+			if s.pid == 0 && s.giveUp == nil && s.clients.none() {
+				s.giveUp = time.NewTimer(attach)
+			}
+		}
+	}
+}
+
+func timer(t *time.Timer) <-chan time.Time {
+	if t == nil {
+		return nil
+	}
+	return t.C
+}
+
+func stop(t **time.Timer) {
+	if *t != nil {
+		(*t).Stop()
+		*t = nil
+	}
+}
+
+// forward passes a signal on to the process, and to nobody else, as the container's runtime would. One that asks for the
+// end overrides a restart that is under way; without a process it ends the container.
+func (s *supervisor) forward(sig os.Signal) {
+	n, ok := sig.(syscall.Signal)
+	switch {
+	case !ok || n == syscall.SIGURG || n == syscall.SIGPIPE: // this program's own affair
+		return
+	case n == syscall.SIGCHLD:
+		s.poke()
+		return
+	case n == syscall.SIGTERM, n == syscall.SIGINT, n == syscall.SIGQUIT:
+		s.ending = true
+		s.tell(0) // the end may come too fast for it
+	}
+	if s.pid != 0 {
+		_ = syscall.Kill(s.pid, n)
+	} else if s.ending || n == syscall.SIGHUP {
+		s.sayGoodbye()
+		os.Exit(int(codeSignalled) + int(n))
+	}
+}
+
+// reaped decides what happens after a process has ended: a new one, waiting for one, or the end of the container.
+func (s *supervisor) reaped(e exit) (done bool) {
+	if e.pid == s.pid {
+		s.pid, s.code = 0, e.code
+		if done := s.ended(); done {
+			return true
+		}
+	}
+	// The new process has to wait for what the old one has started, too: it may hold a port.
+	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil {
+		s.crashes = 0
+		s.anew()
+	}
+	return false
+}
+
+func (s *supervisor) ended() (done bool) {
+	switch {
+	case s.ending || s.code == 0 && !s.again:
+		s.ending = true
+		s.refuse("the container is ending")
+		s.tell(0)
+		s.sayGoodbye()
+		return true
+	case s.again:
+		return false
+	}
+	// With the process goes what it has started, as it would with the container.
+	_ = syscall.Kill(-s.group, syscall.SIGKILL)
+	s.crashed()
+	if s.clients.none() {
+		_, _ = os.Stderr.WriteString("synclet: the process ended with exit code " + strconv.FormatUint(s.code, 10) + "\n")
+		s.giveUp = time.NewTimer(attach)
+	}
+	return false
+}
+
+// crashed sees to it that the process is tried again.
+func (s *supervisor) crashed() {
+	if time.Since(s.began) > steady {
+		s.crashes = 0
+	}
+	pause := min(firstPause<<min(s.crashes, 10), lastPause)
+	s.crashes++
+	stop(&s.retry)
+	s.retry = time.NewTimer(pause)
+	s.tell(pause)
+}
+
+// restart ends the process; its end starts the new one. Without one the new one starts at once.
+func (s *supervisor) restart(r request) {
+	if r.client != nil {
+		s.pending = append(s.pending, r)
+	}
+	switch {
+	case s.pid == 0 && !s.again:
+		s.anew()
+	case s.kill == nil:
+		s.again = true
+		_ = syscall.Kill(-s.group, syscall.SIGTERM)
+		_ = syscall.Kill(-s.group, syscall.SIGCONT) // so that a stopped one can hear it
+		s.kill = time.NewTimer(time.Duration(r.GraceNanos))
+	}
+}
+
+// expire ends what did not end in its time. Something in the group that nobody reaps must not hold up the new process.
+func (s *supervisor) expire() {
+	if s.killed && s.pid == 0 {
+		s.anew()
+		return
+	}
+	_ = syscall.Kill(-s.group, syscall.SIGKILL)
+	s.killed, s.kill = true, time.NewTimer(time.Second)
+}
+
+// anew starts the process and answers those who asked for it.
+func (s *supervisor) anew() {
+	s.again, s.killed = false, false
+	stop(&s.kill)
+	stop(&s.retry)
+	stop(&s.giveUp)
+	err := s.start()
+	if err == nil {
+		s.answer(protocol.RestartDone, "")
+		return
+	}
+	s.code, s.began = cannotStart(err), time.Now()
+	s.answer(protocol.RestartNotStarted, err.Error())
+	s.crashed()
+}
+
+// sayGoodbye lets those who are connected hear what was told last.
+func (s *supervisor) sayGoodbye() {
+	if !s.clients.none() {
+		time.Sleep(farewell)
+	}
+}
+
+func (s *supervisor) refuse(text string) { s.answer(protocol.RestartFailed, text) }
+
+func (s *supervisor) answer(code uint64, text string) {
+	for _, r := range s.pending {
+		r.client.send(&protocol.Restarted{ID: r.ID, PID: uint64(s.pid), Code: code, Text: text})
+	}
+	s.pending = nil
+}
+
+// tell lets every client know how the process does; pause is how long a crashed one waits to be tried again.
+func (s *supervisor) tell(pause time.Duration) {
+	s.clients.tell(protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts,
+		Crashes: s.crashes, AgainNanos: uint64(pause), Ending: s.ending})
+}

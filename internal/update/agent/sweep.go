@@ -1,0 +1,134 @@
+//go:build linux
+
+package agent
+
+import (
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+const (
+	// tempPrefix and tempSuffix enclose the name of a file on its way. The dot keeps it out of what most programs watch.
+	tempPrefix = ".hone-"
+	tempSuffix = ".tmp"
+	// maxSwept is how many entries of the places are looked at for what others left.
+	maxSwept = 100_000
+	// strangeAge is how old a temporary file must be that was left by a process which cannot be seen from here: a
+	// volume may be shared with other containers, and outlive this one.
+	strangeAge = 15 * time.Minute
+)
+
+// tempName is the name of a file on its way. It tells whose it is, so that it can be removed when its maker was killed.
+func tempName(update uint64, n int) string {
+	return tempPrefix + myself() + "-" + strconv.FormatUint(update, 10) + "-" + strconv.Itoa(n) + tempSuffix
+}
+
+// myself names this process for good: where its process id counts, the id, and when it began.
+var myself = sync.OnceValue(func() string {
+	p, _ := look(os.Getpid())
+	return here() + "-" + strconv.Itoa(os.Getpid()) + "-" + p.start
+})
+
+// here names the boot and the namespace in which process ids count.
+var here = sync.OnceValue(func() string {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	ns, _ := os.Readlink("/proc/self/ns/pid")
+	return strconv.FormatUint(uint64(crc32.ChecksumIEEE(append(boot, ns...))), 16)
+})
+
+// sweep removes from the places what synclets left there that were killed with files on their way, and nothing else.
+func sweep(list []protocol.Place, in files, stop *atomic.Bool) {
+	s := &sweeper{stop: stop, left: maxSwept}
+	for _, p := range list {
+		root, err := in.OpenRoot(p.Dir)
+		if err != nil {
+			continue
+		}
+		s.root, s.dir, s.deep = root, p.Dir, p.Name == ""
+		s.folder(".")
+		_ = root.Close()
+	}
+}
+
+type sweeper struct {
+	stop *atomic.Bool
+	left int
+	root *os.Root
+	dir  string
+	deep bool
+}
+
+func (s *sweeper) folder(name string) {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(512)
+		for _, e := range entries {
+			if s.left--; s.left < 0 || s.stop.Load() {
+				return
+			}
+			s.entry(path.Join(name, e.Name()), e)
+		}
+		if err != nil || len(entries) == 0 {
+			return
+		}
+	}
+}
+
+func (s *sweeper) entry(name string, e fs.DirEntry) {
+	switch {
+	case e.IsDir():
+		if s.deep && (s.dir != "/" || name != "proc" && name != "sys") {
+			s.folder(name)
+		}
+	case e.Type().IsRegular() && abandoned(e):
+		_ = s.root.Remove(name)
+	}
+}
+
+// abandoned reports whether an entry is a file on its way whose maker is gone.
+func abandoned(e fs.DirEntry) bool {
+	name, ok := strings.CutPrefix(e.Name(), tempPrefix)
+	if !ok {
+		return false
+	}
+	if name, ok = strings.CutSuffix(name, tempSuffix); !ok {
+		return false
+	}
+	parts := strings.Split(name, "-") // where, pid, start, update, number
+	if len(parts) != 5 {
+		return false
+	}
+	for i, p := range parts {
+		base := 10
+		if i == 0 {
+			base = 16
+		}
+		if _, err := strconv.ParseUint(p, base, 64); err != nil {
+			return false
+		}
+	}
+	if parts[0] == here() {
+		pid, _ := strconv.Atoi(parts[1])
+		return !runs(pid, parts[2])
+	}
+	info, err := e.Info()
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t) // the modification time is the one that the file is to have
+	return ok && time.Since(time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))) > strangeAge
+}

@@ -1,0 +1,227 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ComposeEngine is the part of a container engine that Compose services need besides Compose itself.
+type ComposeEngine interface {
+	Ping(ctx context.Context) (docker.Info, error)
+	Tag(ctx context.Context, src, dst string) error
+	Inspect(ctx context.Context, ref string) (image docker.Image, found bool, err error)
+	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
+	ContainerChanges(ctx context.Context, containerID string) ([]string, error)
+	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
+}
+
+// Compose builds the images of a Compose service and has Compose run its containers.
+type Compose struct {
+	images *Image
+	runner compose.Runner
+	engine ComposeEngine
+}
+
+// NewCompose returns the builder. Images are built in the engine that runs the containers, and stay there.
+func NewCompose(runner compose.Runner, builder ImageBuilder, engine ComposeEngine) *Compose {
+	return &Compose{images: &Image{builder: builder}, runner: runner, engine: engine}
+}
+
+var _ BuildAndDeployer = (*Compose)(nil)
+
+// Name implements BuildAndDeployer.
+func (*Compose) Name() string { return "compose" }
+
+// BuildAndDeploy implements BuildAndDeployer. What hone builds, it builds and names itself; what the Compose files say how
+// to build, Compose builds. Then Compose makes the containers of this one service what they should be: those about which
+// nothing changed stay as they are.
+func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	t := req.Manifest.Compose
+	if t == nil {
+		return Result{}, &Declined{}
+	}
+	work, err := b.images.plan(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
+	if t.Build != nil {
+		st.total++
+	}
+	result := Result{Images: map[string]model.ImageResult{}}
+	images, err := b.images.images(ctx, req, work, st, &result)
+	if err != nil {
+		return result, err
+	}
+	log := logstore.Indent(req.Log, "  ")
+	if t.Build != nil {
+		st.next("Building with Compose: [" + t.Service + "]")
+		if err := b.runner.Build(ctx, t.Project, t.Service, log); err != nil {
+			return result, err
+		}
+	}
+	up := compose.Up{Service: t.Service, Recreate: req.Force}
+	if t.ImageTarget != "" {
+		if up.Image, err = b.name(ctx, t, images[t.ImageTarget]); err != nil {
+			return result, err
+		}
+		if len(req.Results) == 0 && b.stale(ctx, req) {
+			up.Recreate = true
+		}
+	}
+	req.Commit()
+	st.next("Starting with Compose: [" + t.Service + "]")
+	if err := b.up(ctx, req, up, log); err != nil {
+		return result, err
+	}
+	containers, err := compose.Containers(ctx, b.engine, t.Project.Name, t.Service)
+	if err != nil {
+		return result, err
+	}
+	for _, c := range containers {
+		result.Applied = append(result.Applied, model.AppliedObject{ObjectID: model.ObjectID{Kind: "Container", Name: c.Name}, UID: c.ID, TemplateHash: c.ID,
+			StartedAt: c.StartedAt})
+	}
+	result.Deployed = true
+	st.done()
+	return result, nil
+}
+
+// name gives an image that hone has built the name by which the service calls it, too, for those who start the service
+// without hone, and returns the one that its containers run.
+func (b *Compose) name(ctx context.Context, t *model.ComposeTarget, im model.ImageResult) (string, error) {
+	if t.Image != "" && t.Image != im.Local {
+		if err := b.engine.Tag(ctx, im.Local, t.Image); err != nil {
+			return "", err
+		}
+	}
+	return im.Local, nil
+}
+
+// stale reports whether a container of the service has files that live updates of an earlier session have put there: its
+// image tells nothing about those. The first update of a session asks, the later ones know what they do.
+func (b *Compose) stale(ctx context.Context, req Request) bool {
+	steps, _, ok := req.Manifest.LiveUpdateOf(req.Manifest.Compose.ImageTarget)
+	if !ok {
+		return false
+	}
+	containers, err := compose.Containers(ctx, b.engine, req.Manifest.Compose.Project.Name, req.Manifest.Compose.Service)
+	if err != nil {
+		return false // who starts the service will meet the same
+	}
+	for _, c := range containers {
+		changes, err := b.engine.ContainerChanges(ctx, c.ID)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(changes, func(file string) bool { return synced(steps.Syncs, file) }) {
+			logstore.Infof(req.Log, "Container %s has files of an earlier session, and is recreated", c.Name)
+			return true
+		}
+	}
+	return false
+}
+
+// synced reports whether a path in a container is one that live updates write to.
+func synced(syncs []model.Sync, file string) bool {
+	below := func(dir string) bool { return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") }
+	return !below(path.Dir(protocol.Path)) && slices.ContainsFunc(syncs, func(s model.Sync) bool { return below(path.Clean(s.RemotePath)) })
+}
+
+// up starts the containers, with their process under the synclet where live updates are to restart it.
+func (b *Compose) up(ctx context.Context, req Request, up compose.Up, log logstore.Logger) error {
+	t := req.Manifest.Compose
+	if !req.Manifest.Supervised() {
+		return b.runner.Up(ctx, t.Project, up, log)
+	}
+	supervised, why := b.supervised(ctx, t, up)
+	if why == nil {
+		why = b.install(ctx, t, supervised, log)
+		if why == nil {
+			supervised.NoStart, supervised.Recreate = false, false // that was done with the program
+			return b.runner.Up(ctx, t.Project, supervised, log)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	logstore.Warnf(req.Log, "WARNING: restart_container() will restart the whole container of %s, not only its process: %s", t.Service, problem.Text(why))
+	return b.runner.Up(ctx, t.Project, up, log)
+}
+
+// supervised returns how to start a service so that its process runs under the synclet: its own command behind that.
+func (b *Compose) supervised(ctx context.Context, t *model.ComposeTarget, up compose.Up) (compose.Up, error) {
+	im, found, err := b.engine.Inspect(ctx, up.Image)
+	if err != nil {
+		return up, err
+	}
+	if !found {
+		return up, fmt.Errorf("the engine does not have image %s", up.Image)
+	}
+	entrypoint, command := commandOfService(t, im)
+	if len(entrypoint)+len(command) == 0 {
+		return up, problem.New(fmt.Sprintf("neither service %s nor its image says what to run", t.Service), "")
+	}
+	up.Entrypoint = slices.Concat([]string{protocol.Path, "run", "--"}, entrypoint)
+	up.Command = command
+	return up, nil
+}
+
+// commandOfService returns what containers of a service run, as the engine puts it together: an entrypoint of the
+// service's own leaves out the image's command.
+func commandOfService(t *model.ComposeTarget, im docker.Image) (entrypoint, command []string) {
+	entrypoint, command = t.Entrypoint, t.Command
+	if len(entrypoint) > 0 {
+		return entrypoint, command
+	}
+	if len(command) == 0 {
+		command = im.Cmd
+	}
+	if entrypoint == nil {
+		entrypoint = im.Entrypoint
+	}
+	return entrypoint, command
+}
+
+// install makes the containers without starting them, and puts the program into those that do not run: that works
+// whatever is in the image, and whoever it runs as. Those that run have it already.
+func (b *Compose) install(ctx context.Context, t *model.ComposeTarget, up compose.Up, log logstore.Logger) error {
+	info, err := b.engine.Ping(ctx)
+	if err != nil {
+		return err
+	}
+	archive, err := synclet.Archive(info.Arch)
+	if err != nil {
+		return err
+	}
+	up.NoStart = true
+	if err := b.runner.Up(ctx, t.Project, up, log); err != nil {
+		return err
+	}
+	containers, err := compose.Containers(ctx, b.engine, t.Project.Name, t.Service)
+	if err != nil {
+		return err
+	}
+	for _, c := range containers {
+		if c.Running() || c.Status == "restarting" {
+			continue
+		}
+		if err := b.engine.CopyTo(ctx, c.ID, "/", archive()); err != nil {
+			return fmt.Errorf("put the synclet into container %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Composite tries builders in the order that the update mode allows, until one does the update or fails for a reason
+// that the next one would not mend.
+type Composite struct {
+	builders []BuildAndDeployer
+	fallBack FallbackTester
+	examine  Examiner
+}
+
+// FallbackTester decides whether the error of a builder lets the next one try.
+type FallbackTester func(error) bool
+
+// NewComposite returns the chain of the given builders, fastest first.
+func NewComposite(builders ...BuildAndDeployer) *Composite {
+	return &Composite{builders: builders, fallBack: ShouldFallBack}
+}
+
+// Examine has the containers looked at before a failed update in place goes on in a way that needs the cluster.
+func (c *Composite) Examine(e Examiner) *Composite {
+	c.examine = e
+	return c
+}
+
+var _ BuildAndDeployer = (*Composite)(nil)
+
+// Name implements BuildAndDeployer.
+func (c *Composite) Name() string { return "auto" }
+
+// Order returns the names of the builders that a mode allows, in the order in which they are tried.
+func Order(mode model.UpdateMode) []string {
+	switch mode {
+	case model.UpdateImage, model.UpdateNaive:
+		return []string{"local", "compose", "image"}
+	case model.UpdateSynclet:
+		return []string{"local", "synclet", "compose", "image"}
+	case model.UpdateContainer:
+		return []string{"local", "container", "compose", "image"}
+	case model.UpdateExec:
+		return []string{"local", "exec", "compose", "image"}
+	}
+	return []string{"local", "synclet", "container", "exec", "compose", "image"}
+}
+
+// whole returns the name of the builder that makes all of a resource anew, which the others fall back to.
+func whole(m model.Manifest) string {
+	if m.IsCompose() {
+		return "compose"
+	}
+	return "image"
+}
+
+// BuildAndDeploy implements BuildAndDeployer.
+func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	var total Result
+	var last error
+	whole := whole(req.Manifest)
+	order := slices.DeleteFunc(Order(req.Mode), func(name string) bool { return (name == "image" || name == "compose") && name != whole })
+	for i := 0; i < len(order); i++ {
+		name := order[i]
+		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
+		if at < 0 || name == "exec" && k8s.IsForbidden(last) { // what was forbidden to one is to the other
+			continue
+		}
+		if verdict := c.verdict(ctx, req, total, last, name, whole); verdict != nil {
+			total.FellBack = ""
+			return total, verdict
+		}
+		r, err := c.builders[at].BuildAndDeploy(ctx, req)
+		var declined *Declined
+		if errors.As(err, &declined) {
+			if ctx.Err() != nil { // one that could not find out whether it can
+				return total, ctx.Err()
+			}
+			if last == nil {
+				last = err
+			}
+			continue
+		}
+		total = merge(total, r, name)
+		if err == nil || name == "image" || name == "local" || name == "compose" || !c.fallBack(err) {
+			return total, err
+		}
+		last = err
+		total.FellBack = err.Error()
+		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == whole {
+			i = slices.Index(order, whole) - 1 // a change that does not fit fits no other way in place either
+			logstore.Infof(req.Log, "Falling back to a new image: %v", err)
+		} else {
+			logstore.Infof(req.Log, "Trying another way: %v", err)
+		}
+	}
+	return total, last
+}
+
+// verdict returns why a failed update in place must not go on in another way that needs the cluster: it is away, which is
+// no reason for a new image, or the containers are gone, and others come. Containers of Compose are not examined: where one is
+// gone, nobody but Compose starts another.
+func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next, whole string) error {
+	if c.examine == nil || req.Manifest.IsCompose() || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != whole {
+		return nil
+	}
+	left := slices.DeleteFunc(slices.Clone(req.Containers), func(ct Container) bool { return slices.Contains(sofar.Synced, ct.ID) })
+	_, known := problem.Of(last)
+	return explained(c.examine(ctx, left, next == whole && !known))
+}
+
+func merge(a, b Result, mode string) Result {
+	if b.Mode == "" {
+		b.Mode = mode
+	}
+	if b.FellBack == "" {
+		b.FellBack = a.FellBack
+	}
+	return b
+}
+
+// ShouldFallBack is the FallbackTester of the design: a failure of ours falls back, and so does a change that does not
+// fit; the user's own failing command and cancelled work do not.
+func ShouldFallBack(err error) bool {
+	switch liveupdate.Classify(err) {
+	case liveupdate.FallBack, liveupdate.Infra:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,251 @@
+package buildanddeploy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// deleteLimit is how long a delete command may take: it often waits until the objects are gone.
+const deleteLimit = 5 * time.Minute
+
+// customDeploy makes the cluster hold a resource that a command of the user deploys. The ledger learns of it before the
+// command runs, so that the resource can be taken down whatever becomes of the command.
+func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	name, d := req.Manifest.Name, req.Manifest.K8s.CustomDeploy
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if req.Force {
+		if err := c.runDelete(ctx, name, req.Log); err != nil {
+			return nil, err
+		}
+	}
+	del := inSameCluster(d.Delete, req.Env)
+	if err := ledger.RecordCommand(name, del); err != nil {
+		return nil, err
+	}
+	out, err := runApply(ctx, req, images)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := printedObjects(out)
+	if err != nil {
+		return nil, fmt.Errorf("apply command %q: %w", d.Apply.String(), err)
+	}
+	applied, err := c.applier.Find(ctx, objects, req.Namespace, req.UpsertTimeout)
+	if err != nil {
+		return nil, err
+	}
+	for i := range applied {
+		applied[i].Foreign, applied[i].TemplateHash = true, ""
+	}
+	reportFound(req.Log, applied)
+	if err := c.collect(ctx, ledger, req, applied, del); err != nil {
+		logstore.Warnf(req.Log, "WARNING: %v", err) // the next deploy tries again
+	}
+	return applied, nil
+}
+
+// inSameCluster makes a command that a later session may run use the cluster and namespace that the session's commands use,
+// whatever the user's current ones are then.
+func inSameCluster(cmd model.Cmd, env []string) model.Cmd {
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "KUBECONFIG=") {
+			cmd.Env = append([]string{kv}, cmd.Env...) // the command's own wins
+		}
+	}
+	return cmd
+}
+
+func reportFound(log logstore.Logger, applied []model.AppliedObject) {
+	var b strings.Builder
+	for _, o := range applied {
+		fmt.Fprintf(&b, "       → %s:%s\n", o.Name, strings.ToLower(o.Kind))
+	}
+	log.Write(logstore.LevelInfo, "Objects applied to cluster:\n"+b.String())
+}
+
+// runApply runs the apply command and returns its standard output. The rest of what it says goes to the log.
+func runApply(ctx context.Context, req Request, images map[string]model.ImageResult) ([]byte, error) {
+	d, limit := req.Manifest.K8s.CustomDeploy, req.UpsertTimeout
+	if limit <= 0 {
+		limit = model.DefaultUpdateSettings.UpsertTimeout
+	}
+	cmd := d.Apply
+	// The user's own variables come last, so that they win.
+	cmd.Env = append(imagebuild.ImageDepEnv(d.ImageDeps, images, func(r model.ImageResult) string { return r.Cluster }), cmd.Env...)
+	if !cmd.EchoOff {
+		logstore.Infof(req.Log, "Running cmd: %s", cmd)
+	}
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var out bytes.Buffer
+	err := process.Run(bounded, process.Command{Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace, Plain: true,
+		Stdout: &out, Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo)})
+	var exit *process.ExitError
+	switch {
+	case err == nil:
+		return out.Bytes(), nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(bounded.Err(), context.DeadlineExceeded):
+		return nil, problem.New(fmt.Sprintf("apply command %q did not end within %s", cmd.String(), limit),
+			fmt.Sprintf("if it is merely slow, give it more time in the Tiltfile:\nupdate_settings(k8s_upsert_timeout_secs=%d)", 2*max(int(limit/time.Second), 1)))
+	case errors.As(err, &exit):
+		p := problem.Wrap(err, fmt.Sprintf("apply command %q failed", cmd.String()), "see above what it says; it runs in "+cmd.Dir)
+		p.Detail = excerpt(out.Bytes())
+		return nil, p
+	}
+	return nil, err
+}
+
+// printedMend says how a command tells what it has applied.
+const printedMend = "the command must print the objects that it applied, and nothing else, to standard output as YAML:\n" +
+	"kubectl apply -o yaml -f app.yaml\n" +
+	"what people should read goes to standard error: echo deploying >&2"
+
+// printedObjects reads the objects that an apply command printed, lists taken apart.
+func printedObjects(out []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(out)))
+	for {
+		doc, err := docs.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read its output: %w", err)
+		}
+		more, err := documentObjects(doc)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, more...)
+	}
+	if len(objects) == 0 {
+		return nil, problem.New("it printed no object", printedMend)
+	}
+	return objects, nil
+}
+
+func documentObjects(doc []byte) ([]*unstructured.Unstructured, error) {
+	var v any
+	if err := yaml.Unmarshal(doc, &v); err != nil {
+		p := problem.Wrap(err, "it printed what is no YAML", printedMend)
+		p.Detail = excerpt(doc)
+		return nil, p
+	}
+	if v == nil {
+		return nil, nil
+	}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		p := problem.New("it printed something that is no Kubernetes object", printedMend)
+		p.Detail = excerpt(doc)
+		return nil, p
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	items, isList := fields["items"].([]any)
+	if isList && strings.HasSuffix(u.GetKind(), "List") {
+		return listedObjects(u.GetKind(), items)
+	}
+	if u.GetKind() == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+		return nil, problem.New(fmt.Sprintf("it printed an object without %s", firstMissing(u)), printedMend)
+	}
+	return []*unstructured.Unstructured{u}, nil
+}
+
+func listedObjects(kind string, items []any) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for i, item := range items {
+		fields, ok := item.(map[string]any)
+		u := &unstructured.Unstructured{Object: fields}
+		if !ok || u.GetKind() == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
+			return nil, problem.New(fmt.Sprintf("item %d of the %s that it printed is no whole object", i+1, kind), printedMend)
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+func firstMissing(u *unstructured.Unstructured) string {
+	switch {
+	case u.GetKind() == "":
+		return "kind"
+	case u.GetAPIVersion() == "":
+		return "apiVersion"
+	}
+	return "metadata.name"
+}
+
+// excerpt is the beginning of what a command printed, for a message.
+func excerpt(out []byte) string {
+	const lines, width = 5, 200
+	all := strings.Split(strings.TrimSpace(string(out)), "\n")
+	shown := all[:min(len(all), lines)]
+	for i, l := range shown {
+		if len(l) > width {
+			shown[i] = strings.ToValidUTF8(l[:width], "") + "…"
+		}
+	}
+	text := strings.Join(shown, "\n")
+	if len(all) > lines {
+		text += "\n…"
+	}
+	return text
+}
+
+// runDelete runs the delete command that the ledger has of a resource; it does nothing when there is none. The ledger
+// forgets what the command was for when it has succeeded.
+func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
+	ledger, err := c.Ledger(ctx)
+	if err != nil {
+		return err
+	}
+	commands, err := ledger.Commands()
+	if err != nil {
+		return err
+	}
+	cmd, ok := commands[name]
+	if !ok {
+		return nil
+	}
+	if cmd, err = c.completed(name, cmd); err != nil {
+		return err
+	}
+	if !cmd.EchoOff {
+		logstore.Infof(log, "Running cmd: %s", cmd)
+	}
+	bounded, cancel := context.WithTimeout(ctx, deleteLimit)
+	defer cancel()
+	out := logstore.WriterAt(log, logstore.LevelInfo)
+	err = process.Run(bounded, process.Command{Cmd: cmd, ExtraEnv: c.env, Grace: localGrace, Stdout: out, Stderr: out})
+	switch {
+	case err == nil:
+		return ledger.ForgetCommand(name)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case bounded.Err() != nil:
+		return fmt.Errorf("delete command %q did not end within %s", cmd.String(), deleteLimit)
+	}
+	return problem.Wrap(err, fmt.Sprintf("delete command %q failed", cmd.String()),
+		"see above what it says; hone tries it again with the next hone down. A delete command must also succeed\n"+
+			"when there is nothing to delete, as kubectl delete --ignore-not-found does")
+}

@@ -1,0 +1,258 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ImageBuilder makes images.
+type ImageBuilder interface {
+	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
+	Reusable(ctx context.Context, prior model.ImageResult) bool
+}
+
+// Deliverer brings images to a cluster.
+type Deliverer interface {
+	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger) error
+}
+
+// Deployer applies the objects of a resource.
+type Deployer interface {
+	Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error)
+}
+
+// Image builds the images of a resource, brings them to the cluster, and deploys the resource with them.
+type Image struct {
+	here      *Surroundings // nil where images are used where they are built
+	builder   ImageBuilder
+	deliverer Deliverer
+	deployer  Deployer
+	synclets  *Synclets
+}
+
+// NewImage returns the builder. Synclets puts into pods what they need to be updated in place; nil leaves them as they are.
+func NewImage(here *Surroundings, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
+	return &Image{here: here, builder: builder, deliverer: deliverer, deployer: deployer, synclets: synclets}
+}
+
+var _ BuildAndDeployer = (*Image)(nil)
+
+// Name implements BuildAndDeployer.
+func (b *Image) Name() string { return "image" }
+
+// BuildAndDeploy implements BuildAndDeployer.
+func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	if !req.Manifest.IsK8s() {
+		return Result{}, &Declined{}
+	}
+	work, err := b.plan(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
+	result := Result{Images: map[string]model.ImageResult{}}
+	if work.steps() == 0 {
+		result.Mode = "deploy" // nothing was built: only the objects are new
+	}
+	images, err := b.images(ctx, req, work, st, &result)
+	if err != nil {
+		return result, err
+	}
+	if b.synclets != nil {
+		if req.Synclet, err = b.synclets.Injection(ctx, req, images); err != nil {
+			return result, err
+		}
+	}
+	req.Commit()
+	st.next("Deploying")
+	result.Applied, err = b.deployer.Deploy(k8s.Patiently(ctx, st.waits), req, images)
+	if err != nil {
+		return result, err
+	}
+	result.Deployed = true
+	st.done()
+	return result, nil
+}
+
+// images carries out the jobs, notes in the result what was built, and returns all images that are in use.
+func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, result *Result) (map[string]model.ImageResult, error) {
+	images := maps.Clone(req.Results)
+	if images == nil {
+		images = map[string]model.ImageResult{}
+	}
+	for _, w := range work {
+		if !w.build {
+			continue
+		}
+		r, err := b.image(ctx, req, w, images, st)
+		if err != nil {
+			return images, err
+		}
+		images[w.target.Ref], result.Images[w.target.Ref] = r, r
+	}
+	return images, nil
+}
+
+// image builds one image and brings it to the cluster.
+func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
+	ref := w.target.Ref
+	if w.target.Custom != nil {
+		st.next(fmt.Sprintf("Building Custom Build: [%s]", ref))
+	} else {
+		st.next(fmt.Sprintf("Building Dockerfile: [%s]", ref))
+	}
+	deps := map[string]model.ImageResult{}
+	for _, dep := range w.target.DependsOn {
+		deps[dep] = images[dep]
+	}
+	log := logstore.Indent(req.Log, "  ")
+	r, err := b.builder.Build(ctx, imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
+		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log})
+	if err != nil {
+		return r, err
+	}
+	r.StartedAt = req.StartedAt
+	if w.deliver {
+		st.next("Pushing " + r.Local)
+		if err := b.deliverer.Deliver(ctx, w.plan, r, log); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// platform is what images are built for by default.
+func (b *Image) platform(c model.Cluster) string {
+	if c.Arch == "" || b.here == nil {
+		return ""
+	}
+	return "linux/" + c.Arch
+}
+
+// job is what to do about one image.
+type job struct {
+	target model.ImageTarget
+	plan   imagebuild.Plan
+	// build is false for an image whose result is still good.
+	build bool
+	// deliver is false for an image that is only the base of others.
+	deliver bool
+}
+
+type jobs []job
+
+func (j jobs) steps() int {
+	n := 0
+	for _, w := range j {
+		if w.build {
+			n++
+			if w.deliver {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// plan decides which images to build: those that changed, those whose result is gone, and those that are based on one.
+func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
+	building := map[string]bool{}
+	var out jobs
+	for _, im := range req.Manifest.Images {
+		prior, have := req.Results[im.Ref]
+		needed := !have || req.Dirty[im.Ref] || req.Force || req.Mode == model.UpdateNaive
+		for _, dep := range im.DependsOn {
+			needed = needed || building[dep]
+		}
+		if !needed && !b.builder.Reusable(ctx, prior) {
+			needed = true
+		}
+		building[im.Ref] = needed
+		j := job{target: im, build: needed}
+		if b.here != nil {
+			plan, err := b.here.plan(ctx, req.Cluster, req.Registry, im)
+			if err != nil {
+				return nil, err
+			}
+			j.plan, j.deliver = plan, deployed(req.Manifest, im.Ref)
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// deployed reports whether an image runs in the cluster itself, rather than being only what others are built on.
+func deployed(m model.Manifest, ref string) bool {
+	base := false
+	for _, im := range m.Images {
+		for _, dep := range im.DependsOn {
+			base = base || dep == ref
+		}
+	}
+	if !base {
+		return true
+	}
+	if d := m.K8s.CustomDeploy; d != nil {
+		return slices.Contains(d.ImageDeps, ref)
+	}
+	for _, o := range m.K8s.Objects {
+		for _, end := range []string{`"`, ":", "@"} {
+			if strings.Contains(o.JSON, `"`+ref+end) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// steps writes the headings of an update's steps and how long each took.
+type steps struct {
+	log      logstore.Logger
+	progress func(mode, stage string)
+	mode     string
+	total    int
+	at       int
+	name     string
+	started  time.Time
+	began    time.Time
+	took     []string
+}
+
+func (s *steps) next(name string) {
+	s.finish()
+	s.at++
+	s.name, s.started = name, time.Now()
+	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
+	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
+}
+
+// waits shows that a step waits for the cluster, and that it goes on.
+func (s *steps) waits(w k8s.Wait) {
+	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
+	if w.Why != "" {
+		logstore.Infof(s.log, "%s", w)
+		stage += ": " + w.String()
+	}
+	s.progress(s.mode, stage)
+}
+
+func (s *steps) finish() {
+	if s.name != "" {
+		s.took = append(s.took, fmt.Sprintf("     Step %d - %.2fs (%s)", s.at, time.Since(s.started).Seconds(), s.name))
+	}
+	s.name = ""
+}
+
+func (s *steps) done() {
+	s.finish()
+	logstore.Infof(s.log, "%s\n     DONE IN: %.2fs", strings.Join(s.took, "\n"), time.Since(s.began).Seconds())
+}

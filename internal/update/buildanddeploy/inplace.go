@@ -1,0 +1,174 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// InPlace updates running containers without a new image.
+type InPlace struct {
+	name    string
+	updater liveupdate.Updater
+	accepts func(ctx context.Context, c Container) string
+}
+
+// NewSynclet returns the builder that updates containers through hone's program inside them.
+func NewSynclet(synclets liveupdate.Updater) *InPlace {
+	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, Container) string { return "" }}
+}
+
+// NewExec returns the builder that updates containers through Kubernetes exec.
+func NewExec(pods liveupdate.PodExecer) *InPlace {
+	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods},
+		accepts: func(context.Context, Container) string { return "" }}
+}
+
+// NewContainer returns the builder that updates containers through the engine's API. It takes only containers that run
+// in that engine, which has is asked for.
+func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool) *InPlace {
+	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine},
+		accepts: func(ctx context.Context, c Container) string {
+			if c.Runtime != "docker" || !has(ctx, c.ID) {
+				return fmt.Sprintf("container %s runs in %s, not in the container engine that hone reaches", c.Name, c.Runtime)
+			}
+			return ""
+		}}
+}
+
+var _ BuildAndDeployer = (*InPlace)(nil)
+
+// Name implements BuildAndDeployer.
+func (b *InPlace) Name() string { return b.name }
+
+// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Those
+// that take much longer than the others are left behind, see Straggler. A failing command of the user is reported after the
+// other containers have been updated; if it failed in some of the containers of an image only, they need a new image.
+func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+	if !req.InPlace || len(req.Containers) == 0 {
+		return Result{}, &Declined{}
+	}
+	for _, c := range req.Containers {
+		why := b.accepts(ctx, c)
+		if spec, _, _ := req.Manifest.LiveUpdateOf(c.Image); why == "" && spec.RestartContainer && b.name != "container" && c.Synclet == "" {
+			why = fmt.Sprintf("only the container engine can restart container %s", c.Name)
+		}
+		if why != "" {
+			return Result{}, &Declined{Reason: why}
+		}
+	}
+	plans, err := b.plan(req)
+	if err != nil {
+		return Result{}, err
+	}
+	req.Commit()
+	f := &fanOut{tally: newTally(req.Peers), ended: make(chan struct{}, len(req.Containers))}
+	for i, c := range req.Containers {
+		req.Progress(b.name, fmt.Sprintf("updating %s in place", c.Pod))
+		f.start(ctx, c, func(ctx context.Context) (model.ContainerUpdate, error) { return b.update(ctx, req, c, plans[i]) })
+	}
+	f.wait(req)
+	return f.outcome(ctx)
+}
+
+// plan makes all plans before the first container is touched, so that a change that does not fit leaves all of them as
+// they are.
+func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
+	plans := make([]liveupdate.Plan, len(req.Containers))
+	for i, c := range req.Containers {
+		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Image)
+		if !ok {
+			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c))}
+		}
+		if spec.RestartContainer && c.Synclet != "" { // there is a supervisor: the container itself need not be restarted
+			spec.RestartContainer, spec.RestartProcess = false, &model.RestartProcess{}
+		}
+		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
+		if spec.InitialSync && c.New {
+			p, err := initialPlan(in, slices.Concat(req.Ignores, ignores))
+			if err != nil {
+				return nil, err
+			}
+			plans[i] = p
+			continue
+		}
+		p, err := liveupdate.Make(in)
+		if err != nil {
+			return nil, err
+		}
+		plans[i] = p
+	}
+	return plans, nil
+}
+
+// whose names what the live update of a container belongs to.
+func whose(c Container) string {
+	if c.Image == "" {
+		return "container " + c.Name
+	}
+	return "image " + c.Image
+}
+
+func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, error) {
+	m, err := watch.NewMatcher(ignores)
+	if err != nil {
+		return liveupdate.Plan{}, &liveupdate.FallBackError{Reason: err.Error()}
+	}
+	in.Ignore = m.Matches
+	return liveupdate.InitialPlan(in)
+}
+
+func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liveupdate.Plan) (model.ContainerUpdate, error) {
+	u := model.ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, ID: c.ID, Mode: b.name}
+	if plan.Empty() {
+		return u, nil
+	}
+	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
+	arch := req.Cluster.Arch
+	if req.Manifest.IsCompose() {
+		arch = "" // it does not run in the cluster
+	}
+	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
+		Image: c.Running, Ref: c.Image, Synclet: c.Synclet, Arch: arch, Syncs: spec.Syncs, Fresh: c.New}
+	began := time.Now()
+	r, err := b.updater.Update(ctx, target, plan, req.Log)
+	u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes
+	u.Stages = stages(req, c, began, r)
+	if err != nil {
+		return u, err
+	}
+	logstore.Infof(req.Log, "→ Container %s updated! %s", shortID(c), u)
+	return u, nil
+}
+
+// stages tells how long what ended at the times of a report took. A container that has just started gets what was saved
+// long ago: there the update itself is the beginning.
+func stages(req Request, c Container, began time.Time, r liveupdate.Report) (s model.Stages) {
+	last := began
+	if req.Save != nil {
+		if made, known := req.Save(c.Files); known.After(c.StartedAt) {
+			s.Noticed, s.Waited = max(known.Sub(made), 0), max(began.Sub(known), 0)
+		}
+	}
+	for _, p := range []struct {
+		took *time.Duration
+		end  time.Time
+	}{{&s.Sent, r.Sent}, {&s.Applied, r.Applied}, {&s.Ran, r.Ran}, {&s.Restarted, r.Restarted}} {
+		if !p.end.IsZero() {
+			*p.took, last = p.end.Sub(last), p.end
+		}
+	}
+	return s
+}
+
+func shortID(c Container) string {
+	id := strings.TrimSpace(c.ID)
+	return id[:min(len(id), 10)]
+}

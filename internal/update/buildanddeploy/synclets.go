@@ -1,0 +1,178 @@
+package buildanddeploy
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// ImageReader looks into images of the engine.
+type ImageReader interface {
+	Inspect(ctx context.Context, ref string) (docker.Image, bool, error)
+	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
+}
+
+// SyncletImage brings the image with the synclet to a cluster and returns what the cluster calls it; see
+// build.SyncletImage.
+type SyncletImage interface {
+	Deliver(ctx context.Context, plan imagebuild.Plan, arch, beside string, log logstore.Logger) (string, error)
+}
+
+// Experience is what is known of containers that ran.
+type Experience interface {
+	// LockedOut reports whether containers of an image, by the Tiltfile's reference, have neither let the synclet in by their
+	// shell nor by their tar.
+	LockedOut(ref string) bool
+}
+
+// Synclets decides which pods get the synclet when they are deployed. Construct it with NewSynclets; it is safe for use by
+// several goroutines.
+type Synclets struct {
+	images     ImageReader
+	image      SyncletImage
+	experience Experience
+	here       *Surroundings
+
+	mu   sync.Mutex
+	seen map[string]inside // by image id; guarded by mu
+}
+
+// NewSynclets returns a Synclets that looks into images, delivers hone's own, and asks for what experience there is.
+func NewSynclets(images ImageReader, image SyncletImage, experience Experience, here *Surroundings) *Synclets {
+	return &Synclets{images: images, image: image, experience: experience, here: here, seen: map[string]inside{}}
+}
+
+// inside is what an image has in it.
+type inside struct {
+	command deploy.ImageCommand
+	path    []string // where programs are looked for
+	// open says that there is a shell or tar; it is known when looked is set.
+	open, looked bool
+}
+
+// Injection returns what to put into the pods of a deploy with the given images; nil when they need nothing.
+func (s *Synclets) Injection(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
+	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
+		return nil, nil
+	}
+	uses := map[string]deploy.SyncletUse{}
+	must, beside := false, ""
+	for _, im := range req.Manifest.Images {
+		if !deployed(req.Manifest, im.Ref) || images[im.Ref].Cluster == "" {
+			continue
+		}
+		use, why, err := s.use(ctx, req.Mode, im, images[im.Ref])
+		if err != nil {
+			return nil, err
+		}
+		if why == "" {
+			continue
+		}
+		uses[im.Ref], must, beside = use, must || use.Run, im.Ref
+		logstore.Infof(req.Log, "Putting the synclet into containers of %s: %s", im.Ref, why)
+	}
+	if len(uses) == 0 {
+		return nil, nil
+	}
+	ref, err := s.Deliver(ctx, req.Cluster, req.Registry, beside, req.Log)
+	switch {
+	case err == nil:
+		return &deploy.SyncletInjection{Image: ref, Uses: uses}, nil
+	case must || ctx.Err() != nil:
+		return nil, fmt.Errorf("bring the synclet to the cluster: %w", err)
+	}
+	logstore.Warnf(req.Log, "WARNING: the synclet could not be brought to the cluster, so changes may need a new image: %s", problem.Text(err))
+	return nil, nil
+}
+
+// Deliver brings the image with the synclet to a cluster.
+func (s *Synclets) Deliver(ctx context.Context, cluster model.Cluster, registry model.Registry, beside string, log logstore.Logger) (string, error) {
+	plan, err := s.here.plan(ctx, cluster, registry, model.ImageTarget{Ref: model.SyncletName})
+	if err != nil {
+		return "", err
+	}
+	return s.image.Deliver(ctx, plan, cluster.Arch, beside, log)
+}
+
+// use says what containers of an image need, and why; without a reason they need nothing.
+func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.ImageTarget, r model.ImageResult) (use deploy.SyncletUse, why string, err error) {
+	if im.LiveUpdate.RestartProcess != nil {
+		in, known, err := s.look(ctx, r, false)
+		if known {
+			use.Command = &in.command
+		}
+		use.Run = true
+		return use, "their process is restarted in place", err
+	}
+	if len(im.LiveUpdate.Syncs) == 0 || !slices.Contains(Order(mode), "synclet") {
+		return use, "", nil
+	}
+	in, known, err := s.look(ctx, r, true)
+	switch {
+	case err != nil:
+		return use, "", err
+	case known && !in.open:
+		return use, "the image has neither sh nor tar", nil
+	case s.experience.LockedOut(im.Ref):
+		return use, "it found no other way into those that ran", nil
+	}
+	return use, "", nil
+}
+
+// look returns what an image has in it, and with programs also whether it has a shell or tar. It is not known where the
+// engine does not have the image.
+func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool) (in inside, known bool, err error) {
+	if r.ImageID == "" {
+		return inside{}, false, nil
+	}
+	s.mu.Lock()
+	in, known = s.seen[r.ImageID]
+	s.mu.Unlock()
+	if known && (in.looked || !programs) {
+		return in, true, nil
+	}
+	im, found, err := s.images.Inspect(ctx, r.Local)
+	if err != nil || !found {
+		return inside{}, false, err
+	}
+	in = inside{command: deploy.ImageCommand{Entrypoint: im.Entrypoint, Cmd: im.Cmd}, path: searchPath(im.Env)}
+	if programs {
+		var tools []string
+		for _, dir := range in.path {
+			tools = append(tools, path.Join(dir, "sh"), path.Join(dir, "tar"))
+		}
+		got, err := s.images.Programs(ctx, r.Local, tools)
+		if err != nil {
+			return inside{}, false, err
+		}
+		in.open, in.looked = len(got) > 0, true
+	}
+	s.mu.Lock()
+	s.seen[r.ImageID] = in
+	s.mu.Unlock()
+	return in, true, nil
+}
+
+// usualPath is where container runtimes look for programs unless an image says otherwise.
+const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// searchPath returns the absolute folders of PATH.
+func searchPath(env []string) []string {
+	list := usualPath
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			list = v
+		}
+	}
+	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !path.IsAbs(dir) })
+}

@@ -1,0 +1,155 @@
+package imagebuild
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Label marks every image that docker_build makes, so that old ones can be told from images that are not hone's to
+// remove. Its value is the reference by which the Tiltfile calls the image.
+const Label = "dev.hone.image"
+
+// Request asks for one image.
+type Request struct {
+	Target model.ImageTarget
+	// Deps are the results of the images that the target is based on, by their reference in the Tiltfile.
+	Deps map[string]model.ImageResult
+	// Registry is the one of the delivery plan; it decides about the image's name.
+	Registry model.Registry
+	// NoCache runs every step again.
+	NoCache bool
+	// Platform ("linux/amd64") is for targets that name none, when DOCKER_DEFAULT_PLATFORM is not set.
+	Platform string
+	// Env ("K=V") is added to the environment of the user's build command.
+	Env []string
+	// Logger takes output and progress; nil discards them.
+	Logger logstore.Logger
+}
+
+// Builder builds images. Construct it with New.
+type Builder struct {
+	docker   docker.Client
+	registry *registryClient
+	now      func() time.Time
+}
+
+// New returns a builder that uses the engine.
+func New(engine docker.Client) *Builder {
+	return &Builder{docker: engine, registry: newRegistryClient(), now: time.Now}
+}
+
+// Build builds one image target and returns the references under which it is known from now on. What the user did wrong
+// is a problem; see docker.IsUserError and CommandError.
+func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, error) {
+	if req.Logger == nil {
+		req.Logger = logstore.Discard
+	}
+	switch {
+	case req.Target.Docker != nil:
+		return b.dockerBuild(ctx, req, *req.Target.Docker)
+	case req.Target.Custom != nil:
+		return b.customBuild(ctx, req, *req.Target.Custom)
+	}
+	return model.ImageResult{}, fmt.Errorf("build %s: nothing says how", req.Target.Ref)
+}
+
+// Reusable reports whether the image of an earlier build is still there: in the engine, or, if the engine never had it, in
+// the registry that its name says.
+func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
+	if prior.Local == "" {
+		return false
+	}
+	if prior.ImageID == "" {
+		return b.registry.has(ctx, prior.Local)
+	}
+	im, found, err := b.docker.Inspect(ctx, prior.Local)
+	return err == nil && found && im.ID == prior.ImageID
+}
+
+// dockerBuild builds what a Dockerfile describes.
+func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.DockerBuild) (model.ImageResult, error) {
+	started := b.now()
+	id, err := b.docker.Build(ctx, docker.BuildRequest{
+		Context: spec.Context, Ignores: spec.ContextIgnores, Dockerfile: spec.Dockerfile,
+		Contents:  rewriteBases(spec, req.Deps),
+		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
+		CacheFrom: spec.CacheFrom, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
+		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger,
+	})
+	if err != nil {
+		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)
+	}
+	if id, err = b.supervised(ctx, req, id); err != nil {
+		return model.ImageResult{}, err
+	}
+	result, err := b.tagByContent(ctx, req, id)
+	if err != nil {
+		return model.ImageResult{}, err
+	}
+	for _, extra := range spec.ExtraTags {
+		if err := b.docker.Tag(ctx, id, extra); err != nil {
+			return model.ImageResult{}, err
+		}
+	}
+	result.StartedAt = started
+	return result, nil
+}
+
+// tagByContent names the image after its content.
+func (b *Builder) tagByContent(ctx context.Context, req Request, id string) (model.ImageResult, error) {
+	tag, err := ContentTag(id)
+	if err != nil {
+		return model.ImageResult{}, err
+	}
+	result := model.ImageResult{ImageID: id}
+	if result.Local, err = LocalRef(req.Target.Ref, req.Registry, tag); err != nil {
+		return model.ImageResult{}, err
+	}
+	if result.Cluster, err = ClusterRef(req.Target.Ref, req.Registry, tag); err != nil {
+		return model.ImageResult{}, err
+	}
+	return result, b.docker.Tag(ctx, id, result.Local)
+}
+
+// platform decides which platform to build for: what the Tiltfile says, else what the user's environment says, else what
+// the cluster has.
+func platform(target, cluster string) string {
+	if target != "" {
+		return target
+	}
+	if env := os.Getenv("DOCKER_DEFAULT_PLATFORM"); env != "" {
+		return env
+	}
+	return cluster
+}
+
+// rewriteBases returns the Dockerfile with the references of built images replaced by what they were built to.
+func rewriteBases(spec model.DockerBuild, deps map[string]model.ImageResult) string {
+	if len(deps) == 0 {
+		return spec.Contents
+	}
+	return Rewrite(spec.Contents, spec.BuildArgs, func(use string) (string, bool) { return resolve(use, deps) })
+}
+
+// resolve returns what the reference use was built to. A dependency with a tag goes before one without, which stands for
+// every tag.
+func resolve(use string, deps map[string]model.ImageResult) (string, bool) {
+	var matching []string
+	for ref := range deps {
+		if sameImage(use, ref) {
+			matching = append(matching, ref)
+		}
+	}
+	if len(matching) == 0 {
+		return "", false
+	}
+	slices.SortFunc(matching, func(a, b string) int { return len(b) - len(a) })
+	return deps[matching[0]].Local, deps[matching[0]].Local != ""
+}

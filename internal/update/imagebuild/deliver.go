@@ -1,0 +1,248 @@
+package imagebuild
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Deliverer brings built images to the cluster. Construct it with NewDeliverer.
+type Deliverer struct {
+	docker   docker.Client
+	registry *registryClient
+	// lookPath finds the tools of kind and k3d.
+	lookPath func(name string) (string, error)
+}
+
+// NewDeliverer returns a deliverer of the engine's images.
+func NewDeliverer(engine docker.Client) *Deliverer {
+	return &Deliverer{docker: engine, registry: newRegistryClient(), lookPath: exec.LookPath}
+}
+
+// Deliver brings the image to the cluster as planned and says in one line what it does. An image that is there already
+// is not sent again, provided that its tag comes from its content. Delivering the same image twice is harmless.
+func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+	if log == nil {
+		log = logstore.Discard
+	}
+	var err error
+	switch plan.Method {
+	case model.DeliverNone, model.DeliverShared:
+		logstore.Infof(log, "Nothing to push: %s", plan.Why)
+		return nil
+	case model.DeliverRegistry:
+		err = d.push(ctx, "local registry "+plan.Registry.Host, result, log)
+	case model.DeliverPush:
+		err = d.pushAnywhere(ctx, plan, result, log)
+	case model.DeliverKIND:
+		err = d.load(ctx, kindNodes(plan.Cluster), result, log)
+	case model.DeliverK3D:
+		err = d.load(ctx, k3dNodes(plan.Cluster), result, log)
+	case model.DeliverContainerd:
+		err = d.importHere(ctx, plan, result, log)
+	default:
+		err = fmt.Errorf("unknown method %q", plan.Method)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("deliver %s: %w", result.Local, err)
+	}
+	return nil
+}
+
+// push sends the image to the registry in its name unless it is there.
+func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger) error {
+	if hasContentTag(result.Local, result.ImageID) && d.registry.has(ctx, result.Local) {
+		logstore.Infof(log, "Already in %s: %s", where, result.Local)
+		return nil
+	}
+	logstore.Infof(log, "Pushing to %s: %s", where, result.Local)
+	return d.docker.Push(ctx, result.Local, log)
+}
+
+// pushAnywhere pushes to default_registry, or to the registry in the image's name if that is one to which people push.
+func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+	if !plan.Registry.Empty() {
+		return d.push(ctx, "registry "+plan.Registry.Host, result, log)
+	}
+	full, err := fullRef(result.Local)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(full, "docker.io/library/") {
+		return problem.New(fmt.Sprintf("there is no way to bring the image %s to the cluster: %s", result.Local, plan.Why),
+			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile")
+	}
+	host, _, _ := strings.Cut(full, "/")
+	return d.push(ctx, "registry "+host, result, log)
+}
+
+// importHere imports the image into the containerd of the node that this machine is.
+func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
+	full, err := fullRef(result.Cluster)
+	if err != nil {
+		return err
+	}
+	node, err := containerd.Dial(plan.Socket)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	if hasContentTag(result.Cluster, result.ImageID) {
+		if there, err := node.Has(ctx, full); err == nil && there {
+			logstore.Infof(log, "Already in the node's containerd: %s", result.Cluster)
+			return nil
+		}
+	}
+	logstore.Infof(log, "Importing into the node's containerd: %s", result.Cluster)
+	archive, err := d.docker.Save(ctx, []string{result.Local})
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	return node.Import(ctx, archive, full)
+}
+
+// nodes says how to load images into a cluster whose nodes are containers.
+type nodes struct {
+	// title names the cluster for the user; tool is the command that loads images, argv its arguments but for the image.
+	title string
+	tool  string
+	argv  func(ref string) []string
+	// labels find the node containers, isNode leaves helpers out.
+	labels map[string]string
+	isNode func(docker.Container) bool
+}
+
+func kindNodes(cluster string) nodes {
+	return nodes{
+		title: "kind cluster " + cluster, tool: "kind",
+		argv:   func(ref string) []string { return []string{"load", "docker-image", ref, "--name", cluster} },
+		labels: map[string]string{"io.x-k8s.kind.cluster": cluster},
+		isNode: func(c docker.Container) bool { return c.Labels["io.x-k8s.kind.role"] != "external-load-balancer" },
+	}
+}
+
+func k3dNodes(cluster string) nodes {
+	return nodes{
+		title: "k3d cluster " + cluster, tool: "k3d",
+		argv:   func(ref string) []string { return []string{"image", "import", ref, "-c", cluster} },
+		labels: map[string]string{"app": "k3d", "k3d.cluster": cluster},
+		isNode: func(c docker.Container) bool {
+			return c.Labels["k3d.role"] == "server" || c.Labels["k3d.role"] == "agent"
+		},
+	}
+}
+
+// load loads the image into the nodes that lack it: straight out of the engine into their containerds where the nodes are
+// containers of the same engine, which saves the file on disk that the cluster's own tool writes first. The tool takes
+// over where that fails or the nodes run elsewhere.
+func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult, log logstore.Logger) error {
+	containers, err := d.nodeContainers(ctx, n)
+	if err != nil {
+		return err
+	}
+	lacking, err := d.lacking(ctx, containers, result)
+	if err != nil {
+		return err
+	}
+	if len(containers) > 0 && len(lacking) == 0 {
+		logstore.Infof(log, "Already in %s: %s", n.title, result.Local)
+		return nil
+	}
+	logstore.Infof(log, "Loading into %s: %s", n.title, result.Local)
+	if len(containers) > 0 {
+		if err = d.importIntoAll(ctx, lacking, result.Local); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	tool, missing := d.lookPath(n.tool)
+	switch {
+	case missing != nil && err != nil:
+		return err
+	case missing != nil:
+		return problem.New(fmt.Sprintf("the nodes of %s are not in this engine, and %s is not installed", n.title, n.tool),
+			"install "+n.tool+", or point DOCKER_HOST at the engine that runs the cluster")
+	case err != nil:
+		logstore.Warnf(log, "%v; trying %s", err, n.tool)
+	}
+	out := logstore.WriterAt(logstore.Indent(log, "  "), logstore.LevelInfo)
+	cmd := model.Cmd{Argv: append([]string{tool}, n.argv(result.Local)...), Env: d.docker.Env()}
+	return process.Run(ctx, process.Command{Cmd: cmd, Stdout: out, Stderr: out, Plain: true})
+}
+
+// importIntoAll imports the image into nodes side by side.
+func (d *Deliverer) importIntoAll(ctx context.Context, containers []docker.Container, ref string) error {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, c := range containers {
+		all.Go(func() error {
+			if err := d.importInto(ctx, c, ref); err != nil {
+				return fmt.Errorf("import into node %s: %w", c.Name, err)
+			}
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+func (d *Deliverer) nodeContainers(ctx context.Context, n nodes) ([]docker.Container, error) {
+	all, err := d.docker.Containers(ctx, n.labels)
+	if err != nil {
+		return nil, err
+	}
+	found := all[:0]
+	for _, c := range all {
+		if n.isNode(c) {
+			found = append(found, c)
+		}
+	}
+	return found, nil
+}
+
+// lacking returns the nodes that do not have the image yet. A node that cannot tell lacks it.
+func (d *Deliverer) lacking(ctx context.Context, containers []docker.Container, result model.ImageResult) ([]docker.Container, error) {
+	full, err := fullRef(result.Cluster)
+	if err != nil || !hasContentTag(result.Cluster, result.ImageID) {
+		return containers, err
+	}
+	var out []docker.Container
+	for _, c := range containers {
+		var names strings.Builder
+		err := d.docker.ContainerExec(ctx, c.ID, []string{"ctr", "-n", "k8s.io", "images", "ls", "-q", "name==" + full}, nil, &names)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil || strings.TrimSpace(names.String()) != full {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// importInto streams the image from the engine into the containerd of a node container.
+func (d *Deliverer) importInto(ctx context.Context, node docker.Container, ref string) error {
+	archive, err := d.docker.Save(ctx, []string{ref})
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	var said strings.Builder
+	argv := []string{"ctr", "-n", "k8s.io", "images", "import", "--all-platforms", "-"}
+	if err := d.docker.ContainerExec(ctx, node.ID, argv, io.Reader(archive), &said); err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return nil
+}

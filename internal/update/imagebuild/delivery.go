@@ -1,0 +1,142 @@
+package imagebuild
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Plan says how an image gets to the cluster.
+type Plan struct {
+	Method model.DeliveryMethod
+	// Registry decides about the names of images; empty when they keep theirs.
+	Registry model.Registry
+	// Why is one sentence for the user.
+	Why string
+	// Cluster is the cluster's name as its own tool knows it (kind, k3d).
+	Cluster string
+	// Socket is the containerd socket to import into.
+	Socket string
+}
+
+// Delivery chooses how images get to a cluster. It holds what there is to know about this machine, so that choosing does
+// no I/O; Probe fills it in.
+type Delivery struct {
+	// Addresses are this machine's IP addresses and names.
+	Addresses []string
+	// ContainerdSocket belongs to a containerd that runs pods and lets this process in; empty for none.
+	ContainerdSocket string
+	// ActiveMinikube is the minikube profile whose engine the environment points at.
+	ActiveMinikube string
+}
+
+// Choose returns the fastest way in which images of the target get to the cluster. The registry that the cluster
+// announces goes before the Tiltfile's default_registry.
+func (d Delivery) Choose(cluster model.Cluster, engine docker.Info, defaultRegistry model.Registry, target model.ImageTarget) Plan {
+	plan := d.choose(cluster, engine, defaultRegistry, target)
+	if c := target.Custom; c != nil && (c.DisablePush || c.SkipsLocalDocker) {
+		plan.Method = model.DeliverNone
+		plan.Why = "the build command of " + target.Ref + " delivers the image itself"
+	}
+	return plan
+}
+
+func (d Delivery) choose(cluster model.Cluster, engine docker.Info, defaultRegistry model.Registry, target model.ImageTarget) Plan {
+	switch {
+	case d.shared(cluster, engine):
+		return Plan{Method: model.DeliverShared, Why: "the engine at " + engine.Host + " is the cluster's own"}
+	case !cluster.Registry.Empty():
+		why := "the cluster announces the registry " + cluster.Registry.Host
+		if !defaultRegistry.Empty() && defaultRegistry.Host != cluster.Registry.Host {
+			why += ", which goes before default_registry " + defaultRegistry.Host
+		}
+		registry := cluster.Registry
+		if registry.SingleName == "" && registry.Host == defaultRegistry.Host {
+			registry.SingleName = defaultRegistry.SingleName
+		}
+		return Plan{Method: model.DeliverRegistry, Registry: registry, Why: why}
+	case !defaultRegistry.Empty():
+		return Plan{Method: model.DeliverPush, Registry: defaultRegistry, Why: "default_registry is " + defaultRegistry.Host}
+	case cluster.Product == model.ProductKIND:
+		return Plan{Method: model.DeliverKIND, Cluster: toolName(cluster, "kind-"), Why: "the kind cluster has no registry"}
+	case cluster.Product == model.ProductK3D:
+		return Plan{Method: model.DeliverK3D, Cluster: toolName(cluster, "k3d-"), Why: "the k3d cluster has no registry"}
+	case d.singleNodeHere(cluster):
+		return Plan{Method: model.DeliverContainerd, Socket: d.ContainerdSocket,
+			Why: "the cluster is this machine, and its containerd can be reached at " + d.ContainerdSocket}
+	}
+	return Plan{Method: model.DeliverPush, Why: fmt.Sprintf("the cluster offers no registry: %s goes where its name says", target.Ref)}
+}
+
+// toolName is the name by which kind or k3d know the cluster.
+func toolName(cluster model.Cluster, prefix string) string {
+	for _, name := range []string{cluster.Name, cluster.Context} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
+			return rest
+		}
+	}
+	if cluster.Name != "" {
+		return cluster.Name
+	}
+	return cluster.Context
+}
+
+// shared reports whether the engine that builds is the one that runs the cluster's pods.
+func (d Delivery) shared(cluster model.Cluster, engine docker.Info) bool {
+	if cluster.Runtime != "docker" {
+		return false
+	}
+	switch cluster.Product {
+	case model.ProductDockerDesktop:
+		return engine.Product == "Docker Desktop"
+	case model.ProductRancherDesktop:
+		return strings.Contains(engine.Name, "rancher-desktop") || strings.Contains(engine.Host, "/.rd/")
+	case model.ProductColima:
+		return strings.Contains(engine.Name, "colima") || strings.Contains(engine.Host, "/.colima/")
+	case model.ProductOrbstack:
+		return engine.Product == "OrbStack" || strings.Contains(engine.Host, "/.orbstack/")
+	case model.ProductMinikube:
+		profile := []string{cluster.Name, cluster.Context}
+		return slices.Contains(profile, engine.Name) || d.ActiveMinikube != "" && slices.Contains(profile, d.ActiveMinikube) ||
+			hostOf(engine.Host) != "" && hostOf(engine.Host) == hostOf(cluster.Server) && !loopback(hostOf(engine.Host))
+	case model.ProductKIND, model.ProductK3D, model.ProductGKE, model.ProductEKS:
+		return false
+	}
+	return cluster.Nodes == 1 && d.here(cluster.Server) && strings.HasPrefix(engine.Host, "unix://")
+}
+
+// singleNodeHere reports whether the cluster is one node on this machine whose containerd lets this process in. Products
+// that keep their node in a container or a virtual machine of its own do not count, whatever address they listen on.
+func (d Delivery) singleNodeHere(cluster model.Cluster) bool {
+	switch cluster.Product {
+	case model.ProductUnknown, model.ProductHone, model.ProductMicroK8s, "":
+	default:
+		return false
+	}
+	return d.ContainerdSocket != "" && cluster.Nodes == 1 && cluster.Runtime == "containerd" && d.here(cluster.Server)
+}
+
+// here reports whether the API server's address is this machine.
+func (d Delivery) here(server string) bool {
+	host := hostOf(server)
+	return loopback(host) || host != "" && slices.Contains(d.Addresses, host)
+}
+
+// hostOf returns the host of a URL, empty for sockets and what is no URL.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "unix" || u.Scheme == "npipe" {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

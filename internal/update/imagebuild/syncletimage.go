@@ -1,0 +1,164 @@
+package imagebuild
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/update/agent/program"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+const (
+	// SyncletName is the name of hone's own image, and what its Label says.
+	SyncletName = "hone-synclet"
+	// syncletLabel says, on that image, which build of the program it holds.
+	syncletLabel = "dev.hone.synclet"
+	// syncletUser is its user: a number, so that Kubernetes can tell that it is not root.
+	syncletUser = "65532:65532"
+)
+
+// SyncletImage brings hone's own image, which holds the synclet and nothing else, to clusters. It is made here, not pulled
+// from anywhere. Construct it with NewSyncletImage; it is safe for use by several goroutines.
+type SyncletImage struct {
+	engine    docker.Client
+	deliverer *Deliverer
+	turn      chan struct{}       // held by the delivery that is under way; it guards what follows
+	images    map[string]v1.Image // by architecture
+	delivered map[string]string   // what the cluster calls it, by where it was delivered to
+}
+
+// NewSyncletImage returns an image that goes through the engine, and from there the way of all images.
+func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
+	return &SyncletImage{engine: engine, deliverer: deliverer, turn: make(chan struct{}, 1),
+		images: map[string]v1.Image{}, delivered: map[string]string{}}
+}
+
+// Deliver brings the image for an architecture (empty: that of this machine) to the cluster as planned, once for each
+// place, and returns what the cluster calls it. Beside is an image that the plan is for: where there is no registry for
+// all images, hone's goes into the repository of that one.
+func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside string, log logstore.Logger) (string, error) {
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	image, made := s.images[arch]
+	if !made {
+		var err error
+		if image, err = syncletImage(arch); err != nil {
+			return "", fmt.Errorf("make the synclet's image: %w", err)
+		}
+		s.images[arch] = image // what it computes of itself it keeps
+	}
+	result, err := syncletResult(image, plan, beside)
+	if err != nil {
+		return "", err
+	}
+	place := fmt.Sprint(plan.Method, plan.Cluster, plan.Socket, result)
+	if ref := s.delivered[place]; ref != "" {
+		return ref, nil
+	}
+	if err := s.load(ctx, image, result.Local); err != nil {
+		return "", err
+	}
+	if err := s.deliverer.Deliver(ctx, plan, result, log); err != nil {
+		return "", err
+	}
+	s.delivered[place] = result.Cluster
+	return result.Cluster, nil
+}
+
+// load puts the image into the engine, unless it is there under this name, which says what is in it.
+func (s *SyncletImage) load(ctx context.Context, image v1.Image, ref string) error {
+	_, found, err := s.engine.Inspect(ctx, ref)
+	if err != nil || found {
+		return err
+	}
+	tag, err := name.NewTag(ref)
+	if err != nil {
+		return fmt.Errorf("image reference %q: %w", ref, err)
+	}
+	var archive bytes.Buffer
+	if err := tarball.Write(tag, image, &archive); err != nil {
+		return fmt.Errorf("pack the synclet's image: %w", err)
+	}
+	return s.engine.Load(ctx, &archive)
+}
+
+// syncletResult names the image after its content.
+func syncletResult(image v1.Image, plan Plan, beside string) (model.ImageResult, error) {
+	config, err := image.ConfigName()
+	if err != nil {
+		return model.ImageResult{}, err
+	}
+	result := model.ImageResult{ImageID: config.String()}
+	tag, err := ContentTag(result.ImageID)
+	if err != nil {
+		return result, err
+	}
+	ref := SyncletName
+	if plan.Method == model.DeliverPush && plan.Registry.Empty() {
+		if beside == "" {
+			return result, errors.New("there is no registry that hone's own image could go to")
+		}
+		ref, tag = beside, "synclet-"+tag
+	}
+	if result.Local, err = LocalRef(ref, plan.Registry, tag); err != nil {
+		return result, err
+	}
+	result.Cluster, err = ClusterRef(ref, plan.Registry, tag)
+	return result, err
+}
+
+// syncletImage makes the image. The same build of hone always makes the same one.
+func syncletImage(arch string) (v1.Image, error) {
+	prog, err := program.For(arch)
+	if err != nil {
+		return nil, err
+	}
+	var files bytes.Buffer
+	w := tar.NewWriter(&files)
+	err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "synclet", Mode: 0o755, Size: int64(len(prog))})
+	if err == nil {
+		_, err = w.Write(prog)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(empty.Image, layer)
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", arch
+	config.Config = v1.Config{Entrypoint: []string{"/synclet"}, User: syncletUser, WorkingDir: "/",
+		Labels: map[string]string{Label: SyncletName, syncletLabel: program.Build()}}
+	return mutate.ConfigFile(image, config)
+}

@@ -1,0 +1,121 @@
+package synclet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+const (
+	// askAfter is how long a conversation may be silent before the synclet is asked whether it is there, and answerWithin
+	// how long the answer may take. Together they bound how long a dead way to the container, or a container that stands
+	// still, goes unnoticed, whether something is under way or not.
+	askAfter     = 10 * time.Second
+	answerWithin = 10 * time.Second
+	// chunk is how much is written at a time, in bytes; that a chunk was taken is a sign of life.
+	chunk = 64 << 10
+)
+
+// ErrSilent says that a session was ended because nothing moved on its stream any more: the way to the container is dead,
+// or the container stands still.
+var ErrSilent = errors.New("the synclet stopped answering")
+
+// livingStream notes when something last moved on a stream, in either direction. What a slow way still moves keeps a
+// conversation alive, however long an update takes.
+type livingStream struct {
+	io.ReadWriteCloser
+	began time.Time
+	moved atomic.Int64 // when something did, in nanoseconds since began
+}
+
+func newLivingStream(rwc io.ReadWriteCloser) *livingStream {
+	return &livingStream{ReadWriteCloser: rwc, began: time.Now()}
+}
+
+// now is the time on the stream's clock, which knows no jumps.
+func (l *livingStream) now() time.Duration  { return time.Since(l.began) }
+func (l *livingStream) last() time.Duration { return time.Duration(l.moved.Load()) }
+func (l *livingStream) sign()               { l.moved.Store(int64(l.now())) }
+
+// Read implements io.Reader.
+func (l *livingStream) Read(p []byte) (int, error) {
+	n, err := l.ReadWriteCloser.Read(p)
+	if n > 0 {
+		l.sign()
+	}
+	return n, err
+}
+
+// Write implements io.Writer. The last chunk is no sign of life: whatever carries the stream takes a little although
+// the other end is gone.
+func (l *livingStream) Write(p []byte) (int, error) {
+	var n int
+	for len(p) > chunk {
+		m, err := l.ReadWriteCloser.Write(p[:chunk])
+		if n += m; err != nil {
+			return n, err
+		}
+		l.sign()
+		p = p[chunk:]
+	}
+	m, err := l.ReadWriteCloser.Write(p)
+	return n + m, err
+}
+
+// watch ends the session when the stream has been silent for too long.
+func (s *Session) watch() {
+	timer := time.NewTimer(askAfter)
+	defer timer.Stop()
+	var asked time.Duration // when, while the answer is awaited
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-timer.C:
+		}
+		now, last := s.stream.now(), s.stream.last()
+		switch {
+		case asked > 0 && last < asked:
+			s.cut(fmt.Errorf("%w: no sign of it for %s", ErrSilent, (now - last).Round(time.Second)))
+			return
+		case now-last < askAfter:
+			asked = 0
+			timer.Reset(askAfter - (now - last))
+		default:
+			asked = now
+			s.all.Go(s.ask)
+			timer.Reset(answerWithin)
+		}
+	}
+}
+
+// ask wants a sign of life. While something is being written, that is what is waited for.
+func (s *Session) ask() {
+	if !s.wmu.TryLock() {
+		return
+	}
+	defer s.wmu.Unlock()
+	s.w.Append(&protocol.Ping{})
+	_ = s.flush() // who reads says how the stream ended
+}
+
+// flushBulk writes a part of a big update and asks for a sign of life behind it: it shows how far the synclet has come with
+// what lies in buffers on the way. wmu must be held.
+func (s *Session) flushBulk() error {
+	s.w.Append(&protocol.Ping{})
+	return s.flush()
+}
+
+// cut ends the session for a reason of this side.
+func (s *Session) cut(why error) {
+	s.mu.Lock()
+	if s.why == nil {
+		s.why = why
+	}
+	s.mu.Unlock()
+	_ = s.stream.Close()
+}

@@ -1,0 +1,104 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Beside adds hone's own containers to pods.
+type Beside interface {
+	// Image brings hone's image to the cluster and returns what the cluster calls it.
+	Image(ctx context.Context) (string, error)
+	// Ephemeral returns the name of a container that does what is asked for; see k8s.Client.
+	Ephemeral(ctx context.Context, req k8s.EphemeralRequest) (string, error)
+}
+
+// besideTimeout bounds bringing the image to the cluster and getting a container of it to run.
+const besideTimeout = time.Minute
+
+// codeNotAllowed is the exit code by which the program tells that it runs as another user than the container's process, or
+// with less rights.
+const codeNotAllowed = 95
+
+// openBeside puts one of hone's containers beside the target. That one's user is not always known before: the
+// program tells, and a second container runs as that user.
+func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error, error) {
+	if p.beside == nil || t.Namespace == "" { // containers of Compose stand alone
+		return nil, "", nil, nil
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container runs in time"))
+	defer cancel()
+	image, err := p.beside.Image(bounded)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, "", nil, err
+		}
+		return nil, "", reason(WayEphemeral, opaque{fmt.Errorf("bring the synclet to the cluster: %w", err)}), nil
+	}
+	req := k8s.EphemeralRequest{Namespace: t.Namespace, Pod: t.Pod, Target: t.Name, Name: model.SyncletName, Image: image,
+		Command: []string{"/" + model.SyncletFile, "idle"}}
+	s, err := p.openIn(bounded, t, req)
+	if user, ok := wrongUser(err); ok {
+		req.User, req.Group = &user[0], &user[1]
+		s, err = p.openIn(bounded, t, req)
+	}
+	var refused *k8s.Refused
+	if err != nil && !errors.As(err, &refused) && !unfit(err) {
+		return nil, "", nil, err
+	}
+	if err != nil {
+		return nil, "", reason(WayEphemeral, opaque{err}), nil
+	}
+	s.besides = true
+	return s, WayEphemeral, nil, nil
+}
+
+// openIn begins a conversation with the program in an ephemeral container.
+func (p *Pool) openIn(ctx context.Context, t Target, req k8s.EphemeralRequest) (*Session, error) {
+	name, err := p.beside.Ephemeral(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return p.attemptIn(ctx, t, name, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{"/" + model.SyncletFile, "serve", "--in", t.ID}), nil
+	})
+}
+
+var userText = regexp.MustCompile(`uid=(\d+) gid=(\d+)`)
+
+// wrongUser returns user and group of the container's process where the program runs as others.
+func wrongUser(err error) (ids [2]int64, ok bool) {
+	if err == nil {
+		return ids, false
+	}
+	if code, exited := liveupdate.ExitCode(err); !exited || code != codeNotAllowed {
+		return ids, false
+	}
+	m := userText.FindStringSubmatch(err.Error())
+	if m == nil {
+		return ids, false
+	}
+	for i := range ids {
+		n, err := strconv.ParseInt(m[i+1], 10, 64)
+		if err != nil {
+			return ids, false
+		}
+		ids[i] = n
+	}
+	return ids, true
+}
+
+// opaque is an error that counts by its text only: that a cluster forbids this way says nothing of the others.
+type opaque struct{ err error }
+
+func (o opaque) Error() string { return o.err.Error() }
+
+var _ error = opaque{}

@@ -1,0 +1,153 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// ExitError says that a command ran, or was to run, and ended with a code other than 0.
+type ExitError struct {
+	// Code is the exit code: 127 when there is no such program, 126 when it cannot be started, and 128 plus the number of
+	// the signal that ended it.
+	Code int
+	// Text is why it could not be started, empty when it was.
+	Text string
+}
+
+// Error returns the code, with the reason where it could not be started.
+func (e *ExitError) Error() string {
+	if e.Text != "" {
+		return e.Text
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// ExitCode returns Code.
+func (e *ExitError) ExitCode() int { return e.Code }
+
+var _ error = (*ExitError)(nil)
+
+// Run runs a command in the container to its end. Its output is written to out as it comes, from one goroutine. An empty
+// dir is the container's working folder. A code other than 0 gives an *ExitError. When ctx is done the command is killed
+// with everything that it started.
+func (s *Session) Run(ctx context.Context, argv []string, dir string, env []string, out io.Writer) error {
+	answered := make(chan struct{})
+	var exited *protocol.Exited
+	id, err := s.expect(func(m protocol.Message) bool {
+		switch m := m.(type) {
+		case *protocol.Output:
+			_, _ = out.Write(m.Data)
+			return false
+		case *protocol.Exited:
+			exited = m
+			close(answered)
+		}
+		return true
+	})
+	if err != nil {
+		return errors.Join(err, errUnsent)
+	}
+	if err := s.send(&protocol.Run{ID: id, Argv: argv, Dir: dir, Env: env}); err != nil {
+		s.forget(id)
+		return errors.Join(err, errUnsent) // half a frame is none
+	}
+	if err := s.await(ctx, answered); err != nil {
+		if ctx.Err() != nil {
+			err = errors.Join(err, s.send(&protocol.Kill{ID: id}))
+			<-s.either(answered)
+		}
+		s.forget(id)
+		return err
+	}
+	if exited.Code != 0 {
+		return &ExitError{Code: int(exited.Code), Text: exited.Text}
+	}
+	return nil
+}
+
+// either is closed when a request is answered or the session has ended.
+func (s *Session) either(answered <-chan struct{}) <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		select {
+		case <-answered:
+		case <-s.done:
+		}
+	}()
+	return c
+}
+
+// ErrNoSupervisor says that the container's process cannot be restarted, because nobody but the container's runtime is
+// in charge of it.
+var ErrNoSupervisor = errors.New("the container's process does not run under the synclet")
+
+// NotStartedError says that the process has ended, and that the new one could not be started.
+type NotStartedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *NotStartedError) Error() string { return e.Reason }
+
+var _ error = (*NotStartedError)(nil)
+
+// Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new one
+// has been started. The error is ErrNoSupervisor where that is not possible, and a *NotStartedError where there is no
+// process now.
+func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
+	answered := make(chan struct{})
+	var restarted *protocol.Restarted
+	id, err := s.expect(func(m protocol.Message) bool {
+		if r, ok := m.(*protocol.Restarted); ok {
+			restarted = r
+			close(answered)
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	defer s.forget(id)
+	if err := s.send(&protocol.Restart{ID: id, GraceNanos: uint64(grace)}); err != nil {
+		return err
+	}
+	if err := s.await(ctx, answered); err != nil {
+		return err
+	}
+	switch restarted.Code {
+	case protocol.RestartDone:
+		return nil
+	case protocol.RestartUnsupervised:
+		return ErrNoSupervisor
+	case protocol.RestartNotStarted:
+		return &NotStartedError{restarted.Text}
+	}
+	return errors.New(restarted.Text)
+}
+
+// Ping returns how long the way to the synclet and back takes.
+func (s *Session) Ping(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	answered := make(chan struct{})
+	id, err := s.expect(func(m protocol.Message) bool {
+		if m != nil {
+			close(answered)
+		}
+		return true
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer s.forget(id)
+	if err := s.send(&protocol.Ping{ID: id}); err != nil {
+		return 0, err
+	}
+	if err := s.await(ctx, answered); err != nil {
+		return 0, err
+	}
+	return time.Since(began), nil
+}

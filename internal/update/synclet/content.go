@@ -1,0 +1,174 @@
+package synclet
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// wholeFile is the size in bytes up to which a file is read at once. A bigger one is read twice: for its sum, then to be
+// sent.
+const wholeFile = 4 << 20
+
+// content is what is known to be at a path in the container. The zero value is nothing at all.
+type content struct {
+	there bool
+	kind  protocol.FileKind
+	mode  uint32
+	sum   protocol.Sum
+}
+
+// Put is something to bring into the container.
+type Put struct {
+	// Local is the path on this machine, Remote the clean absolute path in the container.
+	Local  string
+	Remote string
+	// IsDir asks for the folder itself, not for what is in it.
+	IsDir bool
+	// Owner, where it is set, becomes the owner.
+	Owner model.Owner
+}
+
+// local is a Put with what was found on this machine.
+type local struct {
+	put     *protocol.Put
+	content content
+	data    []byte // the whole content, unless big
+	big     bool
+	path    string
+}
+
+// look reads a local file. It returns nil for one that is gone, or is neither file, folder nor link.
+func look(p Put) (*local, error) {
+	info, err := os.Lstat(p.Local)
+	if isGone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &local{path: p.Local, put: &protocol.Put{Path: p.Remote, Mode: uint32(info.Mode() & fs.ModePerm), ModTime: info.ModTime().UnixNano()}}
+	if o := p.Owner; o.Set {
+		l.put.Owner = &protocol.Owner{UID: uint64(o.UID), GID: uint64(o.GID)}
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir() || p.IsDir:
+		l.put.Kind = protocol.KindDir
+	case mode&fs.ModeSymlink != 0:
+		err = l.readLink()
+	case mode.IsRegular():
+		err = l.readFile(info.Size())
+	default:
+		return nil, nil
+	}
+	if isGone(err) {
+		return nil, nil
+	}
+	l.content = content{true, l.put.Kind, l.put.Mode, l.put.Sum}
+	if l.put.Kind == protocol.KindLink {
+		l.content.mode = 0 // links have none of their own
+	}
+	return l, err
+}
+
+func (l *local) readLink() error {
+	target, err := os.Readlink(l.path)
+	l.data = []byte(filepath.ToSlash(target))
+	l.put.Kind, l.put.Size, l.put.Sum = protocol.KindLink, uint64(len(l.data)), protocol.SumOf(l.data)
+	return err
+}
+
+func (l *local) readFile(size int64) error {
+	if size <= wholeFile {
+		data, err := os.ReadFile(l.path)
+		l.data, l.put.Size, l.put.Sum = data, uint64(len(data)), protocol.SumOf(data)
+		return err
+	}
+	f, err := os.Open(l.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := protocol.NewSummer()
+	n, err := io.Copy(sum, f)
+	l.big, l.put.Size, l.put.Sum = true, uint64(n), sum.Sum()
+	return err
+}
+
+// isGone reports whether an error says that a path is not there.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
+
+// same reports whether the container is known to hold what is here.
+func (s *Session) same(l *local) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.known[l.put.Path]
+	return ok && k == l.content
+}
+
+// absent reports whether the container is known not to hold anything at a path.
+func (s *Session) absent(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.known[name]
+	return ok && !k.there
+}
+
+// learn notes what is at a path. Below what is not a folder there is nothing that is still known, and what is above
+// something must be a folder by now.
+func (s *Session) learn(name string, c content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was, ok := s.known[name]; ok && was.there && was.kind == protocol.KindDir && c.kind != protocol.KindDir || !c.there {
+		s.unlearn(name)
+	}
+	s.known[name] = c
+	for dir := path.Dir(name); c.there && dir != path.Dir(dir); dir = path.Dir(dir) {
+		if above, ok := s.known[dir]; ok && (!above.there || above.kind != protocol.KindDir) {
+			delete(s.known, dir)
+		}
+	}
+}
+
+// unlearn forgets what is below a path. mu must be held.
+func (s *Session) unlearn(name string) {
+	prefix := strings.TrimSuffix(name, "/") + "/"
+	for k := range s.known {
+		if strings.HasPrefix(k, prefix) {
+			delete(s.known, k)
+		}
+	}
+}
+
+// doubt forgets what was known of paths and everything below them.
+func (s *Session) doubt(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range names {
+		delete(s.known, n)
+		s.unlearn(n)
+	}
+}
+
+// entryContent is what the synclet reports of a path.
+func entryContent(e *protocol.Entry) content {
+	c := content{there: true, kind: e.Kind, mode: e.Mode, sum: e.Sum}
+	if e.Kind == protocol.KindLink {
+		c.mode = 0
+	}
+	return c
+}
+
+// placeOf is the place that holds one path alone.
+func placeOf(name string) protocol.Place {
+	dir, base := path.Split(name)
+	return protocol.Place{Dir: path.Clean(dir), Name: base}
+}

@@ -1,0 +1,415 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Status is how it stands with the synclet of one container.
+type Status struct {
+	Target Target
+	State  State
+	// Way is how the program got in; empty while that is being found out.
+	Way Way
+	// Err is why it did not, or why the conversation broke off.
+	Err error
+	// Passed is why the ways that are tried before Way did not do; nil when there are none.
+	Passed error
+	// Process is the container's process where the synclet supervises it, as it was heard of last.
+	Process protocol.Process
+}
+
+// State of a synclet.
+type State string
+
+// The states. A failed one is not tried again where the image does not let the program in, and seldom where that is not
+// allowed.
+const (
+	Starting State = "starting"
+	Ready    State = "ready"
+	Broken   State = "broken"
+	Failed   State = "failed"
+)
+
+// Pool keeps a conversation open with every container that it is told to keep ready. Make it with NewPool and end it with
+// Close. Its methods may be called from any goroutine.
+type Pool struct {
+	pods   liveupdate.PodExecer
+	told   func(Status)
+	beside Beside // nil where no container may be added to pods
+	id     string // tells its synclets from those of others
+
+	all sync.WaitGroup // of the entries' goroutines
+
+	mu        sync.Mutex
+	closed    bool
+	entries   map[string]*entry  // by container id
+	ending    map[string]*entry  // by container id: was let go of, and its goroutine has not ended yet
+	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
+	verdicts  map[string]verdict // by image
+	lockedOut map[string]bool    // by Target.Ref
+}
+
+// verdict is what is known of an image: the way of its own that works, if any, and why the others do not.
+type verdict struct {
+	way     Way
+	reasons []error
+}
+
+// NewPool returns a pool that reaches containers through pods.
+func NewPool(pods liveupdate.PodExecer) *Pool {
+	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
+		ending: map[string]*entry{}, stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+}
+
+// OnStatus sets a function that is told of every change. It is called from the pool's goroutines and from Keep, under locks
+// of the pool: it must neither block nor call the pool. Set it before the first Keep.
+func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
+
+// Beside lets the pool add its own containers to pods. Set it before the first Keep.
+func (p *Pool) Beside(b Beside) { p.beside = b }
+
+// LockedOut reports whether a container of an image, by the Tiltfile's reference, has let the program in neither by its
+// shell nor by its tar.
+func (p *Pool) LockedOut(ref string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lockedOut[ref]
+}
+
+// entry is one container.
+type entry struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu      sync.Mutex
+	dropped bool     // it is no longer reported
+	target  Target   // of which only the resource may change
+	last    Status   // what was told last
+	session *Session // nil while there is none
+	err     error    // why there is none, or will be none; nil while one is being opened
+	passing bool     // err may pass: it is tried again, at once when an update waits for it
+	hurry   chan struct{}
+	changed chan struct{} // closed at the next change
+}
+
+// Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
+// those that end; once it has returned, containers that it was not given are no longer reported.
+func (p *Pool) Keep(ctx context.Context, targets []Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	wanted := map[string]Target{}
+	for _, t := range targets {
+		wanted[t.ID] = t
+	}
+	for id, e := range p.entries {
+		t, ok := wanted[id]
+		if ok && t.same(e.whom()) {
+			p.name(e, t.Resource)
+			continue
+		}
+		delete(p.entries, id)
+		p.ending[id] = e
+		e.drop()
+	}
+	for id := range p.stale {
+		if _, ok := wanted[id]; !ok {
+			delete(p.stale, id)
+		}
+	}
+	for id, t := range wanted {
+		if p.entries[id] == nil {
+			p.entries[id] = p.start(ctx, t)
+		}
+	}
+}
+
+// start begins with a container, after what was begun with it before has ended: the program that begins last ends the
+// others. mu must be held.
+func (p *Pool) start(ctx context.Context, t Target) *entry {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
+	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
+	before := p.ending[t.ID]
+	p.all.Go(func() {
+		defer p.ended(e)
+		if before != nil {
+			<-before.done
+		}
+		p.keep(ctx, e)
+	})
+	return e
+}
+
+// ended notes that an entry's goroutine has nothing more to do.
+func (p *Pool) ended(e *entry) {
+	close(e.done)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id := e.whom().ID; p.ending[id] == e {
+		delete(p.ending, id)
+	}
+}
+
+func (p *Pool) setStale(id string, stale bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if stale {
+		p.stale[id] = true
+	} else {
+		delete(p.stale, id)
+	}
+}
+
+func (p *Pool) isStale(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stale[id]
+}
+
+// Close ends all conversations and waits for their goroutines.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	entries := p.entries
+	p.entries = nil
+	p.mu.Unlock()
+	for _, e := range entries {
+		e.cancel()
+	}
+	p.all.Wait()
+}
+
+// The waits between attempts, doubling.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// rightPause is the wait until something is tried again that was not allowed: rights come by hand.
+const rightPause = 20 * time.Second
+
+// keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
+func (p *Pool) keep(ctx context.Context, e *entry) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		e.set(nil, nil, false)
+		p.tell(e, func(st *Status) { st.State = Starting })
+		began := time.Now()
+		s, way, passed, err := p.open(ctx, e.whom())
+		switch {
+		case ctx.Err() != nil:
+			if s != nil {
+				_ = s.Close()
+			}
+			return
+		case errors.As(err, new(*impossible)):
+			e.set(nil, err, false)
+			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
+			<-ctx.Done()
+			return
+		case k8s.IsForbidden(err):
+			err = forbidden(err)
+			e.set(nil, err, false)
+			p.tell(e, func(st *Status) { st.State, st.Err = Failed, err })
+			if !e.rest(ctx, rightPause) {
+				return
+			}
+			continue
+		case err != nil:
+			e.set(nil, err, true)
+			p.tell(e, func(st *Status) { st.State, st.Err = Broken, err })
+		default:
+			e.set(s, nil, false)
+			p.tell(e, func(st *Status) { st.State, st.Way, st.Passed = Ready, way, passed })
+			s.OnProcess(func(process protocol.Process) {
+				p.tell(e, func(st *Status) { st.State, st.Way, st.Passed, st.Process = Ready, way, passed, process })
+			})
+			select {
+			case <-s.Done():
+			case <-ctx.Done():
+			}
+			e.set(nil, nil, false)
+			_ = s.Close()
+			if ctx.Err() != nil {
+				return
+			}
+			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.end() })
+			if time.Since(began) > lastPause {
+				pause = firstPause
+			}
+		}
+		if !e.rest(ctx, pause) {
+			return
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// rest waits, unless an update is in a hurry, and reports false when ctx is done before.
+func (e *entry) rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.hurry:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// tell passes on how it stands with an entry's container. Until it is known which resource that belongs to, it waits.
+func (p *Pool) tell(e *entry, change func(*Status)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	status := Status{Target: e.target, Process: e.last.Process} // a broken conversation does not change the process
+	change(&status)
+	e.last = status
+	if status.Target.Resource != "" && !e.dropped {
+		p.told(status)
+	}
+}
+
+// drop ends the entry, in silence. Its goroutine ends some time later.
+func (e *entry) drop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dropped = true
+	e.cancel()
+}
+
+// whom returns the container, with what is known of it now.
+func (e *entry) whom() Target {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.target
+}
+
+// name notes which resource the container belongs to, and tells how it stands with it; an update that comes before Keep does
+// not know.
+func (p *Pool) name(e *entry, resource model.ManifestName) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.target.Resource == resource {
+		return
+	}
+	e.target.Resource, e.last.Target.Resource = resource, resource
+	if e.last.State != "" {
+		p.told(e.last)
+	}
+}
+
+// set notes the conversation, or why there is none; passing says that the reason may pass. All three change at once: an
+// update that saw the reason before it was known to pass would take it for the last word.
+func (e *entry) set(s *Session, err error, passing bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.session, e.err, e.passing = s, err, passing
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
+// pass is tried again once, at once. A container that was not kept ready gets ready now.
+func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
+
+// after is Session, but for a conversation that has ended. Where Keep has begun with the container anew meanwhile, the new
+// one counts.
+func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, error) {
+	for {
+		s, err := p.once(ctx, t, ended)
+		if !errors.Is(err, errReplaced) {
+			return s, err
+		}
+	}
+}
+
+// errReplaced says that Keep took an entry away.
+var errReplaced = errors.New("the conversation was started over")
+
+func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, ErrClosed
+	}
+	e := p.entries[t.ID]
+	if e == nil {
+		e = p.start(ctx, t)
+		p.entries[t.ID] = e
+	}
+	p.mu.Unlock()
+	for hurried := false; ; {
+		e.mu.Lock()
+		s, err, passing, changed := e.session, e.err, e.passing, e.changed
+		e.mu.Unlock()
+		switch {
+		case s != nil && s != ended, err != nil && (!passing || hurried):
+			return s, err
+		case err != nil:
+			hurried = true
+			select {
+			case e.hurry <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-changed:
+		case <-e.done:
+			return nil, errReplaced
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// impossible says that no way leads into containers of an image.
+type impossible struct{ reasons []error }
+
+// Error lists what went wrong in each way.
+func (e *impossible) Error() string {
+	return "the synclet cannot get into the container: " + inOneLine(e.reasons)
+}
+
+func inOneLine(reasons []error) string {
+	texts := make([]string, len(reasons))
+	for i, r := range reasons {
+		texts[i] = r.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns the reasons.
+func (e *impossible) Unwrap() []error { return e.reasons }
+
+// client names the pool to the synclet in a container, so that it ends those that the pool has given up.
+func (p *Pool) client(t Target) string {
+	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+t.ID))), 16)
+}
+
+// unfit reports whether an error says that the container does not have what a way needs, which the next try would not
+// change. What may pass, and being forbidden, are no such errors.
+func unfit(err error) bool {
+	if errors.Is(err, errForeign) {
+		return true
+	}
+	code, ok := liveupdate.ExitCode(err)
+	return ok && slices.Contains([]int{1, 2, codeNotAllowed, 126, 127, exitNoFolder, exitNoHead}, code) && !k8s.IsForbidden(err)
+}

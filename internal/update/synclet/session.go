@@ -1,0 +1,307 @@
+package synclet
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// ErrClosed says that a session has ended, so that what was asked of it may or may not have been done.
+var ErrClosed = errors.New("the conversation with the synclet has ended")
+
+// errUnsent says, of a request that failed because the conversation had ended, that the synclet cannot have got it.
+var errUnsent = errors.New("the request was not sent")
+
+// errForeign says that what answers is no synclet that can be talked to: of another version of the protocol, or something
+// else altogether.
+var errForeign = errors.New("the program there is not the synclet of this hone")
+
+// maxNoise bounds, in bytes, what may come before the preamble.
+const maxNoise = 64 << 10
+
+// Session is a conversation with the synclet in one container. Make it with Open and end it with Close.
+type Session struct {
+	stream *livingStream
+	hello  protocol.Hello
+	// besides says that the synclet is not in the container itself, so that commands have to get there in another way.
+	besides bool
+	all     sync.WaitGroup // of its goroutines
+	// turn is held by the update that is under way.
+	turn chan struct{}
+	done chan struct{}
+
+	wmu sync.Mutex
+	w   *protocol.Writer
+
+	mu      sync.Mutex
+	next    uint64
+	answers map[uint64]func(protocol.Message) (last bool)
+	known   map[string]content
+	process protocol.Process
+	changed func(protocol.Process)
+	why     error // why this side ended it
+	err     error
+}
+
+// Open begins the conversation over a stream whose other end is a synclet that starts, as the hello says: its places are all
+// that the session may write. The stream is closed when Open fails or the session ends. Close must end a Read and a Write that are under way.
+func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
+	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
+	s, err := open(stream, hello)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = stream.Close()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("begin the conversation with the synclet: %w", err)
+	}
+	s.all.Go(func() { s.read(protocol.NewReader(bufio.NewReaderSize(s.stream, 64<<10))) })
+	s.all.Go(s.watch)
+	return s, nil
+}
+
+func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
+	if err := skipNoise(stream); err != nil {
+		return nil, err
+	}
+	living := newLivingStream(stream)
+	s := &Session{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
+		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]content{}}
+	if err := s.send(&hello); err != nil {
+		return nil, err
+	}
+	m, err := protocol.NewReader(stream).Next()
+	if errors.Is(err, protocol.ErrVersion) {
+		return nil, fmt.Errorf("%w: %w", errForeign, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch m := m.(type) {
+	case *protocol.Hello:
+		s.hello = *m
+		return s, nil
+	case *protocol.Failed:
+		return nil, fmt.Errorf("%w: %s", errForeign, m.Text)
+	}
+	return nil, fmt.Errorf("%w: it begins with %T", errForeign, m)
+}
+
+// skipNoise reads up to the preamble, byte by byte so that nothing behind it is taken.
+func skipNoise(r io.Reader) error {
+	var seen []byte
+	one := make([]byte, 1)
+	for len(seen) < maxNoise {
+		if _, err := io.ReadFull(r, one); err != nil {
+			if said := bytes.TrimSpace(seen); len(said) > 0 {
+				return fmt.Errorf("%w; it said %q", err, said[:min(len(said), 300)])
+			}
+			return err
+		}
+		seen = append(seen, one[0])
+		if bytes.HasSuffix(seen, []byte(protocol.Preamble)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: something else answers", errForeign)
+}
+
+// Hello returns what the synclet said of itself.
+func (s *Session) Hello() protocol.Hello { return s.hello }
+
+// Done is closed when the session has ended; Err then says why.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Err returns why the session ended, nil while it has not.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// end returns why the session ended. What killed the synclet is no riddle in a container whose process had said that it ends.
+func (s *Session) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process.Ending && errors.Is(s.err, ErrKilled) {
+		return errEnding
+	}
+	return s.err
+}
+
+// Close ends the session. What is under way fails.
+func (s *Session) Close() error {
+	_ = s.stream.Close()
+	s.all.Wait()
+	return nil
+}
+
+// OnProcess sets a function that is told how the container's process does, now and whenever that changes. It is called
+// from the session's goroutine and must not block.
+func (s *Session) OnProcess(fn func(protocol.Process)) {
+	s.mu.Lock()
+	s.changed = fn
+	now := s.process
+	s.mu.Unlock()
+	if now.Starts > 0 {
+		fn(now)
+	}
+}
+
+// Process returns how the container's process does; its Starts are zero where nobody supervises it.
+func (s *Session) Process() protocol.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.process
+}
+
+// read hands out what arrives until the stream ends.
+func (s *Session) read(r *protocol.Reader) {
+	var err error
+	for err == nil {
+		var m protocol.Message
+		if m, err = r.Next(); err == nil {
+			err = s.deliver(m)
+		}
+	}
+	_ = s.stream.Close()
+	s.mu.Lock()
+	if s.err = s.why; s.err == nil {
+		s.err = err
+	}
+	answers := s.answers
+	s.answers = nil
+	s.mu.Unlock()
+	close(s.done)
+	for _, fn := range answers {
+		fn(nil)
+	}
+}
+
+func (s *Session) deliver(m protocol.Message) error {
+	var id uint64
+	switch m := m.(type) {
+	case *protocol.Failed:
+		return errors.New(m.Text)
+	case *protocol.Process:
+		s.mu.Lock()
+		s.process = *m
+		fn := s.changed
+		s.mu.Unlock()
+		if fn != nil {
+			fn(*m)
+		}
+		return nil
+	case *protocol.Applied:
+		id = m.ID
+	case *protocol.Entry:
+		id = m.ID
+	case *protocol.Listed:
+		id = m.ID
+	case *protocol.Output:
+		id = m.ID
+	case *protocol.Exited:
+		id = m.ID
+	case *protocol.Restarted:
+		id = m.ID
+	case *protocol.Pong:
+		id = m.ID
+	default:
+		return fmt.Errorf("the synclet sends %T", m)
+	}
+	s.mu.Lock()
+	fn := s.answers[id]
+	s.mu.Unlock()
+	if fn != nil && fn(m) { // an answer that nobody waits for any more is dropped
+		s.mu.Lock()
+		delete(s.answers, id)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// expect registers a function for the answers to a new request, and returns the request's id. At the end of the session
+// it is called with nil.
+func (s *Session) expect(fn func(protocol.Message) (last bool)) (id uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil || s.answers == nil {
+		return 0, s.ended()
+	}
+	s.next++
+	s.answers[s.next] = fn
+	return s.next, nil
+}
+
+func (s *Session) forget(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.answers, id)
+}
+
+// ended returns ErrClosed with its reason. mu must be held.
+func (s *Session) ended() error {
+	if s.err == nil || errors.Is(s.err, io.EOF) {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrClosed, s.err)
+}
+
+func (s *Session) closed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended()
+}
+
+// reason prefers why the session ended over what that looked like to a writer, which the reader learns at the same time.
+func (s *Session) reason(err error) error {
+	if !errors.Is(err, ErrClosed) {
+		return err
+	}
+	<-s.done
+	return s.closed()
+}
+
+// send writes messages in one go.
+func (s *Session) send(messages ...protocol.Message) error {
+	s.wmu.Lock()
+	defer s.wmu.Unlock()
+	for _, m := range messages {
+		s.w.Append(m)
+	}
+	return s.flush()
+}
+
+// flush writes what was appended. wmu must be held.
+func (s *Session) flush() error {
+	if err := s.w.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return nil
+}
+
+// await waits for the last answer of a request.
+func (s *Session) await(ctx context.Context, answered <-chan struct{}) error {
+	select {
+	case <-answered:
+		return nil
+	case <-s.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-answered: // it came with the last breath
+		return nil
+	default:
+		return s.closed()
+	}
+}

@@ -1,0 +1,287 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+)
+
+// Batch is one update: it is carried out as a whole. Deletes are clean absolute paths, removed before
+// anything is put in place. Each stands for itself: a folder goes only when nothing is left in it.
+type Batch struct {
+	Deletes []string
+	Puts    []Put
+}
+
+// Report says what an update did.
+type Report struct {
+	// Files and Bytes were sent; Same files were there already.
+	Files, Deletes, Same int
+	Bytes                int64
+	// Sent is when the last byte had been handed to the stream; zero when there was nothing to send.
+	Sent time.Time
+	// Took is how long the synclet needed once it had everything.
+	Took time.Duration
+}
+
+// FaultError says that paths could not be written.
+type FaultError struct {
+	Faults []protocol.Fault
+	// UID is the user as whom the synclet tried.
+	UID uint64
+}
+
+// Error names the first paths with their reasons.
+func (e *FaultError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Faults {
+		if i == 3 {
+			fmt.Fprintf(&b, "; and %d more", len(e.Faults)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %s", f.Path, f.Text)
+	}
+	return b.String()
+}
+
+// Is reports whether any path failed for the given reason of the operating system.
+func (e *FaultError) Is(target error) bool {
+	n, ok := target.(syscall.Errno)
+	for _, f := range e.Faults {
+		if ok && f.Errno == uint64(n) {
+			return true
+		}
+	}
+	return false
+}
+
+var _ error = (*FaultError)(nil)
+
+// Apply brings the container's files in line with the local ones, as they are when Apply reads them. Files that the
+// container is known to have are not sent; when nothing differs nothing is. With an error of type *FaultError all other
+// paths are in place, or, when every fault is Staged, none. With any other error it is unknown what was done, and the next
+// Apply of the same paths sends them again.
+func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-s.done:
+		return Report{}, s.closed()
+	case <-ctx.Done():
+		return Report{}, context.Cause(ctx)
+	}
+	var r Report
+	deletes, files, err := s.differing(b, &r)
+	if err != nil || len(deletes)+len(files) == 0 {
+		return r, err
+	}
+	paths := append([]string(nil), deletes...)
+	for _, l := range files {
+		paths = append(paths, l.put.Path)
+		r.Bytes += int64(l.put.Size)
+	}
+	r.Files, r.Deletes = len(files), len(deletes)
+	applied, err := s.transfer(ctx, deletes, files, &r)
+	if err != nil {
+		s.doubt(paths...)
+		return r, err
+	}
+	r.Took = time.Duration(applied.Nanos)
+	for _, d := range deletes {
+		s.learn(d, content{})
+	}
+	for _, l := range files {
+		s.learn(l.put.Path, l.content)
+	}
+	if len(applied.Faults) > 0 {
+		s.doubt(paths...)
+		return r, &FaultError{applied.Faults, s.hello.UID}
+	}
+	return r, nil
+}
+
+// differing returns what has to be sent.
+func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
+	for _, d := range b.Deletes {
+		if s.absent(d) {
+			r.Same++
+		} else {
+			deletes = append(deletes, d)
+		}
+	}
+	for _, p := range b.Puts {
+		l, err := look(p)
+		switch {
+		case err != nil:
+			return nil, nil, fmt.Errorf("read %s: %w", p.Local, err)
+		case l == nil: // its going is a change of its own
+		case s.same(l):
+			r.Same++
+		default:
+			files = append(files, l)
+		}
+	}
+	return deletes, files, nil
+}
+
+// transfer sends an update and waits for its answer. Before Commit is sent, an error leaves the container as it was.
+func (s *Session) transfer(ctx context.Context, deletes []string, files []*local, r *Report) (*protocol.Applied, error) {
+	answered := make(chan struct{})
+	var applied *protocol.Applied
+	id, err := s.expect(func(m protocol.Message) bool {
+		if a, ok := m.(*protocol.Applied); ok {
+			applied = a
+			close(answered)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer s.forget(id)
+	if err := s.stage(ctx, id, deletes, files, *r); err != nil {
+		return nil, s.reason(err)
+	}
+	r.Sent = time.Now()
+	if err := s.await(ctx, answered); err != nil {
+		return nil, err
+	}
+	return applied, nil
+}
+
+// stage sends everything up to Commit. The frames of a small update travel together.
+func (s *Session) stage(ctx context.Context, id uint64, deletes []string, files []*local, r Report) error {
+	s.wmu.Lock()
+	defer s.wmu.Unlock()
+	s.w.Append(&protocol.Begin{ID: id, Files: uint64(r.Files), Bytes: uint64(r.Bytes)})
+	for _, d := range deletes {
+		s.w.Append(&protocol.Delete{Path: d})
+	}
+	for _, l := range files {
+		err := s.stageFile(l)
+		if err == nil && s.w.Buffered() > protocol.MaxData {
+			err = s.flushBulk()
+		}
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			s.w.Append(&protocol.Abort{ID: id})
+			return errors.Join(err, s.flush())
+		}
+	}
+	s.w.Append(&protocol.Commit{ID: id})
+	return s.flush()
+}
+
+func (s *Session) stageFile(l *local) error {
+	if l.big {
+		return s.stageBig(l)
+	}
+	first := min(len(l.data), protocol.MaxData)
+	l.put.Data = l.data[:first]
+	s.w.Append(l.put)
+	for rest := l.data[first:]; len(rest) > 0; {
+		n := min(len(rest), protocol.MaxData)
+		s.w.Append(&protocol.Data{Data: rest[:n]})
+		rest = rest[n:]
+		if s.w.Buffered() > protocol.MaxData {
+			if err := s.flushBulk(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stageBig sends a file that is not held in memory. Should it change meanwhile, its sum does not fit any more and the
+// synclet refuses it; the change brings another update.
+func (s *Session) stageBig(l *local) error {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s.w.Append(l.put)
+	buf := make([]byte, protocol.MaxData)
+	for left := l.put.Size; left > 0; {
+		n, err := io.ReadFull(f, buf[:min(left, uint64(len(buf)))])
+		if n > 0 {
+			s.w.Append(&protocol.Data{Data: buf[:n]})
+			if err := s.flushBulk(); err != nil {
+				return err
+			}
+			left -= uint64(n)
+		}
+		if err != nil {
+			return nil // it has become shorter
+		}
+	}
+	return nil
+}
+
+// Learn asks what the container holds at paths, so that Apply sends only what differs. It answers for files and links; of
+// a folder it learns that it is there.
+func (s *Session) Learn(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	places := make([]protocol.Place, len(paths))
+	for i, p := range paths {
+		places[i] = placeOf(p)
+	}
+	entries, err := s.List(ctx, places)
+	if err != nil {
+		return err
+	}
+	found := make(map[string]*protocol.Entry, len(entries))
+	for _, e := range entries {
+		found[e.Path] = e
+	}
+	for _, p := range paths {
+		if e := found[p]; e != nil {
+			s.learn(p, entryContent(e))
+		} else {
+			s.learn(p, content{})
+		}
+	}
+	return nil
+}
+
+// List returns what is in places, folders before what is in them. What cannot be read is left out.
+func (s *Session) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
+	answered := make(chan struct{})
+	var entries []*protocol.Entry
+	id, err := s.expect(func(m protocol.Message) bool {
+		switch m := m.(type) {
+		case *protocol.Entry:
+			entries = append(entries, m)
+			return false
+		case *protocol.Listed:
+			close(answered)
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.send(&protocol.List{ID: id, Places: places}); err != nil {
+		s.forget(id)
+		return nil, err
+	}
+	if err := s.await(ctx, answered); err != nil {
+		s.forget(id)
+		return nil, err
+	}
+	return entries, nil
+}

@@ -1,0 +1,214 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// tries is how often an update is made before it counts as failed, since a stream may break at any time.
+const tries = 3
+
+var _ liveupdate.Updater = (*Pool)(nil)
+
+// Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
+// the restart. A conversation that breaks off is taken up again; the update goes on with what differs then.
+func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
+	liveupdate.Announce(log, c, plan)
+	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Ref: c.Ref,
+		Installed: c.Synclet, Arch: c.Arch, Syncs: c.Syncs}
+	fresh := c.Fresh
+	var report liveupdate.Report
+	err := p.persist(ctx, t, ErrClosed, func(s *Session) error {
+		if fresh || len(plan.Copies) > 0 && s.blank() {
+			if err := s.Learn(ctx, remotes(plan)); err != nil {
+				return err
+			}
+		}
+		r, err := s.Apply(ctx, batch(plan))
+		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
+		if r.Files+r.Deletes > 0 && plan.RestartProcess {
+			p.setStale(t.ID, true)
+		}
+		return err
+	})
+	if err != nil {
+		return report, p.failed(ctx, "copy files to "+c.Name, err)
+	}
+	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
+		return p.persist(ctx, t, errUnsent, func(s *Session) error {
+			if s.besides {
+				return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
+			}
+			return s.Run(ctx, cmd.Argv, cmd.Dir, cmd.Env, logstore.WriterAt(log, logstore.LevelInfo))
+		})
+	})
+	if err != nil {
+		return report, err
+	}
+	report.Restarted, err = p.restart(ctx, c, t, plan, log)
+	return report, err
+}
+
+// persist does something with the conversation, and again with the next one when it breaks off with the given error:
+// ErrClosed for what may be done twice, errUnsent for what may not. Where that killed the synclet once, it is tried only
+// once more.
+func (p *Pool) persist(ctx context.Context, t Target, again error, do func(*Session) error) error {
+	var s *Session
+	var err error
+	killed := false
+	for range tries {
+		if s, err = p.after(ctx, t, s); err != nil {
+			return err
+		}
+		if err = do(s); !errors.Is(err, again) || killed || ctx.Err() != nil {
+			return err
+		}
+		killed = errors.Is(err, ErrKilled)
+		<-s.Done()
+	}
+	return err
+}
+
+// failed sorts an error for the chain, and adds what the user can do about it.
+func (p *Pool) failed(ctx context.Context, step string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		// The other ways write to the same disk, and a tar that runs out of room leaves torn files. A new image needs more
+		// room on the node, and puts nothing into a volume.
+		return &liveupdate.BlockedError{Step: step, Err: problem.Wrap(err, "the disk is full in the container",
+			"Make room there, or give the volume a larger sizeLimit (the container a larger ephemeral-storage limit). The next "+
+				"change tries again.")}
+	case errors.Is(err, syscall.EROFS):
+		err = problem.Wrap(err, "the container's files cannot be changed", "Remove readOnlyRootFilesystem from the container's "+
+			"securityContext while you develop, or mount an emptyDir volume where the files go.")
+	case cannotGive(err) != nil:
+		err = cannotGive(err)
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		err = problem.Wrap(err, whose(err)+" may not change its files", "Give the files to that user in the Dockerfile "+
+			"(COPY --chown=…), or run the container as another one while you develop.")
+	case errors.Is(err, ErrKilled):
+		err = problem.Wrap(err, "the container could not take the files in",
+			"If the container was not restarted, raise its memory limit (resources.limits.memory) while you develop.")
+	case k8s.IsForbidden(err):
+		err = forbidden(err)
+	}
+	return &liveupdate.InfraError{Step: step, Err: err}
+}
+
+// cannotGive returns the problem of a file that must belong to another owner, nil if err is something else.
+func cannotGive(err error) error {
+	var faults *FaultError
+	if !errors.As(err, &faults) {
+		return nil
+	}
+	for _, f := range faults.Faults {
+		if f.Errno == uint64(syscall.EPERM) && strings.Contains(f.Text, "chown") {
+			return liveupdate.CannotGive(f.Path, err)
+		}
+	}
+	return nil
+}
+
+// whose names the user that a synclet runs as.
+func whose(err error) string {
+	var f *FaultError
+	if !errors.As(err, &f) {
+		return "the container's user"
+	}
+	return fmt.Sprintf("the container's user (id %d)", f.UID)
+}
+
+// forbidden says what to do where running commands in pods is not allowed.
+func forbidden(err error) error {
+	if _, ok := problem.Of(err); ok {
+		return err
+	}
+	return problem.Wrap(err, "not allowed to run commands in the pod",
+		`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
+}
+
+// restart does what a plan says about the process, and returns when that was done, the zero time where there was nothing
+// to do. In a container that is updated for the first time there is nothing when the container had all files: then the
+// process began with them.
+func (p *Pool) restart(ctx context.Context, c liveupdate.Container, t Target, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
+	if plan.Restart {
+		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
+	}
+	if !plan.RestartProcess && !plan.Revive {
+		return done, nil
+	}
+	s, err := p.Session(ctx, t)
+	if err != nil {
+		return done, p.failed(ctx, "restart the process in "+c.Name, err)
+	}
+	process := s.Process()
+	ended := process.Starts > 0 && !process.Running
+	if !ended && (!plan.RestartProcess || c.Fresh && !p.isStale(t.ID)) {
+		return done, nil
+	}
+	if err := p.restartProcess(ctx, c, t, log); err != nil {
+		return done, err
+	}
+	return time.Now(), nil
+}
+
+// restartProcess takes the conversation up again when it breaks off: a process that is restarted twice is no harm.
+func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Target, log logstore.Logger) error {
+	began := time.Now()
+	err := p.persist(ctx, t, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	var notStarted *NotStartedError
+	switch {
+	case errors.Is(err, ErrNoSupervisor):
+		return liveupdate.Unsupervised(c)
+	case errors.As(err, &notStarted):
+		return &liveupdate.StartError{Container: c, Reason: notStarted.Reason}
+	case err != nil:
+		return p.failed(ctx, "restart the process in "+c.Name, err)
+	}
+	p.setStale(t.ID, false)
+	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
+	return nil
+}
+
+// blank reports whether nothing is known of the container's files.
+func (s *Session) blank() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known) == 0
+}
+
+func batch(plan liveupdate.Plan) Batch {
+	b := Batch{Deletes: plan.Deletes, Puts: make([]Put, len(plan.Copies))}
+	for i, c := range plan.Copies {
+		b.Puts[i] = Put{Local: c.Local, Remote: c.Remote, IsDir: c.IsDir, Owner: c.Owner}
+	}
+	return b
+}
+
+func remotes(plan liveupdate.Plan) []string {
+	out := append([]string(nil), plan.Deletes...)
+	for _, c := range plan.Copies {
+		out = append(out, c.Remote)
+	}
+	return out
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}

@@ -1,0 +1,168 @@
+package synclet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/update/agent/program"
+	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+)
+
+// ownWays are the ways that need nothing but what is in the container's image.
+var ownWays = []Way{WayShell, WayTar}
+
+// openTimeout bounds one attempt to get the program in and to hear from it.
+const openTimeout = 15 * time.Second
+
+// open gets the program into a container: by what its pod was given, else in the way that is known to work for its image
+// or the first that does, else from beside it. Passed is why the ways before the one that worked did not do.
+func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed, err error) {
+	var reasons []error
+	for _, try := range []func(context.Context, Target) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
+		s, way, why, err := try(ctx, t)
+		reasons = append(reasons, why...)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if s != nil {
+			if len(reasons) > 0 {
+				passed = errors.New(inOneLine(reasons))
+			}
+			return s, way, passed, nil
+		}
+	}
+	return nil, "", nil, &impossible{reasons}
+}
+
+// openInstalled starts the program that the pod was given. One of another build may speak the same and do otherwise: it is
+// not talked to.
+func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []error, error) {
+	if t.Installed == "" {
+		return nil, "", nil, nil
+	}
+	s, err := p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{t.Installed, "serve"}), nil
+	})
+	if err != nil && !unfit(err) {
+		return nil, "", nil, err
+	}
+	return s, WayVolume, reason(WayVolume, err), nil
+}
+
+// openOwn uses what is in the image. The verdict on it holds for all containers of the image.
+func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, error) {
+	p.mu.Lock()
+	known, ok := p.verdicts[t.Image]
+	p.mu.Unlock()
+	ways := ownWays
+	if ok {
+		ways = nil
+		if known.way != "" {
+			ways = []Way{known.way}
+		}
+	}
+	v := verdict{reasons: slices.Clip(known.reasons)}
+	for _, way := range ways {
+		s, err := p.attemptOwn(ctx, t, way)
+		if err == nil {
+			v.way = way
+			p.remember(t, v)
+			return s, way, v.reasons, nil
+		}
+		if !unfit(err) {
+			return nil, "", nil, err
+		}
+		v.reasons = append(v.reasons, reason(way, err)...)
+		if code, ok := liveupdate.ExitCode(err); ok && code == exitNoFolder {
+			break // tar would find none either
+		}
+	}
+	p.remember(t, v)
+	return nil, "", v.reasons, nil
+}
+
+func (p *Pool) attemptOwn(ctx context.Context, t Target, way Way) (*Session, error) {
+	arch := t.Arch
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	prog, err := program.For(arch)
+	if err != nil {
+		return nil, &impossible{[]error{err}}
+	}
+	return p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) { return begin(ctx, exec, way, prog) })
+}
+
+func reason(way Way, err error) []error {
+	if err == nil {
+		return nil
+	}
+	return []error{&passed{way, err}}
+}
+
+// passed is why a way did not do.
+type passed struct {
+	way Way
+	err error
+}
+
+// Error leaves out which layers of the cluster passed the reason on.
+func (p *passed) Error() string {
+	text := strings.TrimSpace(p.err.Error())
+	if i := strings.LastIndex(text, `exec: "`); i >= 0 {
+		text = text[i:]
+	}
+	return string(p.way) + ": " + strings.Join(slices.Compact(strings.Split(text, "\n")), ", ")
+}
+
+// Unwrap returns the reason as it came.
+func (p *passed) Unwrap() error { return p.err }
+
+var _ error = (*passed)(nil)
+
+func (p *Pool) remember(t Target, v verdict) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t.Image != "" {
+		p.verdicts[t.Image] = v
+	}
+	if v.way == "" && t.Ref != "" {
+		p.lockedOut[t.Ref] = true
+	}
+}
+
+// attempt begins a conversation over the stream that start makes of the container's exec.
+func (p *Pool) attempt(ctx context.Context, t Target, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+	return p.attemptIn(ctx, t, t.Name, start)
+}
+
+func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
+	defer cancel()
+	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
+		return p.pods.Exec(ctx, k8s.ExecRequest{
+			Namespace: t.Namespace, Pod: t.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs,
+		})
+	}
+	stream, err := start(ctx, exec)
+	if err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, stream, protocol.Hello{Places: Places(t.Syncs), Client: p.client(t)})
+	if err != nil {
+		return nil, stream.failure(err)
+	}
+	if build := s.Hello().Program; build != program.Build() {
+		_ = s.Close()
+		return nil, fmt.Errorf("%w: it is of build %s, not %s", errForeign, build, program.Build())
+	}
+	return s, nil
+}
