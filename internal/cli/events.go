@@ -17,8 +17,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/language"
 	"github.com/hone-dev/hone/internal/loop/events"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

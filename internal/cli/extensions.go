@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 func newExtensions(g *global) *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // printBuiltins prints the reference of the Tiltfile language.

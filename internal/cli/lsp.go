@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/extension"
-	"github.com/hone-dev/hone/internal/lsp"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/lsp"
 )
 
 func newLSP(g *global) *cobra.Command {

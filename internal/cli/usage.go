@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // group makes of a command one that only holds others: alone it prints its help, and a word that is none of them is an error.

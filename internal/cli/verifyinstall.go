@@ -16,9 +16,9 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/doctor"
-	"github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/update/agent/program"
 )
 

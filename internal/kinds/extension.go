@@ -6,9 +6,9 @@ import (
 	"path"
 	"slices"
 
-	ext "github.com/hone-dev/hone/internal/extension"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	ext "github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
 )

@@ -17,7 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // tableMedia asks for rows instead of objects, headMedia and headsMedia for an object and a list without more than metadata.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // extScheme is how the names of extensions begin in load statements.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

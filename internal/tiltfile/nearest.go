@@ -3,7 +3,7 @@ package tiltfile
 import (
 	"fmt"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // didYouMean returns " (did you mean X?)" for the candidate closest to name, or nothing when none is close.

@@ -12,7 +12,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // outline is what can be said about a text without understanding all of it: tokens, brackets, and defined names.

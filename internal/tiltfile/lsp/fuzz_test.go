@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // everywhere asks for all there is at places of a text, step bytes apart; nothing may panic, and what is answered must lie in the text.

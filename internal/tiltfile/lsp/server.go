@@ -8,7 +8,7 @@ import (
 	"io"
 	"runtime/debug"
 
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // Options are what a server needs to know.

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/syntax"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // program is a document as the interpreter's parser reads it, with what its names are bound to.

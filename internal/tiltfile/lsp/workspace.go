@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // biggestFile bounds what is read of a file that a document loads.

@@ -6,7 +6,7 @@ import (
 
 	"go.starlark.net/syntax"
 
-	"github.com/hone-dev/hone/internal/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // mostFiles bounds how many files are read for what one document depends on.

@@ -3,7 +3,7 @@ package lsp
 import (
 	"slices"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // frame is an open bracket around a place, with what is known about the call that it belongs to.

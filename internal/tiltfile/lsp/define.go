@@ -3,7 +3,7 @@ package lsp
 import (
 	"strings"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // block is a function whose body is being read.

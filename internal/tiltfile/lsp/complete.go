@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/language"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
 // The order in which items are shown: what fits the place best comes first.
