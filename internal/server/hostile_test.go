@@ -13,26 +13,26 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/server/door"
-	"github.com/hone-dev/hone/internal/server/hostile"
+	"github.com/hone-dev/hone/internal/test/attackers"
 )
 
 // TestHostile attacks a server whose loop is at work, as its owner looks on.
 func TestHostile(t *testing.T) {
-	for _, a := range hostile.Attacks {
+	for _, a := range attackers.Attacks {
 		t.Run(a.Name, func(t *testing.T) {
 			f := serveLive(t)
 			f.declare(20)
 			f.Until("the session is there", func(v store.View) bool { return state.TheSession(v).Tiltfile != "" })
 			f.talks()
 			f.busy()
-			s := hostile.Session{Address: f.tcp, Token: token, Secret: "/src/Tiltfile", Resource: "r0001"}
+			s := attackers.Session{Address: f.tcp, Token: token, Secret: "/src/Tiltfile", Resource: "r0001"}
 			if a.Once != nil {
 				if err := a.Once(t.Context(), s); err != nil {
 					t.Error(err)
 				}
 			} else {
 				if a.Name == "idle connections" {
-					a.Hold = hostile.IdleConnections(mostIdle(t))
+					a.Hold = attackers.IdleConnections(mostIdle(t))
 				}
 				release, err := a.Hold(t.Context(), s)
 				if err != nil {
@@ -84,7 +84,7 @@ func mostIdle(t testing.TB) int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	return min(hostile.Idle, int(limit.Cur/2)-spareFiles)
+	return min(attackers.Idle, int(limit.Cur/2)-spareFiles)
 }
 
 // bounded checks that the server keeps no more connections than it is to, beside the clients of TestHostile.

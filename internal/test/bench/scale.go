@@ -1,0 +1,179 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/test/harness"
+)
+
+const scaleYAML = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: svc-%[1]d}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: svc-%[1]d}}
+  template:
+    metadata: {labels: {app: svc-%[1]d}}
+    spec: {containers: [{name: main, image: busybox}]}
+---
+`
+
+// How long a session is left alone before its idle time begins, and for how long that is measured.
+const (
+	settle = 5 * time.Second
+	idle   = 20 * time.Second
+)
+
+// size is a project of many Deployments without pods, with what is known of Tilt for it.
+type size struct {
+	resources      int
+	idle           bool
+	tiltCI, tiltUp string
+}
+
+var sizes = []size{
+	{10, false, "Tilt 0.55 s, 179 MB", ""},
+	{100, true, "Tilt 1.9 s, 229 MB", "Tilt 217 MB"},
+	{300, true, "Tilt 6.4 s, 338 MB", "Tilt 288 MB"},
+}
+
+// measureScale measures "hone ci", first with nothing there and then with nothing to do, and "hone up" at rest.
+func measureScale(ctx context.Context, b *bench) error {
+	b.table.section("hone ci and hone up with many Deployments of zero replicas: wall time, CPU time, memory at its highest",
+		"baselines: cold, the same Deployments sent by three loops and observed by the cluster; unchanged, listing them once;",
+		"at rest, the memory of hone version. Tilt: published figures")
+	floor, err := (&harness.Project{Hone: b.hone}).Run(ctx, "version")
+	if err != nil {
+		return err
+	}
+	for _, s := range sizes {
+		if err := b.scale(ctx, s, floor); err != nil {
+			return fmt.Errorf("%d resources: %w", s.resources, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) scale(ctx context.Context, s size, floor harness.Use) error {
+	dir, err := os.MkdirTemp("", "hone-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ns, remove, err := b.cluster.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	var yaml strings.Builder
+	for i := range s.resources {
+		fmt.Fprintf(&yaml, scaleYAML, i)
+	}
+	p, err := harness.NewProject(b.hone, dir, ns, map[string]string{"Tiltfile": "k8s_yaml('all.yaml')\n", "all.yaml": yaml.String()})
+	if err != nil {
+		return err
+	}
+	if err := b.ci(ctx, p, s); err != nil {
+		return err
+	}
+	if s.idle {
+		return b.rest(ctx, p, s, floor)
+	}
+	return nil
+}
+
+// ci measures "hone ci" once with nothing there and three times with nothing to do, of which it prints the median.
+func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
+	run := func() (harness.Use, error) { return p.Run(ctx, "ci", "--namespace", p.Namespace) }
+	cold, err := run()
+	if err != nil {
+		return err
+	}
+	list, err := b.cluster.list(ctx, p.Namespace, s.resources)
+	if err != nil {
+		return err
+	}
+	var runs []harness.Use
+	for range 3 {
+		u, err := run()
+		if err != nil {
+			return err
+		}
+		runs = append(runs, u)
+	}
+	// Last, since the controllers may be busy with it for longer than it takes.
+	floor, err := b.applyFloor(ctx, s.resources)
+	if err != nil {
+		return err
+	}
+	b.table.print(row{fmt.Sprintf("ci, %d cold", s.resources), used(cold),
+		ratio(cold.Wall, floor, fmt.Sprintf("apply (%s)", short(floor))), s.tiltCI})
+	same := middle(runs)
+	b.table.print(row{fmt.Sprintf("ci, %d unchanged", s.resources), used(same),
+		ratio(same.Wall, list.median(), fmt.Sprintf("list (%s)", short(list.median()))), s.tiltCI})
+	return nil
+}
+
+// applyFloor times what "hone ci" cannot do without when nothing is there, in a namespace of its own.
+func (b *bench) applyFloor(ctx context.Context, n int) (time.Duration, error) {
+	ns, remove, err := b.cluster.namespace(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer remove()
+	took, err := b.cluster.applyAll(ctx, ns, n)
+	if err != nil {
+		return 0, fmt.Errorf("apply Deployments: %w", err)
+	}
+	return took, nil
+}
+
+// middle returns the middle one of three by wall time.
+func middle(runs []harness.Use) harness.Use {
+	sorted := slices.SortedFunc(slices.Values(runs), func(a, b harness.Use) int { return cmp.Compare(a.Wall, b.Wall) })
+	return sorted[len(sorted)/2]
+}
+
+// rest measures what a session takes while nothing happens.
+func (b *bench) rest(ctx context.Context, p *harness.Project, s size, floor harness.Use) error {
+	up, err := p.Up()
+	if err != nil {
+		return err
+	}
+	defer up.Stop()
+	if err := up.Ready(ctx, s.resources); err != nil {
+		return err
+	}
+	if err := harness.Sleep(ctx, settle); err != nil {
+		return err
+	}
+	pid := up.Cmd.Process.Pid
+	before, err := harness.CPUTime(pid)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := harness.Sleep(ctx, idle); err != nil {
+		return err
+	}
+	after, err := harness.CPUTime(pid)
+	if err != nil {
+		return err
+	}
+	busy := 100 * float64(after-before) / float64(time.Since(start))
+	rss, own, err := harness.Memory(pid)
+	if err != nil {
+		return err
+	}
+	b.table.print(row{fmt.Sprintf("up, %d at rest", s.resources), fmt.Sprintf("%.2f %% CPU, %s (%s own)", busy, megabytes(rss), megabytes(own)),
+		fmt.Sprintf("%.3g× version (%s)", float64(rss)/float64(floor.RSS), megabytes(floor.RSS)), s.tiltUp})
+	return nil
+}

@@ -1,0 +1,340 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/test/bench/witness"
+	"github.com/hone-dev/hone/internal/test/harness"
+)
+
+const (
+	// mark is the variable that marks every process which comes of a world's hone.
+	mark = "HONE_CHAOS_WORLD"
+	// patience is how long what should be true may take to become true: scenarios state what happens, not how fast.
+	patience = 2 * time.Minute
+	// still is how long what is true is looked at again: an object that is about to be deleted is there as well.
+	still = 2 * time.Second
+)
+
+// kinds are those that the projects declare, and others that must not appear.
+var kinds = map[string]schema.GroupVersionResource{
+	"ConfigMap":  {Version: "v1", Resource: "configmaps"},
+	"Secret":     {Version: "v1", Resource: "secrets"},
+	"Service":    {Version: "v1", Resource: "services"},
+	"Deployment": {Group: "apps", Version: "v1", Resource: "deployments"},
+	"Job":        {Group: "batch", Version: "v1", Resource: "jobs"},
+	"Pod":        {Version: "v1", Resource: "pods"},
+}
+
+// found is an object that the cluster holds.
+type found struct{ uid, value string }
+
+// applied returns the objects that hone applied to the namespace, by KIND/NAME; those that are being deleted are told apart by
+// a value.
+func (w *world) applied(ctx context.Context) (map[string]found, error) {
+	return w.list(ctx, deploy.LabelProject)
+}
+
+func (w *world) list(ctx context.Context, selector string) (map[string]found, error) {
+	out := map[string]found{}
+	for kind, gvr := range kinds {
+		list, err := w.cluster.Client.Dynamic().Resource(gvr).Namespace(w.project.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", gvr.Resource, err)
+		}
+		for _, o := range list.Items {
+			if kind == "ConfigMap" && o.GetName() == "kube-root-ca.crt" {
+				continue // every namespace has it
+			}
+			f := found{uid: string(o.GetUID())}
+			if kind == "ConfigMap" {
+				f.value, _, _ = unstructured.NestedString(o.Object, "data", "value")
+			}
+			if o.GetDeletionTimestamp() != nil {
+				f.value = "(is being deleted)"
+			}
+			out[kind+"/"+o.GetName()] = f
+		}
+	}
+	return out, nil
+}
+
+// differences compares what should be with what is.
+func differences(declared map[string]string, there map[string]found) error {
+	var lost, left, other []string
+	for key, value := range declared {
+		switch f, ok := there[key]; {
+		case !ok:
+			lost = append(lost, key)
+		case f.value != value:
+			other = append(other, fmt.Sprintf("%s (%q instead of %q)", key, f.value, value))
+		}
+	}
+	for key := range there {
+		if _, ok := declared[key]; !ok {
+			left = append(left, key)
+		}
+	}
+	var errs []error
+	for _, one := range []struct {
+		what string
+		keys []string
+	}{{"lost", lost}, {"left behind", left}, {"not as declared", other}} {
+		if slices.Sort(one.keys); len(one.keys) > 0 {
+			errs = append(errs, fmt.Errorf("%s: %s", one.what, strings.Join(one.keys, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// objectsRight waits until the cluster holds what is declared, and sees that it stays so.
+func (w *world) objectsRight(ctx context.Context) error {
+	look := func() error {
+		there, err := w.applied(ctx)
+		if err != nil {
+			return err
+		}
+		return differences(w.declared, there)
+	}
+	if err := harness.Await(ctx, patience, "the cluster to hold what is declared", look); err != nil {
+		return err
+	}
+	if err := harness.Sleep(ctx, still); err != nil {
+		return err
+	}
+	if err := look(); err != nil {
+		return fmt.Errorf("the cluster held what is declared, and a moment later: %w", err)
+	}
+	return nil
+}
+
+// empty waits until nothing is in the namespace.
+func (w *world) empty(ctx context.Context) error {
+	return harness.Await(ctx, patience, "the namespace to be empty", func() error {
+		there, err := w.list(ctx, "")
+		if err == nil && len(there) > 0 {
+			err = fmt.Errorf("left behind: %s", strings.Join(slices.Sorted(maps.Keys(there)), ", "))
+		}
+		return err
+	})
+}
+
+// filesRight waits until every container holds the source's files, and no others.
+func (w *world) filesRight(ctx context.Context) error {
+	return harness.Await(ctx, patience, "the containers to hold the source's files", func() error {
+		containers, err := w.cluster.Containers(ctx, w.project.Namespace, "web")
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			root, err := witness.Root(c.ID)
+			if err != nil {
+				return err
+			}
+			if err := sameFiles(filepath.Join(w.project.Dir, "site"), filepath.Join(root, "site")); err != nil {
+				return fmt.Errorf("pod %s: %w", c.Pod, err)
+			}
+		}
+		return nil
+	})
+}
+
+// someNames is how many names of files an error lists.
+const someNames = 5
+
+// sameFiles compares the files below two folders, byte for byte.
+func sameFiles(source, copied string) error {
+	want, err := regular(source)
+	if err != nil {
+		return err
+	}
+	got, err := regular(copied)
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	for name := range want {
+		if !got[name] {
+			wrong = append(wrong, name+" is missing")
+			continue
+		}
+		a, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(filepath.Join(copied, name))
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(a, b) {
+			wrong = append(wrong, fmt.Sprintf("%s holds %q instead of %q", name, shorten(b), shorten(a)))
+		}
+	}
+	for name := range got {
+		if !want[name] {
+			wrong = append(wrong, name+" should not be there")
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	slices.Sort(wrong)
+	return fmt.Errorf("%d files differ: %s", len(wrong), strings.Join(wrong[:min(len(wrong), someNames)], ", "))
+}
+
+func shorten(b []byte) []byte { return b[:min(len(b), 40)] }
+
+func regular(dir string) (map[string]bool, error) {
+	out := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			rel, _ := filepath.Rel(dir, path)
+			out[rel] = true
+		}
+		return err
+	})
+	return out, err
+}
+
+// marked returns the living processes that come of a world's hone, with their command lines.
+func marked(word string) map[int]string {
+	want := []byte(mark + "=" + word)
+	out := map[int]string{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(dir + "/environ")
+		if err != nil || !slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, want) }) {
+			continue
+		}
+		line, _ := os.ReadFile(dir + "/cmdline")
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && len(line) > 0 { // else it is a zombie
+			out[pid] = strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return out
+}
+
+// endProcesses kills what is left of a world; that there was something is an error.
+func endProcesses(word string) error {
+	var errs []error
+	for pid, line := range marked(word) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		errs = append(errs, fmt.Errorf("process %d was left at the end: %s", pid, line))
+	}
+	return errors.Join(errs...)
+}
+
+// noProcess waits until no process is left of a session that has ended.
+func (w *world) noProcess(ctx context.Context) error {
+	return harness.Await(ctx, 30*time.Second, "all processes to end", func() error {
+		if left := marked(w.word); len(left) > 0 {
+			return fmt.Errorf("left behind: %v", left)
+		}
+		return nil
+	})
+}
+
+// noSession sees that no session is found, and that the files of dead ones are gone after a look.
+func (w *world) noSession(ctx context.Context) error {
+	living, err := w.project.Registry().List(ctx)
+	if err != nil {
+		return err
+	}
+	if len(living) > 0 {
+		return fmt.Errorf("a session is found that has ended: %+v", living)
+	}
+	entries, err := os.ReadDir(filepath.Join(w.project.State, "hone"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() && e.Name() != ".hone" { // the lock of the folder stays
+			return fmt.Errorf("a session that has ended left %s", e.Name())
+		}
+	}
+	return nil
+}
+
+// ended checks what has to be true once hone has ended, in whichever way.
+func (w *world) ended(ctx context.Context) error {
+	return errors.Join(w.noProcess(ctx), w.noSession(ctx))
+}
+
+// right checks what has to be true while a session runs and all is ready.
+func (w *world) right(ctx context.Context) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	if err := w.objectsRight(ctx); err != nil {
+		return err
+	}
+	return w.filesRight(ctx)
+}
+
+// stop ends the session as a user does.
+func (w *world) stop(ctx context.Context) error {
+	if err := w.up.Stop(); err != nil {
+		return err
+	}
+	return w.ended(ctx)
+}
+
+// recovers checks that a session begins right away and puts everything right.
+func (w *world) recovers(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	if err := w.right(ctx); err != nil {
+		return err
+	}
+	return w.stop(ctx)
+}
+
+// down takes everything down, and checks that nothing is left.
+func (w *world) down(ctx context.Context) error {
+	if _, err := w.project.Run(ctx, "down", "--namespace", w.project.Namespace); err != nil {
+		return err
+	}
+	if err := w.empty(ctx); err != nil {
+		return err
+	}
+	return w.ended(ctx)
+}
+
+// aftermath is checked after every fault, when no session runs: up and down do their work as if nothing had been.
+func (w *world) aftermath(ctx context.Context) error {
+	if err := w.recovers(ctx); err != nil {
+		return err
+	}
+	return w.down(ctx)
+}
+
+// conclude is the aftermath of a session that still runs.
+func (w *world) conclude(ctx context.Context) error {
+	if err := w.right(ctx); err != nil {
+		return err
+	}
+	if err := w.stop(ctx); err != nil {
+		return err
+	}
+	return w.down(ctx)
+}

@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/test/chaos/proxy"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// wire is a way to the API server that can be cut.
+type wire struct {
+	*proxy.Wire
+	t *testing.T
+}
+
+// limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
+func (w *wire) limit(bytes int) <-chan struct{} { return w.Limit(bytes) }
+
+// slow makes the way to the server as slow as a pause after each 64 KB.
+func (w *wire) slow(pause time.Duration) { w.Slow(pause) }
+
+// stall holds up everything, with connections open, until cut.
+func (w *wire) stall() { w.Stall() }
+
+// join opens the way.
+func (w *wire) join() {
+	if err := w.Join(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// cut ends every connection and refuses new ones.
+func (w *wire) cut() { w.Cut() }
+
+// newWire opens a way, and writes a kubeconfig that goes through w.
+func newWire(t *testing.T) (w *wire, kubeconfig string) {
+	t.Helper()
+	b, err := os.ReadFile(os.Getenv("KUBECONFIG"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	re := regexp.MustCompile(`server: https://([^\s]+)`)
+	m := re.FindSubmatch(b)
+	if m == nil {
+		t.Fatal("the kubeconfig names no server")
+	}
+	way, err := proxy.NewWire(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = &wire{Wire: way, t: t}
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, re.ReplaceAll(b, []byte("server: https://"+w.Address())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.cut)
+	return w, kubeconfig
+}
+
+// TestClusterOutage cuts hone off from the cluster for a while: it says so, holds what it cannot do, and goes on by itself
+// afterwards, on the same ports.
+func TestClusterOutage(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+
+	w.cut()
+	s.await("the outage to be noticed", func() error {
+		v, err := s.view()
+		if err == nil && v.ClusterError == "" {
+			err = fmt.Errorf("no error yet")
+		}
+		return err
+	})
+	p.write("conf/settings", "a=2") // needs a new image, and the cluster
+	s.becomes("web", "waiting for the cluster", func(r api.Resource) bool {
+		return r.Waiting != nil && r.Waiting.Reason == "waiting-for-cluster"
+	})
+	w.join()
+	s.builds("web", 2)
+	s.ready("web")
+	s.serves(p.ports[0], "/", "one")
+	p.write("site/index.html", "two")
+	s.serves(p.ports[0], "/", "two")
+	s.says(`web │ .*response:200`)
+	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" {
+		t.Errorf("build after the outage: %+v", b)
+	}
+}
