@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/redact"
 	"github.com/hone-dev/hone/internal/report"
-	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )

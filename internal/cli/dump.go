@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/reference"
-	"github.com/hone-dev/hone/internal/server/tables"
+	"github.com/hone-dev/hone/internal/tables"
 )
 
 func newDump(g *global) *cobra.Command {

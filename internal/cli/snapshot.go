@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/redact"
 	"github.com/hone-dev/hone/internal/server"
-	"github.com/hone-dev/hone/internal/server/redact"
 	"github.com/hone-dev/hone/internal/snapshot"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/server/schema"
+	"github.com/hone-dev/hone/internal/schema"
 )
 
 // prefix comes before names of schemas in references.

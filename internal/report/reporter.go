@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/redact"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/terminal"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 )
 
 // attach turns a request's connection into a terminal for the session's screen.
@@ -24,7 +24,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// What belongs to the request must not be taken for what is typed.
-	if _, err := door.Body(w, r, maxBody); err != nil {
+	if _, err := access.Body(w, r, maxBody); err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}

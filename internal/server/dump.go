@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/internal/snapshot"
 )
@@ -48,6 +48,6 @@ type extending struct {
 func (e extending) Write(b []byte) (int, error) {
 	e.turns.Leave()
 	defer e.turns.Retake()
-	door.Extend(e.ResponseWriter)
+	access.Extend(e.ResponseWriter)
 	return e.ResponseWriter.Write(b)
 }

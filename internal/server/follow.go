@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 )
 
 // pieceBytes is about how much of an answer a request holds at a time.
@@ -42,7 +42,7 @@ func (s *Subscriber) send(a answer) {
 		case changed == nil:
 			return
 		default:
-			door.Endless(a.w)
+			access.Endless(a.w)
 			select {
 			case <-changed:
 			case <-ctx.Done():
@@ -54,7 +54,7 @@ func (s *Subscriber) send(a answer) {
 
 // push writes what was made, and reports whether the client took it.
 func push(w http.ResponseWriter, piece *bytes.Buffer) bool {
-	door.Extend(w)
+	access.Extend(w)
 	_, err := piece.WriteTo(w)
 	if piece.Cap() > 4*pieceBytes {
 		*piece = bytes.Buffer{}

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/internal/test/attackers"
 )
 
@@ -94,7 +94,7 @@ func (f *live) bounded() {
 	if err != nil {
 		return // this machine does not tell which files are open
 	}
-	if most := mostIdle(f.t) + door.MaxConnections + spareFiles; len(entries) > most {
+	if most := mostIdle(f.t) + access.MaxConnections + spareFiles; len(entries) > most {
 		f.t.Errorf("%d files are open, more than %d", len(entries), most)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/internal/snapshot"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -141,8 +141,8 @@ func clip(s string) string {
 
 // decode reads a request's body into req, or answers what is wrong with it.
 func decode(w http.ResponseWriter, r *http.Request, req any) bool {
-	body, err := door.Body(w, r, maxBody)
-	if errors.Is(err, door.ErrTooLarge) {
+	body, err := access.Body(w, r, maxBody)
+	if errors.Is(err, access.ErrTooLarge) {
 		fail(w, http.StatusRequestEntityTooLarge, err.Error())
 		return false
 	}

@@ -24,10 +24,10 @@ import (
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/internal/server/rest"
-	"github.com/hone-dev/hone/internal/server/tables"
 	"github.com/hone-dev/hone/internal/server/turn"
+	"github.com/hone-dev/hone/internal/tables"
 )
 
 const (
@@ -100,27 +100,27 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	var servers []*http.Server
 	failed := make(chan error, 2)
 	var all sync.WaitGroup
-	serve := func(l net.Listener, certificate *tls.Certificate, rules door.Rules) {
+	serve := func(l net.Listener, certificate *tls.Certificate, rules access.Rules) {
 		if l == nil {
 			return
 		}
 		rules.Refuse = refuse
-		guarded := door.Guard(rules, handler)
+		guarded := access.Guard(rules, handler)
 		if !rules.Local {
-			guarded = door.Pace(ctx, guarded)
+			guarded = access.Pace(ctx, guarded)
 		}
-		srv := door.Server(guarded)
+		srv := access.Server(guarded)
 		srv.BaseContext = func(net.Listener) context.Context { return ctx }
 		srv.ErrorLog = slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug)
 		servers = append(servers, srv)
 		all.Go(func() {
-			if err := srv.Serve(door.Listen(l, certificate, door.MaxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			if err := srv.Serve(access.Listen(l, certificate, access.MaxConnections)); !errors.Is(err, http.ErrServerClosed) {
 				failed <- err
 			}
 		})
 	}
-	serve(s.options.Unix, nil, door.Rules{Local: true})
-	serve(s.options.TCP, s.options.Certificate, door.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP)})
+	serve(s.options.Unix, nil, access.Rules{Local: true})
+	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP)})
 	err := s.announce(ctx, rt, failed)
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -32,7 +32,7 @@ type fixture struct {
 func newFixture(actions ...store.Action) fixture {
 	st := store.New(state.Schema, store.WithClock(func() time.Time { return statetest.Epoch }))
 	sub := New(Options{Version: "1.2.3"})
-	f := fixture{st, door.Guard(door.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
+	f := fixture{st, access.Guard(access.Rules{Token: token, Refuse: refuse}, sub.handler(store.NewRuntime(st, sub)))}
 	for _, a := range actions {
 		st.Dispatch(a)
 		st.Step()

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/redact"
 )
 
 // document writes a JSON document piece by piece, a value per line. Its first error is that of all that follows.

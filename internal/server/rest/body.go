@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 )
 
 // maxBody bounds the body of a request, as Kubernetes' own servers do.
@@ -26,7 +26,7 @@ func (a *answer) body() (body []byte, media string, err error) {
 	if err != nil {
 		return nil, "", unsupported("")
 	}
-	if body, err = door.Body(a.w, a.r, maxBody); errors.Is(err, door.ErrTooLarge) {
+	if body, err = access.Body(a.w, a.r, maxBody); errors.Is(err, access.ErrTooLarge) {
 		return nil, "", apierrors.NewRequestEntityTooLargeError(err.Error())
 	} else if err != nil {
 		return nil, "", apierrors.NewBadRequest(err.Error())

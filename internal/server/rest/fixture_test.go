@@ -22,8 +22,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/door"
-	"github.com/hone-dev/hone/internal/server/redact"
+	"github.com/hone-dev/hone/internal/redact"
+	"github.com/hone-dev/hone/internal/server/access"
 	"github.com/hone-dev/hone/internal/server/turn"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -275,11 +275,11 @@ func (w *world) serve() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	srv := door.Server(door.Guard(door.Rules{Local: true, Refuse: Refuse}, w.handler))
+	srv := access.Server(access.Guard(access.Rules{Local: true, Refuse: Refuse}, w.handler))
 	ctx, cancel := context.WithCancel(context.Background())
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(door.Listen(l, nil, door.MaxConnections)) }()
+	go func() { done <- srv.Serve(access.Listen(l, nil, access.MaxConnections)) }()
 	w.t.Cleanup(func() {
 		cancel()
 		_ = srv.Close()

@@ -22,7 +22,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 )
 
 // kubectlBinary returns the kubectl that scripts/cluster has built, else the machine's.
@@ -73,9 +73,9 @@ func (w *world) kubectl(t *testing.T) *kubectl {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := door.Server(door.Guard(door.Rules{Token: "right", Refuse: Refuse}, w.handler))
+	srv := access.Server(access.Guard(access.Rules{Token: "right", Refuse: Refuse}, w.handler))
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(door.Listen(l, &cert, door.MaxConnections)) }()
+	go func() { done <- srv.Serve(access.Listen(l, &cert, access.MaxConnections)) }()
 	t.Cleanup(func() {
 		_ = srv.Close()
 		<-done

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/hone-dev/hone/internal/server/schema"
+	"github.com/hone-dev/hone/internal/schema"
 )
 
 // documents are the OpenAPI documents. They say the same for as long as the program runs, and are made when the first

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/door"
+	"github.com/hone-dev/hone/internal/server/access"
 )
 
 const (
@@ -84,7 +84,7 @@ func (wr *watcher) work(make func() bool) bool {
 
 // push writes the events that were made. Nobody waits for it but the watch itself.
 func (wr *watcher) push() bool {
-	door.Extend(wr.a.w)
+	access.Extend(wr.a.w)
 	_, err := wr.out.WriteTo(wr.a.w)
 	if wr.out.Cap() > 2*watchPiece {
 		wr.out = bytes.Buffer{}
@@ -92,7 +92,7 @@ func (wr *watcher) push() bool {
 	if err != nil || http.NewResponseController(wr.a.w).Flush() != nil {
 		return false
 	}
-	door.Endless(wr.a.w)
+	access.Endless(wr.a.w)
 	return true
 }
 

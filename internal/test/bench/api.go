@@ -22,7 +22,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/server/tables"
+	"github.com/hone-dev/hone/internal/tables"
 	"github.com/hone-dev/hone/internal/test/attackers"
 	"github.com/hone-dev/hone/internal/test/harness"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"

@@ -1,7 +1,7 @@
-// Package door decides who may talk to the session's API: it makes listeners that keep to a number of connections and take
+// Package access decides who may talk to the session's API: it makes listeners that keep to a number of connections and take
 // TLS and plain HTTP on one port, checks each request for its token, its Host and its Origin before anything else sees it,
 // and makes those wait who send much that is refused.
-package door
+package access
 
 import (
 	"net"

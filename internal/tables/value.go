@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/server/schema"
+	"github.com/hone-dev/hone/internal/schema"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/server/schema"
+	"github.com/hone-dev/hone/internal/schema"
 	"github.com/hone-dev/hone/pkg/model"
 )
 

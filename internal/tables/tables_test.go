@@ -13,7 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server/schema"
+	"github.com/hone-dev/hone/internal/schema"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
