@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -15,7 +16,6 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/redact"
 	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/reference"
-	"github.com/hone-dev/hone/internal/tables"
 )
 
 func newDump(g *global) *cobra.Command {
@@ -118,7 +118,7 @@ func newDumpAPIDocs(g *global) *cobra.Command {
 }
 
 func apiPage() reference.API {
-	return reference.API{Kinds: kinds.All(), Listed: append(tables.All(state.Schema), tables.Machine(nil)...)}
+	return reference.API{Kinds: projection.All(), Listed: append(tables.All(state.Schema), tables.Machine(nil)...)}
 }
 
 func pageText(write func(io.Writer) error) string {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/project"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -20,10 +22,8 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
-	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
@@ -130,7 +130,7 @@ func provideTerminals(c *session.Claim, logs *logstore.Store, st *store.Store) *
 }
 
 func provideServer(o options, d doors, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
-	return server.New(server.Options{Version: Version, Unix: d.unix, TCP: d.tcp, Kinds: kinds.All(), Token: d.keys.Token, Certificate: d.certificate(),
+	return server.New(server.Options{Version: Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
 		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
 }
 

@@ -8,6 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/api/server"
+	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -15,9 +18,6 @@ import (
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
-	"github.com/hone-dev/hone/internal/redact"
-	"github.com/hone-dev/hone/internal/server"
-	"github.com/hone-dev/hone/internal/snapshot"
 )
 
 func newSnapshot(g *global) *cobra.Command {

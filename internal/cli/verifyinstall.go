@@ -14,9 +14,9 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/doctor"
-	"github.com/hone-dev/hone/internal/kinds"
 	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/update/agent/program"
@@ -113,7 +113,7 @@ func checkExtensions() (string, error) {
 
 func checkKinds() (string, error) {
 	page := apiPage()
-	for _, k := range append(append([]kinds.Kind(nil), page.Kinds...), page.Listed...) {
+	for _, k := range append(append([]projection.Kind(nil), page.Kinds...), page.Listed...) {
 		if k.Doc == "" || k.New == nil || k.New() == nil {
 			return "", fmt.Errorf("%s says nothing", k.Plural)
 		}

@@ -20,12 +20,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/report"
-	"github.com/hone-dev/hone/internal/server"
 )
 
 var update = flag.Bool("update", false, "write the generated part of internal/README.md")

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/portforward"
@@ -20,7 +21,6 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/server"
 	"github.com/hone-dev/hone/internal/subscribers/buildcontroller"
 	"github.com/hone-dev/hone/internal/subscribers/clustermonitor"
 	"github.com/hone-dev/hone/internal/subscribers/collector"

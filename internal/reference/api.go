@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/kinds"
-	"github.com/hone-dev/hone/internal/schema"
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/schema"
 )
 
 // prefix comes before names of schemas in references.
@@ -18,9 +18,9 @@ const prefix = "#/components/schemas/"
 
 // API is the page of the kinds of objects that the session's API serves.
 type API struct {
-	Kinds []kinds.Kind
+	Kinds []projection.Kind
 	// Listed are kinds that are only listed: what they hold changes with hone's insides.
-	Listed []kinds.Kind
+	Listed []projection.Kind
 }
 
 // Write writes the whole page.
@@ -33,20 +33,20 @@ func (p API) Write(w io.Writer) error {
 A running session serves these objects by Kubernetes' conventions, at /apis/GROUP/VERSION/PLURAL. hone get, hone describe,
 hone patch and the others work on them, and so does kubectl.
 `)
-	p.list(&b, "## Kinds", p.Kinds, func(k kinds.Kind) string { return fmt.Sprintf("[%s](#%s)", k.Name, k.Plural) })
+	p.list(&b, "## Kinds", p.Kinds, func(k projection.Kind) string { return fmt.Sprintf("[%s](#%s)", k.Name, k.Plural) })
 	definitions := schema.NewDefinitions(prefix)
 	for _, k := range sorted(p.Kinds) {
 		kind(&b, definitions, k)
 	}
 	types(&b, definitions)
 	b.WriteString("\n## Tables\n\nEverything that hone knows of itself, for looking only. hone explain TABLE --recursive says what is in it.\n")
-	p.list(&b, "### All tables", p.Listed, func(k kinds.Kind) string { return k.Name })
+	p.list(&b, "### All tables", p.Listed, func(k projection.Kind) string { return k.Name })
 	_, err := b.WriteTo(w)
 	return err
 }
 
 // list writes a table of kinds.
-func (p API) list(b *bytes.Buffer, title string, all []kinds.Kind, name func(kinds.Kind) string) {
+func (p API) list(b *bytes.Buffer, title string, all []projection.Kind, name func(projection.Kind) string) {
 	fmt.Fprintf(b, "\n%s\n\n| kind | in requests | of | |\n|---|---|---|---|\n", title)
 	for _, k := range sorted(all) {
 		fmt.Fprintf(b, "| %s | %s | %s/%s | %s |\n", name(k), code(strings.Join(append([]string{k.Plural}, k.ShortNames...), ", ")), k.Group, k.Version, cell(k.Doc))
@@ -54,11 +54,11 @@ func (p API) list(b *bytes.Buffer, title string, all []kinds.Kind, name func(kin
 }
 
 // sorted returns kinds in the order in which requests name them.
-func sorted(all []kinds.Kind) []kinds.Kind {
-	return slices.SortedFunc(slices.Values(all), func(a, b kinds.Kind) int { return cmp.Compare(a.Plural, b.Plural) })
+func sorted(all []projection.Kind) []projection.Kind {
+	return slices.SortedFunc(slices.Values(all), func(a, b projection.Kind) int { return cmp.Compare(a.Plural, b.Plural) })
 }
 
-func kind(b *bytes.Buffer, d *schema.Definitions, k kinds.Kind) {
+func kind(b *bytes.Buffer, d *schema.Definitions, k projection.Kind) {
 	o := d.Object(k.New(), k.Name, k.Doc)
 	delete(d.All, k.Name)
 	fmt.Fprintf(b, "\n### %s\n\n%s\n", k.Plural, k.Doc)

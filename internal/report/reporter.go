@@ -8,10 +8,10 @@ import (
 	"io"
 	"sync"
 
+	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/loop/events"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/redact"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/hone-dev/hone/internal/kinds"
+	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/objects"
 )
 
@@ -61,7 +61,7 @@ func checkFormat(t *testing.T, docs []jsontext.Value, single bool) bool {
 // TestFormatKinds formats an object of every kind as the session writes it, with its fields in their order.
 func TestFormatKinds(t *testing.T) {
 	var all []jsontext.Value
-	for _, k := range kinds.All() {
+	for _, k := range projection.All() {
 		golden, err := os.ReadFile(filepath.Join("..", "..", "kinds", "testdata", k.Plural+".yaml"))
 		if err != nil {
 			t.Fatal(err)

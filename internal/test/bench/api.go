@@ -20,9 +20,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/tables"
 	"github.com/hone-dev/hone/internal/test/attackers"
 	"github.com/hone-dev/hone/internal/test/harness"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"

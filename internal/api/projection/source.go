@@ -1,0 +1,177 @@
+package projection
+
+import (
+	"hash/maphash"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api/v1alpha1"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// resourceAnnotation names the resource that an object belongs to.
+const resourceAnnotation = "tilt.dev/resource"
+
+// source is a view, with what every object of it needs.
+type source struct {
+	store.View
+	tiltfile store.Entry[state.Tiltfile]
+	secrets  secretsID
+}
+
+func sourceOf(v store.View) *source {
+	s := &source{View: v}
+	s.tiltfile, _ = state.Tiltfiles.In(v).Get(state.Only)
+	s.secrets = identify(s.tiltfile.Value.Result.Secrets)
+	return s
+}
+
+// digest sums up the entries and words that an object is made of. It differs for others, as far as 64 bits can.
+type digest uint64
+
+var seed = maphash.MakeSeed()
+
+// number adds a number.
+func (d digest) number(n uint64) digest {
+	x := (uint64(d) ^ n) * 0x9e3779b97f4a7c15
+	return digest(x ^ x>>29)
+}
+
+// word adds a word.
+func (d digest) word(s string) digest { return d.number(maphash.String(seed, s)) }
+
+// entry adds an entry. Two of the same id with the same version are told apart by the time of their last change.
+func (d digest) entry(m *store.Meta) digest { return d.word(m.ID).same(m) }
+
+// same adds an entry whose id is always the same.
+func (d digest) same(m *store.Meta) digest {
+	return d.number(m.Version).number(uint64(m.Updated.UnixNano()))
+}
+
+// item is an object that is made when it is asked for. Create need not fill in kind and version.
+func item[O Object](s *source, kind, name string, made digest, create func() O) Item {
+	return Item{Name: name, Key: Key{made: made, secrets: s.secrets}, Maker: MakeFunc(func() Object { return finish(s, kind, name, create()) })}
+}
+
+// finish fills in what objects of all kinds have.
+func finish(s *source, kind, name string, o Object) Object {
+	o.SetName(name)
+	o.GetObjectKind().SetGroupVersionKind(groupVersion.WithKind(kind))
+	scrub(s, o)
+	return o
+}
+
+// inOrder yields items in the order of their names; of those with the same name, the first.
+func inOrder(items []Item) iter.Seq[Item] {
+	byName := func(a, b Item) int { return strings.Compare(a.Name, b.Name) }
+	if !slices.IsSortedFunc(items, byName) {
+		slices.SortStableFunc(items, byName)
+	}
+	return slices.Values(slices.CompactFunc(items, func(a, b Item) bool { return a.Name == b.Name }))
+}
+
+// insert puts an item to others that are in order. Of two with one name the one that is there stays.
+func insert(items []Item, it Item) []Item {
+	i, taken := slices.BinarySearchFunc(items, it.Name, func(i Item, name string) int { return strings.Compare(i.Name, name) })
+	if taken {
+		return items
+	}
+	return slices.Insert(items, i, it)
+}
+
+// each lists an object per entry of a table.
+func each[T any, O Object](s *source, kind string, rows store.Rows[T], create func(e *store.Entry[T]) O) iter.Seq[Item] {
+	return func(yield func(Item) bool) {
+		for e := range rows.Refs() {
+			if e.Phase == store.Running && !yield(item(s, kind, e.ID, digest(0).entry(&e.Meta), func() O { return create(e) })) {
+				return
+			}
+		}
+	}
+}
+
+// metaOf is the metadata of an object that an entry stands for, or that belongs to the resource of one.
+func metaOf(m *store.Meta, annotations map[string]string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Labels: maps.Clone(m.Labels), Annotations: maps.Clone(annotations), CreationTimestamp: metav1.NewTime(m.Created)}
+}
+
+// metaOfResource is the metadata of an object that belongs to a resource.
+func metaOfResource(e *store.Entry[state.Resource]) metav1.ObjectMeta {
+	return metaOf(&e.Meta, map[string]string{resourceAnnotation: e.ID})
+}
+
+func micro(t time.Time) metav1.MicroTime { return metav1.NewMicroTime(t) }
+
+func microOrNil(t time.Time) *metav1.MicroTime {
+	if t.IsZero() {
+		return nil
+	}
+	m := micro(t)
+	return &m
+}
+
+// safeName makes a name out of a text that may hold what names in paths must not: "gcr.io/shop/api" becomes "gcr.io_shop_api".
+func safeName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '%' || r == '?' || r == '#' {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// disableName is the name of the config map and of the toggle button of a resource.
+func disableName(resource string) string { return resource + "-disable" }
+
+// disabledKey is the key in such a config map that switches the resource off.
+const disabledKey = "isDisabled"
+
+func disableOfResource(resource string) *v1alpha1.DisableSource {
+	return &v1alpha1.DisableSource{ConfigMap: &v1alpha1.ConfigMapDisableSource{Name: disableName(resource), Key: disabledKey}}
+}
+
+// disableStatusOf says whether a resource is switched off.
+func disableStatusOf(e *store.Entry[state.Resource]) *v1alpha1.DisableStatus {
+	s := disableStatus(!e.Value.Enabled)
+	s.State = disableState(e)
+	s.LastUpdateTime = metav1.NewTime(e.Created)
+	return s
+}
+
+func disableStatus(off bool) *v1alpha1.DisableStatus {
+	if off {
+		return &v1alpha1.DisableStatus{Disabled: true, State: v1alpha1.DisableStateDisabled, Reason: "a config map switches it off"}
+	}
+	return &v1alpha1.DisableStatus{State: v1alpha1.DisableStateEnabled, Reason: "no config map switches it off"}
+}
+
+func disableState(e *store.Entry[state.Resource]) string {
+	switch {
+	case e.Phase == store.TearingDown:
+		return v1alpha1.DisableStatePending
+	case e.Value.Enabled:
+		return v1alpha1.DisableStateEnabled
+	}
+	return v1alpha1.DisableStateDisabled
+}
+
+func disableSource(d model.DisableSource) *v1alpha1.DisableSource {
+	var keys []v1alpha1.ConfigMapDisableSource
+	for _, k := range d.Keys {
+		keys = append(keys, v1alpha1.ConfigMapDisableSource{Name: k.ConfigMap, Key: k.Key})
+	}
+	switch len(keys) {
+	case 0:
+		return nil
+	case 1:
+		return &v1alpha1.DisableSource{ConfigMap: &keys[0]}
+	}
+	return &v1alpha1.DisableSource{EveryConfigMap: keys}
+}

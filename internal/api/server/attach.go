@@ -1,0 +1,69 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/base/terminal"
+)
+
+// attach turns a request's connection into a terminal for the session's screen.
+func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case s.options.Attach == nil:
+		fail(w, http.StatusConflict, "this session has no screen to attach to")
+		return
+	case !strings.EqualFold(r.Header.Get("Upgrade"), terminal.Protocol) || !hasToken(r.Header.Get("Connection"), "upgrade"):
+		w.Header().Set("Upgrade", terminal.Protocol)
+		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+terminal.Protocol)
+		return
+	}
+	// What belongs to the request must not be taken for what is typed.
+	if _, err := access.Body(w, r, maxBody); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	c, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	s.attached.Add(1)
+	defer s.attached.Done()
+	defer c.Close()
+	_ = c.SetDeadline(time.Time{})
+	if _, err := c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + terminal.Protocol + "\r\n\r\n")); err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	// A terminal that is asked to read does not notice the session's end.
+	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
+	if err := s.options.Attach(ctx, &upgraded{c, buffered.Reader}); err != nil && ctx.Err() == nil {
+		s.options.Log.Info("an attached screen ended", "error", err)
+	}
+}
+
+// hasToken reports whether a comma-separated header names a token.
+func hasToken(header, token string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		if strings.EqualFold(strings.TrimSpace(part), token) {
+			return true
+		}
+	}
+	return false
+}
+
+// upgraded is a connection of which something was read already.
+type upgraded struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+// Read implements net.Conn.
+func (u *upgraded) Read(b []byte) (int, error) { return u.r.Read(b) }

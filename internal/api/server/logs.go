@@ -1,0 +1,257 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// logChunk is how many lines of a log a request holds at a time.
+const logChunk = 512
+
+// logQuery is what a request for logs asks for.
+type logQuery struct {
+	filter logstore.Filter
+	// tail is how many of the newest lines are wanted, negative for all.
+	tail int
+	// after is the number of the line to go on from.
+	after  uint64
+	follow bool
+	// lines wants JSON lines.
+	lines bool
+}
+
+// logs answers GET /api/logs.
+func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
+	if s.options.Logs == nil {
+		fail(w, http.StatusNotFound, "this session keeps no logs")
+		return
+	}
+	q, err := readLogQuery(r.URL.Query(), r.Header.Get("Accept"), time.Now())
+	if err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if err := s.audible(src.View(), q.filter.Resources); err != nil {
+		failBy(w, http.StatusNotFound, err)
+		return
+	}
+	w.Header().Set("Content-Type", map[bool]string{true: "application/jsonl", false: "text/plain; charset=utf-8"}[q.lines])
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return
+	}
+	s.sendLogs(w, r, q)
+}
+
+// audible refuses names that no resource has, nor has had. Before the first good evaluation of the Tiltfile nobody knows which
+// ones there will be.
+func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
+	if !state.TheTiltfile(v).Good {
+		return nil
+	}
+	for _, n := range names {
+		if _, ok := state.Resources.In(v).Get(string(n)); ok || n == model.TiltfileName {
+			continue
+		}
+		past := logstore.Filter{Resources: []model.ManifestName{n}}
+		if s.options.Logs.Count(past) > 0 || s.options.Logs.Dropped(past) > 0 {
+			continue
+		}
+		all := []string{string(model.TiltfileName)}
+		for _, t := range switchable(v) {
+			all = append(all, t.name)
+		}
+		return unknown("resource", string(n), all)
+	}
+	return nil
+}
+
+func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err error) {
+	q.tail = -1
+	for key := range v {
+		if !slices.Contains([]string{"follow", "since", "tail", "level", "source", "resource", "span", "after", "format"}, key) {
+			return q, fmt.Errorf("parameter %q is not known", key)
+		}
+	}
+	if f := v.Get("follow"); f != "" {
+		if q.follow, err = strconv.ParseBool(f); err != nil {
+			return q, fmt.Errorf("follow: %q is neither true nor false", f)
+		}
+	}
+	if t := v.Get("tail"); t != "" {
+		if q.tail, err = strconv.Atoi(t); err != nil || q.tail < -1 {
+			return q, fmt.Errorf("tail: %q is no number of lines", t)
+		}
+	}
+	if a := v.Get("after"); a != "" {
+		if q.after, err = strconv.ParseUint(a, 10, 64); err != nil {
+			return q, fmt.Errorf("after: %q is no number of a line", a)
+		}
+	}
+	if q.filter, err = logFilter(v, now); err != nil {
+		return q, err
+	}
+	media, _, _ := mime.ParseMediaType(accept)
+	switch format := v.Get("format"); {
+	case format == "json" || format == "" && (media == "application/json" || media == "application/jsonl"):
+		q.lines = true
+	case format != "" && format != "text":
+		return q, fmt.Errorf("format: %q is neither text nor json", format)
+	}
+	return q, nil
+}
+
+func logFilter(v url.Values, now time.Time) (f logstore.Filter, err error) {
+	for _, list := range v["resource"] {
+		for name := range strings.SplitSeq(list, ",") {
+			f.Resources = append(f.Resources, model.ManifestName(name))
+		}
+	}
+	f.Span = v.Get("span")
+	switch level := v.Get("level"); level {
+	case "", "all", "debug", "info":
+		if level == "info" {
+			f.MinLevel = logstore.LevelInfo
+		}
+	case "warn":
+		f.MinLevel = logstore.LevelWarn
+	case "error":
+		f.MinLevel = logstore.LevelError
+	default:
+		return f, fmt.Errorf("level: %q is none of debug, info, warn, error", level)
+	}
+	switch source := v.Get("source"); source {
+	case "", "all":
+	case "build":
+		f.Sources = []logstore.Source{logstore.SourceBuild}
+	case "runtime":
+		f.Sources = []logstore.Source{logstore.SourceRuntime}
+	default:
+		return f, fmt.Errorf("source: %q is none of all, build, runtime", source)
+	}
+	if since := v.Get("since"); since != "" {
+		if f.Since, err = sinceTime(since, now); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// sinceTime reads a time, or how long ago it was.
+func sinceTime(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 { // beyond that nanoseconds do not reach
+		return t, fmt.Errorf("since: %q is neither a duration such as 5m nor a time such as %s", text, now.UTC().Format(time.RFC3339))
+	}
+	return t, nil
+}
+
+// sendLogs writes lines, piece by piece, and waits for more where that is wanted. Those that were dropped before a slow
+// client took them are counted for it.
+func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery) {
+	logs := s.options.Logs
+	changed, cancel := logs.Subscribe()
+	defer cancel()
+	from := q.after
+	if q.tail >= 0 {
+		start, ok := s.startOfTail(r.Context(), q.filter, q.tail)
+		if !ok {
+			return
+		}
+		from = max(from, start)
+	}
+	end := uint64(math.MaxUint64)
+	a := answer{w: w, r: r}
+	if q.follow {
+		a.changed = func() <-chan struct{} { return changed }
+	} else {
+		end = logs.Newest()
+	}
+	cursor := logs.CursorAt(q.filter, from)
+	a.make = func(piece *bytes.Buffer) bool {
+		lines := cursor.Next(logChunk)
+		more := len(lines) > 0
+		if i := slices.IndexFunc(lines, func(l logstore.Line) bool { return l.Seq > end }); i >= 0 {
+			lines, more = lines[:i], false
+		}
+		writeLines(piece, q, cursor.Skipped(), lines)
+		return more
+	}
+	s.send(a)
+	if q.follow && r.Context().Err() != nil {
+		// The session's end ends the request, too: the client is given what was said until then, if it is still there.
+		var last bytes.Buffer
+		a.make(&last)
+		push(w, &last)
+	}
+}
+
+// startOfTail returns the number of the line before the newest n, without holding all of them. It is not ok when the
+// request is over.
+func (s *Subscriber) startOfTail(ctx context.Context, f logstore.Filter, n int) (start uint64, ok bool) {
+	logs := s.options.Logs
+	before := logs.Newest() + 1
+	start = before - 1
+	for n > 0 {
+		var lines []logstore.Line
+		var err error
+		if !s.turns.Do(ctx, func() { lines, err = logs.Search(ctx, f, before, min(n, logChunk), true) }) || err != nil {
+			return 0, false
+		}
+		if len(lines) == 0 {
+			return 0, true
+		}
+		n -= len(lines)
+		before = lines[0].Seq
+		start = before - 1
+	}
+	return start, true
+}
+
+func writeLines(b *bytes.Buffer, q logQuery, skipped uint64, lines []logstore.Line) {
+	if q.lines {
+		enc := json.NewEncoder(b)
+		if skipped > 0 {
+			_ = enc.Encode(api.LogLine{Skipped: skipped})
+		}
+		for _, l := range lines {
+			_ = enc.Encode(snapshot.Line(l))
+		}
+		return
+	}
+	if skipped > 0 {
+		fmt.Fprintf(b, "… %d lines were dropped\n", skipped)
+	}
+	for _, l := range lines {
+		if l.ProgressID != "" && !l.ProgressDone {
+			continue // only a screen can replace a line
+		}
+		if l.Resource != "" {
+			b.WriteString(string(l.Resource))
+			b.WriteString(" │ ")
+		}
+		b.WriteString(l.Prefix)
+		b.WriteString(l.Text)
+		b.WriteByte('\n')
+	}
+}

@@ -1,0 +1,197 @@
+// Package rest serves kinds of objects by Kubernetes' conventions, so that kubectl and every other client of Kubernetes can
+// list, watch and change them: discovery, OpenAPI, tables, selectors, patches, and resource versions, which are the
+// numbers of the store's snapshots.
+//
+// # Concurrency
+//
+// Reading takes a snapshot and no lock that the loop knows of. What changed since an earlier snapshot is found out by
+// every client, once per kind and snapshot; each watch is written by the goroutine of its own request. Writing dispatches
+// actions and waits for the snapshot that shows them.
+package rest
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/api/server/turn"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+// Store is what the objects are made of and where changes go.
+type Store interface {
+	View() store.View
+	// Dispatch returns the time that the actions carry, zero when the session is over.
+	Dispatch(actions ...store.Action) time.Time
+	// Changed returns a channel that is closed when there is a newer snapshot than at the time of the call, or soon after.
+	Changed() <-chan struct{}
+	// Redactor returns what knows the secrets of a snapshot.
+	Redactor(v store.View) *redact.Redactor
+	// Session identifies the session, so that objects of different ones differ.
+	Session(v store.View) string
+}
+
+// Handler serves all paths of Kubernetes' API.
+type Handler struct {
+	store    Store
+	version  string
+	kinds    []*kind
+	now      func() time.Time
+	writing  chan struct{} // holds a value during a write
+	turns    turn.Turns
+	openAPI  *documents
+	patience time.Duration
+}
+
+// kind is a served kind with what is known of its past.
+type kind struct {
+	projection.Kind
+	history
+}
+
+func (k *kind) resource() schema.GroupResource {
+	return schema.GroupResource{Group: k.Group, Resource: k.Plural}
+}
+
+func (k *kind) gvk() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Name}
+}
+
+// verbs are what requests may do.
+func (k *kind) verbs() []string {
+	v := []string{"get", "list", "watch"}
+	if k.Write != nil {
+		v = append(v, "create", "delete", "patch", "update")
+	}
+	return v
+}
+
+// New returns a handler. Its requests work when it is their turn. Of two kinds that requests name alike, the one that comes
+// first is what clients take.
+func New(s Store, version string, turns turn.Turns, all []projection.Kind) *Handler {
+	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), turns: turns, patience: writeTimeout}
+	for _, k := range all {
+		h.kinds = append(h.kinds, &kind{Kind: k, history: history{kind: k}})
+	}
+	h.openAPI = newDocuments(h.kinds, version)
+	return h
+}
+
+// Paths are the first parts of the paths that the handler serves; "/api" itself is one, what is below it is not.
+var Paths = []string{"/api", "/apis", "/apis/", "/openapi/", "/version", "/healthz", "/livez", "/readyz"}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, err := negotiate(r.Header.Values("Accept"), r.URL.Path)
+	if err != nil {
+		Fail(w, r, err)
+		return
+	}
+	a := &answer{w: w, r: r, format: f}
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch parts[0] {
+	case "apis":
+		if len(parts) >= 4 {
+			h.resource(a, parts[1:4], nameOf(r.URL.EscapedPath(), 4))
+			return
+		}
+	case "openapi":
+		h.readOnly(a, func() { h.openAPI.serve(a, parts[1:]) })
+		return
+	}
+	h.readOnly(a, func() { h.discover(a, parts) })
+}
+
+// readOnly refuses everything but reading.
+func (h *Handler) readOnly(a *answer, serve func()) {
+	if a.r.Method != http.MethodGet && a.r.Method != http.MethodHead {
+		a.w.Header().Set("Allow", "GET, HEAD")
+		a.fail(statusOf(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "only reading is possible here"))
+		return
+	}
+	serve()
+}
+
+// nameOf returns what follows a number of segments in a path, each segment by itself. Names may hold slashes, escaped or not:
+// resources are called whatever the Tiltfile calls them.
+func nameOf(escaped string, after int) []string {
+	segments := strings.Split(strings.Trim(escaped, "/"), "/")
+	segments = segments[min(after, len(segments)):]
+	for i, s := range segments {
+		if plain, err := url.PathUnescape(s); err == nil {
+			segments[i] = plain
+		}
+	}
+	return segments
+}
+
+// resource serves GROUP/VERSION/PLURAL[/NAME[/status]]; name holds what comes after PLURAL. A last segment "status" belongs to
+// the name where an object is called so, and where it came escaped.
+func (h *Handler) resource(a *answer, parts, name []string) {
+	i := slices.IndexFunc(h.kinds, func(k *kind) bool {
+		return k.Group == parts[0] && k.Version == parts[1] && k.Plural == parts[2]
+	})
+	if i < 0 {
+		a.fail(statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource"))
+		return
+	}
+	k := h.kinds[i]
+	if len(name) == 0 {
+		h.collection(a, k)
+		return
+	}
+	last := len(name) - 1
+	status := last > 0 && name[last] == "status" && !h.has(k, strings.Join(name, "/"))
+	switch {
+	case status && k.Write == nil:
+		a.fail(statusOf(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource"))
+		return
+	case status:
+		name = name[:last]
+	}
+	h.object(a, k, strings.Join(name, "/"), status)
+}
+
+// has reports whether there is an object of a name.
+func (h *Handler) has(k *kind, name string) bool {
+	_, items := k.at(h.store.View())
+	return find(items, name) != nil
+}
+
+func (h *Handler) collection(a *answer, k *kind) {
+	switch a.r.Method {
+	case http.MethodGet, http.MethodHead:
+		h.list(a, k)
+	case http.MethodPost:
+		h.create(a, k)
+	default:
+		a.fail(apierrors.NewMethodNotSupported(k.resource(), strings.ToLower(a.r.Method)))
+	}
+}
+
+func (h *Handler) object(a *answer, k *kind, name string, status bool) {
+	switch a.r.Method {
+	case http.MethodGet, http.MethodHead:
+		h.get(a, k, name)
+	case http.MethodPut:
+		h.replace(a, k, name, status)
+	case http.MethodPatch:
+		h.patch(a, k, name, status)
+	case http.MethodDelete:
+		if !status {
+			h.remove(a, k, name)
+			return
+		}
+		fallthrough
+	default:
+		a.fail(apierrors.NewMethodNotSupported(k.resource(), strings.ToLower(a.r.Method)))
+	}
+}

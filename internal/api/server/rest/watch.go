@@ -1,0 +1,258 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+const (
+	// watchTime is how long a watch lasts, at least, that asks for no time; up to twice as long, so that watches that began
+	// together do not end so.
+	watchTime = 30 * time.Minute
+	// bookmarkEvery is how often a client that wants it hears how far it has come.
+	bookmarkEvery = time.Minute
+)
+
+// watcher is one watch. It belongs to the goroutine of its request.
+type watcher struct {
+	h *Handler
+	a *answer
+	k *kind
+	o options
+	// pos is the number of the snapshot up to which the client knows everything.
+	pos uint64
+	// headed is set when a table's columns were sent.
+	headed bool
+	// out are events that are not written yet.
+	out bytes.Buffer
+}
+
+// watchPiece is how many bytes of events are made before they are written.
+const watchPiece = 256 << 10
+
+func (h *Handler) watch(a *answer, k *kind, o options) {
+	v := h.store.View()
+	seq, items := k.at(v)
+	wr := &watcher{h: h, a: a, k: k, o: o, pos: seq}
+	initial, err := wr.begin(v)
+	if err == nil && a.as == "Table" {
+		_, err = h.tabulator(a, k, v)
+	}
+	if err != nil {
+		a.fail(err)
+		return
+	}
+	lasts := watchTime + rand.N(watchTime)
+	if o.TimeoutSeconds != nil && *o.TimeoutSeconds > 0 {
+		lasts = time.Duration(*o.TimeoutSeconds) * time.Second
+	}
+	ctx, cancel := context.WithTimeout(a.r.Context(), lasts)
+	defer cancel()
+	a.w.Header().Set("Content-Type", mediaJSON)
+	a.w.WriteHeader(http.StatusOK)
+	if a.r.Method == http.MethodHead {
+		return
+	}
+	if initial && !wr.work(func() bool { return wr.initial(v, items) }) {
+		return
+	}
+	wr.run(ctx)
+}
+
+// work makes events when it is this watch's turn, and then writes them. It reports whether the watch goes on.
+func (wr *watcher) work(make func() bool) bool {
+	if !wr.h.turns.Take(wr.a.r.Context()) {
+		return false
+	}
+	more := func() bool {
+		defer wr.h.turns.Leave()
+		return make()
+	}()
+	return wr.push() && more
+}
+
+// push writes the events that were made. Nobody waits for it but the watch itself.
+func (wr *watcher) push() bool {
+	access.Extend(wr.a.w)
+	_, err := wr.out.WriteTo(wr.a.w)
+	if wr.out.Cap() > 2*watchPiece {
+		wr.out = bytes.Buffer{}
+	}
+	if err != nil || http.NewResponseController(wr.a.w).Flush() != nil {
+		return false
+	}
+	access.Endless(wr.a.w)
+	return true
+}
+
+// begin finds out where the watch begins, and whether with the objects that there are.
+func (wr *watcher) begin(v store.View) (initial bool, err error) {
+	want, err := parseVersion(wr.o.ResourceVersion)
+	if err != nil {
+		return false, err
+	}
+	if s := wr.o.SendInitialEvents; s != nil {
+		if wr.o.ResourceVersionMatch != metav1.ResourceVersionMatchNotOlderThan {
+			return false, apierrors.NewBadRequest("sendInitialEvents needs resourceVersionMatch=NotOlderThan")
+		}
+		if *s {
+			if want > wr.pos {
+				return false, expired(want)
+			}
+			return true, nil
+		}
+	} else if wr.o.ResourceVersionMatch != "" {
+		return false, apierrors.NewBadRequest("resourceVersionMatch is for lists, or with sendInitialEvents")
+	}
+	if want == 0 {
+		return wr.o.SendInitialEvents == nil, nil
+	}
+	if _, _, ok := wr.k.since(v, want); !ok {
+		return false, expired(want)
+	}
+	wr.pos = want
+	return false, nil
+}
+
+// initial sends the objects that there are, and reports whether the client took them.
+func (wr *watcher) initial(v store.View, items []*item) bool {
+	objects := wr.h.objects(wr.k, v)
+	for _, it := range items {
+		if wr.o.matches(objects, it) && !wr.send(v, watch.Added, it, it.version) {
+			return false
+		}
+	}
+	if wr.o.SendInitialEvents != nil && wr.o.AllowWatchBookmarks {
+		return wr.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	return true
+}
+
+// run sends what changes until ctx is done, the client is gone, or it has fallen too far behind.
+func (wr *watcher) run(ctx context.Context) {
+	ticker := time.NewTicker(bookmarkEvery)
+	defer ticker.Stop()
+	for {
+		changed := wr.h.store.Changed()
+		if !wr.work(wr.catchUp) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if wr.o.AllowWatchBookmarks && !wr.work(func() bool { return wr.bookmark(nil) }) {
+				return
+			}
+		}
+	}
+}
+
+// catchUp sends what has changed since the last time, and reports whether the watch goes on.
+func (wr *watcher) catchUp() bool {
+	v := wr.h.store.View()
+	seq, changes, ok := wr.k.since(v, wr.pos)
+	if !ok {
+		wr.write(watch.Error, mustStatus(expired(wr.pos)))
+		return false
+	}
+	objects := wr.h.objects(wr.k, v)
+	for _, c := range changes {
+		was, is := wr.o.matches(objects, c.was), wr.o.matches(objects, c.is)
+		sent := true
+		switch {
+		case was && is && objects.make(c.was).GetUID() != objects.make(c.is).GetUID():
+			sent = wr.send(v, watch.Deleted, c.was, c.seq) && wr.send(v, watch.Added, c.is, c.seq)
+		case was && is:
+			sent = wr.send(v, watch.Modified, c.is, c.seq)
+		case is:
+			sent = wr.send(v, watch.Added, c.is, c.seq)
+		case was:
+			sent = wr.send(v, watch.Deleted, c.was, c.seq)
+		}
+		if !sent {
+			return false
+		}
+	}
+	wr.pos = seq
+	return true
+}
+
+// send sends an event about an object, and reports whether the client took it.
+func (wr *watcher) send(v store.View, what watch.EventType, it *item, version uint64) bool {
+	objects := wr.h.objects(wr.k, v)
+	obj := objects.make(it)
+	obj.SetResourceVersion(formatVersion(version))
+	var doc []byte
+	var err error
+	if wr.a.as == "Table" {
+		var t tabulator
+		if t, err = wr.h.tabulator(wr.a, wr.k, v); err == nil {
+			doc, err = t.single(obj, wr.a.version, !wr.headed)
+			wr.headed = true
+		}
+	} else {
+		doc, err = objects.encode(obj, wr.a.format)
+	}
+	if err != nil {
+		wr.write(watch.Error, mustStatus(err))
+		return false
+	}
+	return wr.write(what, wr.h.store.Redactor(v).JSON(doc))
+}
+
+// bookmark tells how far the client has come.
+func (wr *watcher) bookmark(annotations map[string]string) bool {
+	meta := metav1.ObjectMeta{ResourceVersion: formatVersion(wr.pos), Annotations: annotations}
+	var mark any = metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: wr.k.Name, APIVersion: wr.k.Group + "/" + wr.k.Version}, ObjectMeta: meta}
+	switch wr.a.as {
+	case "Table":
+		t := metav1.Table{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/" + wr.a.version, Kind: "Table"}, Rows: []metav1.TableRow{}}
+		t.ResourceVersion = meta.ResourceVersion
+		mark = t
+	case "PartialObjectMetadata", "PartialObjectMetadataList":
+		mark = metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: meta}
+	}
+	doc, err := json.Marshal(mark)
+	if err != nil {
+		return false
+	}
+	return wr.write(watch.Bookmark, doc)
+}
+
+// write adds an event to those that are to be written. When they are many, they are written first, and others have their
+// turn meanwhile.
+func (wr *watcher) write(what watch.EventType, doc []byte) bool {
+	wr.out.WriteString(`{"type":"`)
+	wr.out.WriteString(string(what))
+	wr.out.WriteString(`","object":`)
+	wr.out.Write(doc)
+	wr.out.WriteString("}\n")
+	if wr.out.Len() < watchPiece {
+		return true
+	}
+	wr.h.turns.Leave()
+	ok := wr.push()
+	wr.h.turns.Retake()
+	return ok
+}
+
+func mustStatus(err error) []byte {
+	doc, mistake := json.Marshal(status(err))
+	if mistake != nil {
+		return []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure"}`)
+	}
+	return doc
+}

@@ -1,0 +1,163 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// route is a path that hone serves itself.
+type route struct {
+	// pattern is that of http.ServeMux: "GET /api/view".
+	pattern string
+	serve   http.HandlerFunc
+}
+
+// routes returns hone's own routes. Those that change something take JSON, which no form of a web page can send.
+func (s *Subscriber) routes(src *source) []route {
+	return []route{
+		{"GET /api/view", func(w http.ResponseWriter, r *http.Request) { s.view(src, w, r) }},
+		{"POST /api/trigger", wantsJSON(func(w http.ResponseWriter, r *http.Request) { trigger(src, w, r) })},
+		{"POST /api/click", wantsJSON(func(w http.ResponseWriter, r *http.Request) { click(src, w, r) })},
+		{"POST /api/switch", wantsJSON(func(w http.ResponseWriter, r *http.Request) { switchResources(src, w, r) })},
+		{"POST /api/taken_down", wantsJSON(func(w http.ResponseWriter, r *http.Request) { s.takenDown(src, w, r) })},
+		{"POST /api/set_tiltfile_args", wantsJSON(func(w http.ResponseWriter, r *http.Request) { setArgs(src, w, r) })},
+		{"GET /api/logs", func(w http.ResponseWriter, r *http.Request) { s.logs(src, w, r) }},
+		{"GET /api/events", func(w http.ResponseWriter, r *http.Request) { s.events(src, w, r) }},
+		{"GET /api/dump/engine", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error {
+			return of.WriteEngine(ctx, w, src.Runtime)
+		})},
+		{"GET /api/dump/logstore", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.WriteLogs(ctx, w) })},
+		{"GET /api/snapshot", s.dump(src, func(ctx context.Context, of snapshot.Session, w io.Writer) error { return of.Write(ctx, w) })},
+		{"POST /api/stop", wantsJSON(s.stop)},
+		{"POST /api/attach", s.attach},
+	}
+}
+
+// missed answers what no route takes: an unknown path, or one that is asked in another way.
+func missed(all []route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var methods []string
+		for _, route := range all {
+			if method, path, _ := strings.Cut(route.pattern, " "); path == r.URL.Path {
+				methods = append(methods, method)
+			}
+		}
+		if methods != nil {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			refuse(w, r, http.StatusMethodNotAllowed, fmt.Sprintf("%s takes %s", clip(r.URL.Path), strings.Join(methods, ", ")))
+			return
+		}
+		refuse(w, r, http.StatusNotFound, fmt.Sprintf("there is nothing at %s", clip(r.URL.Path)))
+	}
+}
+
+func wantsJSON(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+			fail(w, http.StatusUnsupportedMediaType, "send JSON, with Content-Type: application/json")
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (s *Subscriber) view(src *source, w http.ResponseWriter, r *http.Request) {
+	var doc bytes.Buffer
+	var err error
+	if !s.turns.Do(r.Context(), func() { err = writeView(&doc, src, s.options.Version) }) {
+		return
+	}
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = doc.WriteTo(w)
+}
+
+func writeView(out *bytes.Buffer, src *source, version string) error {
+	v := src.View()
+	doc, err := json.Marshal(View(v, version))
+	if err != nil {
+		return err
+	}
+	if err := json.Indent(out, src.Redactor(v).JSON(doc), "", "  "); err != nil {
+		return err
+	}
+	return out.WriteByte('\n')
+}
+
+// stop answers first and ends the session then.
+func (s *Subscriber) stop(w http.ResponseWriter, r *http.Request) {
+	var req struct{}
+	if !decode(w, r, &req) {
+		return
+	}
+	if s.options.Stop == nil {
+		fail(w, http.StatusConflict, "this session cannot be stopped from outside")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Connection", "close")
+	w.WriteHeader(http.StatusAccepted)
+	_, _ = w.Write([]byte("{}\n"))
+	_ = http.NewResponseController(w).Flush()
+	s.options.Stop()
+}
+
+func fail(w http.ResponseWriter, code int, text string) { failBy(w, code, errors.New(text)) }
+
+// failBy answers with an error, and with its mend where it is a problem.
+func failBy(w http.ResponseWriter, code int, err error) {
+	f := api.Failure{Error: err.Error()}
+	if p, ok := problem.Of(err); ok {
+		f.Mend = p.Mend
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(f)
+}
+
+// clip shortens what a client sent for an answer.
+func clip(s string) string {
+	const most = 100
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
+
+// decode reads a request's body into req, or answers what is wrong with it.
+func decode(w http.ResponseWriter, r *http.Request, req any) bool {
+	body, err := access.Body(w, r, maxBody)
+	if errors.Is(err, access.ErrTooLarge) {
+		fail(w, http.StatusRequestEntityTooLarge, err.Error())
+		return false
+	}
+	if err == nil {
+		err = json.Unmarshal(body, req)
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, "read the request: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// done answers a request that asks for nothing but that something is done.
+func done(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte("{}\n"))
+}

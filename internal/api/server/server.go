@@ -1,0 +1,211 @@
+// Package server answers scripts and other programs about the running session over HTTP, on a unix socket and on a
+// loopback port: objects by Kubernetes' conventions (see rest), and what does not fit those: what every resource does, the
+// wish to update one now, clicks of the Tiltfile's buttons, logs, and the session's end.
+//
+// # Concurrency
+//
+// Run owns the HTTP servers and their goroutines, and ends them. Nothing that a client does holds the loop: requests read
+// snapshots, and what they write are actions.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/api/server/rest"
+	"github.com/hone-dev/hone/internal/api/server/turn"
+	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+const (
+	name = "Server"
+	// maxBody bounds a request to one of our own routes; the longest is a list of resource names.
+	maxBody = 1 << 20
+	// stopTimeout keeps a client that does not listen from holding up the session's end.
+	stopTimeout = 2 * time.Second
+)
+
+// Options say where the API is served and of what it is made.
+type Options struct {
+	Version string
+	// Unix and TCP are the listeners, which the server closes; nil ones serve nothing. Whoever reaches Unix may do
+	// everything: its file's mode says who that is.
+	Unix, TCP net.Listener
+	// Token is what requests over TCP have to show. Without one, all of them are refused.
+	Token string
+	// Certificate lets connections over TCP speak TLS; without one they are plain.
+	Certificate *tls.Certificate
+	// Hosts are names of this machine by which the port may be called, beside localhost and addresses.
+	Hosts []string
+	// Kinds are served by Kubernetes' conventions, beside the store's tables.
+	Kinds []projection.Kind
+	Logs  *logstore.Store
+	// Stop ends the session.
+	Stop func()
+	// Attach opens the screen on a connection, and returns when it is closed there or ctx is done. Closing the connection is
+	// up to the server.
+	Attach func(ctx context.Context, c net.Conn) error
+	// Log is hone's own; nil for none.
+	Log *slog.Logger
+}
+
+// Subscriber is the Server.
+type Subscriber struct {
+	options Options
+	changes broadcast
+	turns   turn.Turns
+	// attached are the connections that have left HTTP.
+	attached sync.WaitGroup
+}
+
+// New returns the subscriber.
+func New(o Options) *Subscriber {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Subscriber{options: o, turns: turn.New()}
+}
+
+var _ store.Subscriber = (*Subscriber)(nil)
+
+// Contract implements store.Subscriber.
+func (s *Subscriber) Contract() store.Contract {
+	return store.Contract{
+		Name:      name,
+		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
+		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
+		Outputs:   store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
+		Externals: []string{"sockets"},
+		Stage:     store.StageInput,
+		Feedback:  "what it writes is a wish from outside, never an answer to a table",
+	}
+}
+
+// Run implements store.Subscriber.
+func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
+	handler := s.handler(rt)
+	var servers []*http.Server
+	failed := make(chan error, 2)
+	var all sync.WaitGroup
+	serve := func(l net.Listener, certificate *tls.Certificate, rules access.Rules) {
+		if l == nil {
+			return
+		}
+		rules.Refuse = refuse
+		guarded := access.Guard(rules, handler)
+		if !rules.Local {
+			guarded = access.Pace(ctx, guarded)
+		}
+		srv := access.Server(guarded)
+		srv.BaseContext = func(net.Listener) context.Context { return ctx }
+		srv.ErrorLog = slog.NewLogLogger(s.options.Log.Handler(), slog.LevelDebug)
+		servers = append(servers, srv)
+		all.Go(func() {
+			if err := srv.Serve(access.Listen(l, certificate, access.MaxConnections)); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		})
+	}
+	serve(s.options.Unix, nil, access.Rules{Local: true})
+	serve(s.options.TCP, s.options.Certificate, access.Rules{Token: s.options.Token, Hosts: s.options.Hosts, Cookie: cookie(s.options.TCP)})
+	err := s.announce(ctx, rt, failed)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	for _, srv := range servers {
+		if srv.Shutdown(stop) != nil {
+			_ = srv.Close()
+		}
+	}
+	all.Wait()
+	s.attached.Wait()
+	return err
+}
+
+// announce tells requests of new snapshots until ctx is done or a server has failed. After each it rests for a moment: what
+// happens in quick succession is looked at once.
+func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-chan error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return fmt.Errorf("serve the session's API: %w", err)
+		case <-rt.Wake():
+		}
+		s.changes.tell()
+		rest := time.NewTimer(restBetween)
+		select {
+		case <-ctx.Done():
+		case <-rest.C:
+		}
+		rest.Stop()
+	}
+}
+
+// restBetween is how long watchers are left alone at least.
+const restBetween = 2 * time.Millisecond
+
+// cookie names the cookie in which a browser keeps the token of this session, by its port.
+func cookie(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return "hone-session-" + port
+}
+
+// refuse answers what may not come in, in the way of the path that was asked for.
+func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/" {
+		fail(w, code, text)
+		return
+	}
+	rest.Refuse(w, r, code, text)
+}
+
+// handler returns everything that is behind the doors.
+func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
+	src := &source{Runtime: rt, changes: &s.changes}
+	all := append(append([]projection.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
+	objects := rest.New(src, s.options.Version, s.turns, append(all, tables.Machine(rt)...))
+	mux := http.NewServeMux()
+	for _, path := range rest.Paths {
+		mux.Handle(path, objects)
+	}
+	routes := s.routes(src)
+	for _, r := range routes {
+		mux.HandleFunc(r.pattern, r.serve)
+	}
+	mux.HandleFunc("/", missed(routes))
+	return s.recovered(mux)
+}
+
+// recovered turns a panic of a request into an answer and a line in the log.
+func (s *Subscriber) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p) // the answer is not to look whole
+			default:
+				s.options.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+				refuse(w, r, http.StatusInternalServerError, "this request has met a bug in hone")
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}

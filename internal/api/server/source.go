@@ -1,0 +1,68 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/api/server/rest"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+// source is the store as requests see it.
+type source struct {
+	*store.Runtime
+	changes *broadcast
+
+	mu       sync.Mutex
+	redactor *redact.Redactor
+	// versions are those of the tables that the redactor is made of.
+	versions [2]uint64
+}
+
+var _ rest.Store = (*source)(nil)
+
+// View implements rest.Store.
+func (s *source) View() store.View { return s.Aside() }
+
+// Changed implements rest.Store.
+func (s *source) Changed() <-chan struct{} { return s.changes.wait() }
+
+// Session implements rest.Store.
+func (s *source) Session(v store.View) string { return state.TheSession(v).RunID }
+
+// Redactor implements rest.Store.
+func (s *source) Redactor(v store.View) *redact.Redactor {
+	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.redactor == nil || now[0] > s.versions[0] || now[1] > s.versions[1] {
+		s.redactor, s.versions = redact.Of(v), now
+	}
+	return s.redactor
+}
+
+// broadcast tells any number of waiters at once. The zero value is ready.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// wait returns a channel that the next tell closes.
+func (b *broadcast) wait() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) tell() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

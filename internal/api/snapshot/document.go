@@ -1,0 +1,92 @@
+package snapshot
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+
+	"github.com/hone-dev/hone/internal/api/redact"
+)
+
+// document writes a JSON document piece by piece, a value per line. Its first error is that of all that follows.
+type document struct {
+	w        *bufio.Writer
+	redactor *redact.Redactor
+	// ends are the brackets that are open, and more says for each whether something is in it already.
+	ends []byte
+	more []bool
+	err  error
+}
+
+// begin opens an object.
+func begin(w io.Writer, r *redact.Redactor) *document {
+	d := &document{w: bufio.NewWriterSize(w, 32<<10), redactor: r}
+	d.open("", '{', '}')
+	return d
+}
+
+func (d *document) open(name string, bracket, end byte) {
+	d.next(name)
+	d.put([]byte{bracket})
+	d.ends, d.more = append(d.ends, end), append(d.more, false)
+}
+
+func (d *document) object(name string) { d.open(name, '{', '}') }
+func (d *document) list(name string)   { d.open(name, '[', ']') }
+
+// close closes what was opened last.
+func (d *document) close() {
+	n := len(d.ends) - 1
+	if d.more[n] {
+		d.put([]byte("\n"))
+	}
+	d.put(d.ends[n:])
+	d.ends, d.more = d.ends[:n], d.more[:n]
+}
+
+// value writes a value without secrets. In a list it has no name.
+func (d *document) value(name string, v any) {
+	if d.err != nil {
+		return
+	}
+	doc, err := json.Marshal(v)
+	if err != nil {
+		d.err = err
+		return
+	}
+	d.next(name)
+	d.put(d.redactor.JSON(doc))
+}
+
+// next begins a member of what is open.
+func (d *document) next(name string) {
+	if n := len(d.more) - 1; n >= 0 {
+		if d.more[n] {
+			d.put([]byte(","))
+		}
+		d.more[n] = true
+		d.put([]byte("\n"))
+	}
+	if name != "" {
+		quoted, _ := json.Marshal(name) // texts can always be written
+		d.put(append(quoted, ": "...))
+	}
+}
+
+func (d *document) put(b []byte) {
+	if d.err == nil {
+		_, d.err = d.w.Write(b)
+	}
+}
+
+// end closes everything.
+func (d *document) end() error {
+	for len(d.ends) > 0 {
+		d.close()
+	}
+	d.put([]byte("\n"))
+	if d.err == nil {
+		d.err = d.w.Flush()
+	}
+	return d.err
+}

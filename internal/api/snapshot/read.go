@@ -1,0 +1,91 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// maxSize bounds what is read of a file, far above what Write makes.
+const maxSize = 2 << 30
+
+// createMend says how to get a snapshot.
+const createMend = "make one with hone snapshot create FILE, or with hone ci --output-snapshot-on-exit FILE"
+
+// Read reads what Write wrote. Name is the file's, for people; what is not such a file is a problem.
+func Read(r io.Reader, name string) (api.Snapshot, error) {
+	var s api.Snapshot
+	limited := &io.LimitedReader{R: r, N: maxSize}
+	err := json.NewDecoder(limited).Decode(&s)
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case limited.N == 0:
+		return s, problem.New(fmt.Sprintf("%s is longer than any snapshot", name), createMend)
+	case errors.Is(err, io.EOF):
+		return s, problem.New(name+" is empty", createMend)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return s, problem.New(name+" is not whole: it ends in the middle", createMend)
+	case errors.As(err, &syntax), errors.As(err, &kind) && s.SnapshotVersion == 0:
+		return s, problem.Wrap(err, name+" is no snapshot", createMend)
+	case s.SnapshotVersion > api.SnapshotVersion:
+		return s, problem.New(fmt.Sprintf("%s has version %d of snapshots, and this hone knows %d", name, s.SnapshotVersion, api.SnapshotVersion),
+			fmt.Sprintf("look at it with a newer hone: it was made by v%s", s.Version))
+	case err != nil:
+		return s, fmt.Errorf("read %s: %w", name, err)
+	case s.SnapshotVersion == 0:
+		return s, problem.New(name+" is no snapshot of hone's: it has no snapshotVersion", createMend)
+	}
+	return s, nil
+}
+
+// Restore returns the state of the session that a snapshot is of. Secrets stay what stands in their place. Of tables and
+// fields that this hone does not have nothing is left; nor are events, which tell of anything.
+func Restore(s api.Snapshot) (store.View, error) {
+	kept := map[string][]store.Kept{}
+	for _, t := range state.Schema.Tables() {
+		if t.Name == state.Events.Name() {
+			continue
+		}
+		for _, e := range s.Tables[t.Name] {
+			value := reflect.New(t.Value)
+			d := json.NewDecoder(bytes.NewReader(e.Entry))
+			d.UseNumber()
+			var tree any
+			err := d.Decode(&tree)
+			if err == nil {
+				err = tables.Read(tree, value.Interface())
+			}
+			if err != nil {
+				return store.View{}, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot holds what this hone does not understand",
+					fmt.Sprintf("look at it with the hone that made it, v%s", s.Version))
+			}
+			kept[t.Name] = append(kept[t.Name], store.Kept{Value: value.Elem().Interface(), Meta: store.Meta{ID: e.ID, Version: e.Version, Owner: e.Owner,
+				Phase: store.Phase(e.Phase), Finalizers: e.Finalizers, Labels: e.Labels, Created: e.Created, Updated: e.Updated}})
+		}
+	}
+	restored, err := store.Restore(state.Schema, s.Snapshot, s.CreatedAt, kept)
+	if err != nil {
+		return store.View{}, fmt.Errorf("restore the snapshot: %w", err)
+	}
+	return restored.All(), nil
+}
+
+// Replay writes the logs of a snapshot to a store, where they get new numbers.
+func Replay(s api.Snapshot, logs *logstore.Store) {
+	for _, l := range s.Logs {
+		logs.Append(logstore.Entry{Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source), Level: logstore.ParseLevel(l.Level),
+			Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone})
+	}
+}

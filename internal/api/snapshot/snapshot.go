@@ -1,0 +1,225 @@
+// Package snapshot writes a session as it is at one moment, its state and its logs, as JSON without secrets, and reads it
+// back, so that it can be looked at elsewhere and later.
+//
+// Everything is written piece by piece out of an immutable snapshot of the store and out of the log store: nothing waits
+// for the store's loop, and no document is ever in memory as a whole.
+package snapshot
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"math"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// The bounds of the logs of each resource in a snapshot.
+const (
+	maxLines = 10_000
+	maxText  = 2 << 20
+)
+
+// chunk is how many lines are in memory at a time.
+const chunk = 512
+
+// Session is a session at one moment.
+type Session struct {
+	View store.View
+	// Shown is what the API shows of View.
+	Shown api.View
+	// Logs may go on meanwhile: what is written ends with the line that is the newest when writing them begins.
+	Logs *logstore.Store
+	// Redactor knows the secrets, as of View.
+	Redactor *redact.Redactor
+	Version  string
+	At       time.Time
+}
+
+// Line is a line of a log as the API has it.
+func Line(l logstore.Line) api.LogLine {
+	return api.LogLine{Seq: l.Seq, Time: l.Time, Resource: string(l.Resource), Span: l.Span, Source: string(l.Source), Level: l.Level.String(),
+		Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
+}
+
+// Write writes an api.Snapshot. It ends early with ctx.
+func (s Session) Write(ctx context.Context, w io.Writer) error {
+	d := begin(w, s.Redactor)
+	d.value("snapshotVersion", api.SnapshotVersion)
+	d.value("createdAt", s.At)
+	d.value("version", s.Version)
+	d.value("view", s.Shown)
+	d.value("snapshot", s.View.Seq)
+	s.tables(ctx, d)
+	if err := s.newest(ctx, d); err != nil {
+		return err
+	}
+	return d.end()
+}
+
+// WriteEngine writes an api.EngineDump. Numbers are those of the store. It ends early with ctx.
+func (s Session) WriteEngine(ctx context.Context, w io.Writer, n tables.Numbers) error {
+	d := begin(w, s.Redactor)
+	d.value("version", s.Version)
+	d.value("createdAt", s.At)
+	d.value("snapshot", s.View.Seq)
+	for _, k := range tables.Machine(n) {
+		if k.Plural == "loop" {
+			for it := range k.Items(s.View) {
+				d.value("loop", it.Make())
+			}
+			continue
+		}
+		d.list(k.Plural)
+		for it := range k.Items(s.View) {
+			d.value("", it.Make())
+		}
+		d.close()
+	}
+	s.tables(ctx, d)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return d.end()
+}
+
+// WriteLogs writes an api.LogDump. It ends early with ctx.
+func (s Session) WriteLogs(ctx context.Context, w io.Writer) error {
+	d := begin(w, s.Redactor)
+	d.value("createdAt", s.At)
+	all := part{to: s.Logs.Newest()}
+	d.list("resources")
+	for _, i := range s.Logs.Inventory() {
+		d.value("", inventory(i))
+	}
+	d.close()
+	d.list("lines")
+	if err := s.lines(ctx, d, all, nil); err != nil {
+		return err
+	}
+	d.close()
+	return d.end()
+}
+
+func inventory(i logstore.Inventory) api.LogInventory {
+	out := api.LogInventory{Resource: string(i.Resource), Lines: i.Lines, Dropped: i.Dropped, MemoryBytes: i.MemoryBytes, DiskBytes: i.DiskBytes,
+		Segments: []api.LogSegment{}, Spans: []api.LogSpan{}}
+	for _, s := range i.Segments {
+		out.Segments = append(out.Segments, api.LogSegment(s))
+	}
+	for _, s := range i.Spans {
+		out.Spans = append(out.Spans, api.LogSpan{Span: s.Name, First: s.First, Last: s.Last})
+	}
+	return out
+}
+
+// tables writes all tables, in the order of the schema.
+func (s Session) tables(ctx context.Context, d *document) {
+	d.object("tables")
+	for _, t := range state.Schema.Tables() {
+		d.list(t.Name)
+		for row := range s.View.Rows(t.Name) {
+			if ctx.Err() != nil || d.err != nil {
+				break
+			}
+			d.value("", entry(row))
+		}
+		d.close()
+	}
+	d.close()
+}
+
+func entry(row store.Row) api.TableEntry {
+	m := row.Metadata()
+	value, err := json.Marshal(tables.Value(row.Any()))
+	if err != nil {
+		value = []byte("null") // never: Value makes nothing but what JSON has
+	}
+	return api.TableEntry{ID: m.ID, Phase: string(m.Phase), Version: m.Version, Owner: m.Owner, Finalizers: m.Finalizers, Labels: m.Labels,
+		Created: m.Created, Updated: m.Updated, Entry: value}
+}
+
+// part is the part of a resource's lines that is wanted: those after from up to to.
+type part struct{ from, to uint64 }
+
+// newest writes the newest lines of each resource, as many as the bounds allow.
+func (s Session) newest(ctx context.Context, d *document) error {
+	parts, leftOut := map[model.ManifestName]part{}, map[string]uint64{}
+	all := part{from: math.MaxUint64}
+	for _, i := range s.Logs.Inventory() {
+		if len(i.Segments) == 0 {
+			continue
+		}
+		p := part{to: i.Segments[len(i.Segments)-1].Last}
+		var taken uint64
+		var err error
+		if p.from, taken, err = s.start(ctx, i.Resource, p.to); err != nil {
+			return err
+		}
+		parts[i.Resource] = p
+		all = part{min(all.from, p.from), max(all.to, p.to)}
+		if n := i.Lines + i.Dropped; n > taken {
+			leftOut[string(i.Resource)] = n - taken
+		}
+	}
+	d.value("logsLeftOut", leftOut)
+	d.list("logs")
+	defer d.close()
+	return s.lines(ctx, d, all, func(l logstore.Line) bool {
+		p := parts[l.Resource]
+		return l.Seq > p.from && l.Seq <= p.to
+	})
+}
+
+// start returns the number of the line before the newest ones of a resource that the bounds allow, and how many those are.
+func (s Session) start(ctx context.Context, name model.ManifestName, end uint64) (start, taken uint64, err error) {
+	f := logstore.Filter{Resources: []model.ManifestName{name}}
+	text, before := 0, end+1
+	for start = end; taken < maxLines; {
+		lines, err := s.Logs.Search(ctx, f, before, int(min(chunk, maxLines-taken)), true)
+		if err != nil {
+			return 0, 0, err
+		}
+		if len(lines) == 0 {
+			return start, taken, nil
+		}
+		for i := len(lines) - 1; i >= 0; i-- {
+			if text += len(lines[i].Text); text > maxText && taken > 0 {
+				return start, taken, nil
+			}
+			start, taken = lines[i].Seq-1, taken+1
+		}
+		before = lines[0].Seq
+	}
+	return start, taken, nil
+}
+
+// lines writes those lines of a part of all that wanted chooses; nil chooses all.
+func (s Session) lines(ctx context.Context, d *document, of part, wanted func(logstore.Line) bool) error {
+	cursor := s.Logs.CursorAt(logstore.Filter{}, of.from)
+	for d.err == nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lines := cursor.Next(chunk)
+		for _, l := range lines {
+			if l.Seq > of.to {
+				return d.err
+			}
+			if wanted == nil || wanted(l) {
+				d.value("", Line(l))
+			}
+		}
+		if len(lines) == 0 {
+			break
+		}
+	}
+	return d.err
+}

@@ -1,0 +1,341 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/loop/events"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// columns are what people see of a table.
+func columns(t store.TableInfo) []projection.Column {
+	return append(slices.Clone(chosen[t.Name]),
+		projection.Column{Name: "Age", Doc: "The time since the entry was created.", Value: func(o projection.Object) any { return o.(*Row).CreationTimestamp.Time }},
+		projection.Column{Name: "Updated", Doc: "The time since the entry last changed.", Value: func(o projection.Object) any { return o.(*Row).Updated.Time }},
+		projection.Column{Name: "Version", Doc: "How often the entry has changed.", Wide: true, Value: func(o projection.Object) any { return int64(o.(*Row).Version) }},
+		projection.Column{Name: "Owner", Doc: "The part of hone that created the entry.", Wide: true, Value: func(o projection.Object) any { return o.(*Row).Owner }},
+		projection.Column{Name: "Finalizers", Doc: "The parts of hone that hold the entry.", Wide: true, Value: func(o projection.Object) any { return strings.Join(o.(*Row).Finalizers, ",") }},
+	)
+}
+
+// col is a column of a table whose values are of type T.
+func col[T any](name, doc string, value func(v T) any) projection.Column {
+	return projection.Column{Name: name, Doc: doc, Value: func(o projection.Object) any {
+		if v, ok := o.(*Row).value.(T); ok {
+			return cell(value(v))
+		}
+		return ""
+	}}
+}
+
+// wide is a column for where there is room.
+func wide(c projection.Column) projection.Column {
+	c.Wide = true
+	return c
+}
+
+// cell is a value as it fits into a line.
+func cell(v any) any {
+	switch x := v.(type) {
+	case string:
+		return events.OneLine(x)
+	case model.ManifestName:
+		return events.OneLine(string(x))
+	case time.Duration:
+		if x == 0 {
+			return ""
+		}
+		return events.Took(events.Ms(x))
+	}
+	return v
+}
+
+// some lists texts, of many only the first.
+func some[S ~string](all []S) string {
+	const most = 3
+	var out []string
+	for _, s := range all[:min(len(all), most)] {
+		out = append(out, string(s))
+	}
+	text := strings.Join(out, ",")
+	if more := len(all) - most; more > 0 {
+		text += fmt.Sprintf(" (+%d)", more)
+	}
+	return text
+}
+
+// took is how long something took that has ended.
+func took(start, end time.Time) time.Duration {
+	if start.IsZero() || end.IsZero() {
+		return 0
+	}
+	return max(0, end.Sub(start))
+}
+
+// chosen are the columns of each table after the name, before those that all have.
+var chosen = map[string][]projection.Column{
+	state.Sessions.Name(): {
+		col("Command", "What was asked for: up or ci.", func(s state.Session) any { return string(s.Command) }),
+		col("Tiltfile", "Its path.", func(s state.Session) any { return s.Tiltfile }),
+		col("Args", "The Tiltfile's arguments.", func(s state.Session) any { return strings.Join(s.Args, " ") }),
+		col("URL", "Where the session's API answers.", func(s state.Session) any { return s.URL }),
+		col("PID", "The process.", func(s state.Session) any { return s.PID }),
+		col("Ended", "How it ended.", func(s state.Session) any {
+			if s.Ended == nil {
+				return ""
+			}
+			return cmp.Or(s.Ended.Failure, "well")
+		}),
+	},
+	state.Tiltfiles.Name(): {
+		col("Status", "running, ok, error, or pending.", func(t state.Tiltfile) any {
+			switch {
+			case t.Running():
+				return "running"
+			case t.Err != "":
+				return "error"
+			case t.Pending():
+				return "pending"
+			}
+			return "ok"
+		}),
+		col("Resources", "How many it declares.", func(t state.Tiltfile) any { return len(t.Result.Manifests) }),
+		col("Runs", "How often it was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
+		col("Took", "How long the last evaluation took.", func(t state.Tiltfile) any { return took(t.StartedAt, t.FinishedAt) }),
+		col("Warnings", "How many it has.", func(t state.Tiltfile) any { return len(t.Warnings) }),
+		col("Error", "What is wrong with it.", func(t state.Tiltfile) any { return t.Err }),
+	},
+	state.Resources.Name(): {
+		col("Type", "k8s, local or compose.", func(r state.Resource) any { return string(r.Manifest.DeployID().Type) }),
+		col("Enabled", "Whether anything acts on it.", func(r state.Resource) any { return r.Enabled }),
+		col("Trigger", "Whether changes update it by themselves.", func(r state.Resource) any { return r.Manifest.TriggerMode.String() }),
+		col("Needs", "The resources that come first.", func(r state.Resource) any { return some(r.Manifest.ResourceDeps) }),
+		col("Labels", "Its labels.", func(r state.Resource) any { return some(r.Manifest.Labels) }),
+		col("Images", "The images that it needs.", func(r state.Resource) any {
+			var refs []string
+			for _, im := range r.Manifest.Images {
+				refs = append(refs, im.Ref)
+			}
+			return some(refs)
+		}),
+	},
+	state.Updates.Name(): {
+		col("Status", "What it is doing, or how the last update went.", func(u state.Update) any { return updateWord(u) }),
+		col("Reason", "Why it is, or was, updated.", newest(func(b state.Build) any { return b.Reason.String() })),
+		col("Mode", "How it is, or was, updated.", newest(func(b state.Build) any { return b.Mode })),
+		col("Took", "How long that took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
+		col("Updates", "How many there have been.", func(u state.Update) any { return u.Serial }),
+		col("Changed", "Files that have changed since.", func(u state.Update) any {
+			n := 0
+			for _, c := range u.Changes {
+				n += c.Len()
+			}
+			return n
+		}),
+		col("Error", "Why the last update failed.", newest(func(b state.Build) any { return b.Err })),
+		wide(col("Files", "The changed files that it took in.", newest(func(b state.Build) any { return some(b.Files) }))),
+	},
+	state.Clusters.Name(): {
+		col("Connected", "Whether it answers.", func(c state.Cluster) any { return c.Connected }),
+		col("Context", "The kubeconfig context.", func(c state.Cluster) any { return c.Context }),
+		col("Namespace", "Where objects go that name none.", func(c state.Cluster) any { return c.Namespace }),
+		col("Product", "What kind of cluster it is.", func(c state.Cluster) any { return string(c.Product) }),
+		col("Version", "That of its API server.", func(c state.Cluster) any { return c.Version }),
+		col("Error", "Why it does not answer.", func(c state.Cluster) any { return c.Err }),
+		wide(col("Server", "Its address.", func(c state.Cluster) any { return c.Server })),
+	},
+	state.ClusterWatches.Name(): {
+		col("Resources", "The resources that it is for.", func(w state.ClusterWatch) any { return some(w.Resources) }),
+		col("Blinds", "Whether nothing is known of them without it.", func(w state.ClusterWatch) any { return w.Blinds }),
+		col("Problem", "Why it does not work.", func(w state.ClusterWatch) any { return w.Problem.Summary }),
+		wide(col("Mend", "What to do about it.", func(w state.ClusterWatch) any { return w.Problem.Mend })),
+	},
+	state.Engines.Name(): {
+		col("Connected", "Whether it answers.", func(e state.Engine) any { return e.Connected }),
+		col("Version", "Its version.", func(e state.Engine) any { return e.Version }),
+		col("Platform", "What it builds for.", func(e state.Engine) any { return e.Platform }),
+		col("Host", "Where it is.", func(e state.Engine) any { return e.Host }),
+		col("Error", "Why it does not answer.", func(e state.Engine) any { return e.Err }),
+	},
+	state.Pods.Name(): {
+		col("Resource", "Whose it is.", func(p state.Pod) any { return p.Resource }),
+		col("Pod", "Its namespace and name.", func(p state.Pod) any { return joined(p.Namespace, p.Pod.Name) }),
+		col("Ready", "How many of its containers are ready.", func(p state.Pod) any {
+			ready := 0
+			for _, c := range p.Containers {
+				if c.Ready {
+					ready++
+				}
+			}
+			return fmt.Sprintf("%d/%d", ready, len(p.Containers))
+		}),
+		col("Status", "Its status.", func(p state.Pod) any { return p.Status }),
+		col("Restarts", "How often its containers were restarted.", func(p state.Pod) any { return p.Restarts() }),
+		col("Current", "Whether it is of the newest deploy.", func(p state.Pod) any { return p.Current }),
+		wide(col("Node", "Where it runs.", func(p state.Pod) any { return p.NodeName })),
+		wide(col("Message", "What Kubernetes says of its status.", func(p state.Pod) any { return p.Message })),
+	},
+	state.Services.Name(): {
+		col("Resource", "Whose it is.", func(s model.Service) any { return s.Resource }),
+		col("Service", "Its namespace and name.", func(s model.Service) any { return joined(s.Namespace, s.Name) }),
+		col("URL", "Where it is reached from this machine.", func(s model.Service) any { return s.URL }),
+	},
+	state.Objects.Name(): {
+		col("Resource", "Whose it is.", func(o model.ObjectStatus) any { return o.Resource }),
+		col("Object", "Its kind, namespace and name.", func(o model.ObjectStatus) any { return o.Kind + " " + joined(o.Namespace, o.Name) }),
+		col("Health", "Its status.", func(o model.ObjectStatus) any { return o.Health }),
+		col("Message", "Why.", func(o model.ObjectStatus) any { return o.Message }),
+	},
+	state.Forwards.Name(): {
+		col("Resource", "Whose it is.", func(f state.Forward) any { return f.Resource }),
+		col("URL", "Where to look.", func(f state.Forward) any { return f.URL }),
+		col("State", "waiting, ready or failed.", func(f state.Forward) any { return string(f.State) }),
+		col("Pod", "Where new connections go.", func(f state.Forward) any { return f.Pod }),
+		col("Error", "Why it is not ready.", func(f state.Forward) any { return f.Err }),
+	},
+	state.Synclets.Name(): {
+		col("Resource", "Whose it is.", func(s state.Synclet) any { return s.Resource }),
+		col("Pod", "Where it runs.", func(s state.Synclet) any { return joined(s.Namespace, s.Pod) }),
+		col("Container", "In which container.", func(s state.Synclet) any { return s.Container }),
+		col("State", "starting, ready, broken or failed.", func(s state.Synclet) any { return s.State }),
+		col("Way", "How it got in.", func(s state.Synclet) any { return s.Way }),
+		col("Process", "How the process does that it runs, if any.", func(s state.Synclet) any {
+			switch {
+			case !s.Supervised:
+				return ""
+			case s.Running:
+				return "running"
+			}
+			return fmt.Sprintf("exit code %d", s.ExitCode)
+		}),
+		col("Error", "Why it is not ready.", func(s state.Synclet) any { return s.Err }),
+		wide(col("Passed", "Why faster ways did not do.", func(s state.Synclet) any { return s.Passed })),
+	},
+	state.Processes.Name(): {
+		col("State", "starting, running, stopping, failed or stopped.", func(p state.Process) any { return string(p.State) }),
+		col("Ready", "Whether it can be used.", func(p state.Process) any { return p.Ready }),
+		col("PID", "The process.", func(p state.Process) any { return orNone(p.PID) }),
+		col("Message", "Why it is not ready, or has failed.", func(p state.Process) any { return cmp.Or(p.Err, p.Detail) }),
+		col("Started", "When it was started.", func(p state.Process) any { return p.StartedAt }),
+	},
+	state.Watches.Name(): {
+		col("Problem", "What keeps files from being watched as they should.", func(w state.Watch) any { return w.Problem }),
+	},
+	state.Buttons.Name(): {
+		col("Text", "What it says.", func(b state.Button) any { return b.Text }),
+		col("Component", "What it stands beside.", func(b state.Button) any { return joined(string(b.Place.Type), b.Place.Component) }),
+		col("Inputs", "What it asks for.", func(b state.Button) any {
+			var names []string
+			for _, in := range b.Inputs {
+				names = append(names, in.Name)
+			}
+			return some(names)
+		}),
+		col("Disabled", "Whether it cannot be clicked.", func(b state.Button) any { return b.Disabled }),
+		col("Clicks", "How often it was clicked.", func(b state.Button) any { return b.Clicks }),
+		col("Clicked", "When it was last clicked.", func(b state.Button) any { return b.Click.At }),
+	},
+	state.Commands.Name(): {
+		col("State", "How the newest run does.", func(c state.DeclaredCommand) any { return string(c.State) }),
+		col("Ready", "Whether it can be used.", func(c state.DeclaredCommand) any { return c.Ready }),
+		col("PID", "The process.", func(c state.DeclaredCommand) any { return orNone(c.PID) }),
+		col("Runs", "How often it has run.", func(c state.DeclaredCommand) any { return c.Runs }),
+		col("Command", "What runs.", func(c state.DeclaredCommand) any { return strings.Join(c.Cmd.Argv, " ") }),
+		col("Error", "How the newest run failed.", func(c state.DeclaredCommand) any { return c.Err }),
+	},
+	state.FileWatches.Name(): {
+		col("Changes", "How often something has changed.", func(w state.FileWatch) any { return w.Changes }),
+		col("Changed", "When that was last.", func(w state.FileWatch) any { return w.ChangedAt }),
+		col("Files", "What has changed last.", func(w state.FileWatch) any {
+			var names []string
+			for _, f := range w.Files {
+				names = append(names, filepath.Base(f))
+			}
+			return some(names)
+		}),
+	},
+	state.ConfigMaps.Name(): {
+		col("Keys", "What it holds.", func(m model.ConfigMap) any { return some(slices.Sorted(maps.Keys(m.Data))) }),
+	},
+	state.Extensions.Name(): {
+		col("Repo", "The repository that has it.", func(e model.Extension) any { return e.Repo }),
+		col("Path", "Where it is there.", func(e model.Extension) any { return e.Path }),
+		col("Args", "Its arguments.", func(e model.Extension) any { return strings.Join(e.Args, " ") }),
+	},
+	state.ExtensionRepos.Name(): {
+		col("URL", "Where it is.", func(r model.ExtensionRepo) any { return r.URL }),
+		col("Ref", "The branch, tag or commit.", func(r model.ExtensionRepo) any { return r.Ref }),
+	},
+	state.Events.Name(): {
+		col("Type", "What kind of event it is.", func(e state.Event) any { return string(e.Type) }),
+		col("Resource", "Whom it is about.", func(e state.Event) any { return e.Resource }),
+		{Name: "What", Doc: "What happened.", Value: func(o projection.Object) any {
+			r := o.(*Row)
+			e, ok := r.value.(state.Event)
+			if !ok {
+				return ""
+			}
+			return cell(events.Words(events.Of(&store.Entry[state.Event]{Meta: store.Meta{ID: r.ID, Created: r.CreationTimestamp.Time}, Value: e}, "")))
+		}},
+	},
+	state.Subscribers.Name(): {
+		col("State", "running, backing off, or done.", func(s state.Subscriber) any { return string(s.State) }),
+		col("Crashes", "How often it failed.", func(s state.Subscriber) any { return s.Crashes }),
+		col("Error", "Why it failed the last time.", func(s state.Subscriber) any { return s.Err }),
+	},
+}
+
+// joined is "namespace/name", or only the name.
+func joined(namespace, name string) string {
+	if namespace == "" || name == "" {
+		return namespace + name
+	}
+	return namespace + "/" + name
+}
+
+// orNone leaves out what is not there.
+func orNone(n int) any {
+	if n == 0 {
+		return ""
+	}
+	return n
+}
+
+// updateWord says in a word how a resource's updates go.
+func updateWord(u state.Update) string {
+	switch {
+	case u.Off:
+		return "disabled"
+	case u.Current != nil:
+		return cmp.Or(u.Current.Stage, "started")
+	case len(u.Builds) == 0:
+		return "none"
+	case u.Builds[0].Cancelled:
+		return "cancelled"
+	case u.Builds[0].Err != "":
+		return "error"
+	}
+	return "ok"
+}
+
+// newest asks for something of the update that runs, else of the last one.
+func newest(of func(b state.Build) any) func(u state.Update) any {
+	return func(u state.Update) any {
+		if u.Current != nil {
+			return of(*u.Current)
+		}
+		if len(u.Builds) > 0 {
+			return of(u.Builds[0])
+		}
+		return ""
+	}
+}
