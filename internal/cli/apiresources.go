@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/objects/output"
+	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
 func newAPIResources(g *global) *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/objects/change"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/change"
 )
 
 func newApply(g *global) *cobra.Command {

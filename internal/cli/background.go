@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 const (
@@ -49,7 +49,7 @@ func inBackground() *background {
 }
 
 // name calls the log file by the session's name.
-func (b *background) name(ctx context.Context, c *session.Claim) error {
+func (b *background) name(ctx context.Context, c *sessions.Claim) error {
 	if b == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (b *background) name(ctx context.Context, c *session.Claim) error {
 	if err != nil {
 		return fmt.Errorf("name the session's log: %w", err)
 	}
-	return c.Publish(ctx, func(i *session.Info) { i.Log = path })
+	return c.Publish(ctx, func(i *sessions.Info) { i.Log = path })
 }
 
 // older is the file of what was written before.
@@ -157,7 +157,7 @@ func newBackgroundLog() (*os.File, error) {
 
 // awaitStart waits until the session of a process has begun its work, or the process has ended. When the user gives up, the
 // process is ended, too.
-func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session.Info, error) {
+func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (sessions.Info, error) {
 	tick := time.NewTicker(startCheck)
 	defer tick.Stop()
 	for {
@@ -165,13 +165,13 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session
 		case err := <-ended:
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				return session.Info{}, reported{coded{err, exit.ExitCode()}}
+				return sessions.Info{}, reported{coded{err, exit.ExitCode()}}
 			}
-			return session.Info{}, reported{coded{errors.New("the session has ended"), exitFailure}}
+			return sessions.Info{}, reported{coded{errors.New("the session has ended"), exitFailure}}
 		case <-ctx.Done():
 			_ = p.Signal(syscall.SIGTERM)
 			<-ended
-			return session.Info{}, ctx.Err()
+			return sessions.Info{}, ctx.Err()
 		case <-tick.C:
 		}
 		living, err := registry().List(ctx)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/client/objects"
 )
 
 // completionTime bounds how long a shell waits after Tab.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/editor"
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/objects/change"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/change"
 )
 
 func newCreate(g *global) *cobra.Command {

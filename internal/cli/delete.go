@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/objects/change"
+	"github.com/hone-dev/hone/internal/client/objects/change"
 )
 
 func newDelete(g *global) *cobra.Command {

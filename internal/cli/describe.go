@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/objects/description"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/description"
 )
 
 func newDescribe(g *global) *cobra.Command {

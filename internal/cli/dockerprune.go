@@ -14,11 +14,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
@@ -177,7 +177,7 @@ func age(d time.Duration) string {
 
 // imagesInUse returns the references of the images that running sessions have deployed, or are about to. A session that does
 // not answer is an error: what it needs would be removed.
-func imagesInUse(ctx context.Context, r *session.Registry) ([]string, error) {
+func imagesInUse(ctx context.Context, r *sessions.Registry) ([]string, error) {
 	living, err := r.List(ctx)
 	if err != nil {
 		return nil, err

@@ -14,11 +14,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/doctor"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/internal/update/watch"
@@ -133,7 +133,7 @@ func terminalHere() doctor.Screen {
 // folders are where hone keeps things.
 func folders() []doctor.Folder {
 	return []doctor.Folder{
-		{Name: "running sessions", Path: session.Dir(xdg.RuntimeDir, stateDir())},
+		{Name: "running sessions", Path: sessions.Dir(xdg.RuntimeDir, stateDir())},
 		{Name: "records of deploys", Path: ledgerDir()},
 		{Name: "logs of running sessions", Path: filepath.Join(stateDir(), "logs")},
 		{Name: "logs of background sessions", Path: filepath.Join(stateDir(), "sessions")},

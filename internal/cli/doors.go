@@ -16,8 +16,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
-	"github.com/hone-dev/hone/internal/session"
 )
 
 // sessionVariable names the session in the environment of the commands that it starts.
@@ -27,16 +27,16 @@ const sessionVariable = "HONE_SESSION"
 type stopFunc func()
 
 // registry is that of this user's sessions.
-func registry() *session.Registry { return session.New(session.Dir(xdg.RuntimeDir, stateDir())) }
+func registry() *sessions.Registry { return sessions.New(sessions.Dir(xdg.RuntimeDir, stateDir())) }
 
 // remembered are the projects that this user's sessions have run.
-func remembered() *session.Projects { return session.NewProjects(filepath.Join(stateDir(), "names")) }
+func remembered() *sessions.Projects { return sessions.NewProjects(filepath.Join(stateDir(), "names")) }
 
 // provideClaim enters the session among those that run on this machine.
-func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*session.Claim, func(), error) {
-	c, err := registry().Claim(ctx, session.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: Version, Command: string(o.command),
+func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*sessions.Claim, func(), error) {
+	c, err := registry().Claim(ctx, sessions.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: Version, Command: string(o.command),
 		Name: o.session, Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
-	var taken *session.TakenError
+	var taken *sessions.TakenError
 	if errors.As(err, &taken) {
 		s := taken.Session
 		return nil, nil, problem.New(fmt.Sprintf("another session is called %s (%s, pid %d)", s.Name, s.Tiltfile, s.PID),
@@ -55,13 +55,13 @@ func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.
 // doors are where the session's API answers. Without a port, tcp is nil and the rest of it zero.
 type doors struct {
 	unix, tcp net.Listener
-	keys      session.Keys
+	keys      sessions.Keys
 	port      int
 	url       string
 }
 
 // provideDoors opens the session's socket, and its port where one is wanted.
-func provideDoors(ctx context.Context, o options, c *session.Claim) (d doors, _ func(), err error) {
+func provideDoors(ctx context.Context, o options, c *sessions.Claim) (d doors, _ func(), err error) {
 	cleanup := func() {
 		for _, l := range []net.Listener{d.unix, d.tcp} {
 			if l != nil {
@@ -87,7 +87,7 @@ func provideDoors(ctx context.Context, o options, c *session.Claim) (d doors, _ 
 	if d.unix, err = c.Listen(ctx); err != nil {
 		return d, nil, err
 	}
-	err = c.Publish(ctx, func(i *session.Info) {
+	err = c.Publish(ctx, func(i *sessions.Info) {
 		i.Socket, i.URL, i.Port = d.unix.Addr().String(), d.url, d.port
 		if d.tcp != nil {
 			i.Host = o.host

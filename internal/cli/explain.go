@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/objects/description"
+	"github.com/hone-dev/hone/internal/client/objects/description"
 )
 
 func newExplain(g *global) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -79,7 +79,7 @@ func (f *projectFlags) path() (string, error) {
 	if err != nil || !known {
 		return path, err
 	}
-	if _, err := os.Stat(path); err == nil && session.Real(path) != led {
+	if _, err := os.Stat(path); err == nil && sessions.Real(path) != led {
 		return "", problem.New(fmt.Sprintf("session %s is of %s, and there is a Tiltfile here, too", f.session, led),
 			fmt.Sprintf("say which is meant: -f %s, or -f %s", led, f.file))
 	}
@@ -264,7 +264,7 @@ func (f *sessionFlags) options(g *global, command state.Command, args []string) 
 	if err != nil {
 		return o, err
 	}
-	if o.session = f.project.session; o.session != "" && !session.ValidName(o.session) {
+	if o.session = f.project.session; o.session != "" && !sessions.ValidName(o.session) {
 		return o, problem.New(fmt.Sprintf("no session can be called %q", o.session), "take small letters, digits and -, at most 32: --session shop-2")
 	}
 	find := f.project.resolve

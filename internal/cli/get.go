@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/objects/output"
+	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
 func newGet(g *global) *cobra.Command {

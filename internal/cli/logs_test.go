@@ -17,7 +17,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -163,7 +163,7 @@ func TestLogBreaksOff(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}))
-		c := client.At(session.Info{Host: "127.0.0.1", Port: portOf(t, srv)}, "")
+		c := client.At(sessions.Info{Host: "127.0.0.1", Port: portOf(t, srv)}, "")
 		in, err := c.Logs(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)

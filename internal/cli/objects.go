@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/objects"
+	"github.com/hone-dev/hone/internal/client/objects"
 )
 
 // objectFlags are those of verbs that are about objects of a session: which session, and which of its objects.

@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/containers/compose"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -24,7 +25,6 @@ import (
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
@@ -37,7 +37,7 @@ import (
 type sessionParts struct {
 	engine.Parts
 	Store *store.Store
-	Claim *session.Claim
+	Claim *sessions.Claim
 	doors doors
 }
 
@@ -107,7 +107,7 @@ func provideLog(o options) (*slog.Logger, func(), error) {
 // its API is, and makes the commands use the session's cluster and namespace where those are not the user's current ones.
 type commandEnv []string
 
-func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *session.Claim, d doors) (commandEnv, error) {
+func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d doors) (commandEnv, error) {
 	env := commandEnv{sessionVariable + "=" + c.Info().Name, "TILT_HOST=" + o.host}
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
@@ -125,7 +125,7 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideTerminals(c *session.Claim, logs *logstore.Store, st *store.Store) *hud.Terminals {
+func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store) *hud.Terminals {
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Version: Version})
 }
 
@@ -154,7 +154,7 @@ func provideProject(o options, kc *k8s.Kubeconfig) (project.Project, error) {
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
 
-func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *session.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
+func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *sessions.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
 	if kube == nil {
 		return nil, nil
 	}
@@ -165,7 +165,7 @@ func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *ses
 
 // sessionsBeside returns a function that names the other sessions of a session's project that run. Where that cannot be found
 // out there are none: a session works without a registry, too.
-func sessionsBeside(c *session.Claim) func(context.Context) []string {
+func sessionsBeside(c *sessions.Claim) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		others, err := c.Beside(ctx)
 		if err != nil {
@@ -180,7 +180,7 @@ func sessionsBeside(c *session.Claim) func(context.Context) []string {
 }
 
 // sessionTitle names a session in a sentence.
-func sessionTitle(s session.Info) string {
+func sessionTitle(s sessions.Info) string {
 	return fmt.Sprintf("session %s (hone %s, pid %d)", s.Name, s.Command, s.PID)
 }
 
@@ -261,7 +261,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
-	srv *server.Subscriber, terminals *hud.Terminals, claim *session.Claim, ses state.Session, d doors, st *store.Store, cluster *buildanddeploy.Cluster,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d doors, st *store.Store, cluster *buildanddeploy.Cluster,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/internal/loop/events"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -48,7 +48,7 @@ func newSessions(g *global) *cobra.Command {
 }
 
 // runningSessions asks all sessions at once how they do.
-func runningSessions(ctx context.Context, r *session.Registry) ([]api.RunningSession, error) {
+func runningSessions(ctx context.Context, r *sessions.Registry) ([]api.RunningSession, error) {
 	living, err := r.List(ctx)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func runningSessions(ctx context.Context, r *session.Registry) ([]api.RunningSes
 }
 
 // count asks one session how its resources do, and what is wrong with its Tiltfile.
-func count(ctx context.Context, s session.Info) (n *api.ResourceCounts, tiltfile, failure string) {
+func count(ctx context.Context, s sessions.Info) (n *api.ResourceCounts, tiltfile, failure string) {
 	if s.Socket == "" {
 		return nil, "", "starting"
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/session"
 )
 
 // publishStart says in the registry that the session has begun its work, once it has.
@@ -21,7 +21,7 @@ func publishStart(ctx context.Context, p sessionParts) {
 		case <-wake:
 		}
 		if begun(p.Store.Snapshot().All()) {
-			_ = p.Claim.Publish(ctx, func(i *session.Info) { i.Started = true })
+			_ = p.Claim.Publish(ctx, func(i *sessions.Info) { i.Started = true })
 			return
 		}
 	}
@@ -29,7 +29,7 @@ func publishStart(ctx context.Context, p sessionParts) {
 
 // rememberProject writes down what the Tiltfile declares, each time that this changes, for when no session runs. What cannot be
 // written is not missed: it only helps with names.
-func rememberProject(ctx context.Context, st *store.Store, is session.Info) {
+func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	wake, stop := st.Watch(state.Tiltfiles.Name())
 	defer stop()
 	var kept []string
@@ -52,7 +52,7 @@ func rememberProject(ctx context.Context, st *store.Store, is session.Info) {
 			continue
 		}
 		first, kept = false, names
-		_ = remembered().Keep(session.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Resources: names})
+		_ = remembered().Keep(sessions.Project{Tiltfile: is.Tiltfile, Session: is.Name, UsedAt: time.Now(), Resources: names})
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 func newStop(g *global) *cobra.Command {
@@ -89,7 +89,7 @@ func stopOne(ctx context.Context, w io.Writer, c *client.Client, timeout time.Du
 	return nil
 }
 
-func unending(s session.Info, waited time.Duration) error {
+func unending(s sessions.Info, waited time.Duration) error {
 	return problem.New(fmt.Sprintf("session %s has not ended within %s", s.Name, waited),
 		fmt.Sprintf("wait longer with --timeout, or end it at once: kill -9 %d; the next hone cleans up after it", s.PID))
 }

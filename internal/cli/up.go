@@ -12,8 +12,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/session"
 )
 
 func newUp(g *global) *cobra.Command {
@@ -44,7 +44,7 @@ least, and twice as much at most.`,
 				return detach(cmd.Context(), g)
 			}
 			err = runSession(cmd.Context(), o)
-			var busy *session.BusyError
+			var busy *sessions.BusyError
 			if errors.As(err, &busy) {
 				return offerAttach(cmd.Context(), g, busy.Session)
 			}
@@ -58,7 +58,7 @@ least, and twice as much at most.`,
 }
 
 // offerAttach says that the project is running already, and in a terminal offers to show it.
-func offerAttach(ctx context.Context, g *global, s session.Info) error {
+func offerAttach(ctx context.Context, g *global, s sessions.Info) error {
 	busy := problem.New(fmt.Sprintf("session %s is already running this project (pid %d, since %s)", s.Name, s.PID, s.StartedAt.Local().Format("15:04")),
 		fmt.Sprintf("hone attach --session %s shows it here, hone stop --session %s ends it", s.Name, s.Name))
 	if !interactive() || s.Socket == "" {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/doctor"
-	"github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/update/agent/program"
 )
@@ -52,7 +52,7 @@ func installChecks() []installCheck {
 		installCheck{"extensions", checkExtensions},
 		installCheck{"kinds of the API", checkKinds})
 	for _, dir := range []struct{ name, path string }{
-		{"folder of running sessions", session.Dir(xdg.RuntimeDir, stateDir())},
+		{"folder of running sessions", sessions.Dir(xdg.RuntimeDir, stateDir())},
 		{"folder of records and logs", stateDir()},
 		{"folder of copies of extensions", extension.DefaultDir()},
 	} {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/objects/condition"
-	"github.com/hone-dev/hone/internal/objects/output"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/condition"
+	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
 // forever is how long a wait with a negative timeout lasts.

@@ -3,9 +3,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/objects"
-	"github.com/hone-dev/hone/internal/objects/change"
-	"github.com/hone-dev/hone/internal/objects/output"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/change"
+	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
 // writeFlags are those of verbs that change objects.

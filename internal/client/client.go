@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
@@ -37,7 +37,7 @@ const (
 // Client talks to one session.
 type Client struct {
 	// Session is what the registry knows of it; only Host, Port and URL of one that is not there.
-	Session session.Info
+	Session sessions.Info
 
 	token string
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
@@ -45,7 +45,7 @@ type Client struct {
 }
 
 // Over returns a client for a session of this machine, which is talked to over its socket.
-func Over(s session.Info) *Client {
+func Over(s sessions.Info) *Client {
 	return newClient(s, "", func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", s.Socket)
@@ -53,12 +53,12 @@ func Over(s session.Info) *Client {
 }
 
 // At returns a client for a session at a URL. The token may be empty.
-func At(s session.Info, token string) *Client {
+func At(s sessions.Info, token string) *Client {
 	var d net.Dialer
 	return newClient(s, token, d.DialContext)
 }
 
-func newClient(s session.Info, token string, dial func(context.Context, string, string) (net.Conn, error)) *Client {
+func newClient(s sessions.Info, token string, dial func(context.Context, string, string) (net.Conn, error)) *Client {
 	return &Client{Session: s, token: token, dial: dial,
 		http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }

@@ -20,7 +20,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/terminal"
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // answering is a session at a socket that answers as it is told to.
 func answering(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
-	info := session.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "s.sock")}
+	info := sessions.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "s.sock")}
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "unix", info.Socket)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestToken(t *testing.T) {
 	}))
 	defer srv.Close()
 	at := srv.Listener.Addr().(*net.TCPAddr)
-	info := session.Info{Host: at.IP.String(), Port: at.Port}
+	info := sessions.Info{Host: at.IP.String(), Port: at.Port}
 	if v, err := At(info, "right").View(t.Context()); err != nil || v.Version != "1" {
 		t.Errorf("%+v %v", v, err)
 	}
@@ -195,10 +195,10 @@ func TestGone(t *testing.T) {
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	_ = free.Close()
-	gone := Over(session.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "none.sock")})
+	gone := Over(sessions.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "none.sock")})
 	for c, want := range map[*Client][]string{
 		gone: {"session shop does not answer: ", "kill 4711", "the next hone cleans up"},
-		At(session.Info{Host: "127.0.0.1", Port: port}, ""): {fmt.Sprintf("no session answers at 127.0.0.1:%d: ", port), "hone sessions lists what runs"},
+		At(sessions.Info{Host: "127.0.0.1", Port: port}, ""): {fmt.Sprintf("no session answers at 127.0.0.1:%d: ", port), "hone sessions lists what runs"},
 	} {
 		_, err := c.View(t.Context())
 		mends(t, err, want...)

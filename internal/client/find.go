@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 // Wish says which session is meant. What comes first counts.
@@ -25,7 +25,7 @@ type Wish struct {
 }
 
 // Find returns the session that is meant, or a problem that lists those that there are.
-func Find(ctx context.Context, r *session.Registry, w Wish) (*Client, error) {
+func Find(ctx context.Context, r *sessions.Registry, w Wish) (*Client, error) {
 	all, err := r.List(ctx)
 	if err != nil {
 		return nil, err
@@ -44,13 +44,13 @@ func Find(ctx context.Context, r *session.Registry, w Wish) (*Client, error) {
 }
 
 // byPort returns the session at a port: one of the registry's by its socket, any other by its address.
-func byPort(all []session.Info, w Wish) *Client {
+func byPort(all []sessions.Info, w Wish) *Client {
 	for _, s := range all {
 		if s.Port == w.Port && s.Socket != "" && (s.Host == w.Host || loopback(s.Host) && loopback(w.Host)) {
 			return Over(s)
 		}
 	}
-	return At(session.Info{Host: w.Host, Port: w.Port}, w.Token)
+	return At(sessions.Info{Host: w.Host, Port: w.Port}, w.Token)
 }
 
 // loopback reports whether a host is this machine's own, or stands for all its addresses.
@@ -60,31 +60,31 @@ func loopback(host string) bool {
 }
 
 // choose returns the session that is meant by name or by folder, or the only one.
-func choose(all []session.Info, w Wish) (session.Info, error) {
+func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 	if w.Name != "" {
 		for _, s := range all {
 			if s.Name == w.Name {
 				return s, nil
 			}
 		}
-		return session.Info{}, ambiguous(fmt.Sprintf("no session is called %q", w.Name), all)
+		return sessions.Info{}, ambiguous(fmt.Sprintf("no session is called %q", w.Name), all)
 	}
 	here := nearest(all, w.Dir)
 	switch {
 	case len(here) == 1:
 		return here[0], nil
 	case len(here) > 1:
-		return session.Info{}, ambiguous("several sessions work on this project", here)
+		return sessions.Info{}, ambiguous("several sessions work on this project", here)
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) == 0:
-		return session.Info{}, problem.New("no session is running", "start one with hone up, or in the background with hone up --detach")
+		return sessions.Info{}, problem.New("no session is running", "start one with hone up, or in the background with hone up --detach")
 	}
-	return session.Info{}, ambiguous("several sessions are running, and none of them works on this folder", all)
+	return sessions.Info{}, ambiguous("several sessions are running, and none of them works on this folder", all)
 }
 
 // nearest returns the sessions whose Tiltfile is in the folder, or in the nearest folder around it that has any.
-func nearest(all []session.Info, dir string) []session.Info {
+func nearest(all []sessions.Info, dir string) []sessions.Info {
 	if dir == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func nearest(all []session.Info, dir string) []session.Info {
 		dir = real
 	}
 	for {
-		var found []session.Info
+		var found []sessions.Info
 		for _, s := range all {
 			if filepath.Dir(s.Tiltfile) == dir {
 				found = append(found, s)
@@ -107,7 +107,7 @@ func nearest(all []session.Info, dir string) []session.Info {
 }
 
 // ambiguous is a problem that lists sessions to choose from.
-func ambiguous(summary string, all []session.Info) error {
+func ambiguous(summary string, all []sessions.Info) error {
 	if len(all) == 0 {
 		return problem.New(summary, "no session is running: start one with hone up")
 	}

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 // begin enters a session into the registry. Unless it is still starting, it has a socket.
-func begin(t *testing.T, r *session.Registry, dir string, change func(*session.Info)) {
+func begin(t *testing.T, r *sessions.Registry, dir string, change func(*sessions.Info)) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -19,12 +19,12 @@ func begin(t *testing.T, r *session.Registry, dir string, change func(*session.I
 		t.Fatal(err)
 	}
 	// Two "ci" of one project may run at the same time, two "up" may not.
-	c, err := r.Claim(t.Context(), session.Info{PID: os.Getpid(), Command: "ci", Tiltfile: tiltfile, Context: "kind-dev"})
+	c, err := r.Claim(t.Context(), sessions.Info{PID: os.Getpid(), Command: "ci", Tiltfile: tiltfile, Context: "kind-dev"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Release(t.Context()) })
-	if err := c.Publish(t.Context(), func(i *session.Info) {
+	if err := c.Publish(t.Context(), func(i *sessions.Info) {
 		i.Socket = "/run/" + c.Info().Name + ".sock"
 		change(i)
 	}); err != nil {
@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(dir string) string { return filepath.Join(root, dir) }
-	r := session.New(filepath.Join(root, "registry"))
+	r := sessions.New(filepath.Join(root, "registry"))
 	for _, w := range []Wish{{Dir: root}, {}} {
 		_, err = Find(t.Context(), r, w)
 		mends(t, err, "no session is running", "hone up --detach")
@@ -46,15 +46,15 @@ func TestFind(t *testing.T) {
 	_, err = Find(t.Context(), r, Wish{Name: "shop"})
 	mends(t, err, `no session is called "shop"`, "start one with hone up")
 
-	as := func(*session.Info) {}
-	begin(t, r, at("shop"), func(i *session.Info) { i.Host, i.Port = "localhost", 10350 })
+	as := func(*sessions.Info) {}
+	begin(t, r, at("shop"), func(i *sessions.Info) { i.Host, i.Port = "localhost", 10350 })
 	if c, err := Find(t.Context(), r, Wish{Dir: "/elsewhere"}); err != nil || c.Session.Name != "shop" {
 		t.Errorf("the only one: %+v %v", c, err)
 	}
-	begin(t, r, at("shop/api"), func(i *session.Info) { i.Host, i.Port = "192.0.2.1", 10351 })
+	begin(t, r, at("shop/api"), func(i *sessions.Info) { i.Host, i.Port = "192.0.2.1", 10351 })
 	begin(t, r, at("twice"), as)
 	begin(t, r, at("twice"), as)
-	begin(t, r, at("young"), func(i *session.Info) { i.Socket = "" })
+	begin(t, r, at("young"), func(i *sessions.Info) { i.Socket = "" })
 	if err := os.MkdirAll(at("shop/web/src"), 0o755); err != nil {
 		t.Fatal(err)
 	}

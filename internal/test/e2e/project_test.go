@@ -26,8 +26,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
-	sessions "github.com/hone-dev/hone/internal/session"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

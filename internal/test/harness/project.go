@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	sessions "github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
 // Project is a folder with a Tiltfile, a namespace for it, and hone's state for it.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/client"
-	sessions "github.com/hone-dev/hone/internal/session"
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/pkg/api"
 )
 

@@ -1,0 +1,142 @@
+// Package change writes objects of a session: makes, patches, applies, edits and deletes them, and says what it has done.
+package change
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/output"
+)
+
+// manager is the name under which fields are written.
+const manager = "hone"
+
+// DryRun says how much of a change really happens.
+type DryRun string
+
+// The dry runs: everything happens, nothing is sent, and the session only says what would come of it.
+const (
+	DryRunNone   DryRun = "none"
+	DryRunClient DryRun = "client"
+	DryRunServer DryRun = "server"
+)
+
+// ParseDryRun reads the value of --dry-run.
+func ParseDryRun(text string) (DryRun, error) {
+	switch d := DryRun(text); d {
+	case DryRunNone, DryRunClient, DryRunServer:
+		return d, nil
+	}
+	return "", problem.New(fmt.Sprintf("unknown --dry-run %q", text), "choose none, client (nothing is sent) or server (the session says what would come of it)")
+}
+
+// all is what requests say of it.
+func (d DryRun) all() []string {
+	if d == DryRunServer {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// Writer changes objects of a session.
+type Writer struct {
+	Session *objects.Session
+	Out     io.Writer
+	DryRun  DryRun
+	// Output prints the objects as they have become, instead of what was done, if a format is chosen.
+	Output *output.Flags
+	// Validation says what the session does about fields that a kind does not have.
+	Validation string
+
+	printer printers.ResourcePrinter
+}
+
+// ParseValidation reads the value of --validate.
+func ParseValidation(text string) (string, error) {
+	switch text {
+	case "strict", "true":
+		return metav1.FieldValidationStrict, nil
+	case "warn":
+		return metav1.FieldValidationWarn, nil
+	case "ignore", "false":
+		return metav1.FieldValidationIgnore, nil
+	}
+	return "", problem.New(fmt.Sprintf("unknown --validate %q", text), "choose strict, warn or ignore")
+}
+
+// Check reports whether the output makes sense, before anything is changed.
+func (w *Writer) Check() (err error) {
+	if w.Output.Output != "" {
+		w.printer, err = w.Output.Printer()
+	}
+	return err
+}
+
+// patching is how requests change objects.
+func (w *Writer) patching() metav1.PatchOptions {
+	return metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}
+}
+
+// done tells what was done to an object.
+func (w *Writer) done(k objects.Kind, u *unstructured.Unstructured, what string) error {
+	if w.printer != nil {
+		if err := w.printer.PrintObj(u, w.Out); err != nil {
+			return fmt.Errorf("print the object: %w", err)
+		}
+		return nil
+	}
+	return w.say(k, u.GetName(), what)
+}
+
+func (w *Writer) say(k objects.Kind, name, what string) error {
+	switch w.DryRun {
+	case DryRunClient:
+		what += " (dry run)"
+	case DryRunServer:
+		what += " (server dry run)"
+	}
+	_, err := fmt.Fprintf(w.Out, "%s %s\n", k.Ref(name), what)
+	return err
+}
+
+// Create makes an object.
+func (w *Writer) Create(ctx context.Context, u *unstructured.Unstructured) error {
+	k, err := w.Session.KindOf(u.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	made, err := w.create(ctx, k, u)
+	if err != nil {
+		return err
+	}
+	return w.done(k, made, "created")
+}
+
+func (w *Writer) create(ctx context.Context, k objects.Kind, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if !k.Can("create") {
+		return nil, readOnly(k)
+	}
+	if w.DryRun == DryRunClient {
+		return u, nil
+	}
+	made, err := w.Session.Of(k).Create(ctx, u, metav1.CreateOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation})
+	if err != nil {
+		return nil, objects.Explain(err)
+	}
+	if made.GetName() == "" { // the session has taken it, and is not done with it
+		return u, nil
+	}
+	return made, nil
+}
+
+// readOnly is the problem that objects of a kind cannot be changed.
+func readOnly(k objects.Kind) error {
+	return problem.New(fmt.Sprintf("%s can only be looked at", k), "hone api-resources -o wide says what can be done with which kind")
+}

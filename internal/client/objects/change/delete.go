@@ -1,0 +1,190 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/objects/condition"
+)
+
+// Deletion says how objects are deleted.
+type Deletion struct {
+	// IgnoreMissing takes objects that are not there for deleted.
+	IgnoreMissing bool
+	// Wait waits for the objects to be gone, for as long as Timeout.
+	Wait    bool
+	Timeout time.Duration
+	// Short prints names only.
+	Short bool
+	// Confirm is asked before anything is deleted, with the objects; nil for no question.
+	Confirm func(refs []string) (bool, error)
+	// done is what is said of objects that are deleted.
+	done string
+}
+
+// doomed is an object that is to be deleted.
+type doomed struct {
+	kind objects.Kind
+	name string
+}
+
+// Delete deletes the objects of targets. What can be deleted is, also when something else cannot.
+func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletion) error {
+	d.done = "deleted"
+	var errs []error
+	var all []doomed
+	var refs []string
+	for _, t := range targets {
+		names, err := w.names(ctx, t)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, name := range names {
+			all, refs = append(all, doomed{t.Kind, name}), append(refs, t.Kind.Ref(name))
+		}
+	}
+	if len(all) > 0 && d.Confirm != nil {
+		if yes, err := d.Confirm(refs); !yes {
+			return errors.Join(append(errs, err)...)
+		}
+	}
+	for _, x := range all {
+		if err := w.deleteOne(ctx, x.kind, x.name, d); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(all) == 0 && errs == nil && !d.Short && w.printer == nil {
+		fmt.Fprintln(w.Out, "No resources found")
+	}
+	return errors.Join(errs...)
+}
+
+// Pruning says what apply deletes that is no longer in the files.
+type Pruning struct {
+	// Labels select among the objects; empty for all.
+	Labels string
+	// Kinds are those of the objects; nil for all that can be deleted.
+	Kinds []objects.Kind
+	Deletion
+}
+
+// Prune deletes what apply has made once and the targets do not hold.
+func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning) error {
+	kept := map[string]bool{}
+	for _, t := range targets {
+		for _, name := range t.Names {
+			kept[t.Kind.Ref(name)] = true
+		}
+	}
+	if p.Kinds == nil {
+		for _, k := range w.Session.Kinds() {
+			if k.Can("delete") {
+				p.Kinds = append(p.Kinds, k)
+			}
+		}
+	}
+	p.done, p.IgnoreMissing = "pruned", true
+	var errs []error
+	for _, k := range p.Kinds {
+		found, err := w.Session.Fetch(ctx, objects.Target{Kind: k, Labels: p.Labels}, objects.Heads)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, u := range found.Objects {
+			if u.GetAnnotations()[lastApplied] == "" || kept[k.Ref(u.GetName())] {
+				continue
+			}
+			if err := w.deleteOne(ctx, k, u.GetName(), p.Deletion); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// DeleteAt asks for the deletion of what is at a path, and returns what the session says.
+func (w *Writer) DeleteAt(ctx context.Context, path string) error {
+	doc, err := w.Session.DeleteRaw(ctx, path)
+	if err != nil {
+		return err
+	}
+	_, err = w.Out.Write(doc)
+	return err
+}
+
+func (w *Writer) names(ctx context.Context, t objects.Target) ([]string, error) {
+	if t.Named() {
+		return t.Names, nil
+	}
+	found, err := w.Session.Fetch(ctx, t, objects.Whole)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, u := range found.Objects {
+		names = append(names, u.GetName())
+	}
+	return names, nil
+}
+
+func (w *Writer) deleteOne(ctx context.Context, k objects.Kind, name string, d Deletion) error {
+	if !k.Can("delete") {
+		return readOnly(k)
+	}
+	was, err := w.Session.Get(ctx, k, name)
+	if apierrors.IsNotFound(err) && d.IgnoreMissing {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if w.DryRun != DryRunClient {
+		uid := was.GetUID()
+		err := w.Session.Delete(ctx, k, name, metav1.DeleteOptions{DryRun: w.DryRun.all(), Preconditions: &metav1.Preconditions{UID: &uid}})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	if d.Wait && w.DryRun == DryRunNone {
+		if err := w.gone(ctx, k, was, d.Timeout); err != nil {
+			return err
+		}
+	}
+	if d.Short {
+		_, err := fmt.Fprintln(w.Out, k.Ref(name))
+		return err
+	}
+	if w.printer != nil {
+		if err := w.printer.PrintObj(was, w.Out); err != nil {
+			return fmt.Errorf("print the object: %w", err)
+		}
+		return nil
+	}
+	return w.say(k, name, d.done)
+}
+
+// gone waits until an object is no longer there.
+func (w *Writer) gone(ctx context.Context, k objects.Kind, was *unstructured.Unstructured, timeout time.Duration) error {
+	c, err := condition.Parse("delete")
+	if err != nil {
+		return err
+	}
+	wait := condition.Wait{Session: w.Session, For: c, Timeout: timeout, Object: was.GetUID(),
+		Met: func(objects.Kind, string, *unstructured.Unstructured) error { return nil }}
+	err = wait.Run(ctx, []objects.Target{{Kind: k, Names: []string{was.GetName()}}})
+	if p, ok := problem.Of(err); ok && ctx.Err() == nil {
+		return problem.New(fmt.Sprintf("%s is being deleted, and is still there after %s", k.Ref(was.GetName()), timeout),
+			p.Mend)
+	}
+	return err
+}

@@ -1,0 +1,92 @@
+package change
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects"
+)
+
+// Patch is a change of some fields.
+type Patch struct {
+	Type types.PatchType
+	Data []byte
+	// Status says that only the status is meant.
+	Status bool
+}
+
+// patchTypes are the kinds of patches by their names on the command line.
+var patchTypes = map[string]types.PatchType{"json": types.JSONPatchType, "merge": types.MergePatchType, "strategic": types.StrategicMergePatchType}
+
+// ParsePatch reads a patch in JSON or YAML.
+func ParsePatch(kind, text, subresource string) (Patch, error) {
+	p := Patch{Type: patchTypes[kind]}
+	if p.Type == "" {
+		return p, problem.New(fmt.Sprintf("unknown --type %q", kind), "choose json, merge or strategic, which does the same as merge here")
+	}
+	switch subresource {
+	case "":
+	case "status":
+		p.Status = true
+	default:
+		return p, problem.New(fmt.Sprintf("unknown --subresource %q", subresource), "choose status, or leave it out")
+	}
+	if text == "" {
+		return p, problem.New("there is no patch", `for example: -p '{"status":{"triggerMode":1}}', or --patch-file PATH`)
+	}
+	var err error
+	if p.Data, err = yaml.YAMLToJSON([]byte(text)); err != nil {
+		return p, problem.Wrap(err, "the patch is neither JSON nor YAML", `for example: -p '{"status":{"triggerMode":1}}'`)
+	}
+	if list := bytes.HasPrefix(p.Data, []byte("[")); list != (p.Type == types.JSONPatchType) {
+		return p, misfit(list)
+	}
+	return p, nil
+}
+
+// misfit is the problem that a patch is not written as its type wants it.
+func misfit(list bool) error {
+	if list {
+		return problem.New("the patch is a list of operations", "leave out the brackets, or say --type json")
+	}
+	return problem.New("a patch of --type json is a list of operations", `for example: -p '[{"op":"replace","path":"/status/triggerMode","value":1}]'`)
+}
+
+// Patch changes the objects of a target.
+func (w *Writer) Patch(ctx context.Context, t objects.Target, p Patch) error {
+	if !t.Kind.Can("patch") {
+		return readOnly(t.Kind)
+	}
+	var errs []error
+	for _, name := range t.Names {
+		if err := w.patchOne(ctx, t.Kind, name, p); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Writer) patchOne(ctx context.Context, k objects.Kind, name string, p Patch) error {
+	was, err := w.Session.Get(ctx, k, name)
+	if err != nil {
+		return err
+	}
+	if w.DryRun == DryRunClient {
+		return w.done(k, was, "patched")
+	}
+	is, err := w.Session.Patch(ctx, k, name, p.Type, p.Data, w.patching(), p.Status)
+	if err != nil {
+		return err
+	}
+	what := "patched"
+	if same(was.Object, is.Object) {
+		what = "patched (no change)"
+	}
+	return w.done(k, is, what)
+}

@@ -1,0 +1,191 @@
+package condition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects"
+)
+
+// checkTime bounds a look at the session that does not wait.
+const checkTime = 10 * time.Second
+
+// Wait is a wait for objects.
+type Wait struct {
+	Session *objects.Session
+	For     Condition
+	// Timeout bounds the whole wait; zero looks once.
+	Timeout time.Duration
+	// Object is the one object that is meant, where it is known; another of its name is not it.
+	Object types.UID
+	// Met is called for each object that is as wanted, in order; for one that is gone, with what it was, if that is known.
+	Met func(k objects.Kind, name string, u *unstructured.Unstructured) error
+}
+
+// Run waits for all objects of targets. Objects that are selected are those that there are at the beginning; named ones may
+// come later.
+func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
+	limit := w.Timeout
+	if limit == 0 {
+		limit = checkTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	any := false
+	for _, t := range targets {
+		names, err := w.names(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			any = true
+			u, err := w.one(ctx, t.Kind, name)
+			if err != nil {
+				return err
+			}
+			if err := w.Met(t.Kind, name, u); err != nil {
+				return err
+			}
+		}
+	}
+	if !any && !w.For.Gone() {
+		return problem.New("no matching resources found", "hone get KIND --show-labels lists what there is")
+	}
+	return nil
+}
+
+// RunAll waits for all objects of targets to meet one condition after the other, all within the timeout. Met is called when an
+// object has met the last of them.
+func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Target) error {
+	met, limit, begun := w.Met, w.Timeout, time.Now()
+	for i, c := range all {
+		w.For = c
+		if w.Met = met; i < len(all)-1 {
+			w.Met = func(objects.Kind, string, *unstructured.Unstructured) error { return nil }
+		}
+		if limit > 0 {
+			w.Timeout = max(time.Nanosecond, limit-time.Since(begun))
+		}
+		if err := w.Run(ctx, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w Wait) names(ctx context.Context, t objects.Target) ([]string, error) {
+	if t.Named() {
+		return t.Names, nil
+	}
+	found, err := w.Session.Fetch(ctx, t, objects.Whole)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, u := range found.Objects {
+		names = append(names, u.GetName())
+	}
+	return names, nil
+}
+
+// one waits for one object.
+func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructured.Unstructured, error) {
+	t := objects.Target{Kind: k, Fields: fields.OneTermEqualSelector("metadata.name", name).String()}
+	s := &sight{wait: w, kind: k, name: name, uid: w.Object}
+	for {
+		found, err := w.Session.Fetch(ctx, t, objects.Whole)
+		if err != nil {
+			return nil, s.over(ctx, err)
+		}
+		var u *unstructured.Unstructured
+		if len(found.Objects) > 0 {
+			u = &found.Objects[0]
+		}
+		if s.met(u) {
+			return s.last, nil
+		}
+		if w.Timeout == 0 {
+			return nil, s.late(ctx)
+		}
+		for e, err := range w.Session.Follow(ctx, t, found.Version, objects.Whole) {
+			if errors.Is(err, objects.ErrBehind) {
+				break
+			}
+			if err != nil {
+				return nil, s.over(ctx, objects.Over(err))
+			}
+			if u = e.Object; e.Type == watch.Deleted {
+				u = nil
+			}
+			if s.met(u) {
+				return s.last, nil
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, s.over(ctx, ctx.Err())
+		}
+	}
+}
+
+// sight is what a wait has seen of one object.
+type sight struct {
+	wait Wait
+	kind objects.Kind
+	name string
+	// uid is that of the object that is to go away, last the object as it was seen last, instead how it was then.
+	uid     types.UID
+	last    *unstructured.Unstructured
+	instead string
+}
+
+// met takes notice of the object, nil when there is none, and reports whether it is as wanted. Another one of the same name
+// does not stand in the way of the first one's going away.
+func (s *sight) met(u *unstructured.Unstructured) (ok bool) {
+	if u != nil {
+		if s.uid == "" {
+			s.uid = u.GetUID()
+		} else if s.wait.For.Gone() && s.uid != u.GetUID() {
+			return true
+		}
+		s.last = u
+	}
+	ok, s.instead = s.wait.For.Met(u)
+	return ok
+}
+
+// over makes of the end of the wait what it means.
+func (s *sight) over(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return s.late(ctx)
+	}
+	return err
+}
+
+// late is the problem that an object has not become as wanted in time.
+func (s *sight) late(ctx context.Context) error {
+	summary := fmt.Sprintf("timed out waiting for %s on %s: %s", s.wait.For, s.kind.Ref(s.name), s.instead)
+	if s.wait.Timeout == 0 {
+		summary = fmt.Sprintf("%s is not as wanted by %s: %s", s.kind.Ref(s.name), s.wait.For, s.instead)
+	}
+	mend := fmt.Sprintf("hone describe %s %s says more; --timeout waits longer", s.kind.GVR.Resource, shellquote.Join(s.name))
+	if s.last == nil {
+		mend = fmt.Sprintf("hone get %s lists those that there are", s.kind.GVR.Resource)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
+		defer cancel()
+		if _, err := s.wait.Session.Get(ctx, s.kind, s.name); err != nil {
+			if p, ok := problem.Of(err); ok {
+				mend = p.Mend
+			}
+		}
+	}
+	return problem.New(summary, mend)
+}

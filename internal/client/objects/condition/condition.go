@@ -1,0 +1,199 @@
+// Package condition waits until objects of a session meet conditions.
+package condition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/jsonpath"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects/output"
+)
+
+// Condition is what an object is to become.
+type Condition struct {
+	text string
+	// gone and there are about whether there is the object; name and status about one of its conditions; path and value about
+	// any of its fields.
+	gone, there  bool
+	name, status string
+	path         *jsonpath.JSONPath
+	value        string
+	anyValue     bool
+}
+
+// String returns the condition as it was written.
+func (c Condition) String() string { return c.text }
+
+// Gone reports whether the condition is that there is no such object.
+func (c Condition) Gone() bool { return c.gone }
+
+const mend = "write one of: --for=condition=Ready, --for=condition=Ready=false, --for=jsonpath='{.status.updateStatus}'=ok, --for=create, --for=delete"
+
+// ParseAll parses conditions to meet one after the other. That the object exists comes first.
+func ParseAll(texts []string) ([]Condition, error) {
+	if len(texts) == 0 {
+		texts = []string{""}
+	}
+	var all []Condition
+	for _, text := range texts {
+		c, err := Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	slices.SortStableFunc(all, func(a, b Condition) int {
+		switch {
+		case a.there == b.there:
+			return 0
+		case a.there:
+			return -1
+		}
+		return 1
+	})
+	return all, nil
+}
+
+// Parse reads "delete", "create", "condition=NAME[=STATUS]" or "jsonpath={PATH}[=VALUE]".
+func Parse(text string) (Condition, error) {
+	c := Condition{text: text}
+	kind, rest, _ := strings.Cut(text, "=")
+	switch strings.ToLower(kind) {
+	case "delete":
+		c.gone = true
+	case "create":
+		c.there = true
+	case "condition":
+		c.name, c.status, _ = strings.Cut(rest, "=")
+		if c.status == "" {
+			c.status = "true"
+		}
+		if c.name == "" {
+			return c, problem.New(fmt.Sprintf("%q names no condition", text), mend)
+		}
+	case "jsonpath":
+		return c, c.parsePath(rest)
+	case "":
+		return c, problem.New("it is not said what to wait for", mend)
+	default:
+		return c, problem.New(fmt.Sprintf("cannot wait for %q", text), mend)
+	}
+	return c, nil
+}
+
+func (c *Condition) parsePath(rest string) error {
+	if rest != "" && (rest[0] == '\'' || rest[0] == '"') { // quotes that the shell has left
+		if path, after, ok := strings.Cut(rest[1:], rest[:1]); ok {
+			rest = path + after
+		}
+	}
+	path, value := rest, ""
+	if i := strings.LastIndex(rest, "}"); i >= 0 && strings.HasPrefix(strings.TrimSpace(rest), "{") {
+		path, value = rest[:i+1], rest[i+1:]
+		if value != "" && value[0] != '=' {
+			return problem.New(fmt.Sprintf("%q has something behind the path that is no =VALUE", c.text), mend)
+		}
+		c.anyValue = value == ""
+		value = strings.TrimPrefix(value, "=")
+	} else {
+		var ok bool
+		path, value, ok = strings.Cut(rest, "=")
+		c.anyValue = !ok
+	}
+	c.value = unquoted(value)
+	var err error
+	if c.path, err = output.ParsePath(path); err != nil {
+		return problem.Wrap(err, "cannot wait for "+c.text, mend)
+	}
+	return nil
+}
+
+// unquoted takes the quotes from a value that the shell has left them on.
+func unquoted(s string) string {
+	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
+		return s[1 : n-1]
+	}
+	return s
+}
+
+// Met reports whether an object, nil when there is none, is as wanted. Its second result says how it is instead.
+func (c Condition) Met(u *unstructured.Unstructured) (bool, string) {
+	switch {
+	case c.gone:
+		return u == nil, "it is still there"
+	case u == nil:
+		return false, "there is no such object"
+	case c.there:
+		return true, ""
+	case c.path != nil:
+		return c.pathMet(u)
+	}
+	return c.conditionMet(u)
+}
+
+func (c Condition) conditionMet(u *unstructured.Unstructured) (bool, string) {
+	all, _, err := unstructured.NestedSlice(u.Object, "status", "conditions")
+	if err != nil {
+		return false, err.Error()
+	}
+	var names []string
+	for _, x := range all {
+		m, ok := x.(map[string]any)
+		if !ok {
+			continue
+		}
+		name, _, _ := unstructured.NestedString(m, "type")
+		names = append(names, name)
+		if !strings.EqualFold(name, c.name) {
+			continue
+		}
+		status, _, _ := unstructured.NestedString(m, "status")
+		if strings.EqualFold(status, c.status) {
+			return true, ""
+		}
+		return false, why(name, status, m)
+	}
+	if names == nil {
+		return false, "it has no conditions"
+	}
+	return false, fmt.Sprintf("it has no condition %s, but %s", c.name, strings.Join(names, ", "))
+}
+
+// why says how a condition is, with the reason that it gives.
+func why(name, status string, m map[string]any) string {
+	text := fmt.Sprintf("%s is %s", name, status)
+	for _, field := range []string{"reason", "message"} {
+		if s, _, _ := unstructured.NestedString(m, field); s != "" {
+			text += ": " + s
+		}
+	}
+	return text
+}
+
+func (c Condition) pathMet(u *unstructured.Unstructured) (bool, string) {
+	found, err := c.path.FindResults(u.Object)
+	if err != nil {
+		return false, err.Error()
+	}
+	var values []string
+	for _, group := range found {
+		for _, v := range group {
+			if !v.IsValid() || !v.CanInterface() || v.Interface() == nil {
+				continue
+			}
+			text := fmt.Sprint(v.Interface())
+			if c.anyValue || text == c.value {
+				return true, ""
+			}
+			values = append(values, text)
+		}
+	}
+	if values == nil {
+		return false, "nothing is there"
+	}
+	return false, "it is " + strings.Join(values, ", ")
+}

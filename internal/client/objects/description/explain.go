@@ -1,0 +1,69 @@
+package description
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	explain "k8s.io/kubectl/pkg/explain/v2"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/objects"
+)
+
+// maxDepth bounds how deep fields in fields are shown.
+const maxDepth = 20
+
+// Explanation says what is to be explained.
+type Explanation struct {
+	// Of is a kind, with a field of it behind a dot, and so on: "cmds.spec.args".
+	Of string
+	// APIVersion is the group and version of the kind, where several go by the same name.
+	APIVersion string
+	// Recursive lists the fields in all fields.
+	Recursive bool
+	// Format is plaintext, or json for the schema as the session has it.
+	Format string
+}
+
+// Explain writes what the session says of a kind or of one of its fields.
+func Explain(s *objects.Session, e Explanation, out io.Writer) error {
+	k, path, err := e.split(s)
+	if err != nil {
+		return err
+	}
+	if e.Format == "json" {
+		return writeSchema(s, k, path, out)
+	}
+	var b bytes.Buffer // what is written before an error is for nobody
+	err = explain.PrintModelDescription(path, &b, s.OpenAPI(), k.GVR, e.Recursive, maxDepth, e.Format)
+	switch {
+	case err == nil:
+		_, err = b.WriteTo(out)
+		return err
+	case len(path) > 0 && strings.Contains(err.Error(), "does not exist"):
+		return noField(k, path)
+	}
+	return objects.Explain(fmt.Errorf("explain %s: %w", e.Of, err))
+}
+
+// split divides kind and field. Groups have dots, too: the longest beginning that is a kind is it.
+func (e Explanation) split(s *objects.Session) (objects.Kind, []string, error) {
+	words := strings.Split(strings.TrimSuffix(e.Of, "."), ".")
+	if e.APIVersion != "" {
+		group, version, ok := strings.Cut(e.APIVersion, "/")
+		if !ok {
+			return objects.Kind{}, nil, problem.New(fmt.Sprintf("%q is no group and version", e.APIVersion), "for example: --api-version tilt.dev/v1alpha1")
+		}
+		k, err := s.Kind(words[0] + "." + version + "." + group)
+		return k, words[1:], err
+	}
+	for n := len(words); n > 1; n-- {
+		if k, err := s.Kind(strings.Join(words[:n], ".")); err == nil {
+			return k, words[n:], nil
+		}
+	}
+	k, err := s.Kind(words[0])
+	return k, words[1:], err
+}

@@ -1,0 +1,164 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/printers"
+
+	"github.com/hone-dev/hone/internal/client/objects"
+)
+
+// Look says how objects are shown.
+type Look struct {
+	// Watch goes on to show what changes; Only shows nothing but that.
+	Watch, Only bool
+	// IgnoreMissing takes named objects that are not there for nothing wrong.
+	IgnoreMissing bool
+	// Out is where objects are printed, Notes where it is said that there are none.
+	Out, Notes io.Writer
+}
+
+// Show prints the objects of targets, and goes on to print what changes if asked to. What is there is printed also when
+// something else is missing.
+func (f *Flags) Show(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+	if look.Watch || look.Only {
+		return f.watch(ctx, s, targets, look)
+	}
+	if f.IsTable() {
+		return f.showTables(ctx, s, targets, look)
+	}
+	return f.showObjects(ctx, s, targets, look)
+}
+
+// form is what tables are fetched as.
+func (f *Flags) form() objects.Form {
+	switch {
+	case !f.IsTable():
+		return objects.Whole
+	case f.Table.SortBy != "":
+		return objects.WholeRows
+	}
+	return objects.Rows
+}
+
+// objectForm is what objects are fetched as that are printed once: no more of them than the format shows, unless they are to
+// be sorted by something else.
+func (f *Flags) objectForm() objects.Form {
+	switch {
+	case f.Table.SortBy != "":
+		return objects.Whole
+	case f.Output == "json":
+		return objects.Text
+	case f.Output == "name":
+		return objects.Heads
+	}
+	return objects.Whole
+}
+
+func (f *Flags) showTables(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+	tables := f.NewTables(look.Out, len(targets) > 1)
+	var errs []error
+	for _, t := range targets {
+		found, err := s.Fetch(ctx, t, f.form())
+		if err = look.forgive(err); err != nil {
+			errs = append(errs, err)
+		}
+		if found.Table == nil {
+			continue
+		}
+		if err := f.Sort(&found); err != nil {
+			return err
+		}
+		if err := tables.Print(t.Kind, found.Table); err != nil {
+			return err
+		}
+	}
+	if errs == nil && !tables.Any() && !look.IgnoreMissing {
+		fmt.Fprintln(look.Notes, "No resources found")
+	}
+	return errors.Join(errs...)
+}
+
+func (f *Flags) showObjects(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+	p, err := f.Printer()
+	if err != nil {
+		return err
+	}
+	form := f.objectForm()
+	var all objects.Found
+	var errs []error
+	for _, t := range targets {
+		found, err := s.Fetch(ctx, t, form)
+		if err = look.forgive(err); err != nil {
+			errs = append(errs, err)
+		}
+		if err := f.Sort(&found); err != nil {
+			return err
+		}
+		all.Objects, all.Documents = append(all.Objects, found.Objects...), append(all.Documents, found.Documents...)
+	}
+	single := len(targets) == 1 && len(targets[0].Names) == 1
+	if single && len(all.Objects)+len(all.Documents) == 0 {
+		return errors.Join(errs...)
+	}
+	if err := printAll(p, all, single, look.Out); err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	return errors.Join(errs...)
+}
+
+// newList returns an empty list of objects of any kinds.
+func newList() *unstructured.UnstructuredList {
+	return &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}},
+		Items: []unstructured.Unstructured{}}
+}
+
+// printAll prints objects, or documents as JSON: a single one by itself, others in a list.
+func printAll(p printers.ResourcePrinter, all objects.Found, single bool, out io.Writer) error {
+	if all.Documents != nil {
+		text, ok := format(all.Documents, single)
+		if ok {
+			_, err := out.Write(text)
+			return printed(err)
+		}
+		if err := all.Decode(); err != nil {
+			return printed(err)
+		}
+	}
+	if single {
+		return printed(p.PrintObj(&all.Objects[0], out))
+	}
+	list := newList()
+	list.Items = append(list.Items, all.Objects...)
+	return printed(p.PrintObj(list, out))
+}
+
+func printed(err error) error {
+	if err != nil {
+		return fmt.Errorf("print the objects: %w", err)
+	}
+	return nil
+}
+
+// forgive takes out of an error what is missing, if that is fine.
+func (l Look) forgive(err error) error {
+	if err == nil || !l.IgnoreMissing {
+		return err
+	}
+	if many, ok := err.(interface{ Unwrap() []error }); ok && !errors.As(err, new(apierrors.APIStatus)) {
+		var rest []error
+		for _, e := range many.Unwrap() {
+			rest = append(rest, l.forgive(e))
+		}
+		return errors.Join(rest...)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

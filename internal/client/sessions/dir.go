@@ -1,0 +1,54 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+)
+
+// Dir returns the folder of the registry: in the user's runtime folder, which the system empties, where there is one that
+// is theirs; otherwise in the state folder.
+func Dir(runtime, state string) string {
+	if info, err := os.Stat(runtime); runtime != "" && err == nil && info.IsDir() && owned(info) {
+		return filepath.Join(runtime, "hone")
+	}
+	return filepath.Join(state, "run")
+}
+
+// private makes a folder that only its owner can enter, and checks that it is one: whoever could put files there could
+// pass for a session.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make the folder of sessions: %w", err)
+		}
+		info, err = os.Lstat(dir)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the folder of sessions: %w", err)
+	case !info.IsDir():
+		return problem.New(dir+" is not a folder", "it is where hone keeps the sockets of sessions: move away what is there")
+	case !owned(info):
+		return problem.New(dir+" belongs to another user", "set XDG_RUNTIME_DIR to a folder of your own")
+	case exposed(info):
+		return problem.New(fmt.Sprintf("others can enter %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
+	}
+	return nil
+}
+
+// maxSocket is how long the path of a socket may be on every system.
+const maxSocket = 103
+
+// socketPath returns where a session's socket is: with its other files, or where paths are short if that is too far away.
+func (r *Registry) socketPath(name string) string {
+	if path := r.path(name, extSocket); len(path) <= maxSocket {
+		return path
+	}
+	return filepath.Join(shortDir(), shortHash(r.dir+"\x00"+name)+extSocket)
+}

@@ -1,0 +1,44 @@
+package sessions
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// maxName keeps names short enough to type, and sockets within what the system allows.
+const maxName = 32
+
+// validName is what names look like. Nothing else in the folder is taken for a session's.
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
+
+// ValidName reports whether a session can be called so: by small letters, digits and hyphens, at most 32 of them.
+func ValidName(name string) bool { return len(name) <= maxName && validName.MatchString(name) }
+
+// baseName makes a name of the folder that a Tiltfile is in.
+func baseName(tiltfile string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(filepath.Base(filepath.Dir(tiltfile))) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	name := b.String()
+	name = strings.Trim(name[:min(len(name), maxName)], "-")
+	if name == "" {
+		return "session"
+	}
+	return name
+}
+
+// candidate returns the n-th name to try: shop, shop-2, shop-3 …
+func candidate(base string, n int) string {
+	if n == 1 {
+		return base
+	}
+	return fmt.Sprintf("%s-%d", base, n)
+}

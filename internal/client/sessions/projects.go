@@ -1,0 +1,98 @@
+package sessions
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Project is what is known of a Tiltfile that sessions have run.
+type Project struct {
+	// Tiltfile is its path without symbolic links.
+	Tiltfile string `json:"tiltfile"`
+	// Session is the name of its newest session, and UsedAt when that has told of it last.
+	Session string    `json:"session"`
+	UsedAt  time.Time `json:"usedAt"`
+	// Resources are the names of those that it declared last, in its order.
+	Resources []string `json:"resources,omitempty"`
+}
+
+// Projects are what outlives the sessions of a user: a file for each Tiltfile.
+type Projects struct{ dir string }
+
+// NewProjects returns those in a folder, which need not be there yet.
+func NewProjects(dir string) *Projects { return &Projects{dir} }
+
+// Keep writes down what is known of a project, in place of what was known before.
+func (p *Projects) Keep(is Project) error {
+	is.Tiltfile = Real(is.Tiltfile)
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return fmt.Errorf("remember the project: %w", err)
+	}
+	text, err := json.MarshalIndent(is, "", "  ")
+	if err != nil {
+		return fmt.Errorf("remember the project: %w", err)
+	}
+	f, err := os.CreateTemp(p.dir, "project-*")
+	if err != nil {
+		return fmt.Errorf("remember the project: %w", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), p.path(is.Tiltfile))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("remember the project: %w", err)
+	}
+	return nil
+}
+
+func (p *Projects) path(tiltfile string) string {
+	return filepath.Join(p.dir, shortHash(tiltfile)+extInfo)
+}
+
+// Of returns what is known of a Tiltfile.
+func (p *Projects) Of(tiltfile string) (Project, bool) {
+	tiltfile = Real(tiltfile)
+	is, ok := p.read(p.path(tiltfile))
+	return is, ok && is.Tiltfile == tiltfile
+}
+
+// Named returns the project whose session was called so; of several, the one that was used last.
+func (p *Projects) Named(name string) (found Project, ok bool, err error) {
+	entries, err := os.ReadDir(p.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return found, false, fmt.Errorf("look for the project of session %s: %w", name, err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), extInfo) {
+			continue
+		}
+		if is, readable := p.read(filepath.Join(p.dir, e.Name())); readable && is.Session == name && is.UsedAt.After(found.UsedAt) {
+			found, ok = is, true
+		}
+	}
+	return found, ok, nil
+}
+
+func (p *Projects) read(path string) (is Project, ok bool) {
+	text, err := readPrivate(path)
+	return is, err == nil && json.Unmarshal(text, &is) == nil
+}
+
+// Real returns the path of a Tiltfile, which need not be there, without symbolic links.
+func Real(tiltfile string) string {
+	if real, err := filepath.EvalSymlinks(tiltfile); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(tiltfile)); err == nil {
+		return filepath.Join(dir, filepath.Base(tiltfile))
+	}
+	return tiltfile
+}

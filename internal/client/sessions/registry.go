@@ -1,0 +1,194 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	extInfo       = ".json"
+	extSocket     = ".sock"
+	extToken      = ".token"
+	extKubeconfig = ".kubeconfig"
+	extLock       = ".lock"
+
+	// folderLock makes processes take turns.
+	folderLock = ".hone"
+	// turn is how long another process may take over its turn, retry how often it is looked for.
+	turn  = 10 * time.Second
+	retry = 5 * time.Millisecond
+	// endCheck is how often Wait looks.
+	endCheck = 25 * time.Millisecond
+)
+
+// Registry is the sessions of one user on this machine.
+type Registry struct{ dir string }
+
+// New returns the registry in a folder, which need not be there yet.
+func New(dir string) *Registry { return &Registry{dir} }
+
+// path returns the path of one of a session's files.
+func (r *Registry) path(name, ext string) string { return filepath.Join(r.dir, name+ext) }
+
+// List returns the sessions that live, by name. What others left behind that were killed is removed.
+func (r *Registry) List(ctx context.Context) (living []Info, err error) {
+	if _, err := os.Lstat(r.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	err = r.locked(ctx, func() (err error) {
+		living, err = r.list()
+		return err
+	})
+	return living, err
+}
+
+// Of returns the living sessions that work on a Tiltfile in the cluster of a context, by name.
+func (r *Registry) Of(ctx context.Context, tiltfile, kubeContext string) ([]Info, error) {
+	project := Info{Tiltfile: Real(tiltfile), Context: kubeContext}
+	living, err := r.List(ctx)
+	return slices.DeleteFunc(living, func(i Info) bool { return !i.sameProject(project) }), err
+}
+
+// Wait waits until a session has ended.
+func (r *Registry) Wait(ctx context.Context, s Info) error {
+	tick := time.NewTicker(endCheck)
+	defer tick.Stop()
+	for {
+		living, err := r.List(ctx)
+		if err != nil || !slices.ContainsFunc(living, func(i Info) bool { return i.Name == s.Name && i.PID == s.PID }) {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Token returns the key to a session's API over TCP; empty where it has none.
+func (r *Registry) Token(s Info) (string, error) {
+	b, err := readPrivate(r.path(s.Name, extToken))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the token of session %s: %w", s.Name, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// Kubeconfig returns the path of the file with which kubectl talks to a session; empty where it has none.
+func (r *Registry) Kubeconfig(s Info) string {
+	if path := r.path(s.Name, extKubeconfig); exists(path) {
+		return path
+	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// locked does something while no other process does anything with the folder.
+func (r *Registry) locked(ctx context.Context, do func() error) error {
+	if err := private(r.dir); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, turn)
+	defer cancel()
+	l := flock.New(filepath.Join(r.dir, folderLock))
+	if _, err := l.TryLockContext(ctx, retry); err != nil {
+		return fmt.Errorf("lock the folder of sessions: %w", err)
+	}
+	defer func() { _ = l.Close() }()
+	return do()
+}
+
+// list returns the sessions that live, and removes the files of those that do not. The folder is locked.
+func (r *Registry) list() ([]Info, error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var living []Info
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), extInfo)
+		if !ok || !validName.MatchString(name) {
+			continue
+		}
+		info, ok := r.read(name)
+		switch {
+		case !ok: // not one of ours
+		case r.lives(name):
+			living = append(living, info)
+		default:
+			r.remove(name)
+		}
+	}
+	slices.SortFunc(living, func(a, b Info) int { return cmp.Compare(a.Name, b.Name) })
+	return living, nil
+}
+
+// read returns what a session says of itself; false when the file is not a session's.
+func (r *Registry) read(name string) (i Info, ok bool) {
+	b, err := readPrivate(r.path(name, extInfo))
+	return i, err == nil && json.Unmarshal(b, &i) == nil && i.Name == name
+}
+
+// readPrivate reads a file that only its owner can have written or read.
+func readPrivate(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || !owned(info) || exposed(info):
+		return nil, fmt.Errorf("%s is not a file that only you can read and write (%s)", path, info.Mode())
+	}
+	return os.ReadFile(path)
+}
+
+// lives reports whether a session's lock is held.
+func (r *Registry) lives(name string) bool {
+	path := r.path(name, extLock)
+	if !exists(path) {
+		return false
+	}
+	l := flock.New(path)
+	defer func() { _ = l.Close() }()
+	free, err := l.TryLock()
+	return err == nil && !free
+}
+
+// remove removes the files of a session that has ended: those that hone makes, by their names, kinds and owner.
+func (r *Registry) remove(name string) {
+	for _, path := range []string{r.socketPath(name), r.path(name, extToken), r.path(name, extKubeconfig), r.path(name, extInfo), r.path(name, extLock)} {
+		info, err := os.Lstat(path)
+		if err != nil || !owned(info) {
+			continue
+		}
+		if socket := strings.HasSuffix(path, extSocket); socket && info.Mode().Type() == fs.ModeSocket || !socket && info.Mode().IsRegular() {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// shortHash tells long paths apart in short ones.
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
