@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/report"
 )
 
 // ciFlags are those of hone ci.
@@ -69,7 +69,7 @@ func (f *ciFlags) options(g *global, args []string) (options, error) {
 		return o, errStreamFormat(f.output)
 	}
 	if f.junit != "" {
-		o.report.junit, err = report.Open(f.junit)
+		o.report.junit, err = cireport.Open(f.junit)
 	}
 	return o, err
 }

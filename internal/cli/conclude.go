@@ -12,11 +12,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -39,7 +39,7 @@ type reportOptions struct {
 
 // conclusion is what there is to report on.
 type conclusion struct {
-	reporter *report.Reporter
+	reporter *cireport.Reporter
 	// end is the state of things before anything was stopped, now the newest. At is when the end came.
 	end, now store.View
 	at       time.Time
@@ -52,7 +52,7 @@ func (o options) notBegun(err error) error {
 		return err
 	}
 	v := store.New(state.Schema).Snapshot().All()
-	return o.conclude(conclusion{reporter: report.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
+	return o.conclude(conclusion{reporter: cireport.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
 }
 
 // conclude reports how a session of ci went. It returns what the command ends with, given the session's error and why it
@@ -65,7 +65,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	if o.report.junit != nil {
 		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
 	}
-	failed = errors.Join(failed, report.Text(o.human(), s))
+	failed = errors.Join(failed, cireport.Text(o.human(), s))
 	var f *engine.Failure
 	if errors.As(err, &f) {
 		f.Text = redact.Of(c.end).Text(f.Text)
@@ -101,7 +101,7 @@ func withLastLines(err error, c conclusion) {
 
 // writeJUnit writes the file for what shows the results of tests.
 func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
-	doc, err := report.JUnit(s, func(resource string) []string { return tail(logs, resource) })
+	doc, err := cireport.JUnit(s, func(resource string) []string { return tail(logs, resource) })
 	if err != nil {
 		return err
 	}
@@ -135,28 +135,28 @@ func newestOf(lines []logstore.Line) []string {
 }
 
 // outcomeOf says how a session of ci ended, and with which error the command does.
-func outcomeOf(end store.View, err, cause error) (report.Outcome, error) {
-	o := report.Outcome{Result: report.ResultFailed, Code: exitFailure}
+func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
+	o := cireport.Outcome{Result: cireport.ResultFailed, Code: exitFailure}
 	var f *engine.Failure
 	switch {
 	case errors.As(err, &f):
 		switch f.Cause {
 		case state.EndTimeout:
-			o.Result, o.Code = report.ResultTimeout, exitTimeout
+			o.Result, o.Code = cireport.ResultTimeout, exitTimeout
 		case state.EndTiltfile:
-			o.Result, o.Code = report.ResultTiltfile, exitTiltfile
+			o.Result, o.Code = cireport.ResultTiltfile, exitTiltfile
 		}
 		err = coded{err, o.Code}
 	case err != nil:
 	case state.TheSession(end).Ended != nil:
-		o.Result, o.Code = report.ResultOK, exitOK
+		o.Result, o.Code = cireport.ResultOK, exitOK
 	case errors.Is(cause, context.Canceled):
-		o.Result, o.Code, err = report.ResultInterrupted, exitInterrupted, cause
+		o.Result, o.Code, err = cireport.ResultInterrupted, exitInterrupted, cause
 	default:
-		o.Result, err = report.ResultStopped, cause
+		o.Result, err = cireport.ResultStopped, cause
 	}
 	switch {
-	case o.Result == report.ResultInterrupted:
+	case o.Result == cireport.ResultInterrupted:
 		o.Failure = "the session was interrupted"
 	case err != nil:
 		o.Failure = problem.Text(err)

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
-	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -34,17 +34,17 @@ func TestOutcome(t *testing.T) {
 		result string
 		code   int
 	}{
-		{"all is ready", true, nil, nil, t.Context(), report.ResultOK, 0},
-		{"all is ready, and interrupted while it stops", true, nil, context.Canceled, interrupted, report.ResultOK, 0},
-		{"a resource", false, failure(state.EndResource), nil, t.Context(), report.ResultFailed, 1},
-		{"no cluster", false, failure(state.EndOutside), nil, t.Context(), report.ResultFailed, 1},
-		{"the time is up", false, failure(state.EndTimeout), nil, t.Context(), report.ResultTimeout, 124},
-		{"the Tiltfile", false, failure(state.EndTiltfile), nil, t.Context(), report.ResultTiltfile, 5},
-		{"the Tiltfile, and something did not stop", false, errors.Join(failure(state.EndTiltfile), errors.New("stuck")), nil, t.Context(), report.ResultTiltfile, 5},
-		{"failed, and interrupted while it stops", false, failure(state.EndTimeout), context.Canceled, interrupted, report.ResultTimeout, 124},
-		{"something did not stop", true, errors.New("stuck"), nil, t.Context(), report.ResultFailed, 1},
-		{"interrupted", false, nil, context.Canceled, interrupted, report.ResultInterrupted, 130},
-		{"stopped", false, nil, errStopped, t.Context(), report.ResultStopped, 1},
+		{"all is ready", true, nil, nil, t.Context(), cireport.ResultOK, 0},
+		{"all is ready, and interrupted while it stops", true, nil, context.Canceled, interrupted, cireport.ResultOK, 0},
+		{"a resource", false, failure(state.EndResource), nil, t.Context(), cireport.ResultFailed, 1},
+		{"no cluster", false, failure(state.EndOutside), nil, t.Context(), cireport.ResultFailed, 1},
+		{"the time is up", false, failure(state.EndTimeout), nil, t.Context(), cireport.ResultTimeout, 124},
+		{"the Tiltfile", false, failure(state.EndTiltfile), nil, t.Context(), cireport.ResultTiltfile, 5},
+		{"the Tiltfile, and something did not stop", false, errors.Join(failure(state.EndTiltfile), errors.New("stuck")), nil, t.Context(), cireport.ResultTiltfile, 5},
+		{"failed, and interrupted while it stops", false, failure(state.EndTimeout), context.Canceled, interrupted, cireport.ResultTimeout, 124},
+		{"something did not stop", true, errors.New("stuck"), nil, t.Context(), cireport.ResultFailed, 1},
+		{"interrupted", false, nil, context.Canceled, interrupted, cireport.ResultInterrupted, 130},
+		{"stopped", false, nil, errStopped, t.Context(), cireport.ResultStopped, 1},
 	} {
 		v := running
 		if tc.well {

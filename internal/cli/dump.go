@@ -15,9 +15,9 @@ import (
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/reference"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/loop/state"
-	"github.com/hone-dev/hone/internal/reference"
 )
 
 func newDump(g *global) *cobra.Command {

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/report"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -37,9 +37,9 @@ func runSession(ctx context.Context, o options) error {
 	defer cleanup()
 	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
-	var reporter *report.Reporter
+	var reporter *cireport.Reporter
 	if o.command == state.CommandCI {
-		reporter = report.New(o.report.lines)
+		reporter = cireport.New(o.report.lines)
 		parts.Report = reporter
 	}
 	e, err := engine.New(parts.Store, parts.Parts)

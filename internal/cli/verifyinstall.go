@@ -16,8 +16,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/doctor"
 	"github.com/hone-dev/hone/internal/client/sessions"
-	"github.com/hone-dev/hone/internal/doctor"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/update/agent/program"
 )

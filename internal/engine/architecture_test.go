@@ -21,11 +21,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/api/server"
+	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/report"
 )
 
 var update = flag.Bool("update", false, "write the generated part of internal/README.md")
@@ -37,7 +37,7 @@ const (
 
 // TestContracts is the check that every start of hone makes.
 func TestContracts(t *testing.T) {
-	for view, reporter := range map[store.Subscriber]store.Subscriber{hud.New(hud.Options{}): nil, &stream.Subscriber{}: report.New(io.Discard)} {
+	for view, reporter := range map[store.Subscriber]store.Subscriber{hud.New(hud.Options{}): nil, &stream.Subscriber{}: cireport.New(io.Discard)} {
 		subs := Subscribers(Parts{Server: server.New(server.Options{}), View: view, Report: reporter, Terminals: hud.NewTerminals(hud.TerminalsOptions{})})
 		contracts := make([]store.Contract, len(subs))
 		for i, s := range subs {

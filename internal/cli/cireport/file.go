@@ -1,4 +1,4 @@
-package report
+package cireport
 
 import (
 	"github.com/hone-dev/hone/internal/base/outputfile"
