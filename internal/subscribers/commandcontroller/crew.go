@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 )
 
 // crew keeps a worker per command. Its methods are for one goroutine; none of them waits, but stop.
@@ -90,7 +90,7 @@ func (c *crew) stop() {
 
 // work makes the running process follow the mail until ctx is done or the mail is closed.
 func (w *worker) work(ctx context.Context, execute func(context.Context, run)) {
-	runs := task.NewSet(ctx, same, func(ctx context.Context, _ struct{}, r run) { execute(ctx, r) })
+	runs := workers.NewSet(ctx, same, func(ctx context.Context, _ struct{}, r run) { execute(ctx, r) })
 	defer runs.Stop()
 	for {
 		select {

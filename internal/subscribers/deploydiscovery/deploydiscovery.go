@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -73,7 +73,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	events, troubles := make(chan told, 256), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
-	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
+	watches := workers.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
 		req := k8s.WatchRequest{OnTrouble: func(err error) {
 			select {
 			case troubles <- trouble{sc, err}:

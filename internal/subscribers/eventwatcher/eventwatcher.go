@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -60,7 +60,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	events, troubles := make(chan k8s.KubeEvent, 64), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
-	watches := task.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
+	watches := workers.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
 		_ = s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: func(err error) {
 			select {
 			case troubles <- trouble{namespace, err}:
@@ -88,7 +88,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		case <-again.C:
 		case <-rt.Wake():
 			users = namespaces(rt.View())
-			watches.Reconcile(task.Keys(users))
+			watches.Reconcile(workers.Keys(users))
 			s.sayWatches(rt.View(), said)
 		case w := <-troubles:
 			failing.Take(w.namespace, w.err)

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -101,7 +101,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	defer cancel()
 	same := func(a, b stream) bool { return true } // the key says all that matters
 	f := &follower{source: source{s.client, s.engine}, places: s.places, begun: map[key]bool{},
-		streams: task.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
+		streams: workers.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
 	defer f.streams.Stop()
 	for {
 		select {
@@ -123,7 +123,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 // follower keeps the streams in step with the pods. It belongs to Run's goroutine.
 type follower struct {
 	source  source
-	streams *task.Set[key, stream]
+	streams *workers.Set[key, stream]
 	places  map[place]*podlogs.Stream
 	// begun are the runs that have had a stream.
 	begun map[key]bool

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -76,7 +76,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	events := make(chan scoped, 64)
-	watches := task.NewSet(ctx, func(a, b int) bool { return a == b }, func(ctx context.Context, key scope, serial int) {
+	watches := workers.NewSet(ctx, func(a, b int) bool { return a == b }, func(ctx context.Context, key scope, serial int) {
 		send := func(e scoped) {
 			select {
 			case events <- e:

@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -86,7 +86,7 @@ func (p port) id() string {
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	targets := &targets{current: map[port]*portforward.Target{}, forwards: map[port]*portforward.Forward{}, staying: map[string]bool{}}
 	same := func(a, b port) bool { return a == b }
-	ports := task.NewSet(ctx, same, func(ctx context.Context, _ port, p port) { s.keepOpen(ctx, rt, targets, p) })
+	ports := workers.NewSet(ctx, same, func(ctx context.Context, _ port, p port) { s.keepOpen(ctx, rt, targets, p) })
 	defer ports.Stop()
 	for {
 		select {

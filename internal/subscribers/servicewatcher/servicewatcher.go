@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/task"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -46,7 +46,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	events, troubles := make(chan k8s.ServiceEvent, 64), make(chan trouble)
 	same := func(a, b struct{}) bool { return true }
-	watches := task.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
+	watches := workers.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
 		req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, OnTrouble: func(err error) {
 			select {
 			case troubles <- trouble{sc, err}:
@@ -74,7 +74,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 			owners, users = applied(rt.View())
-			watches.Reconcile(task.Keys(users))
+			watches.Reconcile(workers.Keys(users))
 		case t := <-troubles:
 			failing.Take(t.scope, t.err)
 		case e := <-events:

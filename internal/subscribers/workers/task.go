@@ -1,10 +1,10 @@
-// Package task turns a set of things that should be running into running goroutines, one per key.
+// Package workers turns a set of things that should be running into running goroutines, one per key.
 //
 // # Concurrency
 //
 // A Set owns the goroutines that it starts. Reconcile and Stop are called by one goroutine, the Set's owner; Stop cancels
 // all and waits. The functions that run must return soon after their context is done.
-package task
+package workers
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package task
+package workers
 
 import (
 	"context"
