@@ -25,7 +25,7 @@ func TestPages(t *testing.T) {
 		if code := Main([]string{"dump", tc.command}, &out, io.Discard); code != exitOK {
 			t.Fatalf("dump %s: %d", tc.command, code)
 		}
-		path := filepath.Join("..", "reference", tc.page)
+		path := filepath.Join("reference", tc.page)
 		if *update {
 			if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
 				t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -28,11 +27,11 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-var update = flag.Bool("update", false, "write the generated part of internal/README.md")
+var update = flag.Bool("update", false, "write the generated pages")
 
 const (
 	module = "github.com/hone-dev/hone/"
-	page   = "../README.md"
+	page   = "GRAPH.md"
 )
 
 // TestContracts is the check that every start of hone makes.
@@ -49,31 +48,14 @@ func TestContracts(t *testing.T) {
 	}
 }
 
-// TestArchitecturePage keeps the generated part of internal/README.md fresh.
-func TestArchitecturePage(t *testing.T) {
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin, end := []byte("<!-- begin generated: hone graph -->\n"), []byte("<!-- end generated -->")
-	i, j := bytes.Index(want, begin), bytes.Index(want, end)
-	if i < 0 || j < i {
-		t.Fatal("the markers are missing")
-	}
-	got := slices.Concat(want[:i], begin, generated(Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))), want[j:])
-	if *update {
-		if err := os.WriteFile(page, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("internal/README.md is stale, run make generate:\n%s", diff)
-	}
+// TestGraphPage keeps the page of subscribers and tables fresh.
+func TestGraphPage(t *testing.T) {
+	fresh(t, page, generated(Graph(hud.New(hud.Options{}), hud.NewTerminals(hud.TerminalsOptions{}))))
 }
 
 func generated(g store.Graph) []byte {
 	var b bytes.Buffer
+	b.WriteString("# Subscribers and tables\n\nEvery subscriber declares the tables that it reads and the actions that it emits. `hone graph` prints the same.\n")
 	b.WriteString("\n| subscriber | does | reads | emits | talks to |\n|---|---|---|---|---|\n")
 	for _, s := range g.Subscribers {
 		var reads, emits []string
@@ -96,7 +78,7 @@ func generated(g store.Graph) []byte {
 	}
 	b.WriteString("\n```mermaid\n")
 	_ = g.Mermaid(&b)
-	b.WriteString("```\n\n")
+	b.WriteString("```\n")
 	return b.Bytes()
 }
 
@@ -127,62 +109,6 @@ func TestGraphFormatsAgree(t *testing.T) {
 	if n := len(arrows.FindAllString(mermaid.String(), -1)); n != len(pairs) {
 		t.Errorf("mermaid has %d edges, want %d", n, len(pairs))
 	}
-}
-
-// rule forbids packages whose path matches in to import what matches not, except by packages that match unless.
-type rule struct {
-	in, not, unless string
-	because         string
-}
-
-var rules = []rule{
-	{in: `^pkg/`, not: `^internal/`, because: "pkg is what others may import: it stands on nothing of ours"},
-	{in: `^internal/(problem|logstore)$`, not: `^internal/(?!problem)`, because: "the bottom of the tree"},
-	{in: `^internal/(store|state)$`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|hud|server|engine|cli|buildanddeploy|buildcontrol)`,
-		because: "the store knows no client and no capability"},
-	{in: `^internal/buildcontrol$`, not: `^internal/(?!state$|store$)`, because: "deciding is pure: it reads a snapshot, nothing else"},
-	{in: `^internal/(k8s|docker|watch|process|build|deploy|liveupdate|tiltfile|compose|extension|portforward|podlogs|buildanddeploy|session|terminal|client|objects|editor)(/|$)`,
-		not: `^internal/(store|state|buildcontrol|subscribers|hud|server|engine|cli)(/|$)`, because: "clients and capabilities know nothing of the store"},
-	{in: `^internal/(k8s|docker|watch|process|compose)(/|$)`, not: `^internal/(build|deploy|liveupdate|tiltfile|portforward|podlogs|buildanddeploy)(/|$)`,
-		because: "clients stand below capabilities"},
-	{in: `^internal/subscribers/`, not: `^internal/(subscribers|hud|server|engine|cli)/?`, because: "subscribers meet in the store only"},
-	{in: `^internal/(hud|server|kinds|report)(/|$)`, not: `^internal/(k8s|docker|watch|process|compose|build|deploy|liveupdate|tiltfile|portforward|podlogs|subscribers|engine|cli|buildanddeploy)(/|$)`,
-		because: "what shows the session reads snapshots and dispatches actions, nothing more"},
-	{in: `^internal/`, not: `^internal/cli$`, because: "the command line is the top"},
-	{in: `.`, not: `^k8s\.io/client-go`, unless: `^internal/(k8s|deploy|objects)(/|$)|^internal/(buildanddeploy|client)$`, because: "client-go stops at its wrapper, and at the clients of the session's own API, which speaks the same way"},
-	{in: `.`, not: `^github\.com/docker/docker`, unless: `^internal/docker(/|$)`, because: "the Docker client stops at its wrapper"},
-	{in: `.`, not: `^github\.com/(rivo/tview|gdamore/tcell)`, unless: `^internal/hud(/screen)?$`, because: "the terminal library stops at the screen"},
-	{in: `.`, not: `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, unless: `^internal/compose$`, because: "the Compose library stops at its wrapper"},
-	{in: `.`, not: `^go\.starlark\.net`, unless: `^internal/(tiltfile|lsp)$`, because: "Starlark stops at the interpreter, and at what reads Tiltfiles for editors"},
-	{in: `.`, not: `^github\.com/bazelbuild`, unless: `^internal/lsp$`, because: "the formatter stops at its wrapper"},
-	{in: `^internal/(language|lsp)$`, not: `^internal/(?!(language|extension)$)`, because: "what editors are told is known without the interpreter and without a session"},
-	{in: `^cmd/synclet`, not: `\.`, because: "the synclet is the standard library only"},
-}
-
-// TestImports holds the directions in which imports point.
-func TestImports(t *testing.T) {
-	for pkg, imports := range packages(t) {
-		for _, r := range rules {
-			if !matches(r.in, pkg) || r.unless != "" && matches(r.unless, pkg) {
-				continue
-			}
-			for _, im := range imports {
-				if im != pkg && matches(r.not, im) {
-					t.Errorf("%s imports %s: %s", pkg, im, r.because)
-				}
-			}
-		}
-	}
-}
-
-// matches is regexp matching with one lookahead, "^prefix(?!a|b)", which Go's regexp lacks.
-func matches(pattern, s string) bool {
-	if i := strings.Index(pattern, "(?!"); i >= 0 {
-		prefix, rest := pattern[:i], strings.TrimSuffix(pattern[i+3:], ")")
-		loc := regexp.MustCompile(prefix).FindStringIndex(s)
-		return loc != nil && !regexp.MustCompile(`^(`+rest+`)`).MatchString(s[loc[1]:])
-	}
-	return regexp.MustCompile(pattern).MatchString(s)
 }
 
 // packages maps each package, by its path in the module, to what its non-test files import; our own without the module.
@@ -252,32 +178,5 @@ func TestPackageDocs(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s has %d package comments, want 1", dir, n)
 		}
-	}
-}
-
-// TestReadmeNamesPackages checks that internal/README.md names every package below internal, and none that is gone.
-func TestReadmeNamesPackages(t *testing.T) {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := map[string]bool{}
-	for _, row := range regexp.MustCompile("(?m)^\\| ((?:`[a-z0-9]+`(?:, )?)+) \\|").FindAllSubmatch(text, -1) {
-		for _, name := range regexp.MustCompile("`([a-z0-9]+)`").FindAllSubmatch(row[1], -1) {
-			named[string(name[1])] = true
-		}
-	}
-	there := map[string]bool{}
-	entries, err := os.ReadDir("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			there[e.Name()] = true
-		}
-	}
-	if diff := cmp.Diff(there, named); diff != "" {
-		t.Errorf("packages (-there +named):\n%s", diff)
 	}
 }

@@ -46,7 +46,7 @@ func TestEveryBuiltinIsDocumented(t *testing.T) {
 	for _, name := range sortedKeys(builtins) {
 		e := language.Lookup(name)
 		if e == nil || e.Kind != language.Function {
-			t.Errorf("%s: internal/language/pages does not describe it as a function", name)
+			t.Errorf("%s: language/pages does not describe it as a function", name)
 			continue
 		}
 		params, unpacks := parametersOf(builtins[name], name)
@@ -55,12 +55,12 @@ func TestEveryBuiltinIsDocumented(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
 	for name := range s.constants() {
 		if language.Lookup(name) == nil {
-			t.Errorf("%s: internal/language/pages does not describe it", name)
+			t.Errorf("%s: language/pages does not describe it", name)
 		}
 	}
 	for name := range starlark.Universe {
 		if language.Lookup(name) == nil {
-			t.Errorf("%s: internal/language/pages does not describe it", name)
+			t.Errorf("%s: language/pages does not describe it", name)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestWholeLanguage(t *testing.T) {
 	}
 	for _, name := range strings.Fields(string(text)) {
 		if language.Lookup(name) == nil {
-			t.Errorf("%s: the language has it, internal/language/pages does not", name)
+			t.Errorf("%s: the language has it, language/pages does not", name)
 		}
 	}
 }

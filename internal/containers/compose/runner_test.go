@@ -35,7 +35,7 @@ func TestTool(t *testing.T) {
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
 		t.Skip("needs HONE_TEST_CLUSTER=1 (make test sets it)")
 	}
-	build := exec.Command("../../scripts/compose/build")
+	build := exec.Command("../../../scripts/compose/build")
 	build.Stderr = os.Stderr
 	folder, err := build.Output()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hone-dev/hone/internal/test/bench/witness"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/witness"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -91,7 +91,7 @@ func runLive(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench liveupdate", flag.ExitOnError)
 	var o liveOptions
 	flags.StringVar(&o.hone, "hone", ".bin/hone", "the hone to measure")
-	flags.StringVar(&o.server, "server", ".bin/server", "internal/bench/server, built without cgo")
+	flags.StringVar(&o.server, "server", ".bin/server", "internal/test/bench/server, built without cgo")
 	flags.StringVar(&o.containerd, "containerd", "/run/containerd/containerd.sock", "the socket of the containerd that runs the cluster's pods")
 	flags.StringVar(&o.output, "o", "table", "what to print: table or json")
 	flags.BoolVar(&o.quick, "quick", false, "a tenth of the saves")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hone-dev/hone/internal/test/bench/witness"
+	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 func ms(all ...float64) times {

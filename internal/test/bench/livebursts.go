@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/bench/witness"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 // burstGrace is how long after the last save of a burst something may still arrive.

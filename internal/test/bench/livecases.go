@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/bench/witness"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 // file is one that is saved: a name below the project's folder, and below the container's folder of the same files.

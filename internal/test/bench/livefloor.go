@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hone-dev/hone/internal/test/bench/witness"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 // floor is what no program of this kind can beat: to be woken by a save, the way of the bytes to a process in the

@@ -22,8 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/test/bench/witness"
 	"github.com/hone-dev/hone/internal/test/harness"
+	"github.com/hone-dev/hone/internal/test/witness"
 )
 
 const (

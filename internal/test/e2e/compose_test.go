@@ -59,7 +59,7 @@ a=1
 // composeFolder returns a folder with Docker Compose in it.
 func composeFolder(t *testing.T) string {
 	t.Helper()
-	c := exec.Command("../../scripts/compose/build")
+	c := exec.Command("../../../scripts/compose/build")
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {

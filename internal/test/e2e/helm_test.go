@@ -48,7 +48,7 @@ metadata: {name: "{{ .Release.Name }}-part", namespace: "{{ .Release.Namespace }
 // helmFolder returns a folder with Helm in it.
 func helmFolder(t *testing.T) string {
 	t.Helper()
-	c := exec.Command("../../scripts/helm/build")
+	c := exec.Command("../../../scripts/helm/build")
 	c.Stderr = os.Stderr
 	out, err := c.Output()
 	if err != nil {

@@ -60,7 +60,7 @@ func TestEmbeddedNames(t *testing.T) {
 
 // TestReadmeListsEmbedded keeps the list in the project's README true.
 func TestReadmeListsEmbedded(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func everywhere(t *testing.T, text string, step int) {
 // samples are texts of Tiltfiles: those of the scenarios here, and of those of the interpreter.
 func samples(t testing.TB) []string {
 	var out []string
-	for _, pattern := range []string{"testdata/*.txtar", "../tiltfile/testdata/*.txtar"} {
+	for _, pattern := range []string{"testdata/*.txtar", "../testdata/*.txtar"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal("no samples", err)
@@ -97,7 +97,7 @@ func FuzzEverywhere(f *testing.F) {
 
 // TestSamplesAreFine checks that no Tiltfile that the interpreter accepts is told to be wrong.
 func TestSamplesAreFine(t *testing.T) {
-	files, err := filepath.Glob("../tiltfile/testdata/*.txtar")
+	files, err := filepath.Glob("../testdata/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

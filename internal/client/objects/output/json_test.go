@@ -62,7 +62,7 @@ func checkFormat(t *testing.T, docs []jsontext.Value, single bool) bool {
 func TestFormatKinds(t *testing.T) {
 	var all []jsontext.Value
 	for _, k := range projection.All() {
-		golden, err := os.ReadFile(filepath.Join("..", "..", "kinds", "testdata", k.Plural+".yaml"))
+		golden, err := os.ReadFile(filepath.Join("..", "..", "..", "api", "projection", "testdata", k.Plural+".yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func BenchmarkPrint(b *testing.B) {
 }
 
 func thousand(b *testing.B) (docs []jsontext.Value) {
-	golden, err := os.ReadFile(filepath.Join("..", "..", "kinds", "testdata", "uiresources.yaml"))
+	golden, err := os.ReadFile(filepath.Join("..", "..", "..", "api", "projection", "testdata", "uiresources.yaml"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -19,27 +19,30 @@ import (
 const maxSize = 2 << 20
 
 // root is the top of the repository.
-const root = "../../.."
+const root = "../../../.."
 
 // TestFresh checks that the programs were built from the sources that are here, as scripts/synclet computes it.
 func TestFresh(t *testing.T) {
-	var list strings.Builder
-	for _, dir := range []string{"cmd/synclet", "internal/synclet/agent", "internal/synclet/protocol"} {
+	var sources []string
+	for _, dir := range []string{"cmd/synclet", "internal/update/agent", "internal/update/agent/protocol"} {
 		files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.Sort(files)
 		for _, f := range files {
-			if strings.HasSuffix(f, "_test.go") {
-				continue
+			if !strings.HasSuffix(f, "_test.go") {
+				sources = append(sources, dir+"/"+filepath.Base(f))
 			}
-			text, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(&list, "%x  %s/%s\n", sha256.Sum256(text), dir, filepath.Base(f))
 		}
+	}
+	slices.Sort(sources)
+	var list strings.Builder
+	for _, f := range sources {
+		text, err := os.ReadFile(filepath.Join(root, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(text), f)
 	}
 	sum := sha256.Sum256([]byte(list.String()))
 	if want := hex.EncodeToString(sum[:])[:12]; want != Build() {
@@ -94,7 +97,7 @@ func TestStandardLibraryOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range strings.Fields(string(out)) {
-		if !strings.HasPrefix(p, "github.com/hone-dev/hone/internal/synclet/") && p != "github.com/hone-dev/hone/cmd/synclet" {
+		if !strings.HasPrefix(p, "github.com/hone-dev/hone/internal/update/agent") && p != "github.com/hone-dev/hone/cmd/synclet" {
 			t.Errorf("the synclet depends on %s", p)
 		}
 	}
