@@ -6,8 +6,9 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/hone-dev/hone/internal/api/server/access"
-	"github.com/hone-dev/hone/internal/api/server/turn"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 )
 
@@ -23,31 +24,31 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 		if r.Method == http.MethodHead {
 			return
 		}
-		if !s.turns.Take(r.Context()) {
+		if s.working.Acquire(r.Context(), 1) != nil {
 			return
 		}
-		defer s.turns.Leave()
+		defer s.working.Release(1)
 		v := src.View()
 		of := snapshot.Session{View: v, Shown: View(v, s.options.Version), Logs: s.options.Logs, Redactor: src.Redactor(v),
 			Version: s.options.Version, At: time.Now()}
-		if err := write(r.Context(), of, extending{w, s.turns}); err != nil {
+		if err := write(r.Context(), of, extending{w, s.working}); err != nil {
 			s.options.Log.Info("a dump broke off", "path", r.URL.Path, "error", err)
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// extending is an answer that may take as long as its client goes on to take it. Whoever writes it has a turn, and leaves it to
-// others while the network is waited for.
+// extending is an answer that may take as long as its client goes on to take it. It is written
+// within the limit of working requests, which is released while the network is waited for.
 type extending struct {
 	http.ResponseWriter
-	turns turn.Turns
+	working *semaphore.Weighted
 }
 
 // Write implements io.Writer.
 func (e extending) Write(b []byte) (int, error) {
-	e.turns.Leave()
-	defer e.turns.Retake()
+	e.working.Release(1)
+	defer func() { _ = e.working.Acquire(context.Background(), 1) }() // ServeHTTP releases it
 	access.Extend(e.ResponseWriter)
 	return e.ResponseWriter.Write(b)
 }

@@ -31,7 +31,7 @@ func (s *Subscriber) send(a answer) {
 			changed = a.changed() // before looking, so that nothing is missed
 		}
 		more := false
-		if !s.turns.Do(ctx, func() { more = a.make(&piece) }) {
+		if !s.work(ctx, func() { more = a.make(&piece) }) {
 			return
 		}
 		if !push(a.w, &piece) {

@@ -215,7 +215,7 @@ func (s *Subscriber) startOfTail(ctx context.Context, f logstore.Filter, n int) 
 	for n > 0 {
 		var lines []logstore.Line
 		var err error
-		if !s.turns.Do(ctx, func() { lines, err = logs.Search(ctx, f, before, min(n, logChunk), true) }) || err != nil {
+		if !s.work(ctx, func() { lines, err = logs.Search(ctx, f, before, min(n, logChunk), true) }) || err != nil {
 			return 0, false
 		}
 		if len(lines) == 0 {

@@ -76,7 +76,7 @@ func wantsJSON(next http.HandlerFunc) http.HandlerFunc {
 func (s *Subscriber) view(src *source, w http.ResponseWriter, r *http.Request) {
 	var doc bytes.Buffer
 	var err error
-	if !s.turns.Do(r.Context(), func() { err = writeView(&doc, src, s.options.Version) }) {
+	if !s.work(r.Context(), func() { err = writeView(&doc, src, s.options.Version) }) {
 		return
 	}
 	if err != nil {

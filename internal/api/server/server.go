@@ -20,10 +20,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/server/rest"
-	"github.com/hone-dev/hone/internal/api/server/turn"
 	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -66,9 +67,19 @@ type Options struct {
 type Subscriber struct {
 	options Options
 	changes broadcast
-	turns   turn.Turns
+	working *semaphore.Weighted
 	// attached are the connections that have left HTTP.
 	attached sync.WaitGroup
+}
+
+// work does some of a request's work within the limit, and reports false when ctx was done before.
+func (s *Subscriber) work(ctx context.Context, do func()) bool {
+	if s.working.Acquire(ctx, 1) != nil {
+		return false
+	}
+	defer s.working.Release(1)
+	do()
+	return true
 }
 
 // New returns the subscriber.
@@ -76,7 +87,7 @@ func New(o Options) *Subscriber {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Subscriber{options: o, turns: turn.New()}
+	return &Subscriber{options: o, working: rest.NewLimit()}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -180,7 +191,7 @@ func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	src := &source{Runtime: rt, changes: &s.changes}
 	all := append(append([]projection.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
-	objects := rest.New(src, s.options.Version, s.turns, append(all, tables.Machine(rt)...))
+	objects := rest.New(src, s.options.Version, s.working, append(all, tables.Machine(rt)...))
 	mux := http.NewServeMux()
 	for _, path := range rest.Paths {
 		mux.Handle(path, objects)

@@ -22,7 +22,6 @@ import (
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/redact"
 	"github.com/hone-dev/hone/internal/api/server/access"
-	"github.com/hone-dev/hone/internal/api/server/turn"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -109,7 +108,7 @@ func newWorld(t testing.TB) *world {
 	})
 	readOnly := w.kind()
 	readOnly.Name, readOnly.Plural, readOnly.ShortNames, readOnly.Write = "Fact", "facts", nil, nil
-	w.handler = New(w, "1.2.3", turn.New(), []projection.Kind{w.kind(), readOnly})
+	w.handler = New(w, "1.2.3", NewLimit(), []projection.Kind{w.kind(), readOnly})
 	return w
 }
 

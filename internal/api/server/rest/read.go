@@ -57,11 +57,11 @@ func (h *Handler) list(a *answer, k *kind) {
 			return
 		}
 	}
-	if !h.turns.Take(a.r.Context()) {
+	if h.working.Acquire(a.r.Context(), 1) != nil {
 		return
 	}
 	doc, err := func() ([]byte, error) {
-		defer h.turns.Leave()
+		defer h.working.Release(1)
 		return h.document(a, k, v, o)
 	}()
 	if err != nil {

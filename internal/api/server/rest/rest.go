@@ -20,9 +20,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/hone-dev/hone/internal/api/projection"
 	"github.com/hone-dev/hone/internal/api/redact"
-	"github.com/hone-dev/hone/internal/api/server/turn"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
@@ -46,7 +47,7 @@ type Handler struct {
 	kinds    []*kind
 	now      func() time.Time
 	writing  chan struct{} // holds a value during a write
-	turns    turn.Turns
+	working  *semaphore.Weighted
 	openAPI  *documents
 	patience time.Duration
 }
@@ -74,10 +75,10 @@ func (k *kind) verbs() []string {
 	return v
 }
 
-// New returns a handler. Its requests work when it is their turn. Of two kinds that requests name alike, the one that comes
+// New returns a handler. At most as many of its requests work at a time as working admits; see NewLimit. Of two kinds that requests name alike, the one that comes
 // first is what clients take.
-func New(s Store, version string, turns turn.Turns, all []projection.Kind) *Handler {
-	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), turns: turns, patience: writeTimeout}
+func New(s Store, version string, working *semaphore.Weighted, all []projection.Kind) *Handler {
+	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), working: working, patience: writeTimeout}
 	for _, k := range all {
 		h.kinds = append(h.kinds, &kind{Kind: k, history: history{kind: k}})
 	}

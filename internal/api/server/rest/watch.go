@@ -72,11 +72,11 @@ func (h *Handler) watch(a *answer, k *kind, o options) {
 
 // work makes events when it is this watch's turn, and then writes them. It reports whether the watch goes on.
 func (wr *watcher) work(make func() bool) bool {
-	if !wr.h.turns.Take(wr.a.r.Context()) {
+	if wr.h.working.Acquire(wr.a.r.Context(), 1) != nil {
 		return false
 	}
 	more := func() bool {
-		defer wr.h.turns.Leave()
+		defer wr.h.working.Release(1)
 		return make()
 	}()
 	return wr.push() && more
@@ -243,9 +243,9 @@ func (wr *watcher) write(what watch.EventType, doc []byte) bool {
 	if wr.out.Len() < watchPiece {
 		return true
 	}
-	wr.h.turns.Leave()
+	wr.h.working.Release(1)
 	ok := wr.push()
-	wr.h.turns.Retake()
+	_ = wr.h.working.Acquire(context.Background(), 1) // the caller releases it
 	return ok
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/api/projection"
-	"github.com/hone-dev/hone/internal/api/server/turn"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
@@ -178,7 +177,7 @@ func TestSlowOutcomes(t *testing.T) {
 		}
 		return []store.Action{erased{"nobody"}}, nil // is taken, and changes nothing
 	}
-	w.handler = New(w, "1", turn.New(), []projection.Kind{k})
+	w.handler = New(w, "1", NewLimit(), []projection.Kind{k})
 	w.handler.patience = 50 * time.Millisecond
 	w.then(put("a", "one"), put("ignored", "one"))
 	for _, tc := range []struct {
