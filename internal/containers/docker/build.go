@@ -29,19 +29,35 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 		return "", ctxOr(ctx, e.wrap("ping the docker engine", err))
 	}
 	e.api.NegotiateAPIVersionPing(ping)
-	id, err := e.buildWith(ctx, req, e.hasBuildKit(string(ping.BuilderVersion), ping.OSType))
+	id, err := e.buildWhole(ctx, req, e.hasBuildKit(string(ping.BuilderVersion), ping.OSType))
 	return id, e.orAway(ctx, err)
 }
 
-func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool) (string, error) {
-	if !buildKit {
-		return e.buildClassic(ctx, req)
+// contextTries is how often an image is built at most because files were away for a moment.
+const contextTries = 3
+
+// buildWhole builds until all files of the context were there when the engine got them.
+func (e *Engine) buildWhole(ctx context.Context, req BuildRequest, buildKit bool) (string, error) {
+	for tries := 1; ; tries++ {
+		away := &gone{}
+		id, err := e.buildWith(ctx, req, buildKit, away)
+		back := away.back()
+		if err != nil || len(back) == 0 || tries == contextTries {
+			return id, err
+		}
+		logstore.Infof(req.Log, "Building again: %s was away when the engine got the files (%d in all)", back[0], len(back))
 	}
-	id, err := e.buildKit(ctx, req)
+}
+
+func (e *Engine) buildWith(ctx context.Context, req BuildRequest, buildKit bool, away *gone) (string, error) {
+	if !buildKit {
+		return e.buildClassic(ctx, req, away)
+	}
+	id, err := e.buildKit(ctx, req, away)
 	var noSession *sessionError
 	if ctx.Err() == nil && errors.As(err, &noSession) {
 		logstore.Infof(req.Log, "The engine has no BuildKit (%v): building with its classic builder.", noSession.err)
-		return e.buildClassic(ctx, req)
+		return e.buildClassic(ctx, req, away)
 	}
 	return id, err
 }
@@ -63,8 +79,8 @@ func checkDockerfile(req BuildRequest) error {
 }
 
 // buildKit builds with the BuildKit inside the engine.
-func (e *Engine) buildKit(ctx context.Context, req BuildRequest) (string, error) {
-	s, err := e.newSession(ctx, req)
+func (e *Engine) buildKit(ctx context.Context, req BuildRequest, away *gone) (string, error) {
+	s, err := e.newSession(ctx, req, away)
 	if err != nil {
 		return "", err
 	}

@@ -23,12 +23,12 @@ import (
 const classicDockerfile = ".hone.Dockerfile"
 
 // buildClassic builds with the builder of engines that have no BuildKit: the context goes there as an archive.
-func (e *Engine) buildClassic(ctx context.Context, req BuildRequest) (string, error) {
+func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone) (string, error) {
 	if len(req.Secrets) > 0 || len(req.SSH) > 0 {
 		return "", &UserError{problem.New("the engine has no BuildKit, which secret= and ssh= need",
 			"use an engine with BuildKit (Docker 18.09 or newer), and do not set DOCKER_BUILDKIT=0")}
 	}
-	files, err := newContextFS(req.Context, req.Ignores)
+	files, err := newContextFS(req.Context, req.Ignores, away)
 	if err != nil {
 		return "", contextProblem(req.Context, err)
 	}

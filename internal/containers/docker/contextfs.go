@@ -25,8 +25,8 @@ import (
 )
 
 // newContextFS returns the files of dir without the ignored ones, all owned by root as far as the engine can see. An
-// empty dir has no files.
-func newContextFS(dir string, ignores []model.Ignore) (fsutil.FS, error) {
+// empty dir has no files. Files that go away meanwhile are noted in away.
+func newContextFS(dir string, ignores []model.Ignore, away *gone) (fsutil.FS, error) {
 	if dir == "" {
 		return memFS{}, nil
 	}
@@ -34,6 +34,7 @@ func newContextFS(dir string, ignores []model.Ignore) (fsutil.FS, error) {
 	if err != nil {
 		return nil, err
 	}
+	fs = steadyFS{fs, dir, away}
 	opt := &fsutil.FilterOpt{Map: anonymous}
 	for _, ig := range ignores {
 		if len(ig.Patterns) == 0 {

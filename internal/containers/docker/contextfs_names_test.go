@@ -28,7 +28,7 @@ func TestNamesAreChecked(t *testing.T) {
 			if err := tt.make(filepath.Join(dir, "sub")); err != nil {
 				t.Skipf("this file system has only names in UTF-8: %v", err)
 			}
-			files, err := newContextFS(dir, nil)
+			files, err := newContextFS(dir, nil, new(gone))
 			if err != nil {
 				t.Fatal(err)
 			}

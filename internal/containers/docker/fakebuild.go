@@ -62,7 +62,7 @@ func (f *Fake) keep(id string, req BuildRequest) {
 }
 
 func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
-	files, err := newContextFS(req.Context, req.Ignores)
+	files, err := newContextFS(req.Context, req.Ignores, new(gone))
 	if err != nil {
 		return "", contextProblem(req.Context, err)
 	}

@@ -31,12 +31,12 @@ type buildSession struct {
 }
 
 // newSession prepares a session; it serves once it is run.
-func (e *Engine) newSession(ctx context.Context, req BuildRequest) (*buildSession, error) {
+func (e *Engine) newSession(ctx context.Context, req BuildRequest, away *gone) (*buildSession, error) {
 	s, err := session.NewSession(ctx, shareKey(req))
 	if err != nil {
 		return nil, fmt.Errorf("open a build session: %w", err)
 	}
-	files, err := newContextFS(req.Context, req.Ignores)
+	files, err := newContextFS(req.Context, req.Ignores, away)
 	if err != nil {
 		return nil, contextProblem(req.Context, err)
 	}
