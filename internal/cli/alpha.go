@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func newAlpha(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alpha",
-		Short: "Commands under the names that Tilt's scripts know",
+		Short: "Commands under the names that Tilt scripts use",
 	}
 	c.AddCommand(newTiltfileResult(g))
 	return group(c)

@@ -14,7 +14,7 @@ func newAPIResources(g *global) *cobra.Command {
 	namespaced := true
 	c := &cobra.Command{
 		Use:     "api-resources",
-		Short:   "List the kinds of objects that the running session has",
+		Short:   "List the kinds of objects that the running session serves",
 		Example: "  hone api-resources\n  hone api-resources --api-group hone.dev -o wide\n  hone api-resources --verbs patch -o name",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -35,7 +35,7 @@ func newAPIResources(g *global) *cobra.Command {
 	f.add(c)
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	k.Add(c.Flags())
-	c.Flags().BoolVar(&namespaced, "namespaced", true, "list only kinds in namespaces, of which sessions have none; =false, all others")
+	c.Flags().BoolVar(&namespaced, "namespaced", true, "list only kinds with namespaces (sessions have none); =false lists all others")
 	alike(c, []string{"cached"}, nil)
 	return c
 }

@@ -22,9 +22,9 @@ func newApply(g *global) *cobra.Command {
 	var prune pruningFlags
 	c := &cobra.Command{
 		Use:   "apply -f PATH",
-		Short: "Make objects of the running session as files say",
-		Long: `Makes the objects that are not there, and changes those that are. What apply has made once, it also takes fields out of
-that are no longer in the file. With --prune it deletes what apply has made once and the files do not hold any more.`,
+		Short: "Create or update objects of the running session from files",
+		Long: `Creates objects that do not exist, and updates those that do. From objects that apply created, it also removes fields that
+are no longer in the file. With --prune it deletes objects that apply created and that the files no longer contain.`,
 		Example: "  hone apply -f watches.yaml\n  hone apply -f objects/ -R --prune -l tier=web\n  generate | hone apply -f -",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,7 +43,7 @@ that are no longer in the file. With --prune it deletes what apply has made once
 	f.add(c)
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	f.addFiles(c)
-	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "take only the objects with these labels: app=web,tier!=db")
+	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "use only objects with these labels: app=web,tier!=db")
 	w.add(c)
 	prune.add(c)
 	alike(c, []string{"force", "overwrite", "openapi-patch", "server-side", "force-conflicts"}, []string{"kustomize", "field-manager", "cascade", "grace-period"})
@@ -58,18 +58,18 @@ type pruningFlags struct {
 }
 
 func (p *pruningFlags) add(c *cobra.Command) {
-	c.Flags().BoolVar(&p.wanted, "prune", false, "delete what apply has made once and the files do not hold: of the objects that --selector leaves, or with --all of all")
+	c.Flags().BoolVar(&p.wanted, "prune", false, "delete objects that apply created and that the files no longer contain: those that --selector matches, or all with --all")
 	c.Flags().BoolVar(&p.all, "all", false, "with --prune, look at all objects")
 	c.Flags().StringArrayVar(&p.kinds, "prune-allowlist", nil, "with --prune, delete only objects of this kind: tilt.dev/v1alpha1/Cmd; may be given more than once")
 	c.Flags().BoolVar(&p.deletion.Wait, "wait", false, "with --prune, wait until the objects are gone")
-	c.Flags().DurationVar(&p.deletion.Timeout, "timeout", time.Minute, "how long --wait waits for each")
+	c.Flags().DurationVar(&p.deletion.Timeout, "timeout", time.Minute, "how long --wait waits for each object")
 }
 
 // check refuses to select all objects unless --all was given.
 func (p *pruningFlags) check(labels string) error {
 	switch {
 	case p.wanted && labels == "" && !p.all:
-		return problem.New("it is not said which objects --prune may delete", "choose them by their labels: --prune -l tier=web, or look at all: --prune --all")
+		return problem.New("--prune needs to know which objects it may delete", "select them by labels: --prune -l tier=web, or all of them: --prune --all")
 	case !p.wanted && (p.all || len(p.kinds) > 0):
 		return problem.New("--all and --prune-allowlist are about --prune", "add --prune, or leave them out")
 	}
@@ -101,7 +101,7 @@ func fromFiles(g *global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do 
 // eachOfFiles is fromFiles that returns what did it, and to which objects.
 func eachOfFiles(g *global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) (*change.Writer, []objects.Target, error) {
 	if len(f.request.Files) == 0 {
-		return nil, nil, problem.New("it is not said what to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")
+		return nil, nil, problem.New("there is nothing to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")
 	}
 	writer, targets, err := w.find(g, f, cmd, nil)
 	if err != nil {

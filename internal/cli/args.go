@@ -21,9 +21,9 @@ func newArgs(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "args [-- ARGS…]",
 		Short: "Change the arguments of the running session's Tiltfile",
-		Long: `Gives the Tiltfile of the running session other arguments, in place of those behind hone up, and has it evaluated: names of
-resources to enable, and what it reads with config.parse(). Without arguments the present ones are opened in an editor,
-that of TILT_EDITOR, KUBE_EDITOR, VISUAL or EDITOR, or else vi.`,
+		Long: `Replaces the arguments of the running session's Tiltfile, and evaluates it: names of resources to enable, and what
+config.parse() reads. Without arguments, opens the present ones in an editor: that of TILT_EDITOR, KUBE_EDITOR, VISUAL or
+EDITOR, or else vi.`,
 		Example: "  hone args frontend backend -- --debug on\n  hone args\n  hone args --clear",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if clear && len(args) > 0 {
@@ -59,7 +59,7 @@ that of TILT_EDITOR, KUBE_EDITOR, VISUAL or EDITOR, or else vi.`,
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&clear, "clear", false, "have no arguments, as behind a plain hone up")
+	c.Flags().BoolVar(&clear, "clear", false, "clear the arguments, as with a plain hone up")
 	c.ValidArgsFunction = f.completeSwitchable
 	return c
 }

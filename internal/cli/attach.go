@@ -29,7 +29,7 @@ func newAttach(g *global) *cobra.Command {
 		Use:   "attach",
 		Short: "Show a running session in this terminal",
 		Long: `Shows the whole screen of a running session here, too, with a selection, a scroll position and a size of its own. q or
-Ctrl-C leaves it; the session goes on. Any number of terminals may be attached.`,
+Ctrl-C leaves it; the session keeps running. Any number of terminals may be attached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			session, err := f.find(cmd.Context())
@@ -46,7 +46,7 @@ Ctrl-C leaves it; the session goes on. Any number of terminals may be attached.`
 // attach shows a session until its user leaves, or the session ends.
 func attach(ctx context.Context, g *global, session *client.Client) error {
 	if !interactive() {
-		return problem.New("this is no terminal that a screen could be shown in", "hone logs -f follows the session line by line")
+		return problem.New("a screen needs a terminal, and this is none", "hone logs -f follows the session line by line")
 	}
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
@@ -69,7 +69,7 @@ func attach(ctx context.Context, g *global, session *client.Client) error {
 	g.terminal.cook()
 	g.terminal.screen.Store(false)
 	if said == "" && err == nil {
-		said = "Detached from session " + session.Session.Name + ", which goes on."
+		said = "Detached from session " + session.Session.Name + ", which keeps running."
 	}
 	if said != "" {
 		fmt.Fprintln(g.stdout, said)
@@ -127,7 +127,7 @@ func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (str
 		case ctx.Err() != nil:
 			return "", nil
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			return "", problem.New("the session is gone without a word: it was killed, or it crashed", "hone sessions shows what still runs")
+			return "", problem.New("the session is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
 		case err != nil:
 			return "", fmt.Errorf("read from the session: %w", err)
 		case f.Kind == terminal.End:

@@ -27,5 +27,5 @@ func ended(ctx context.Context, c *client.Client, verb string, err error) error 
 	if _, silent := c.View(ctx); silent == nil {
 		return problem.Wrap(err, c.Where()+" has stopped sending, since nobody read for a while", "write it into a file: hone "+verb+" > FILE")
 	}
-	return problem.Wrap(err, c.Where()+" is gone without a word: it was killed, or it crashed", "hone sessions shows what still runs")
+	return problem.Wrap(err, c.Where()+" is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
 }

@@ -23,15 +23,15 @@ func newCI(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ci [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build and deploy once; succeed when everything is ready",
-		Long: fmt.Sprintf(`Does what up does once, without watching files, and ends as soon as every resource is updated and ready, or on the first
+		Long: fmt.Sprintf(`Builds and deploys once, without watching files, and ends as soon as every resource is updated and ready, or at the first
 failure that waiting would not mend. Resources that are disabled, or that wait for a trigger, do not count. A server
-without a readiness probe is ready when it has run for a second. What a Tiltfile says by ci_settings() bounds how long pods
-may fail, and how long resources may take to get ready.
+without a readiness probe is ready once it has run for a second. ci_settings() in the Tiltfile bounds how long pods may
+fail, and how long resources may take to become ready.
 
-At the end a table says how each resource did: how long it took, what it waited for, and why it failed. With -o json standard
+At the end a table shows for each resource how long it took, what it waited for, and why it failed. With -o json standard
 output holds an object per line: the session's events as hone events -o json prints them, then one of type summary, all of
-which EVENTS.md describes; everything else goes to standard error. With --junit a file tells the same to whatever shows the
-results of tests, also when the session fails, takes too long or is interrupted.
+which EVENTS.md describes; everything else goes to standard error. With --junit the results are also written to a file
+that CI systems show as tests, even if the session fails, times out or is interrupted.
 
 It exits with %d when everything is ready, %d when something failed, %d when the Tiltfile has a fault, %d when the time is up,
 and %d when it is interrupted.`, exitOK, exitFailure, exitTiltfile, exitTimeout, exitInterrupted),
@@ -45,9 +45,9 @@ and %d when it is interrupted.`, exitOK, exitFailure, exitTiltfile, exitTimeout,
 		},
 	}
 	f.session.add(c)
-	c.Flags().DurationVar(&f.timeout, "timeout", 0, "give up after this time (default: ci_settings, else 30m)")
+	c.Flags().DurationVar(&f.timeout, "timeout", 0, "fail after this time (default: from ci_settings, else 30m)")
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
-	c.Flags().StringVar(&f.junit, "junit", "", "write how it went to this file, in JUnit's format")
+	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file in JUnit format")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -23,15 +23,15 @@ func newClick(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "click BUTTON",
 		Short: "Click a button of the running session",
-		Long: `Clicks a button that the Tiltfile declares, as its key does in the screen. Inputs that are not given are what the Tiltfile
-says; those of yes or no take true and false. hone describe uiresource NAME lists the buttons of a resource, hone get
-uibuttons all of them; what a click runs says what it does in hone logs.`,
+		Long: `Clicks a button that the Tiltfile declares, like its key on the screen. Inputs that are not given keep their default;
+boolean inputs take true and false. hone describe uiresource NAME lists the buttons of a resource, hone get uibuttons lists
+all of them. hone logs shows the output of what a click runs.`,
 		Example: "  hone click seed\n  hone click seed --input SHARD=b --input DRY=false",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.stdout, args[0]) },
 	}
 	f.target.add(c)
-	c.Flags().StringArrayVar(&f.inputs, "input", nil, "what an input of the button holds: NAME=VALUE; may be given more than once")
+	c.Flags().StringArrayVar(&f.inputs, "input", nil, "value of an input: NAME=VALUE; may be given more than once")
 	c.ValidArgsFunction = f.completeButtons
 	_ = c.RegisterFlagCompletionFunc("input", f.completeInputs)
 	return c

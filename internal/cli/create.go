@@ -18,7 +18,7 @@ func newCreate(g *global) *cobra.Command {
 	var edited, remember, windows bool
 	c := &cobra.Command{
 		Use:     "create -f PATH",
-		Short:   "Make objects in the running session",
+		Short:   "Create objects in the running session",
 		Example: "  hone create -f watches.yaml\n  hone create cmd lint golangci-lint run",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,11 +42,11 @@ func newCreate(g *global) *cobra.Command {
 	f.add(c)
 	c.ValidArgsFunction = nil
 	f.addFiles(c)
-	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "take only the objects with these labels: app=web,tier!=db")
-	c.Flags().BoolVar(&edited, "edit", false, "edit each object before it is made")
+	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "use only objects with these labels: app=web,tier!=db")
+	c.Flags().BoolVar(&edited, "edit", false, "edit each object before it is created")
 	w.add(c)
-	c.Flags().BoolVar(&remember, "save-config", false, "let each object remember what it is now, as after hone apply")
-	c.Flags().BoolVar(&windows, "windows-line-endings", runtime.GOOS == "windows", "end the lines in the editor as Windows does")
+	c.Flags().BoolVar(&remember, "save-config", false, "record the configuration in each object, as hone apply does")
+	c.Flags().BoolVar(&windows, "windows-line-endings", runtime.GOOS == "windows", "use Windows line endings in the editor")
 	alike(c, nil, []string{"kustomize", "field-manager"})
 	c.AddCommand(newCreateCmd(g), newCreateFileWatch(g), newCreateRepo(g), newCreateExt(g))
 	return c

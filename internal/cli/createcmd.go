@@ -17,9 +17,9 @@ func newCreateCmd(g *global) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "cmd NAME COMMAND [ARG…]",
-		Short: "Make a command that runs on this machine",
-		Long: `Makes a command that the session runs at once, and again whenever one of its file watches sees a change. It is no script:
-shells run those, as in the example. Flags come before the name: all that follows it is the command.`,
+		Short: "Create a command that runs on this machine",
+		Long: `Creates a command that the session runs at once, and again whenever one of its file watches sees a change. It does not run
+in a shell; name one to run a script, as in the example. Flags come before the name: everything after it is the command.`,
 		Example: "  hone create cmd --filewatch src lint golangci-lint run\n  hone create cmd hello sh -c 'echo hi && echo bye'",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,8 +46,8 @@ shells run those, as in the example. Flags come before the name: all that follow
 	c.ValidArgsFunction = nil
 	w.add(c)
 	c.Flags().StringArrayVarP(&env, "env", "e", nil, "environment variable NAME=VALUE; may be given more than once")
-	c.Flags().StringVarP(&dir, "workdir", "w", "", "folder in which it runs, instead of this one")
-	c.Flags().StringSliceVar(&watches, "filewatch", nil, "file watches that run it again: hone create filewatch makes them")
+	c.Flags().StringVarP(&dir, "workdir", "w", "", "folder to run in, instead of the current one")
+	c.Flags().StringSliceVar(&watches, "filewatch", nil, "file watches that rerun it: hone create filewatch creates them")
 	_ = c.RegisterFlagCompletionFunc("filewatch", f.completeNames("filewatches"))
 	c.Flags().SetInterspersed(false)
 	return c

@@ -8,7 +8,7 @@ func newCreateRepo(g *global) *cobra.Command {
 	var ref string
 	c := &cobra.Command{
 		Use:     "repo NAME URL",
-		Short:   "Make a repository of extensions known to the session",
+		Short:   "Register an extension repository with the session",
 		Example: "  hone create repo dev https://git.example.com/shop/extensions --ref=v2\n  hone create repo here file:///home/me/extensions",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func newCreateExt(g *global) *cobra.Command {
 	f.add(c)
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	w.add(c)
-	c.Flags().StringVar(&repo, "repo", "default", "repository that has it: hone get extensionrepos lists them")
+	c.Flags().StringVar(&repo, "repo", "default", "repository of the extension: hone get extensionrepos lists them")
 	c.Flags().StringVar(&path, "path", "", "path in the repository, instead of the name")
 	_ = c.RegisterFlagCompletionFunc("repo", f.completeNames("extensionrepos"))
 	return c

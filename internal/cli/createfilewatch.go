@@ -14,8 +14,8 @@ func newCreateFileWatch(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "filewatch NAME PATH…",
 		Aliases: []string{"fw"},
-		Short:   "Make a file watch, which sees changes of files and runs commands again",
-		Long:    "Makes a file watch for files and folders with all that is in them. Its status has what has changed last.",
+		Short:   "Create a file watch, which reruns commands when files change",
+		Long:    "Creates a file watch for files and for folders with everything in them. Its status shows the latest changes.",
 		Example: "  hone create filewatch src-and-web src web --ignore=web/node_modules",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,6 +39,6 @@ func newCreateFileWatch(g *global) *cobra.Command {
 	f.add(c)
 	c.ValidArgsFunction = nil
 	w.add(c)
-	c.Flags().StringSliceVar(&ignores, "ignore", nil, "patterns of files that do not count, as in .dockerignore, from this folder on")
+	c.Flags().StringSliceVar(&ignores, "ignore", nil, "patterns of files to ignore, as in .dockerignore, relative to the current folder")
 	return c
 }

@@ -15,9 +15,9 @@ func newDescribe(g *global) *cobra.Command {
 	var events bool
 	c := &cobra.Command{
 		Use:   "describe KIND [NAME…]",
-		Short: "Tell all about objects of the running session",
-		Long: `Tells all about objects: every field, the conditions, and what has happened to the resource that they belong to. A name
-that is none is taken for the beginning of names.`,
+		Short: "Show the details of objects of the running session",
+		Long: `Shows every field of objects, their conditions, and the events of the resource that they belong to. A name that does not
+exist is taken as a prefix.`,
 		Example: "  hone describe uiresource web\n  hone describe uiresource/web cmd/web:serve\n  hone describe updates",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, targets, err := f.find(cmd, args)
@@ -35,7 +35,7 @@ that is none is taken for the beginning of names.`,
 	f.add(c)
 	f.addFiles(c)
 	f.addSelectors(c)
-	c.Flags().BoolVar(&events, "show-events", true, "show what has happened to the resource that an object belongs to")
+	c.Flags().BoolVar(&events, "show-events", true, "show the events of the resource that an object belongs to")
 	alike(c, []string{"all-namespaces"}, []string{"chunk-size", "kustomize"})
 	return c
 }

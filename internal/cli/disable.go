@@ -12,7 +12,7 @@ func newDisable(g *global) *cobra.Command {
 		Use:   "disable [NAME…]",
 		Short: "Disable resources of the running session",
 		Long: `Disables resources: their servers and commands end, their port forwards close, and their objects are deleted from the
-cluster. It lasts until hone enable, or until the Tiltfile is given other arguments. (Tiltfile) cannot be disabled.`,
+cluster. They stay disabled until hone enable, or until the Tiltfile gets other arguments. (Tiltfile) cannot be disabled.`,
 		Example: "  hone disable frontend backend\n  hone disable --labels web\n  hone disable --all",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.stdout, args) },
 	}

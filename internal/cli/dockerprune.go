@@ -39,7 +39,7 @@ func newDockerPrune(g *global) *cobra.Command {
 	var f pruneFlags
 	c := &cobra.Command{
 		Use:   "docker-prune [-- TILTFILE ARGS]",
-		Short: "Remove hone's old images from the container engine, as a session does now and then",
+		Short: "Remove hone's old images from the container engine",
 		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
 than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
 pruning off in sessions. Old versions of the image that brings hone's program into pods go with them.
@@ -50,10 +50,10 @@ and everything that hone has not made: of an image with another name, too, only 
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.tiltfile.project.add(c)
-	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, as the Tiltfile calls it; may be given more than once")
-	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone has built on this engine, those of other projects, too")
-	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep what was built within this time, as 6h (default: docker_prune_settings, else 6h)")
-	c.Flags().IntVar(&f.keep, "keep-recent", 0, "keep so many of the newest of each image (default: docker_prune_settings, else 2)")
+	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, by its name in the Tiltfile; may be given more than once")
+	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone built on this engine, also for other projects")
+	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep images younger than this, such as 6h (default: from docker_prune_settings, else 6h)")
+	c.Flags().IntVar(&f.keep, "keep-recent", 0, "keep this many of the newest versions of each image (default: from docker_prune_settings, else 2)")
 	for _, name := range []string{"max-age", "keep-recent"} {
 		c.Flags().Lookup(name).DefValue = "" // it is the Tiltfile's
 	}

@@ -31,9 +31,9 @@ func newDoctor(g *global) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what hone finds on this machine and in the cluster, and what is wrong with it",
-		Long: `Says what hone finds on this machine and in the cluster. What is wrong is marked, and says what mends it; the exit code is 0
-all the same. Nothing is changed.`,
+		Short: "Check this machine and the cluster, and say what is wrong",
+		Long: `Checks this machine and the cluster. Each problem is marked and says what mends it; the exit code is 0 all the same. Nothing
+is changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := documentWriter(output, "doctor")

@@ -36,9 +36,9 @@ func newDown(g *global) *cobra.Command {
 	var f downFlags
 	c := &cobra.Command{
 		Use:   "down [NAME…] [-- TILTFILE ARGS]",
-		Short: "Delete what up and ci have made",
+		Short: "Delete what up and ci have deployed",
 		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
-gone, pods included; while that takes time it says what it waits for. What does not go holds up only what it depends on.
+gone, pods included; while that takes time it says what it waits for. An object that does not go holds up only what it depends on.
 
 It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares and
 that carry hone's labels are deleted too. Objects that hone did not make are never touched.
@@ -51,9 +51,9 @@ Namespaces and volumes are kept unless you ask for them.`,
 	}
 	f.project.add(c)
 	c.ValidArgsFunction = f.project.completeDeclared
-	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "delete the namespaces, too, that hone made")
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait until an object is gone")
-	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "delete the volume claims, too, that hone made, and the volumes of Compose projects")
+	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "also delete namespaces that hone created")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for an object to be gone")
+	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "also delete volume claims that hone created, and the volumes of Compose projects")
 	return c
 }
 
@@ -196,7 +196,7 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 	case misnamed(fault):
 		return fault
 	}
-	return problem.New("nothing is recorded of "+strings.Join(unknown, ", ")+", and the Tiltfile, which may know, cannot be evaluated",
+	return problem.New("there is no record of "+strings.Join(unknown, ", ")+", and the Tiltfile, which may know, cannot be evaluated",
 		"mend the Tiltfile; or leave out the names, which deletes everything that is recorded")
 }
 

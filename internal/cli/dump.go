@@ -23,13 +23,13 @@ import (
 func newDump(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dump",
-		Short: "Print what hone, or a running session, knows of itself",
+		Short: "Print the internal state of hone or of a running session",
 	}
 	c.AddCommand(newDumpOf(g, "engine", client.DumpEngine, "Print the whole store of the running session, as JSON",
-		"Prints every table of the store with its metadata, and how the loop and hone's own parts do. hone get TABLE shows one table."),
+		"Prints every table of the store with its metadata, and the health of the loop and of hone's own parts. hone get TABLE shows one table."),
 		newDumpOf(g, "webview", client.DumpView, "Print what the running session shows, as JSON", "Prints what GET /api/view serves."),
 		newDumpOf(g, "logstore", client.DumpLogstore, "Print all logs of the running session, as JSON",
-			"Prints all lines that are kept, with their resources, spans and levels, and in which pieces they are kept. hone logs prints them for people."),
+			"Prints all lines that are kept, with their resources, spans and levels. hone logs prints them for people."),
 		newDumpCLIDocs(g), newDumpAPIDocs(g))
 	return group(c)
 }
@@ -148,16 +148,16 @@ var environment = []reference.Entry{
 	{Name: "TILT_PORT", Doc: "--port, where that is not given"},
 	{Name: sessionVariable, Doc: "--session, where neither that nor --port is given"},
 	{Name: tokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
-	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor of hone edit and hone args, the first that is set"},
-	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "where sockets of sessions, and logs and ledgers are kept"},
+	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
+	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
 	{Name: "NO_COLOR", Doc: "no colours"},
 }
 
 // exitCodes say how commands end.
 var exitCodes = []reference.Entry{
-	{Name: fmt.Sprint(exitOK), Doc: "all went well; hone ci: every resource is updated and ready"},
-	{Name: fmt.Sprint(exitFailure), Doc: "something went wrong, and was said; hone ci: a resource has failed, or did not get ready in its time; hone wait: the time is up; hone get --watch: the session is over"},
-	{Name: fmt.Sprint(exitTiltfile), Doc: "the Tiltfile has a fault"},
+	{Name: fmt.Sprint(exitOK), Doc: "success; hone ci: every resource is updated and ready"},
+	{Name: fmt.Sprint(exitFailure), Doc: "an error was printed; hone ci: a resource failed or did not become ready in time; hone wait: the time is up; hone get --watch: the session is over"},
+	{Name: fmt.Sprint(exitTiltfile), Doc: "the Tiltfile has an error"},
 	{Name: fmt.Sprint(exitTimeout), Doc: "hone ci: the time of --timeout is up"},
 	{Name: fmt.Sprint(exitInterrupted), Doc: "the command was interrupted"},
 }

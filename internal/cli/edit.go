@@ -27,9 +27,9 @@ func newEdit(g *global) *cobra.Command {
 	var e change.Edit
 	c := &cobra.Command{
 		Use:   "edit KIND NAME…",
-		Short: "Change objects of the running session in an editor",
-		Long: `Opens each object in an editor, and writes what was changed when it ends. The editor is that of TILT_EDITOR, KUBE_EDITOR,
-VISUAL or EDITOR, or else vi. What the session refuses is opened again, with the reason.`,
+		Short: "Edit objects of the running session",
+		Long: `Opens each object in an editor, and writes the changes when the editor exits. The editor is that of TILT_EDITOR,
+KUBE_EDITOR, VISUAL or EDITOR, or else vi. A change that the session refuses is opened again, with the reason.`,
 		Example: "  hone edit cmd lint\n  TILT_EDITOR='code --wait' hone edit configmap/web-disable",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "yaml" && format != "json" {
@@ -51,11 +51,11 @@ VISUAL or EDITOR, or else vi. What the session refuses is opened again, with the
 	w.dryRun = string(change.DryRunNone)
 	w.addValidate(c)
 	c.Flags().StringVarP(&format, "output", "o", "yaml", "format in which objects are edited: yaml, json")
-	c.Flags().BoolVar(&e.PrintPatch, "output-patch", false, "print the patch that comes of it")
-	c.Flags().StringVar(&subresource, "subresource", "", "status: change nothing else")
+	c.Flags().BoolVar(&e.PrintPatch, "output-patch", false, "print the resulting patch")
+	c.Flags().StringVar(&subresource, "subresource", "", "edit only this subresource: status")
 	c.Flags().BoolVar(&e.ManagedFields, "show-managed-fields", false, "show metadata.managedFields, too")
-	c.Flags().BoolVar(&e.Remember, "save-config", false, "let the object remember what it is now, as after hone apply")
-	c.Flags().BoolVar(&e.Windows, "windows-line-endings", runtime.GOOS == "windows", "end the lines in the editor as Windows does")
+	c.Flags().BoolVar(&e.Remember, "save-config", false, "record the configuration in the object, as hone apply does")
+	c.Flags().BoolVar(&e.Windows, "windows-line-endings", runtime.GOOS == "windows", "use Windows line endings in the editor")
 	alike(c, nil, []string{"kustomize", "field-manager"})
 	return c
 }

@@ -11,8 +11,8 @@ func newEnable(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enable [NAME…]",
 		Short: "Enable resources of the running session",
-		Long: `Enables resources that the Tiltfile's arguments or hone disable have switched off: they begin as if they were new. It lasts
-until hone disable, or until the Tiltfile is given other arguments.`,
+		Long: `Enables resources that the Tiltfile's arguments or hone disable have switched off: they start as if they were new. They stay
+enabled until hone disable, or until the Tiltfile gets other arguments.`,
 		Example: "  hone enable frontend backend\n  hone enable --only frontend\n  hone enable --labels web\n  hone enable --all",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.stdout, args) },
 	}

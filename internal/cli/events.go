@@ -39,21 +39,21 @@ func newEvents(g *global) *cobra.Command {
 	var f eventFlags
 	c := &cobra.Command{
 		Use:   "events [NAME…]",
-		Short: "Print what happens in the running session",
-		Long: `Prints what has happened in the running session, as far as it is kept, and then what happens: changed files, updates with
-their stages, pods, servers, port forwards, what resources wait for, and problems with their mends. With names only what is
-about these resources.
+		Short: "Print the events of the running session",
+		Long: `Prints the events of the running session, past ones as far as they are kept and then new ones: changed files, updates with
+their stages, pods, servers, port forwards, what resources wait for, and problems with their mends. With names, prints only
+events of these resources.
 
-With -o json every line is an object; EVENTS.md describes them. A line of type gap says that events are missing, which is so
-when this program could not keep up, or --since is too long ago.`,
+With -o json every line is an object; EVENTS.md describes them. A line of type gap says that events are missing, because
+the reader could not keep up, or because --since is too long ago.`,
 		Example: "  hone events\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.target.add(c)
 	c.Flags().StringVarP(&f.output, "output", "o", "text", "text, json for one object per line, or yaml for one document after the other")
-	c.Flags().StringVar(&f.since, "since", "", "begin after the event of this number, at this time or this long ago, as 5m (default: the oldest that is kept)")
-	c.Flags().StringSliceVar(&f.types, "type", nil, "print only events of this type or family of types, as pod-ready or pod; may be given more than once")
-	c.Flags().BoolVarP(&f.follow, "follow", "f", true, "go on for as long as the session lasts")
+	c.Flags().StringVar(&f.since, "since", "", "start after this event number, at this time, or this long ago, such as 5m (default: the oldest event kept)")
+	c.Flags().StringSliceVar(&f.types, "type", nil, "print only events of this type or family, such as pod-ready or pod; may be given more than once")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", true, "keep printing until the session ends")
 	return c
 }
 

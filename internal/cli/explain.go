@@ -15,7 +15,7 @@ func newExplain(g *global) *cobra.Command {
 	var e description.Explanation
 	c := &cobra.Command{
 		Use:     "explain KIND[.FIELD…]",
-		Short:   "Say what the fields of a kind of objects mean",
+		Short:   "Describe the fields of a kind of object",
 		Example: "  hone explain uiresources\n  hone explain cmds.spec.args\n  hone explain cmds --recursive\n  hone explain sessions.hone.dev.entry",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ func newExplain(g *global) *cobra.Command {
 	}
 	f.add(c)
 	c.ValidArgsFunction = f.completeKind
-	c.Flags().BoolVar(&e.Recursive, "recursive", false, "list the fields in all fields")
+	c.Flags().BoolVar(&e.Recursive, "recursive", false, "list nested fields, too")
 	c.Flags().StringVar(&e.APIVersion, "api-version", "", "group and version of the kind: tilt.dev/v1alpha1")
 	c.Flags().StringVarP(&e.Format, "output", "o", "plaintext", "format: plaintext; json and yaml print the schema")
 	return c

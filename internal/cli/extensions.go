@@ -16,13 +16,13 @@ import (
 func newExtensions(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "extensions",
-		Short: "List the extensions that are part of hone, and the copies of other repositories",
+		Short: "List the built-in extensions and the copies of extension repositories",
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return listExtensions(g.stdout, extensionStore(g.stdout)) },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "update",
-		Short: "Fetch what the extension repositories have now; sessions that run take it up at once",
+		Short: "Update the copies of extension repositories; running sessions use them at once",
 		Long: `Fetch what the extension repositories have now.
 
 Repositories are fetched when a Tiltfile asks for one of their extensions, and stay as they were then. This brings the

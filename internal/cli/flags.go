@@ -144,8 +144,8 @@ type serverFlags struct {
 
 func (f *serverFlags) add(c *cobra.Command) {
 	f.port = envPort()
-	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host for the session's API and for port forwards; also by TILT_HOST")
-	c.Flags().Var(&f.port, "port", "port for the session's API: 0 takes a free one, none opens none; also by TILT_PORT")
+	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host for the session's API and for port forwards; also from TILT_HOST")
+	c.Flags().Var(&f.port, "port", "port for the session's API: 0 takes a free one, none opens none; also from TILT_PORT")
 }
 
 func envOr(name, otherwise string) string {
@@ -241,7 +241,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
 	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
-	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that are there already and that hone did not make, until hone down gives them back")
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")

@@ -14,7 +14,7 @@ func newGet(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "get KIND [NAME…]",
 		Short: "Show objects of the running session",
-		Long: `Shows objects of the running session: what the API of Tilt has, and every table of hone store. hone api-resources
+		Long: `Shows objects of the running session: those of Tilt's API, and every table of hone's store. hone api-resources
 lists the kinds.`,
 		Example: `  hone get uiresources
   hone get uiresource/web -o yaml
@@ -40,10 +40,10 @@ lists the kinds.`,
 	f.addFiles(c)
 	f.addSelectors(c)
 	out.AddTable(c.Flags())
-	c.Flags().BoolVarP(&look.Watch, "watch", "w", false, "go on to show what changes, until the session ends")
-	c.Flags().BoolVar(&look.Only, "watch-only", false, "show only what changes from now on")
-	c.Flags().BoolVar(&look.IgnoreMissing, "ignore-not-found", false, "say nothing of objects that are not there, and exit with 0")
-	c.Flags().StringVar(&raw, "raw", "", "print what the session has at this path: /apis/tilt.dev/v1alpha1")
+	c.Flags().BoolVarP(&look.Watch, "watch", "w", false, "after listing, show each change until the session ends")
+	c.Flags().BoolVar(&look.Only, "watch-only", false, "show only changes from now on")
+	c.Flags().BoolVar(&look.IgnoreMissing, "ignore-not-found", false, "ignore missing objects, and exit with 0")
+	c.Flags().StringVar(&raw, "raw", "", "print the response at this API path: /apis/tilt.dev/v1alpha1")
 	alike(c, []string{"all-namespaces", "server-print"}, []string{"chunk-size", "kustomize"})
 	return c
 }

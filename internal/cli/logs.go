@@ -34,18 +34,18 @@ func newLogs(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logs [NAME…]",
 		Short: "Print the logs of the running session",
-		Long: `Prints what the resources of the running session have said, as far as it is kept, in the way of hone up --stream. With names
-only the lines of these resources; (Tiltfile) is the Tiltfile's own.
+		Long: `Prints the logs of the running session's resources, as far as they are kept, like hone up --stream. With names, prints only
+the lines of these resources; (Tiltfile) names the Tiltfile's own log.
 
 With --json every line is an object, with time, resource, span, source, level and text. Where lines are missing, because
-the bounds of the log or this program's reader left no room for them, a line says how many.`,
+the log is bounded or the reader was too slow, a line says how many.`,
 		Example: "  hone logs\n  hone logs -f api web\n  hone logs --since 5m --level error\n  hone logs --tail 20 --source build api --json",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.target.add(c)
-	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on for as long as the session lasts")
-	c.Flags().StringVar(&f.since, "since", "", "print only lines from this time on, as 2026-01-31T12:00:00Z, or since so long ago, as 5m")
-	c.Flags().IntVar(&f.tail, "tail", -1, "begin with the newest lines, so many of them; -1 begins with the oldest that is kept")
+	c.Flags().BoolVarP(&f.follow, "follow", "f", false, "keep printing until the session ends")
+	c.Flags().StringVar(&f.since, "since", "", "print only lines since this time, such as 2026-01-31T12:00:00Z, or this long ago, such as 5m")
+	c.Flags().IntVar(&f.tail, "tail", -1, "start with this many of the newest lines; -1 starts with the oldest line kept")
 	c.Flags().BoolVar(&f.json, "json", false, "print each line as an object")
 	c.Flags().StringVar(&f.level, "level", "", "print only lines of this level and above: warn, error")
 	c.Flags().StringVar(&f.source, "source", "all", "print only lines of this source: all, build, runtime")

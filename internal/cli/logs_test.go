@@ -176,7 +176,7 @@ func TestLogBreaksOff(t *testing.T) {
 		err = ended(t.Context(), c, "logs", printLogs(s, new(logFlags).printer(&out)))
 		s.Close()
 		srv.Close()
-		want := map[bool]string{true: "has stopped sending", false: "is gone without a word"}[lives]
+		want := map[bool]string{true: "has stopped sending", false: "is gone without having ended"}[lives]
 		if out.String() != "whole\n" || err == nil || !strings.Contains(problem.Text(err), want) {
 			t.Errorf("%q, then %v, want %s", out.String(), err, want)
 		}

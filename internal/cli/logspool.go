@@ -15,7 +15,7 @@ import (
 const maxSpool = 64 << 20
 
 // logSpool reads a log ahead of whoever prints it, so that a terminal that stands still, or a pager, does not make the session
-// wait, which ends the conversation after a while. Beyond its bound it drops the oldest lines of a log that goes on, and
+// wait, which ends the conversation after a while. Beyond its bound it drops the oldest lines of a log that keeps growing, and
 // counts them; of a log that ends it stops reading. It owns one goroutine, which Close ends.
 type logSpool struct {
 	in    io.ReadCloser

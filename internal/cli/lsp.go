@@ -21,10 +21,10 @@ func newLSP(g *global) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "lsp",
-		Short: "Help an editor with Tiltfiles: completion, documentation, mistakes, formatting",
+		Short: "Run the language server for Tiltfiles: completion, documentation, diagnostics, formatting",
 		Long: `Speaks the language server protocol on standard input and output; an editor starts it. It knows every name of the
 Tiltfile language, and what the Tiltfile and the files that it loads define. It formats Tiltfiles as buildifier formats
-Starlark. Nothing is evaluated: no command of a Tiltfile runs because it is edited.`,
+Starlark. Nothing is evaluated: editing a Tiltfile runs none of its commands.`,
 		Example: `  Neovim: vim.lsp.start({ name = "hone", cmd = { "hone", "lsp" } })
   Helix:  [language-server.hone]
           command = "hone"

@@ -98,7 +98,7 @@ func newRoot(g *global) *cobra.Command {
 		Version:       Version,
 	}
 	root.SetVersionTemplate(versionText() + "\n")
-	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "write what hone does itself to its log file, and show the calls that led to an error in a Tiltfile")
+	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "log what hone itself does to a file, and show the call stack of Tiltfile errors")
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
 	root.PersistentFlags().Int("klog", 0, "") // of Tilt, which shows what its client of Kubernetes says; hone's debug log has that
 	_ = root.PersistentFlags().MarkHidden("klog")

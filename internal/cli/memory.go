@@ -24,12 +24,12 @@ func collectLate() {
 const lateMemory = 256 << 20
 
 const (
-	// usual is how much garbage there may be, in percent of what is in use, before the collector works whatever goes on.
+	// usual is how much garbage there may be, in percent of what is in use, before the collector runs even while hone is busy.
 	// Where as much is in use as by some hundred resources, so that it works for long, that is seldom. From little up to
 	// much in use it rises in steps: what is in use wavers by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
-	// enough is from how much on, in the same measure, it works as soon as nothing goes on.
+	// enough is how much garbage, in the same measure, makes it run as soon as hone is idle.
 	enough = 50
 	// quiet is how long nothing must have changed for that.
 	quiet = 5 * time.Millisecond

@@ -26,14 +26,14 @@ func (f *objectFlags) add(c *cobra.Command) {
 
 // addFiles adds those of verbs that take files.
 func (f *objectFlags) addFiles(c *cobra.Command) {
-	c.Flags().StringSliceVarP(&f.request.Files, "filename", "f", nil, "file or folder with the objects, - for the input; may be given more than once")
-	c.Flags().BoolVarP(&f.request.Recursive, "recursive", "R", false, "with -f, look into folders in folders, too")
+	c.Flags().StringSliceVarP(&f.request.Files, "filename", "f", nil, "file or folder with the objects, or - for standard input; may be given more than once")
+	c.Flags().BoolVarP(&f.request.Recursive, "recursive", "R", false, "with -f, include subfolders")
 }
 
 // addSelectors adds those of verbs that take selectors.
 func (f *objectFlags) addSelectors(c *cobra.Command) {
-	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "labels that objects must have: app=web,tier!=db")
-	c.Flags().StringVar(&f.request.Fields, "field-selector", "", "fields that objects must have: metadata.name=web")
+	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "select objects by labels: app=web,tier!=db")
+	c.Flags().StringVar(&f.request.Fields, "field-selector", "", "select objects by fields: metadata.name=web")
 }
 
 // open talks to the session that is meant.
@@ -60,14 +60,14 @@ func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Session,
 func wantsNames(targets []objects.Target, verb string) error {
 	for _, t := range targets {
 		if !t.Named() {
-			return problem.New("it is not said which "+t.Kind.GVR.Resource+" are meant",
+			return problem.New("no "+t.Kind.GVR.Resource+" are named",
 				fmt.Sprintf("name them: hone %s %s NAME…", verb, t.Kind.GVR.Resource))
 		}
 	}
 	return nil
 }
 
-// each calls do for each target, and goes on after errors that are not the end of the session.
+// each calls do for each target, and continues after errors that are not the end of the session.
 func each(ctx context.Context, targets []objects.Target, do func(objects.Target) error) error {
 	var errs []error
 	for _, t := range targets {

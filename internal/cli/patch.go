@@ -17,13 +17,13 @@ func newPatch(g *global) *cobra.Command {
 	var text, file, kind, subresource string
 	c := &cobra.Command{
 		Use:   "patch KIND NAME… -p PATCH",
-		Short: "Change some fields of objects of the running session",
+		Short: "Change fields of objects of the running session",
 		Example: `  hone patch uiresource web -p '{"status": {"triggerMode": 1}}'
   hone patch configmap web-disable --type merge -p '{"data": {"isDisabled": "true"}}'
   hone patch cmd/lint --type json -p '[{"op": "replace", "path": "/spec/dir", "value": "/tmp"}]'`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file != "" && text != "" {
-				return problem.New("there are two patches", "leave out either --patch or --patch-file")
+				return problem.New("both --patch and --patch-file are given", "leave out either --patch or --patch-file")
 			}
 			if file != "" {
 				content, err := os.ReadFile(file)
@@ -49,7 +49,7 @@ func newPatch(g *global) *cobra.Command {
 	c.Flags().StringVarP(&text, "patch", "p", "", "the patch, in JSON or YAML")
 	c.Flags().StringVar(&file, "patch-file", "", "file that holds the patch")
 	c.Flags().StringVar(&kind, "type", "strategic", "kind of patch: json, merge, or strategic, which does the same as merge")
-	c.Flags().StringVar(&subresource, "subresource", "", "status: change nothing else")
+	c.Flags().StringVar(&subresource, "subresource", "", "edit only this subresource: status")
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]string{"json", "merge", "strategic"}, cobra.ShellCompDirectiveNoFileComp))
 	alike(c, []string{"local", "record"}, []string{"kustomize", "field-manager"})
 	return c

@@ -23,7 +23,7 @@ import (
 func newSnapshot(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Keep a session as it is now, and look at it later",
+		Short: "Save a session as it is now, and look at it later",
 	}
 	c.AddCommand(newSnapshotCreate(g), newSnapshotView(g))
 	return group(c)
@@ -35,7 +35,7 @@ func newSnapshotCreate(g *global) *cobra.Command {
 		Use:   "create [FILE]",
 		Short: "Write the running session's state and logs to a file",
 		Long: `Writes the state of the running session, and the newest lines of each resource's log, as JSON: to FILE, or to standard
-output without one. Secrets that the session knows of are taken out; read it all the same before you show it to others.
+output without one. Secrets that the session knows of are taken out; read it before you share it all the same.
 
 hone snapshot view shows it. hone up and hone ci write the same with --output-snapshot-on-exit FILE when they end.`,
 		Example: "  hone snapshot create snapshot.json\n  hone snapshot create | jq .view.resources",
@@ -62,12 +62,12 @@ func newSnapshotView(g *global) *cobra.Command {
 	var lines bool
 	c := &cobra.Command{
 		Use:   "view FILE",
-		Short: "Show a session that was kept",
-		Long: `Shows a file that hone snapshot create or --output-snapshot-on-exit has written: in a terminal in the whole screen, in which
-everything but asking for updates works as in a session that runs; q leaves it. Otherwise, or with --stream, it prints the
-resources and then the logs. With - the file is read from standard input.
+		Short: "Show a saved session",
+		Long: `Shows a file that hone snapshot create or --output-snapshot-on-exit has written. In a terminal it uses the full screen, which
+works as in a running session, except for updates; q leaves it. Otherwise, or with --stream, it prints the resources and
+then the logs. With - the file is read from standard input.
 
-There is no page for a browser, so that Tilt's --port has no meaning here.`,
+There is no web page, so Tilt's --port has no meaning here.`,
 		Example: "  hone ci --output-snapshot-on-exit snapshot.json\n  hone snapshot view snapshot.json\n  curl https://ci.example/snapshot.json | hone snapshot view -",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

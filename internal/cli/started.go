@@ -56,7 +56,7 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	}
 }
 
-// begun reports whether a session will go on: its Tiltfile was evaluated, and what it cannot begin without answers.
+// begun reports whether a session is past its start: its Tiltfile was evaluated, and what it needs to begin answers.
 func begun(v store.View) bool {
 	t := state.TheTiltfile(v)
 	switch {

@@ -21,9 +21,9 @@ func newStop(g *global) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "End a running session",
-		Long: `Asks the session to end in order, as leaving its screen does, and waits until it has. What it deployed stays: hone down
-deletes that.`,
+		Short: "Stop a running session",
+		Long: `Asks the session to end, as leaving its screen does, and waits until it has. What it deployed stays: hone down deletes
+that.`,
 		Example: "  hone stop\n  hone stop --session shop\n  hone stop --all",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,8 +38,8 @@ deletes that.`,
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&all, "all", false, "end all sessions of this machine")
-	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for the end")
+	c.Flags().BoolVar(&all, "all", false, "stop all sessions on this machine")
+	c.Flags().DurationVar(&timeout, "timeout", time.Minute, "how long to wait for a session to end")
 	return c
 }
 

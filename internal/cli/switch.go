@@ -66,7 +66,7 @@ func (f *switchFlags) check() error {
 	case r.All && chosen:
 		return errors.New("cannot use --all with --labels")
 	case !r.All && !chosen:
-		return problem.New("must specify at least one resource", "name them, or choose them by --labels, or take --all")
+		return problem.New("must specify at least one resource", "name them, select them by --labels, or use --all")
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ type targetFlags struct {
 
 func (f *targetFlags) add(c *cobra.Command) {
 	f.port = envPort()
-	c.Flags().StringVar(&f.session, "session", "", "name of the session; also by HONE_SESSION. hone sessions lists them")
-	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host of the session's API; also by TILT_HOST")
-	c.Flags().Var(&f.port, "port", "port of the session's API; also by TILT_PORT")
+	c.Flags().StringVar(&f.session, "session", "", "name of the session; also from HONE_SESSION. hone sessions lists them")
+	c.Flags().StringVar(&f.host, "host", envOr("TILT_HOST", defaultHost), "host of the session's API; also from TILT_HOST")
+	c.Flags().Var(&f.port, "port", "port of the session's API; also from TILT_PORT")
 	c.Flags().Lookup("port").DefValue = ""
 	c.PreRun = func(c *cobra.Command, _ []string) { f.settle(c) }
 	_ = c.RegisterFlagCompletionFunc("session", completeSessions)

@@ -43,13 +43,12 @@ func newTiltfile(g *global) *cobra.Command {
 		Use:   "tiltfile [NAME…] [-- TILTFILE ARGS]",
 		Short: "Evaluate the Tiltfile and print what it declares",
 		Long: `Evaluates the Tiltfile and prints the resources that it declares: a table for people, JSON or YAML for programs. Nothing is
-built or deployed, and neither the cluster nor the container engine is asked anything; of the cluster only the kubeconfig
-is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + tiltfileSubcommand + `".
+built or deployed, and neither the cluster nor the container engine is contacted; only the kubeconfig is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + tiltfileSubcommand + `".
 
 Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error, without the
-values of Secrets and without control characters but colours.
+values of Secrets and without control characters other than colours.
 
-Exits with 0 when the Tiltfile is fine, with 5 when it has a fault, and with 1 when it could not even be evaluated.`,
+Exits with 0 if the Tiltfile is fine, with 5 if it has an error, and with 1 if it could not be evaluated at all.`,
 		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reference {
@@ -87,7 +86,7 @@ func (f *tiltfileFlags) add(c *cobra.Command, output string) {
 	f.project.add(c)
 	c.ValidArgsFunction = f.project.completeDeclared
 	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, yaml")
-	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "of the times, print only those that are at least this long, such as 10ms")
+	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "print only times of at least this length, such as 10ms")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputTable, outputJSON, outputYAML}, cobra.ShellCompDirectiveNoFileComp))
 }
 

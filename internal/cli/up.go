@@ -22,16 +22,15 @@ func newUp(g *global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build, deploy, and keep the cluster in step with the source tree",
-		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every change of a file into the
-cluster. With names only these resources, and what they depend on, take part.
+		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every changed file into the cluster.
+With names, runs only these resources and what they depend on.
 
-Where there is no Tiltfile, the session says so, waits, and begins as soon as there is one. With --session the session
-has this name, by which the other commands find it, and which leads back to this Tiltfile from everywhere: hone up --session
-shop.
+Without a Tiltfile, the session says so, waits, and starts as soon as there is one. --session names the session: other
+commands find it by this name, and the name leads back to this Tiltfile from any folder: hone up --session shop.
 
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
---detach the session runs in the background: hone attach shows it, hone stop ends it, and its log keeps the newest 16 MiB at
-least, and twice as much at most.`,
+--detach the session runs in the background: hone attach shows it, hone stop stops it, and its log keeps between 16 and
+32 MiB of the newest output.`,
 		Example: "  hone up\n  hone up api web\n  hone up --detach\n  hone up -f deploy/Tiltfile -- --profile=dev",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.options(g, state.CommandUp, args)
@@ -52,7 +51,7 @@ least, and twice as much at most.`,
 		},
 	}
 	f.add(c)
-	c.Flags().BoolVar(&detached, "detach", false, "run the session in the background, and return when it has begun its work")
+	c.Flags().BoolVar(&detached, "detach", false, "run the session in the background, and return once it has started")
 	c.Flags().BoolVar(&f.stream, "stream", false, "print log lines instead of showing the screen")
 	return c
 }

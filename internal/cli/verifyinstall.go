@@ -25,9 +25,9 @@ import (
 func newVerifyInstall(g *global) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify-install",
-		Short: "Check that hone is installed whole",
-		Long: `Checks that the program runs and that all is in it that it needs: the programs for containers, the extensions, the kinds of
-its API; and that it can write to its folders. It needs neither a cluster, an engine, nor a Tiltfile; hone doctor looks at
+		Short: "Check that hone is installed completely",
+		Long: `Checks that the binary is complete (the programs for containers, the extensions, the kinds of its API), and that it can write
+to its folders. It needs neither a cluster, an engine, nor a Tiltfile; hone doctor looks at
 those. The exit code is 1 when something is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return verifyInstall(g.stdout, installChecks()) },
@@ -138,9 +138,9 @@ func verifyInstall(out io.Writer, checks []installCheck) error {
 		return err
 	}
 	if len(missing) > 0 {
-		return problem.New("hone is not whole: "+strings.Join(missing, ", "),
+		return problem.New("hone is not installed completely: "+strings.Join(missing, ", "),
 			"install it again; where a folder cannot be written to, make it yours or choose another with XDG_STATE_HOME, XDG_RUNTIME_DIR, XDG_DATA_HOME")
 	}
-	_, err := fmt.Fprintln(out, "hone is installed whole.")
+	_, err := fmt.Fprintln(out, "hone is installed completely.")
 	return err
 }

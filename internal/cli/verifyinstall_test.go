@@ -24,7 +24,7 @@ func TestVerifyInstall(t *testing.T) {
 		{"well", func() (string, error) { return "here", nil }},
 		{"gone", func() (string, error) { return "", errors.New("nowhere") }},
 	})
-	if err == nil || !strings.Contains(problem.Text(err), "hone is not whole: gone\n") || out.String() != "✓ well  here\n✖ gone  nowhere\n" {
+	if err == nil || !strings.Contains(problem.Text(err), "hone is not installed completely: gone\n") || out.String() != "✓ well  here\n✖ gone  nowhere\n" {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	if _, err := checkSynclet("s390x"); err == nil {

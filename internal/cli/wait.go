@@ -23,14 +23,14 @@ func newWait(g *global) *cobra.Command {
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "wait KIND/NAME… --for=CONDITION",
-		Short: "Wait until objects of the running session are as wanted",
-		Long: `Waits until each object fulfils the condition. Objects that are named may come later; of those that are selected, the ones
-that are there at the beginning count. Exit code 1 says that the time is up, or that the session is over.
+		Short: "Wait for conditions on objects of the running session",
+		Long: `Waits until each object meets the condition. Objects that are named may be created later; a selection covers the objects
+that exist when the command starts. Exit code 1 means that the time is up, or that the session has ended.
 
 Conditions:
-  condition=NAME            a condition of the object's status is True; condition=NAME=VALUE, is VALUE
-  jsonpath='{PATH}'=VALUE   a field is VALUE; jsonpath='{PATH}', is there
-  create                    the object is there
+  condition=NAME            the condition is True; condition=NAME=VALUE: it is VALUE
+  jsonpath='{PATH}'=VALUE   the field is VALUE; jsonpath='{PATH}': it exists
+  create                    the object exists
   delete                    the object is gone`,
 		Example: `  hone wait --for=condition=Ready uiresource/web
   hone wait --for=condition=UpToDate uiresources --all --timeout=5m
@@ -63,9 +63,9 @@ Conditions:
 	f.addFiles(c)
 	f.addSelectors(c)
 	out.Add(c.Flags())
-	c.Flags().StringArrayVar(&until, "for", nil, "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete; may be given more than once, then one after the other is waited for, create first")
+	c.Flags().StringArrayVar(&until, "for", nil, "condition: condition=NAME[=VALUE], jsonpath='{PATH}'[=VALUE], create, delete; may be given more than once: they are awaited one after the other, create first")
 	c.Flags().BoolVar(&f.request.All, "all", false, "wait for all objects of the kinds")
-	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait; 0 looks once, less than 0 waits for a week")
+	c.Flags().DurationVar(&timeout, "timeout", 30*time.Second, "how long to wait; 0 checks once, a negative value waits for a week")
 	_ = c.RegisterFlagCompletionFunc("for", cobra.FixedCompletions([]string{"condition=Ready", "condition=UpToDate", "jsonpath=", "create", "delete"}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	alike(c, []string{"all-namespaces", "local"}, nil)
 	return c
@@ -75,7 +75,7 @@ Conditions:
 func (f *objectFlags) said(targets []objects.Target) error {
 	for _, t := range targets {
 		if !t.Named() && !f.request.All && t.Labels == "" && t.Fields == "" {
-			return problem.New("it is not said which "+t.Kind.GVR.Resource+" are meant",
+			return problem.New("no "+t.Kind.GVR.Resource+" are named",
 				fmt.Sprintf("name them: hone %s %s NAME…, or take all: --all", f.request.Verb, t.Kind.GVR.Resource))
 		}
 	}

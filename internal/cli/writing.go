@@ -22,12 +22,12 @@ func (f *writeFlags) add(c *cobra.Command) {
 }
 
 func (f *writeFlags) addValidate(c *cobra.Command) {
-	c.Flags().StringVar(&f.validate, "validate", "strict", "what to do about fields that a kind does not have: strict refuses them, warn says so, ignore says nothing")
+	c.Flags().StringVar(&f.validate, "validate", "strict", "what to do about unknown fields: strict refuses them, warn prints a warning, ignore drops them silently")
 	c.Flags().Lookup("validate").NoOptDefVal = "strict"
 }
 
 func (f *writeFlags) addDryRun(c *cobra.Command) {
-	c.Flags().StringVar(&f.dryRun, "dry-run", string(change.DryRunNone), "none; client, send nothing; server, let the session say what would come of it")
+	c.Flags().StringVar(&f.dryRun, "dry-run", string(change.DryRunNone), "none; client: send nothing; server: let the session check it without applying it")
 	c.Flags().Lookup("dry-run").NoOptDefVal = string(change.DryRunClient)
 	_ = c.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
 }

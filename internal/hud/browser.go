@@ -9,7 +9,7 @@ import (
 )
 
 // OpenBrowser shows a web address with the system's own means. It refuses everything that is not http or https: such a
-// link could start any program. The browser goes on when hone ends.
+// link could start any program. The browser outlives hone.
 func OpenBrowser(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

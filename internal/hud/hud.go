@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Logs *logstore.Store
 	// Quit is called when the user asks for the end of the session, more than once perhaps. It must return at once; Run
-	// then goes on until its context is done.
+	// then runs until its context is done.
 	Quit func()
 	// Stats are the counters of the store's loop; nil leaves its time out of the header.
 	Stats *store.Stats

@@ -155,7 +155,7 @@ func (t *Terminals) goodbye(left bool, err error) string {
 	case err != nil && !errors.Is(err, screen.ErrGone): // the session's end looks like that, too
 		return problem.Text(err)
 	case left:
-		return "Detached from session " + t.options.Session + ", which goes on."
+		return "Detached from session " + t.options.Session + ", which keeps running."
 	}
 	return "Session " + t.options.Session + " is over."
 }

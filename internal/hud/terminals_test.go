@@ -143,7 +143,7 @@ func TestTerminals(t *testing.T) {
 	two.shows("worker", "detach")
 
 	one.types("?")
-	one.shows("IN THE TABLE", "leave this screen; the session goes on")
+	one.shows("IN THE TABLE", "leave this screen; the session keeps running")
 	one.types("q") // closes the help
 	one.shows("NAME")
 
@@ -160,10 +160,10 @@ func TestTerminals(t *testing.T) {
 	two.shows(strings.Repeat("─", 140))
 
 	one.types("q")
-	one.ends("Detached from session shop, which goes on.")
+	one.ends("Detached from session shop, which keeps running.")
 	<-one.done
 	two.types("\x03")
-	two.ends("Detached from session shop, which goes on.")
+	two.ends("Detached from session shop, which keeps running.")
 	three := a.attach("xterm-256color", 100, 30)
 	three.shows("worker")
 	go a.stop()

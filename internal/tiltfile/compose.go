@@ -78,7 +78,7 @@ func (c *call) composeFile(v starlark.Value) (model.ComposeFile, error) {
 	return model.ComposeFile{Path: c.abs(t.value)}, nil
 }
 
-// composeCall adds a call to the project that it is about, and reads the project anew. It is read at once rather than at
+// composeCall adds a call to the project that it is about, and rereads the project. It is read at once rather than at
 // the end, since the Tiltfile may change the environment in between.
 func (c *call) composeCall(a composeArgs) error {
 	o := compose.Options{Files: a.files, Base: c.dir(), Name: a.name, Profiles: a.profiles.values, Env: c.env.values(), Read: c.composeRead}

@@ -5,14 +5,15 @@ import "time"
 // EventVersion is the version of the events' schema. Within one version fields and types are only added.
 const EventVersion = 1
 
-// Event is something that happened in a session: a line of GET /api/events and of "hone events -o json". Which one of the
-// further fields there is, its type says.
+// Event is something that happened in a session: a line of GET /api/events and of "hone events -o json". The type determines
+// which of the fields after resource is present.
 //
-// The parameters of GET /api/events are: since (the number of an event, to go on after it, a duration or a time), resource
-// and type (may be given more than once, or as a list with commas; a type is given by its name or by that of its family, as
-// "pod" for all that begin with "pod-"), and follow (true goes on for as long as the session lasts). Whoever reads too slowly
-// for what is kept gets an event of type gap in the place of those that are gone. Numbers that the session has not reached
-// are of another session: the answer to them is 410.
+// GET /api/events takes these parameters. since: start after this event number, this long ago, or at this time. resource and
+// type: only these; repeat the parameter or separate values by commas. A type is an event's type or the name of its family:
+// "pod" stands for all types that begin with "pod-". follow=true: keep sending until the session ends.
+//
+// A client that reads too slowly gets one event of type gap in place of the events that are no longer kept. A number that the
+// session has not reached belongs to another session and is answered with 410.
 type Event struct {
 	// V is the version of this schema.
 	V int `json:"v"`
@@ -23,7 +24,7 @@ type Event struct {
 	Time time.Time `json:"time"`
 	// Type says what happened.
 	Type string `json:"type"`
-	// Resource is whom it is about; absent for the session as a whole, "(Tiltfile)" for the Tiltfile.
+	// Resource is the resource that the event is about; absent for the session as a whole, "(Tiltfile)" for the Tiltfile.
 	Resource string `json:"resource,omitempty"`
 
 	Session    *SessionEvent    `json:"session,omitempty"`
@@ -79,7 +80,7 @@ var EventTypes = []EventType{
 	{"pod-failing", "pod", "A pod will not get ready by itself, or fails in another way than before."},
 	{"pod-gone", "pod", "A pod does not exist any more, or does not belong to the resource."},
 	{"program-running", "program", "The program in a container runs, or runs again. Told only of containers that hone can restart in place."},
-	{"program-exited", "program", "The program in a container has ended, while the container goes on."},
+	{"program-exited", "program", "The program in a container has ended, while the container keeps running."},
 	{"server-started", "server", "The server of a local resource runs."},
 	{"server-ready", "server", "The server of a local resource passes its probe, or runs without having one."},
 	{"server-unready", "server", "The server of a local resource does not pass its probe any more."},
@@ -110,7 +111,7 @@ type SessionEvent struct {
 	Tiltfile string `json:"tiltfile"`
 	// URL is where the session's API answers.
 	URL string `json:"url,omitempty"`
-	// Failure is why the session has failed; absent when it has not, or goes on.
+	// Failure is why the session has failed; absent when it has not, or is still running.
 	Failure string `json:"failure,omitempty"`
 }
 

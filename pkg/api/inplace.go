@@ -6,7 +6,7 @@ import "time"
 type Milliseconds float64
 
 // ContainerUpdate is what an update in place did in one container. Mode is synclet, container or exec. With Behind, the update
-// goes on there, and nothing is known of it yet.
+// is still running there, and nothing is known of it yet.
 type ContainerUpdate struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`

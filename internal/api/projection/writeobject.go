@@ -178,7 +178,7 @@ func writeCmd(v store.View, old, new Object) ([]store.Action, error) {
 	return []store.Action{state.ObjectsDeclared{Commands: []model.Command{c}}}, nil
 }
 
-// changeable judges the wish to create or change an object: done says that there is nothing more to do than to return err.
+// changeable judges the wish to create or change an object: done says that only err remains to be returned.
 func changeable[T any, O Object](v store.View, plural string, table *store.Table[T], old Object, is O, status func(O)) (done bool, err error) {
 	name := is.GetName()
 	switch {
@@ -186,7 +186,7 @@ func changeable[T any, O Object](v store.View, plural string, table *store.Table
 		return true, taken(plural, name)
 	case old == nil:
 	case same(old.(O), is, status):
-		return true, nil // what it says of how it does is for the session to say
+		return true, nil // its status is for the session to write
 	case !exists(v, table, name):
 		return true, forbidden(plural, name, "it is part of a resource, which the Tiltfile declares")
 	case ownedByTiltfile(v, table, name):

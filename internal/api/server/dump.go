@@ -38,7 +38,7 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 	}
 }
 
-// extending is an answer that may take as long as its client goes on to take it. It is written
+// extending is an answer that may take as long as its client keeps reading. It is written
 // within the limit of working requests, which is released while the network is waited for.
 type extending struct {
 	http.ResponseWriter

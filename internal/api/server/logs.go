@@ -30,7 +30,7 @@ type logQuery struct {
 	filter logstore.Filter
 	// tail is how many of the newest lines are wanted, negative for all.
 	tail int
-	// after is the number of the line to go on from.
+	// after is the number of the line to continue after.
 	after  uint64
 	follow bool
 	// lines wants JSON lines.

@@ -56,7 +56,7 @@ func known(v store.View, asked []string) ([]model.ManifestName, error) {
 // listedNames is how many names a mend lists at most.
 const listedNames = 10
 
-// unknown is the problem that there is nothing of the name that a request asks for; there are all these instead.
+// unknown is the problem that a request names something that does not exist; all are the names that do.
 func unknown(what, name string, all []string) *problem.Problem {
 	listed := strings.Join(all[:min(len(all), listedNames)], ", ")
 	mend := "there are: " + listed

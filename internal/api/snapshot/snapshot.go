@@ -35,7 +35,7 @@ type Session struct {
 	View store.View
 	// Shown is what the API shows of View.
 	Shown api.View
-	// Logs may go on meanwhile: what is written ends with the line that is the newest when writing them begins.
+	// Logs may grow meanwhile: what is written ends with the line that is newest when writing begins.
 	Logs *logstore.Store
 	// Redactor knows the secrets, as of View.
 	Redactor *redact.Redactor

@@ -18,7 +18,7 @@ type Numbers interface {
 	Subscribers() []store.SubscriberStats
 }
 
-// Controller is a subscriber of the store, and how it does.
+// Controller is a subscriber of the store, and its health.
 type Controller struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -69,7 +69,7 @@ func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
 	return newMerge(its, back)
 }
 
-// scanStep is how many lines are looked at from one question whether to go on to the next.
+// scanStep is how many lines are scanned between two checks for cancellation.
 const scanStep = 1 << 10
 
 // scan calls yield for each line with from < Seq < to that the filter chooses, until it returns false. Now and then it

@@ -172,7 +172,7 @@ func (f *files) endInput() {
 
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// run moves output until there is no more. A writer that fails gets nothing more, but the command can go on writing.
+// run copies output to its end. A writer that fails gets nothing more, but the command can keep writing.
 func (p *pump) run() {
 	defer close(p.done)
 	defer p.from.Close()

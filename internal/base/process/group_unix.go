@@ -48,7 +48,7 @@ func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 	return g, nil
 }
 
-// terminate asks every process of the group to end; one that is stopped goes on so that it can.
+// terminate asks every process of the group to end; a stopped one is continued so that it can.
 func (g *group) terminate() {
 	_ = unix.Kill(-g.id, unix.SIGTERM)
 	_ = unix.Kill(-g.id, unix.SIGCONT)

@@ -52,7 +52,7 @@ func (r *Reporter) Contract() store.Contract {
 	return c
 }
 
-// Run implements store.Subscriber. Its error says why nothing can be printed; after a restart it goes on where it was.
+// Run implements store.Subscriber. Its error says why nothing can be printed; after a restart it continues where it was.
 func (r *Reporter) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		if err := r.Drain(rt.View()); err != nil {

@@ -35,7 +35,7 @@ type counts struct {
 	problem *api.ProblemEvent
 }
 
-// held is a wait that goes on.
+// held is a wait that has not ended.
 type held struct {
 	wait  api.Wait
 	since time.Time
@@ -101,7 +101,7 @@ func (c *counts) hold(h api.HoldEvent, at time.Time) {
 	}
 }
 
-// waited adds a wait that is worth a word. Waiting for the same once more goes on with it.
+// waited adds a wait that is worth a word. Waiting for the same again extends it.
 func (c *counts) waited(w api.Wait) {
 	if w.Ms < 1 && !w.Open {
 		return

@@ -46,11 +46,11 @@ func (t Target) Named() bool { return t.Names != nil }
 func (s *Session) Targets(r Request) ([]Target, error) {
 	switch {
 	case len(r.Files) > 0 && len(r.Args) > 0:
-		return nil, problem.New("objects are named by files and by words at once", "leave out either -f or the names")
+		return nil, problem.New("objects are named both by file and on the command line", "leave out either -f or the names")
 	case len(r.Files) > 0:
 		return s.fromFiles(r)
 	case len(r.Args) == 0:
-		return nil, problem.New("it is not said which objects are meant",
+		return nil, problem.New("no objects are named",
 			fmt.Sprintf("name a kind, and objects of it: hone %s KIND [NAME…], or: hone %s KIND/NAME\nhone api-resources lists the kinds", r.Verb, r.Verb))
 	case strings.Contains(r.Args[0], "/"):
 		return s.fromPairs(r)
@@ -124,9 +124,9 @@ func (r Request) unselected(names []string) error {
 	case len(names) == 0:
 		return nil
 	case r.All:
-		return problem.New("all objects are asked for, and some by name", "leave out either --all or the names")
+		return problem.New("--all is given beside names", "leave out either --all or the names")
 	case r.Labels != "" || r.Fields != "":
-		return problem.New("objects are named and selected at once", "leave out either the names or the selectors")
+		return problem.New("objects are both named and selected", "leave out either the names or the selectors")
 	}
 	return nil
 }

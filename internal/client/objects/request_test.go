@@ -44,7 +44,7 @@ func TestTargets(t *testing.T) {
 		{name: "pairs", of: Request{Args: []string{"cmd/a", "cmds/b", "uir/c", "cmd/d"}}, want: "cmds.tilt.dev [a b]; uiresources.tilt.dev [c]; cmds.tilt.dev [d]"},
 		{name: "an id of a table", of: Request{Args: []string{"forwards", "web/80"}}, want: "forwards.hone.dev [web:80]"},
 		{name: "an id in a pair", of: Request{Args: []string{"forward/web/80"}}, want: "forwards.hone.dev [web:80]"},
-		{name: "nothing", of: Request{Verb: "get"}, fails: "it is not said which objects"},
+		{name: "nothing", of: Request{Verb: "get"}, fails: "no objects are named"},
 		{name: "an unknown kind", of: Request{Args: []string{"cmsd"}}, fails: "did you mean cmds"},
 		{name: "the kind of another group", of: Request{Args: []string{"cmds.hone.dev"}}, fails: "did you mean cmds.tilt.dev"},
 		{name: "a comma too many", of: Request{Args: []string{"cmds,"}}, fails: "separate kinds by single commas"},

@@ -110,7 +110,7 @@ func (c *Claim) write() error {
 	return c.replace(extInfo, append(b, '\n'))
 }
 
-// replace writes one of the session's files anew, for its owner's eyes only.
+// replace rewrites one of the session's files, readable by its owner only.
 func (c *Claim) replace(ext string, content []byte) error {
 	path := c.registry.path(c.info.Name, ext)
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

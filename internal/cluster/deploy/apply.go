@@ -187,7 +187,7 @@ func (r *applyRun) ownFields(ctx context.Context, t target, live *unstructured.U
 }
 
 // adoptFields makes the fields of the given managers hone's own. It is worth a few attempts, because controllers write
-// to the object too, but no failure: without it, the apply goes on as with any foreign object.
+// to the object too, but no failure: without it, the apply continues as with any foreign object.
 func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured.Unstructured, managers sets.Set[string]) (*unstructured.Unstructured, error) {
 	for range 5 {
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, FieldManager)

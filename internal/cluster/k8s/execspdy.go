@@ -107,7 +107,7 @@ func (w spdyInput) Write(p []byte) (int, error) {
 	return w.Stream.Write(p)
 }
 
-// patientWriter tells the pulse that silence is the reader's doing while a write goes on.
+// patientWriter tells the pulse that silence is the reader's doing during a write.
 type patientWriter struct {
 	io.Writer
 	pulse *pulse

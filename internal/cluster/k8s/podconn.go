@@ -122,7 +122,7 @@ func (c *podConn) send() {
 	}
 }
 
-// receive takes in what the pod sends. Once nobody reads any more it goes on, because unread data would hold up the
+// receive takes in what the pod sends. It continues once nobody reads any more, because unread data would hold up the
 // other connections of the tunnel.
 func (c *podConn) receive() {
 	buf := make([]byte, 32<<10)
@@ -189,7 +189,7 @@ func (c *podConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 // Write implements net.Conn. It returns when the bytes are on their way, at most queueLimit ahead of the network.
 func (c *podConn) Write(p []byte) (int, error) { return c.out.Write(p) }
 
-// CloseWrite tells the pod that nothing more comes; reading goes on. Container runtimes may cut the connection a moment
+// CloseWrite tells the pod that nothing more comes; reading stays open. Container runtimes may cut the connection a moment
 // after that (containerd: one second).
 func (c *podConn) CloseWrite() error {
 	c.out.finish(io.EOF)

@@ -134,7 +134,7 @@ func (t *tunnel) release(c *podConn) {
 	}
 }
 
-// retire takes the tunnel out of use for new connections; those that it carries go on.
+// retire takes the tunnel out of use for new connections; those that it carries stay open.
 func (t *tunnel) retire() {
 	t.mu.Lock()
 	t.retired = true

@@ -128,7 +128,7 @@ func (p *tunnels) tunnel(ctx context.Context, key podKey) (t *tunnel, id int, fr
 		if id, ok := slot.t.reserve(); ok {
 			return slot.t, id, false, nil
 		}
-		// It goes on with what it carries. One that is merely full comes to its end like the others: places that get free
+		// What it carries stays open. One that is merely full comes to its end like the others: places that get free
 		// on it later are not worth the bookkeeping.
 		slot.t.retire()
 		slot.t = nil

@@ -23,7 +23,7 @@ const (
 )
 
 // Stream reads the log of one container of one pod. It may run several times, for one run of the container after the
-// other: it then goes on where it stood, and what the log of a new run holds already is not delivered twice even if
+// other: it then continues where it stopped, and what the log of a new run holds already is not delivered twice even if
 // Kubernetes served it before the restart was known.
 type Stream struct {
 	src     Source

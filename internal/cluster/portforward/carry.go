@@ -70,7 +70,7 @@ func (f *Forward) current() (*Target, <-chan struct{}) {
 	return f.target, f.retarget
 }
 
-// pause waits for another target, or for so long if that is not negative, and reports whether ctx still goes on.
+// pause waits for another target, or for so long if that is not negative, and reports false when ctx is done.
 func (f *Forward) pause(ctx context.Context, retarget <-chan struct{}, d time.Duration) bool {
 	var timeout <-chan time.Time
 	if d >= 0 {

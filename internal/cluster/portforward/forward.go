@@ -268,7 +268,7 @@ func (f *Forward) await(carriers *sync.WaitGroup) int {
 	}
 }
 
-// add remembers a connection, so that stopping ends it, and reports whether the forward goes on.
+// add remembers a connection, so that stopping ends it, and reports false when the forward has been stopped.
 func (f *Forward) add(p *pair) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,7 +20,7 @@ const replayLimit = 64 << 10
 //
 // Until the pod has sent something, what the client sends is kept. When it then turns out that nothing in the pod has
 // taken it, because nothing listens on the port or the pod has gone before anything was sent, the connection is opened
-// anew, to whatever pod is current then: an app that restarts is not noticed by a client that can wait.
+// again, to whatever pod is current then: an app that restarts is not noticed by a client that can wait.
 type pair struct {
 	f        *Forward
 	ctx      context.Context // of the connection
@@ -70,7 +70,7 @@ func (p *pair) upload() {
 	}
 }
 
-// download passes on what the pod sends, and opens the connection anew if need be.
+// download passes on what the pod sends, and reopens the connection if need be.
 func (p *pair) download() {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
@@ -166,7 +166,7 @@ func (p *pair) settle() bool {
 	return !was
 }
 
-// again opens the connection to the pod anew, after a pause, if it failed with err before the pod had taken anything.
+// again reopens the connection to the pod, after a pause, if it failed with err before the pod had taken anything.
 func (p *pair) again(err error, pause time.Duration) bool {
 	p.mu.Lock()
 	target := p.target
@@ -195,7 +195,7 @@ func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "connection refused")
 }
 
-// replace goes on with another connection to a pod, and sends to it what the client has sent.
+// replace switches to another connection to a pod, and sends it what the client has sent.
 func (p *pair) replace(remote net.Conn, target Target) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -81,7 +81,7 @@ func certFault(getenv func(string) string) error {
 }
 
 // currentContext returns the context that the user chose, or nothing. A configuration that cannot be read counts as none:
-// the docker CLI warns about it and goes on too.
+// the docker CLI warns about it and continues, too.
 func currentContext(dir string) string {
 	var config struct {
 		CurrentContext string `json:"currentContext"`

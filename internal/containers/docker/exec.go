@@ -118,7 +118,7 @@ func short(id string) string {
 	return id
 }
 
-// lentReader lends a reader to the HTTP client, which may go on reading a request's body after it has answered.
+// lentReader lends a reader to the HTTP client, which may still read a request's body after the answer has come.
 type lentReader struct {
 	mu   sync.Mutex
 	r    io.Reader

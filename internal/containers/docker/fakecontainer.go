@@ -80,7 +80,7 @@ func (f *Fake) Interrupt() {
 	f.wake()
 }
 
-// wake lets those go on who wait for a change; f.mu is held.
+// wake wakes those who wait for a change; f.mu is held.
 func (f *Fake) wake() {
 	close(f.changed)
 	f.changed = make(chan struct{})

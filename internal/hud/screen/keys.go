@@ -107,7 +107,7 @@ func keymap(o Options) []binding {
 	quit := binding{named(tcell.KeyCtrlC), always, "quit", "quit", (*ui).quit}
 	back := []binding{{append(named(tcell.KeyEscape), letters("q")...), always, backVerb, "", (*ui).back}}
 	if o.leaves() {
-		quit.verb, quit.hint = "leave this screen; the session goes on", detachHint
+		quit.verb, quit.hint = "leave this screen; the session keeps running", detachHint
 		if o.Past {
 			quit.verb, quit.hint = "leave", "quit"
 		}

@@ -14,7 +14,7 @@ type prompt struct {
 	done    func(text string, ok bool)
 }
 
-// key takes in a key and reports whether the prompt goes on.
+// key takes in a key and reports whether the prompt stays open.
 func (p *prompt) key(event *tcell.EventKey) bool {
 	switch event.Key() {
 	case tcell.KeyEnter:

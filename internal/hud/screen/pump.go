@@ -96,7 +96,7 @@ func (p *pump) stale() bool { return p.options.Now().Sub(p.built) >= p.frame.Vie
 // next returns how long what is drawn stays true by itself.
 func (p *pump) next() time.Duration {
 	for _, r := range p.frame.View.Rows {
-		if r.Status == view.Updating && !p.options.Past { // nothing goes on in what is past
+		if r.Status == view.Updating && !p.options.Past { // a past session has no running updates
 			return spinnerStep
 		}
 	}

@@ -236,7 +236,7 @@ func (u *ui) quitHint() string {
 		return "q or Ctrl-C leaves"
 	}
 	if u.options.Leave != "" {
-		return "q or Ctrl-C leaves this screen, the session goes on"
+		return "q or Ctrl-C leaves this screen, the session keeps running"
 	}
 	return "Ctrl-C quits"
 }

@@ -98,7 +98,7 @@ func (s *Subscriber) Contract() store.Contract {
 }
 
 // Run implements store.Subscriber. When ctx is done it prints what is left. Its error says why nothing can be printed;
-// after a restart it goes on where it was.
+// after a restart it continues where it was.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	changed, cancel := s.options.Logs.Subscribe()
 	defer cancel()

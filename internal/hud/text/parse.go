@@ -47,7 +47,7 @@ type parser struct {
 	cells  []Cell
 	column int
 	style  Style
-	// returned is set after a carriage return: the next cell begins the line anew.
+	// returned is set after a carriage return: the next cell starts the line over.
 	returned bool
 	ansi     *ansi.Parser
 }

@@ -36,7 +36,7 @@ func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []Lack
 	return b
 }
 
-// isBehind reports whether an update of the container goes on.
+// isBehind reports whether an update of the container is still running.
 func isBehind(u state.Update, l LackingContainer) bool {
 	_, ok := u.Behind[l.Container.ID]
 	return ok
@@ -59,7 +59,7 @@ func tookWell(u state.Update, id string) bool {
 	return true
 }
 
-// Behind returns the containers of current pods in which an update goes on, of how many that can be updated in place.
+// Behind returns the containers of current pods in which an update is still running, of how many that can be updated in place.
 func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.Behind, of int) {
 	if len(u.Behind) == 0 {
 		return nil, 0

@@ -26,7 +26,7 @@ type LackingContainer struct {
 // Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
 // based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
 // steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
-// those count that need nothing but to be copied. A container in which an update goes on is left out.
+// those count that need nothing but to be copied. A container in which an update is still running is left out.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
 	return lacking(m, u, pods, true)
 }

@@ -273,7 +273,7 @@ func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
 	return unreadyPod(pods, ready+done)
 }
 
-// processRuntime tells of a process that has ended under the synclet's supervisor, in a container that goes on.
+// processRuntime tells of a process that has ended under the synclet's supervisor, in a container that keeps running.
 func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool) {
 	synclets := state.Synclets.In(v)
 	for _, p := range pods {

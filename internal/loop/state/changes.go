@@ -37,7 +37,7 @@ type batch struct {
 // slack is by how many paths a list may exceed twice the files that count.
 const slack = 64
 
-// behind returns the list that begins with the given files, newer than all of b, and goes on with b.
+// behind returns the list that begins with the given files, newer than all of b, and continues with b.
 func (b *batch) behind(at time.Time, paths []string) *batch {
 	out := &batch{at: at, paths: paths, older: b, total: len(paths)}
 	if b != nil {
@@ -68,12 +68,12 @@ func sortedSet(paths []string) []string {
 	return slices.Compact(paths)
 }
 
-// timesBuilder returns what makes times anew.
+// timesBuilder returns what rebuilds times.
 func timesBuilder() *immutable.MapBuilder[string, time.Time] {
 	return immutable.NewMapBuilder[string, time.Time](nil)
 }
 
-// many reports whether so many of c's files are concerned that it is cheaper to make all times anew.
+// many reports whether so many of c's files are concerned that it is cheaper to rebuild all times.
 func (c Changes) many(paths int) bool { return paths > c.Len()/4 }
 
 // Len is the number of files.

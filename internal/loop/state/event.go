@@ -102,7 +102,7 @@ type HoldChange struct {
 }
 
 // HoldsChanged says whose updates have begun or ceased to wait. Which resources others are in the way of an update is not
-// told anew as these change, unless the update waits for them to be ready.
+// told again as these change, unless the update waits for them to be ready.
 type HoldsChanged struct{ Changes []HoldChange }
 
 // Connection says how the cluster or the container engine answers.

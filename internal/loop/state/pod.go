@@ -150,7 +150,7 @@ func FailedContainer(p model.Pod) (model.Container, bool) {
 }
 
 // RunOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
-// restarted as it is, and goes on with the same log.
+// restarted as it is, and keeps its log.
 func RunOf(p model.Pod, c model.Container) string {
 	if !p.OfCompose() || c.ID == "" {
 		return c.ID

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Behind is a container whose update goes on though the build that it is part of is over.
+// Behind is a container whose update is still running though the build that it is part of is over.
 type Behind struct {
 	Namespace, Pod, Container string
 	// Files are what it is to get, as in Build.

@@ -9,7 +9,7 @@ import (
 )
 
 // Switch is the user's own word on whether a resource is enabled. It goes before what the Tiltfile says, outlives the
-// evaluations of the Tiltfile, and ends with new arguments for it, which say anew what is enabled.
+// evaluations of the Tiltfile, and ends with new arguments for it, which decide what is enabled.
 type Switch string
 
 // The positions of a switch.

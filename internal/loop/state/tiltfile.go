@@ -68,7 +68,7 @@ type TiltfileStarted struct {
 }
 
 // TiltfileArgsSet is the user's wish to evaluate the Tiltfile with other arguments from now on. What the user has switched
-// on and off himself is forgotten: the arguments say anew what is enabled.
+// on and off himself is forgotten: the arguments decide what is enabled.
 type TiltfileArgsSet struct{ Args []string }
 
 // TiltfileLoaded says that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.

@@ -57,7 +57,7 @@ type Update struct {
 	WasReady bool
 	// Synced says, by container id, up to when changes have been copied into it.
 	Synced map[string]time.Time
-	// Behind are, by container id, the updates that go on though the build that they are part of is over.
+	// Behind are, by container id, the updates that still run though the build that they are part of is over.
 	Behind map[string]Behind
 	// Faults are, by container id, why an update that had fallen behind failed, until another one worked.
 	Faults map[string]string
@@ -184,7 +184,7 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
-	// Containers are what was done in each container, where it was done in place. Behind are those in which it goes on, by
+	// Containers are what was done in each container, where it was done in place. Behind are those in which it still runs, by
 	// container id; the build fills in its serial and since when.
 	Containers []model.ContainerUpdate
 	Behind     map[string]Behind

@@ -68,7 +68,7 @@ func (d *Derived[T]) Inputs() []Input {
 type derivation struct {
 	mu    sync.Mutex
 	known bool
-	// seq and versions say for which snapshot, and for which versions of the tables, is is the value.
+	// seq and versions say for which snapshot, and for which versions of the tables, is was computed.
 	seq      uint64
 	versions []uint64
 	is       any

@@ -64,7 +64,7 @@ func each[T comparable, V any](items []T, before values[T, V], of func(T) V) []V
 	return out
 }
 
-// meet returns after how many items of two lists that begin differently they go on alike.
+// meet returns after how many items two lists that begin differently continue alike.
 func meet[T comparable](was, is []T) (gone, come int) {
 	for n := 1; n < 2*lookAhead; n++ {
 		for gone = max(0, n-lookAhead); gone <= min(n, lookAhead); gone++ {

@@ -2,7 +2,7 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per running build, and after it one for each container in which the build goes on. It cancels a
+// Run owns one goroutine per running build, and after it one for each container in which the build still runs. It cancels a
 // build whose resource went away, and one that a newer change has overtaken before it touched the cluster, and waits for all
 // of them before it returns.
 package buildcontroller
@@ -97,7 +97,7 @@ type build struct {
 	cancel    context.CancelFunc
 	committed atomic.Bool
 	overtaken bool
-	// done is closed when the build is over for the store; behind, which goes on, counts from then on. gone is closed when that
+	// done is closed when the build is over for the store; behind, which still runs, counts from then on. gone is closed when that
 	// has ended, too.
 	done, gone chan struct{}
 	behind     []*buildanddeploy.Straggler

@@ -13,10 +13,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// followed are the builds that are over for the store and have containers in which they go on.
+// followed are the builds that are over for the store and have containers in which they still run.
 type followed map[model.ManifestName][]*build
 
-// sweep forgets the builds of which nothing goes on any more, and ends what nobody wants: all of a resource that went away,
+// sweep forgets the builds of which nothing runs any more, and ends what is no longer wanted: all of a resource that went away,
 // and updates of containers that are no longer the resource's.
 func (f followed) sweep(v store.View) {
 	for name, builds := range f {
@@ -53,7 +53,7 @@ func (f followed) sweep(v store.View) {
 	}
 }
 
-// follow waits for the updates that go on after a build, and reports the end of each.
+// follow waits for the updates that still run after a build, and reports the end of each.
 func (s *Subscriber) follow(rt *store.Runtime, name model.ManifestName, b *build, log logstore.Logger) {
 	var all sync.WaitGroup
 	for _, straggler := range b.behind {
@@ -92,7 +92,7 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 	return a
 }
 
-// behind describes the updates that go on, and says so in the log.
+// behind describes the updates that still run, and says so in the log.
 func (s *Subscriber) behind(v store.View, list []*buildanddeploy.Straggler, log logstore.Logger) map[string]state.Behind {
 	if len(list) == 0 {
 		return nil

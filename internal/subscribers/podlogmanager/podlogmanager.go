@@ -46,7 +46,7 @@ type Subscriber struct {
 	client Client
 	engine Engine
 	logs   *logstore.Store
-	// places outlive a crash of Run, so that the next one goes on where it stood.
+	// places outlive a crash of Run, so that the next one continues where it stopped.
 	places map[place]*podlogs.Stream
 }
 

@@ -116,7 +116,7 @@ func (s *Subscriber) reconcile(ctx context.Context, rt *store.Runtime, keepers m
 }
 
 // desired returns the servers that should run: those of resources that were updated successfully. While an update runs,
-// and when it fails, the server of the one before goes on.
+// and when it fails, the server of the one before keeps running.
 func desired(v store.View) map[model.ManifestName]wish {
 	out := map[model.ManifestName]wish{}
 	for e := range state.Enabled(v) {

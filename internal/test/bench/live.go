@@ -22,7 +22,7 @@ import (
 )
 
 // The project of the live updates: one container whose files are saved, ten of another image, and a program that starts
-// anew when its text is saved.
+// again when its text is saved.
 const (
 	liveTiltfile = `load('ext://restart_process', 'docker_build_with_restart')
 docker_build('%[1]s', '.', dockerfile='Dockerfile', only=['files'], live_update=[sync('files', '/files')])

@@ -25,7 +25,7 @@ func TestDownOfAnUnknownName(t *testing.T) {
 	p.replace("Tiltfile", "k8s_yaml('app.yaml')", "local_resource('other', 'true')")
 	refused("appp", "appp")
 	p.write("Tiltfile", "fail('boom')\n")
-	refused("nope", "nothing is recorded of nope")
+	refused("nope", "there is no record of nope")
 	if out, code := p.run("down", "--namespace", p.namespace, "app"); code != 0 {
 		t.Errorf("down of what is recorded: exit code %d\n%s", code, out)
 	}
@@ -36,5 +36,5 @@ func TestDownOfAnUnknownName(t *testing.T) {
 			t.Errorf("down %s: exit code %d\n%s", name, code, out)
 		}
 	}
-	refused("app", "nothing is recorded of app")
+	refused("app", "there is no record of app")
 }

@@ -201,7 +201,7 @@ func TestAttachTerminals(t *testing.T) {
 	if proc, err := os.FindProcess(pid); err != nil || proc.Kill() != nil {
 		t.Fatalf("kill %d: %v", pid, err)
 	}
-	small.shows(`the session is gone without a word`)
+	small.shows(`the session is gone without having ended`)
 	small.whole()
 
 	p.says(0, []string{"up", "--detach", "--port", "none"})

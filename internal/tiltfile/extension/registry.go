@@ -45,7 +45,7 @@ func (g *Registry) AddRepo(r Repo) error {
 	return nil
 }
 
-// Clone returns a registry of the same, which goes on by itself.
+// Clone returns an independent copy of the registry.
 func (g Registry) Clone() Registry { return Registry{maps.Clone(g.repos), maps.Clone(g.extensions)} }
 
 // AddExtension declares an extension. Its repository may be declared later.

@@ -17,7 +17,7 @@
 //	More paragraphs, and code between ``` marks.
 //
 //	* `parameter: type = default` What it means; a line
-//	  that goes on is indented.
+//	  that continues is indented.
 //
 // "## name: type" is a value, "## name: module" a module, "## (type).name -> type" a method. A parameter without a default
 // is required, "x/" is taken by position only, "*" alone ends what is taken by position, "*xs" and "**xs" take any number.

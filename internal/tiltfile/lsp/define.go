@@ -42,7 +42,7 @@ func (o *outline) define() {
 	}
 }
 
-// lineTokens returns the end of the statement line that begins with a token: a line goes on while brackets are open.
+// lineTokens returns the end of the statement line that begins with a token: a line continues while brackets are open.
 func (o *outline) lineTokens(i int) int {
 	for first := i; i < len(o.tokens); i++ {
 		if o.tokens[i].kind == tokenNewline && o.inside[i] < 0 {

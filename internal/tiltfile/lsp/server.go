@@ -17,7 +17,7 @@ type Options struct {
 	Version string
 	// Extensions are those that "ext://" names; nil for none.
 	Extensions Extensions
-	// Fault is told of a panic while a message was answered, with the stack; nil discards it. The server goes on.
+	// Fault is told of a panic while a message was answered, with the stack; nil discards it. The server keeps running.
 	Fault func(text string)
 }
 

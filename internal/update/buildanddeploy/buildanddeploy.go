@@ -110,7 +110,7 @@ type Result struct {
 	Synced []string
 	// Containers are what was done in each container, those included that are left behind.
 	Containers []model.ContainerUpdate
-	// Behind are the updates of containers that take much longer than the others. They go on, and whoever gets the result
+	// Behind are the updates of containers that take much longer than the others. They keep running, and whoever gets the result
 	// has to wait for each; they end when the context of the update does.
 	Behind []*Straggler
 	// FellBack is why a faster way was not enough.

@@ -28,7 +28,7 @@ func NewComposite(builders ...BuildAndDeployer) *Composite {
 	return &Composite{builders: builders, fallBack: ShouldFallBack}
 }
 
-// Examine has the containers looked at before a failed update in place goes on in a way that needs the cluster.
+// Examine has the containers looked at before a failed update in place falls back to a way that needs the cluster.
 func (c *Composite) Examine(e Examiner) *Composite {
 	c.examine = e
 	return c
@@ -54,7 +54,7 @@ func Order(mode model.UpdateMode) []string {
 	return []string{"local", "synclet", "container", "exec", "compose", "image"}
 }
 
-// whole returns the name of the builder that makes all of a resource anew, which the others fall back to.
+// whole returns the name of the builder that rebuilds all of a resource, which the others fall back to.
 func whole(m model.Manifest) string {
 	if m.IsCompose() {
 		return "compose"
@@ -105,7 +105,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	return total, last
 }
 
-// verdict returns why a failed update in place must not go on in another way that needs the cluster: it is away, which is
+// verdict returns why a failed update in place must not fall back to another way that needs the cluster: it is away, which is
 // no reason for a new image, or the containers are gone, and others come. Containers of Compose are not examined: where one is
 // gone, nobody but Compose starts another.
 func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next, whole string) error {

@@ -235,7 +235,7 @@ func (s *steps) next(name string) {
 	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
 }
 
-// waits shows that a step waits for the cluster, and that it goes on.
+// waits shows that a step waits for the cluster, and when it continues.
 func (s *steps) waits(w k8s.Wait) {
 	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
 	if w.Why != "" {

@@ -16,7 +16,7 @@ import (
 // nothing, for any: a save in the meantime must not wait for the slowest container.
 const patience = 100 * time.Millisecond
 
-// Straggler is the update of one container that goes on after the update of the resource is over.
+// Straggler is the update of one container that still runs after the update of the resource is over.
 type Straggler struct {
 	Container Container
 	*part

@@ -35,7 +35,7 @@ type Pruned struct {
 
 // Prune removes images that hone built earlier: those older than the settings' MaxAge, but of each image the newest
 // KeepRecent stay, as do those in use (by a container, or by what is to be kept), the synclet's of this build of hone, and
-// references that are not hone's own. It goes on to the next image when one cannot be removed, and returns the first such
+// references that are not hone's own. It continues with the next image when one cannot be removed, and returns the first such
 // error.
 func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	var done Pruned

@@ -126,7 +126,7 @@ func askedOwners(copies []Copy) []string {
 	return list
 }
 
-// dialogue is the input and the output of a script that begins with listOwners and goes on with the archive.
+// dialogue is the input and the output of a script that begins with listOwners and continues with the archive.
 type dialogue struct {
 	copies []Copy
 	in     *io.PipeReader

@@ -14,7 +14,7 @@ import (
 const RestartGrace = 10 * time.Second
 
 // Unsupervised is the error of a restart in a container whose process does not run under the synclet: an image that is
-// deployed anew puts it there.
+// deployed again puts it there.
 func Unsupervised(c Container) error {
 	return &FallBackError{Reason: fmt.Sprintf("the process in %s cannot be restarted in place: it does not run under hone's supervisor", c.Name)}
 }

@@ -330,7 +330,7 @@ func (e *entry) set(s *Session, err error, passing bool) {
 // pass is tried again once, at once. A container that was not kept ready gets ready now.
 func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
 
-// after is Session, but for a conversation that has ended. Where Keep has begun with the container anew meanwhile, the new
+// after is Session, but for a conversation that has ended. Where Keep has started over with the container meanwhile, the new
 // one counts.
 func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, error) {
 	for {

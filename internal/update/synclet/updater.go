@@ -21,7 +21,7 @@ const tries = 3
 var _ liveupdate.Updater = (*Pool)(nil)
 
 // Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
-// the restart. A conversation that breaks off is taken up again; the update goes on with what differs then.
+// the restart. A conversation that breaks off is resumed; the update continues with what differs then.
 func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Ref: c.Ref,

@@ -65,7 +65,7 @@ type notice struct {
 	mark *mark // for opMark
 }
 
-// inbox takes notices without ever making the back end wait, since some systems cannot go on, not even to add a watch,
+// inbox takes notices without ever making the back end wait, since some systems cannot do anything else, not even add a watch,
 // while their events wait.
 type inbox struct {
 	mu      sync.Mutex

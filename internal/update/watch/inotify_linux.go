@@ -194,7 +194,7 @@ const (
 	writesPause = time.Millisecond
 )
 
-// pause waits, and reports whether ctx goes on.
+// pause waits, and reports false when ctx is done.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,7 +16,7 @@ const (
 	idleTimeout = 2 * time.Minute
 	// bodyTimeout bounds the time that a request's body takes to come.
 	bodyTimeout = 10 * time.Second
-	// WriteTimeout bounds the time that an answer, or a piece of one that goes on and on, takes to be taken.
+	// WriteTimeout bounds how long a client may take to read an answer, or one piece of a streamed answer.
 	WriteTimeout = 10 * time.Second
 	// maxHeader bounds headers. All programs on this machine share one host name and with it a browser's cookies, which
 	// may be long.
@@ -33,7 +33,7 @@ func Server(handler http.Handler) *http.Server {
 		DisableGeneralOptionsHandler: true, ConnContext: remember}
 }
 
-// Extend gives the answer to a request another WriteTimeout, for answers that go on and on.
+// Extend gives the answer to a request another WriteTimeout, for answers that are streamed.
 func Extend(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout))
 }

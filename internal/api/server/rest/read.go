@@ -89,7 +89,7 @@ type page struct {
 	items []*item
 }
 
-// token is what a list goes on with.
+// token is what a list continues with.
 type token struct {
 	Version uint64 `json:"v"`
 	After   string `json:"a"`

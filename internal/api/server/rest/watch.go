@@ -70,7 +70,7 @@ func (h *Handler) watch(a *answer, k *kind, o options) {
 	wr.run(ctx)
 }
 
-// work makes events when it is this watch's turn, and then writes them. It reports whether the watch goes on.
+// work makes events when it is this watch's turn, and then writes them. It reports whether the watch continues.
 func (wr *watcher) work(make func() bool) bool {
 	if wr.h.working.Acquire(wr.a.r.Context(), 1) != nil {
 		return false
@@ -160,7 +160,7 @@ func (wr *watcher) run(ctx context.Context) {
 	}
 }
 
-// catchUp sends what has changed since the last time, and reports whether the watch goes on.
+// catchUp sends what has changed since the last time, and reports whether the watch continues.
 func (wr *watcher) catchUp() bool {
 	v := wr.h.store.View()
 	seq, changes, ok := wr.k.since(v, wr.pos)

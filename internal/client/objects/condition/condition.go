@@ -78,7 +78,7 @@ func Parse(text string) (Condition, error) {
 	case "jsonpath":
 		return c, c.parsePath(rest)
 	case "":
-		return c, problem.New("it is not said what to wait for", mend)
+		return c, problem.New("there is no condition to wait for", mend)
 	default:
 		return c, problem.New(fmt.Sprintf("cannot wait for %q", text), mend)
 	}

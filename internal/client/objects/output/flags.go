@@ -54,8 +54,8 @@ func (f *Flags) Formats() []string {
 // Add adds the flags of verbs that print objects.
 func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Output, "output", "o", "", "format: "+strings.Join(f.Formats(), ", "))
-	flags.StringVar(&f.Template, "template", "", "template, or path of one, for -o go-template and go-template-file")
-	flags.BoolVar(&f.AllowMissing, "allow-missing-template-keys", true, "take keys that are not there for empty ones in templates and JSON paths")
+	flags.StringVar(&f.Template, "template", "", "template, or the path of one, for -o go-template and go-template-file")
+	flags.BoolVar(&f.AllowMissing, "allow-missing-template-keys", true, "treat missing keys as empty in templates and JSON paths")
 	flags.BoolVar(&f.ShowManagedFields, "show-managed-fields", false, "keep metadata.managedFields in JSON and YAML")
 }
 
@@ -64,12 +64,12 @@ func (f *Flags) AddTable(flags *pflag.FlagSet) {
 	f.tables = true
 	f.Add(flags)
 	t := &f.Table
-	flags.BoolVar(&t.NoHeaders, "no-headers", false, "leave out the heads of the columns")
+	flags.BoolVar(&t.NoHeaders, "no-headers", false, "leave out the column headers")
 	flags.BoolVar(&t.ShowLabels, "show-labels", false, "show all labels in the last column")
 	flags.BoolVar(&t.ShowKind, "show-kind", false, "show the kind before each name")
-	flags.StringSliceVarP(&t.LabelColumns, "label-columns", "L", nil, "labels that get a column each, separated by commas")
+	flags.StringSliceVarP(&t.LabelColumns, "label-columns", "L", nil, "labels to show as columns, separated by commas")
 	flags.StringVar(&t.SortBy, "sort-by", "", "JSON path of the field to sort by: {.metadata.name}")
-	flags.BoolVar(&t.Events, "output-watch-events", false, "with --watch, say in a column whether objects were added, modified or deleted")
+	flags.BoolVar(&t.Events, "output-watch-events", false, "with --watch, add a column that says whether an object was added, modified or deleted")
 }
 
 // IsTable reports whether tables are asked for.

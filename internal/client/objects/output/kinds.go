@@ -30,11 +30,11 @@ type Kinds struct {
 // Add adds the flags.
 func (k *Kinds) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&k.Group, "api-group", "", "list only the kinds of this group: tilt.dev, hone.dev")
-	flags.StringSliceVar(&k.Verbs, "verbs", nil, "list only kinds with which all this can be done: get,patch")
-	flags.StringSliceVar(&k.Categories, "categories", nil, "list only kinds of all these categories")
+	flags.StringSliceVar(&k.Verbs, "verbs", nil, "list only kinds that support all of these verbs: get,patch")
+	flags.StringSliceVar(&k.Categories, "categories", nil, "list only kinds in all of these categories")
 	flags.StringVarP(&k.Output, "output", "o", "", "format: wide, name, json, yaml")
 	flags.StringVar(&k.SortBy, "sort-by", "", "sort by name or kind")
-	flags.BoolVar(&k.NoHeaders, "no-headers", false, "leave out the heads of the columns")
+	flags.BoolVar(&k.NoHeaders, "no-headers", false, "leave out the column headers")
 }
 
 // Print lists kinds, and returns how many.

@@ -15,7 +15,7 @@ import (
 
 // Look says how objects are shown.
 type Look struct {
-	// Watch goes on to show what changes; Only shows nothing but that.
+	// Watch then shows each change; Only shows nothing but the changes.
 	Watch, Only bool
 	// IgnoreMissing takes named objects that are not there for nothing wrong.
 	IgnoreMissing bool
@@ -23,7 +23,7 @@ type Look struct {
 	Out, Notes io.Writer
 }
 
-// Show prints the objects of targets, and goes on to print what changes if asked to. What is there is printed also when
+// Show prints the objects of targets and then, if asked to, each change. What is there is printed also when
 // something else is missing.
 func (f *Flags) Show(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
 	if look.Watch || look.Only {

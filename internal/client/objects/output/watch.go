@@ -42,7 +42,7 @@ func (f *Flags) watch(ctx context.Context, s *objects.Session, targets []objects
 		return problem.New("only one kind can be watched at a time", "run hone get --watch once for each, or leave out --watch")
 	}
 	if f.Table.SortBy != "" {
-		return problem.New("what is watched cannot be sorted", "leave out either --sort-by or --watch")
+		return problem.New("--watch cannot be combined with --sort-by", "leave out either --sort-by or --watch")
 	}
 	w := &watching{flags: f, look: look, session: s, target: targets[0], names: targets[0].Names, shown: map[string]row{}}
 	if f.IsTable() {

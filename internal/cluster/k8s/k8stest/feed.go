@@ -69,7 +69,7 @@ func (f *feed[E]) wake() {
 	f.changed = make(chan struct{})
 }
 
-// refuse makes watches fail with err, or go on when it is nil.
+// refuse makes watches fail with err, or work again when it is nil.
 func (f *feed[E]) refuse(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
