@@ -23,7 +23,7 @@ type switchFlags struct {
 func (f *switchFlags) add(c *cobra.Command) {
 	f.target.add(c)
 	c.Flags().BoolVar(&f.request.All, "all", false, c.Name()+" all resources")
-	c.Flags().StringSliceVarP(&f.request.Labels, "labels", "l", nil, c.Name()+" the resources with one of these labels, beside those that are named")
+	c.Flags().StringSliceVarP(&f.request.Labels, "labels", "l", nil, c.Name()+" resources with any of these labels, besides those named")
 	c.ValidArgsFunction = f.target.completeSwitchable
 	_ = c.RegisterFlagCompletionFunc("labels", f.target.completeLabels)
 }

@@ -100,8 +100,7 @@ func noSuchExtension(at extension.Location, copied extension.Checkout, path stri
 // moduleSource returns the text of a file that is to be executed.
 func (s *state) moduleSource(path string) ([]byte, error) {
 	if !isEmbedded(path) {
-		s.config.add(path)
-		return readBounded(path, mostSource)
+		return s.readUpTo(path, mostSource)
 	}
 	name := strings.TrimSuffix(strings.TrimPrefix(path, extScheme), "/"+extension.Entry)
 	return extension.EmbeddedSource(name)

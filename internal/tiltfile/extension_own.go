@@ -73,6 +73,7 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	own := s.within(path, e.Args, tf.Manifests)
 	declared, err := own.load()
 	s.config.add(own.config.list()...)
+	maps.Copy(s.read, own.read)
 	s.warnings = append(s.warnings, own.warnings...)
 	var taken []string
 	for _, m := range declared.Manifests {

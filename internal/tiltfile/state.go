@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sort"
 	"time"
 
+	"github.com/zeebo/xxh3"
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -31,6 +33,7 @@ type state struct {
 	ext         extensions
 	predeclared starlark.StringDict
 	config      fileSet
+	read        map[string]uint64 // as model.Tiltfile.Read
 	env         *environ
 	warnings    []string
 	ignores     []model.Ignore
@@ -76,7 +79,7 @@ type state struct {
 func newState(ctx context.Context, path string, o Options) *state {
 	s := &state{
 		ctx: ctx, opts: o, log: o.Logger, main: path,
-		modules: map[string]*module{}, sources: map[string]string{}, config: fileSet{},
+		modules: map[string]*module{}, sources: map[string]string{}, config: fileSet{}, read: map[string]uint64{},
 		env:    newEnviron(o.Env),
 		update: model.DefaultUpdateSettings, ci: model.DefaultCISettings, prune: model.DefaultDockerPruneSettings,
 		flags:   configFlags{defs: map[string]*flagDef{}},
@@ -152,9 +155,19 @@ func (s *state) abs(path string) string {
 }
 
 // readFile reads a file that the evaluation depends on, whether it exists or not.
-func (s *state) readFile(path string) ([]byte, error) {
+func (s *state) readFile(path string) ([]byte, error) { return s.readUpTo(path, mostFile) }
+
+// readUpTo is readFile for files of at most so many bytes. It remembers what it has read.
+func (s *state) readUpTo(path string, most int) ([]byte, error) {
 	s.config.add(path)
-	return readBounded(path, mostFile)
+	data, err := readBounded(path, most)
+	switch {
+	case err == nil:
+		s.read[path] = xxh3.Hash(data)
+	case errors.Is(err, fs.ErrNotExist):
+		s.read[path] = 0
+	}
+	return data, err
 }
 
 // warn tells the user of something that is probably a mistake.

@@ -76,7 +76,7 @@ func Load(ctx context.Context, o Options) Result {
 	}
 	s := newState(ctx, path, o)
 	tf, err := s.load()
-	tf.ConfigFiles = s.config.list()
+	tf.ConfigFiles, tf.Read = s.config.list(), s.read
 	tf.Ignores = s.globalIgnores()
 	tf.Warnings = s.warnings
 	if err != nil {

@@ -12,6 +12,9 @@ type Tiltfile struct {
 	// ConfigFiles are the absolute paths of every file whose change must re-evaluate the Tiltfile; they are filled
 	// also when the evaluation failed.
 	ConfigFiles []string
+	// Read has, by absolute path, the hash (xxh3) of each file's content as the evaluation last read it; 0 for a file that did
+	// not exist. Like ConfigFiles, it is filled also when the evaluation failed.
+	Read map[string]uint64 `json:"-"`
 	// Ignores apply to every watch: .tiltignore and watch_settings.
 	Ignores []Ignore
 	// Enabled restricts the session to these resources and their dependencies; nil enables all.

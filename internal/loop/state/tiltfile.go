@@ -18,6 +18,8 @@ type Tiltfile struct {
 	Result      model.Tiltfile
 	ConfigFiles []string
 	Ignores     []model.Ignore
+	// Read is what the last evaluation read, as in model.Tiltfile.
+	Read map[string]uint64 `json:"-"`
 	// Err is why the last evaluation failed, empty when it did not. Usage is set when the fault is in the command line,
 	// so that editing the Tiltfile would not mend it.
 	Err      string
@@ -132,7 +134,7 @@ func init() {
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
 	t.Usage = a.Usage
-	t.ConfigFiles, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Ignores, a.Result.Warnings
+	t.ConfigFiles, t.Read, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Read, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
 		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {
 			a.Result.Secrets = t.Result.Secrets // so that readers see at once that nothing has changed

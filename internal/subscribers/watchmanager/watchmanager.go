@@ -6,10 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -39,6 +43,9 @@ type parts struct {
 func New(options watch.Options, on bool) *Subscriber { return &Subscriber{options: options, on: on} }
 
 var _ store.Subscriber = (*Subscriber)(nil)
+
+// configs is the target of the Tiltfile's own files.
+var configs = model.TargetID{Type: model.TargetConfigs, Name: string(model.TiltfileName)}
 
 // Contract implements store.Subscriber.
 func (s *Subscriber) Contract() store.Contract {
@@ -104,6 +111,7 @@ func (s *Subscriber) Settled(ctx context.Context) {
 
 // follow keeps the watcher's set in step with what is declared.
 func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Watcher) error {
+	compared := 0 // the evaluation of the Tiltfile whose files were compared with what it read
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,8 +125,43 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 			rt.Dispatch(state.WatchReported{Problem: problem.Text(err)})
 			continue
 		}
+		if t := state.TheTiltfile(v); t.Runs > compared && !t.Running() {
+			compared = t.Runs
+			if late := changedSince(t.Read); len(late) > 0 {
+				rt.Dispatch(state.FilesChanged{At: time.Now(), Changes: []state.FileChange{{Target: configs, Paths: late}}})
+			}
+		}
 		rt.Succeeded()
 	}
+}
+
+// changedSince returns the files that differ from what an evaluation of the Tiltfile read, sorted. The watcher takes what it
+// finds as what was there, so it does not tell of files that were saved after they were read and before they were watched.
+func changedSince(read map[string]uint64) (changed []string) {
+	for path, was := range read {
+		now, err := contentHash(path)
+		if err == nil && now != was {
+			changed = append(changed, path)
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}
+
+// contentHash returns the hash of a file's content as model.Tiltfile.Read has it, and an error for what is not a file.
+func contentHash(path string) (uint64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err == nil && !info.Mode().IsRegular():
+		err = fs.ErrInvalid
+	}
+	if err != nil {
+		return 0, err
+	}
+	data, err := os.ReadFile(path)
+	return xxh3.Hash(data), err
 }
 
 func (s *Subscriber) isInPlace(id model.TargetID) bool {
@@ -181,7 +224,7 @@ var watched = state.EachOrdered("what is watched for resources", func(e *store.E
 func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 	t := state.TheTiltfile(v)
 	specs := []watch.Spec{{
-		ID:        model.TargetID{Type: model.TargetConfigs, Name: string(model.TiltfileName)},
+		ID:        configs,
 		WatchSpec: model.WatchSpec{Paths: t.ConfigFiles},
 	}}
 	seen := map[model.TargetID]bool{}
