@@ -22,7 +22,7 @@ func TestComposeRuntime(t *testing.T) {
 		change(&p)
 		return p
 	}
-	const span = "pod:a-1/a:c1@0001-01-01T00:00:00Z"
+	const span = "pod:a-1/a:c1@1970-01-01T00:00:10Z"
 	for name, c := range map[string]struct {
 		containers []model.Pod
 		synclet    *state.Synclet
@@ -70,7 +70,9 @@ func TestComposeRuntime(t *testing.T) {
 				})
 			for _, p := range c.containers {
 				p.Name, p.UID, p.Resource, p.TemplateHash = "a-1", cmp.Or(p.UID, "c1"), "a", "c1"
-				p = with(p, func(p *model.Pod) { p.Containers[0].StartedAt = cmp.Or(p.Containers[0].StartedAt, c.started) })
+				p = with(p, func(p *model.Pod) {
+					p.Containers[0].StartedAt = cmp.Or(p.Containers[0].StartedAt, c.started, time.Unix(10, 0))
+				})
 				s.Then(state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
 			}
 			if c.synclet != nil {

@@ -152,8 +152,11 @@ func FailedContainer(p model.Pod) (model.Container, bool) {
 // RunOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
 // restarted as it is, and keeps its log.
 func RunOf(p model.Pod, c model.Container) string {
-	if !p.OfCompose() || c.ID == "" {
+	switch {
+	case !p.OfCompose():
 		return c.ID
+	case c.ID == "" || c.StartedAt.IsZero():
+		return "" // a container of Compose has its id before it has run
 	}
 	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
 }

@@ -191,14 +191,15 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 			continue
 		}
 		for _, c := range p.AllContainers() {
-			if quietContainers[c.Name] || c.ID == "" {
+			run := state.RunOf(p, c)
+			if quietContainers[c.Name] || run == "" {
 				continue
 			}
-			st := stream{pod: p, name: c.Name, id: state.RunOf(p, c), prefix: prefix(p, c), since: began}
+			st := stream{pod: p, name: c.Name, id: run, prefix: prefix(p, c), since: began}
 			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
 				st.missed = c.LastID
 			}
-			out[key{p.UID, c.Name, state.RunOf(p, c)}] = st
+			out[key{p.UID, c.Name, run}] = st
 		}
 	}
 	return out

@@ -323,3 +323,32 @@ func TestComposeContainers(t *testing.T) {
 		f.want("the engine was restarted", "", "one", "two", "three", "four")
 	})
 }
+
+// TestComposeContainerBeforeItsStart: a container of Compose has its id before it runs. Its log belongs to the run that says it.
+func TestComposeContainerBeforeItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, statetest.Compose("web"))
+		c := model.Container{Name: "web", ID: "c1", State: model.ContainerWaiting}
+		pod := func() model.Pod {
+			p := model.Pod{Name: "shop-web-1", UID: "c1", Resource: "web", Engine: "created", Containers: []model.Container{c}}
+			f.Then(state.PodChanged{Pod: state.Pod{Pod: p, Current: true}})
+			return p
+		}
+		f.engine.AddContainer("c1", docker.FakeContainer{Name: "shop-web-1"})
+		pod()
+		synctest.Wait()
+		time.Sleep(time.Millisecond)
+		f.engine.ChangeContainer("c1", func(c *docker.FakeContainer) {
+			c.Log = append(c.Log, docker.FakeLine{Time: time.Now(), Text: "one"})
+		})
+		synctest.Wait() // the line is there before the start is known
+		c.State, c.StartedAt = model.ContainerRunning, time.Now()
+		p := pod()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		lines := f.logs.Tail(logstore.Filter{Resources: []model.ManifestName{"web"}, Span: state.LogSpan(p, "web", state.RunOf(p, c))}, 10)
+		if len(lines) != 1 || lines[0].Text != "one" {
+			t.Errorf("the run's log: %+v", lines)
+		}
+	})
+}
