@@ -32,6 +32,9 @@ func (l LiveUpdate) OnlyCopies(path string) bool {
 	})
 }
 
+// CopiesEarly reports whether some changes may go into a container before all that changes with them is known.
+func (l LiveUpdate) CopiesEarly() bool { return len(l.Syncs) > 0 && !l.RestartContainer }
+
 // LiveUpdateOf returns the steps for containers that run the image with the given reference, and what leaves files out of
 // them. The empty reference stands for containers whose image hone does not build, those that the manifest's custom deploy
 // selects. It is not ok when there are no such steps.
@@ -45,4 +48,15 @@ func (m Manifest) LiveUpdateOf(ref string) (steps LiveUpdate, ignores []Ignore, 
 	}
 	im, ok := m.Image(ref)
 	return im.LiveUpdate, im.Watch.Ignores, ok && !im.LiveUpdate.Empty()
+}
+
+// StepsFor returns the live update that changed files of a target are for: that of the image, or of the custom deploy. It is
+// empty for targets without one.
+func (m Manifest) StepsFor(id TargetID) LiveUpdate {
+	ref := ""
+	if id.Type == TargetImage {
+		ref = id.Name
+	}
+	steps, _, _ := m.LiveUpdateOf(ref)
+	return steps
 }

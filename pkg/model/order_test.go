@@ -3,6 +3,8 @@ package model
 import (
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestDependentsFirst(t *testing.T) {
@@ -48,5 +50,35 @@ func TestLiveUpdateOf(t *testing.T) {
 	}
 	if !custom.HasLiveUpdate() || !image.HasLiveUpdate() || (Manifest{}).HasLiveUpdate() {
 		t.Error("HasLiveUpdate is wrong")
+	}
+}
+
+func TestStepsFor(t *testing.T) {
+	copies, restarts := LiveUpdate{Syncs: []Sync{{LocalPath: "/a", RemotePath: "/a"}}}, LiveUpdate{RestartContainer: true}
+	images := []ImageTarget{{Ref: "web", LiveUpdate: copies}, {Ref: "base"}}
+	custom := Manifest{Name: "m", Images: images, K8s: &K8sTarget{CustomDeploy: &CustomDeploy{LiveUpdate: restarts}}}
+	plain := Manifest{Name: "m", Images: images, K8s: &K8sTarget{}}
+	local := Manifest{Name: "m", Local: &LocalTarget{}}
+	for _, tc := range []struct {
+		name  string
+		m     Manifest
+		id    TargetID
+		want  LiveUpdate
+		early bool
+	}{
+		{"an image", custom, ImageID("web"), copies, true},
+		{"an image without steps", custom, ImageID("base"), LiveUpdate{}, false},
+		{"an image of others", custom, ImageID("api"), LiveUpdate{}, false},
+		{"a custom deploy", custom, custom.DeployID(), restarts, false},
+		{"objects", plain, plain.DeployID(), LiveUpdate{}, false},
+		{"a command", local, local.DeployID(), LiveUpdate{}, false},
+	} {
+		got := tc.m.StepsFor(tc.id)
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		if got.CopiesEarly() != tc.early {
+			t.Errorf("%s: early %t", tc.name, got.CopiesEarly())
+		}
 	}
 }

@@ -3,8 +3,6 @@ package buildcontrol
 import (
 	"maps"
 	"slices"
-
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // quick returns the files that go into running containers without waiting for the source tree to settle: all that was
@@ -17,7 +15,7 @@ func quick(r *resource) []string {
 	}
 	files := map[string]bool{}
 	for id, noticed := range u.Noticed {
-		steps := stepsOf(r.manifest, id)
+		steps := r.manifest.StepsFor(id)
 		for p := range noticed.After(u.AttemptedAt) {
 			if !steps.OnlyCopies(p) {
 				return nil
@@ -37,20 +35,10 @@ func quick(r *resource) []string {
 // settledFits reports whether the changes that have settled, if any, can go along.
 func settledFits(r *resource) bool {
 	for id, paths := range r.update.Pending() {
-		steps := stepsOf(r.manifest, id)
+		steps := r.manifest.StepsFor(id)
 		if slices.ContainsFunc(paths, func(p string) bool { return !steps.OnlyCopies(p) }) {
 			return false
 		}
 	}
 	return true
-}
-
-// stepsOf returns the live update that changes of a target are for.
-func stepsOf(m *model.Manifest, id model.TargetID) model.LiveUpdate {
-	ref := id.Name
-	if id.Type != model.TargetImage {
-		ref = ""
-	}
-	steps, _, _ := m.LiveUpdateOf(ref)
-	return steps
 }

@@ -68,7 +68,7 @@ func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
 // every update that began meanwhile has taken it in. The others have waited for this, whatever began meanwhile.
 func (u *Update) settled(c FileChange, now time.Time) {
 	changes, noticed := u.Changes[c.Target], u.Noticed[c.Target]
-	steps := u.stepsOf(c.Target)
+	steps := u.manifest.StepsFor(c.Target)
 	byTime := map[time.Time][]string{}
 	for _, p := range c.Paths {
 		at, ok := noticed.At(p)
@@ -99,7 +99,7 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
 	hit := false
 	for _, c := range a.Changes {
-		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) && u.quick(c.Target) {
+		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) && u.manifest.StepsFor(c.Target).CopiesEarly() {
 			u.Noticed = with(u.Noticed, c.Target, u.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}
@@ -108,23 +108,6 @@ func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
 		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
 	}
 	return u, hit
-}
-
-// quick reports whether changes of a target may be wanted before they settle.
-func (u Update) quick(id model.TargetID) bool {
-	steps := u.stepsOf(id)
-	return len(steps.Syncs) > 0 && !steps.RestartContainer
-}
-
-// stepsOf returns the live update that changes of a target are for.
-func (u Update) stepsOf(id model.TargetID) (steps model.LiveUpdate) {
-	switch id.Type {
-	case model.TargetImage:
-		steps, _, _ = u.manifest.LiveUpdateOf(id.Name)
-	case model.TargetK8s:
-		steps, _, _ = u.manifest.LiveUpdateOf("")
-	}
-	return steps
 }
 
 // settle forgets the changes of a target that its newest result holds. The maps in u are replaced, never written to.
