@@ -111,7 +111,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	if err != nil {
 		return err
 	}
-	p, err := projects().Find(path, known.Context)
+	p, err := projects().Find(ctx, path, known.Context)
 	if err != nil {
 		return err
 	}

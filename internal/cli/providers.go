@@ -148,8 +148,8 @@ func projects() *project.Registry {
 	return project.New(filepath.Join(stateDir(), "projects"), ledgerDir())
 }
 
-func provideProject(o options, kc *k8s.Kubeconfig) (project.Project, error) {
-	return projects().Open(o.tiltfile, kc.Cluster().Context)
+func provideProject(ctx context.Context, o options, kc *k8s.Kubeconfig) (project.Project, error) {
+	return projects().Open(ctx, o.tiltfile, kc.Cluster().Context)
 }
 
 func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }

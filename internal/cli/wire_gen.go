@@ -40,7 +40,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	project, err := provideProject(o, kubeconfig)
+	project, err := provideProject(ctx, o, kubeconfig)
 	if err != nil {
 		cleanup4()
 		cleanup3()

@@ -1,12 +1,15 @@
 package logstore
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
 // filesPerResource is about how many files a resource's disk bound is divided into; one file is what is dropped at once.
@@ -24,8 +27,8 @@ type spillFile struct {
 type spillDir struct {
 	path   string
 	parent string // set when New created it
-	lock   *os.File
-	made   int // number of files so far; the keeper's
+	unlock func() // says that the folder is no longer in use
+	made   int    // number of files so far; the keeper's
 
 	enc *zstd.Encoder // the keeper's
 	dec *zstd.Decoder // for DecodeAll only, by any number of goroutines; so used it owns nothing that needs closing
@@ -45,7 +48,7 @@ func newSpillDir(dir string) (*spillDir, error) {
 	if d.path, err = os.MkdirTemp(dir, spillPrefix+"*"); err != nil {
 		return nil, err
 	}
-	if d.lock, err = lockDir(d.path); err != nil {
+	if d.unlock, err = filelock.Lock(context.Background(), filepath.Join(d.path, lockName)); err != nil { // the folder is new: there is no wait
 		return nil, err
 	}
 	d.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
@@ -57,13 +60,21 @@ func newSpillDir(dir string) (*spillDir, error) {
 	return d, err
 }
 
-const spillPrefix = "spill-"
+const (
+	spillPrefix = "spill-"
+	// lockName is the file in a spill folder whose lock says that the folder is in use.
+	lockName = "lock"
+)
 
 // removeAbandoned removes the folders whose lock nobody holds. What cannot be removed is left for another time.
 func removeAbandoned(dir string) {
 	found, _ := filepath.Glob(filepath.Join(dir, spillPrefix+"*"))
 	for _, path := range found {
-		if abandoned(path) {
+		lock := filepath.Join(path, lockName)
+		if _, err := os.Lstat(lock); err != nil {
+			continue // just being made
+		}
+		if held, err := filelock.Held(lock); err == nil && !held {
 			_ = os.RemoveAll(path)
 		}
 	}
@@ -104,8 +115,8 @@ func (d *spillDir) read(path string, offset, length int64) ([]byte, error) {
 }
 
 func (d *spillDir) remove() error {
+	d.unlock() // before the folder goes: Windows removes no open file
 	err := os.RemoveAll(d.path)
-	_ = d.lock.Close()
 	_ = d.enc.Close()
 	if d.parent != "" {
 		_ = os.Remove(d.parent) // only if nobody else put anything there

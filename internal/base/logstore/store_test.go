@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -397,17 +398,18 @@ func TestAbandonedFoldersAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	live := open(t, Options{Dir: dir})
 	dead := filepath.Join(dir, spillPrefix+"dead")
-	lock, err := lockDir(mkdir(t, dead))
+	unlock, err := filelock.Lock(t.Context(), filepath.Join(mkdir(t, dead), lockName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = lock.Close() // as the end of its process does
+	unlock() // as the end of its process does
+	made := mkdir(t, filepath.Join(dir, spillPrefix+"made"))
 	other := mkdir(t, filepath.Join(dir, "mine"))
 	open(t, Options{Dir: dir})
 	if _, err := os.Stat(dead); !os.IsNotExist(err) {
 		t.Errorf("the abandoned folder is still there: %v", err)
 	}
-	for _, path := range []string{live.spill.path, other} {
+	for _, path := range []string{live.spill.path, made, other} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("%s was removed: %v", path, err)
 		}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/gofrs/flock"
+	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
 // Project is what one Tiltfile keeps in one cluster.
@@ -33,13 +34,13 @@ func New(dir, ledgers string) *Registry { return &Registry{dir, ledgers} }
 
 // Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it. Without a
 // context there is nothing to be found again, and nothing is recorded.
-func (r *Registry) Open(tiltfile, context string) (Project, error) {
-	return r.resolve(tiltfile, context, true)
+func (r *Registry) Open(ctx context.Context, tiltfile, kubeContext string) (Project, error) {
+	return r.resolve(ctx, tiltfile, kubeContext, true)
 }
 
 // Find is Open for a Tiltfile that need not exist. A project that is not known is not recorded.
-func (r *Registry) Find(tiltfile, context string) (Project, error) {
-	return r.resolve(tiltfile, context, false)
+func (r *Registry) Find(ctx context.Context, tiltfile, kubeContext string) (Project, error) {
+	return r.resolve(ctx, tiltfile, kubeContext, false)
 }
 
 // Path returns the path of the Tiltfile of the project that has or had an ID; empty where that is not known here.
@@ -56,28 +57,28 @@ func (r *Registry) Path(id string) string {
 	return ""
 }
 
-func (r *Registry) resolve(tiltfile, context string, record bool) (Project, error) {
+func (r *Registry) resolve(ctx context.Context, tiltfile, kubeContext string, record bool) (Project, error) {
 	real := realPath(tiltfile)
-	if context == "" {
-		return Project{ID: newID(real, context), Tiltfile: real}, nil
+	if kubeContext == "" {
+		return Project{ID: newID(real, kubeContext), Tiltfile: real}, nil
 	}
-	p, err := r.locked(func() (Project, error) { return r.resolveLocked(tiltfile, real, context, record) })
+	p, err := r.locked(ctx, func() (Project, error) { return r.resolveLocked(tiltfile, real, kubeContext, record) })
 	if err != nil {
 		return Project{}, fmt.Errorf("find out which project %s is: %w", tiltfile, err)
 	}
 	return p, nil
 }
 
-func (r *Registry) resolveLocked(tiltfile, real, context string, create bool) (Project, error) {
+func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool) (Project, error) {
 	all, err := r.records()
 	if err != nil {
 		return Project{}, err
 	}
 	here := folderOf(filepath.Dir(real))
-	old := ids{newID(real, context), newID(filepath.Clean(tiltfile), context)}
-	i := slices.IndexFunc(all, func(o record) bool { return o.Context == context && o.Tiltfile == real })
+	old := ids{newID(real, kubeContext), newID(filepath.Clean(tiltfile), kubeContext)}
+	i := slices.IndexFunc(all, func(o record) bool { return o.Context == kubeContext && o.Tiltfile == real })
 	if i < 0 {
-		i = slices.IndexFunc(all, func(o record) bool { return o.Context == context && o.movedTo(real, here) })
+		i = slices.IndexFunc(all, func(o record) bool { return o.Context == kubeContext && o.movedTo(real, here) })
 	}
 	var rec, was record
 	if i >= 0 {
@@ -85,7 +86,7 @@ func (r *Registry) resolveLocked(tiltfile, real, context string, create bool) (P
 		rec.Former = slices.Clone(rec.Former)
 		all = slices.Delete(all, i, i+1)
 	} else {
-		rec = record{ID: r.freshID(old, real, context, all), Context: context}
+		rec = record{ID: r.freshID(old, real, kubeContext, all), Context: kubeContext}
 	}
 	rec.Tiltfile = real
 	if here != (folder{}) {
@@ -178,14 +179,14 @@ func (o record) movedTo(tiltfile string, here folder) bool {
 }
 
 // locked runs do while no other process uses the registry.
-func (r *Registry) locked(do func() (Project, error)) (Project, error) {
+func (r *Registry) locked(ctx context.Context, do func() (Project, error)) (Project, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return Project{}, err
 	}
-	l := flock.New(filepath.Join(r.dir, lockName))
-	if err := l.Lock(); err != nil {
-		return Project{}, fmt.Errorf("lock %s: %w", r.dir, err)
+	unlock, err := filelock.Lock(ctx, filepath.Join(r.dir, lockName))
+	if err != nil {
+		return Project{}, err
 	}
-	defer l.Close()
+	defer unlock()
 	return do()
 }

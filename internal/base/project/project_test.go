@@ -59,14 +59,14 @@ func (p *place) ledger(tiltfile string) string {
 
 func (p *place) open(name string) Project {
 	p.t.Helper()
-	got, err := p.r.Open(p.path(name), "kind")
+	got, err := p.r.Open(p.t.Context(), p.path(name), "kind")
 	p.check(err)
 	return got
 }
 
 func (p *place) find(name string) Project {
 	p.t.Helper()
-	got, err := p.r.Find(p.path(name), "kind")
+	got, err := p.r.Find(p.t.Context(), p.path(name), "kind")
 	p.check(err)
 	return got
 }
@@ -102,7 +102,7 @@ func TestIdentity(t *testing.T) {
 			p.file("shop/Tiltfile")
 			same(t, "twice", p.open("shop/Tiltfile"), p.open("shop/Tiltfile"))
 			different(t, "another file", p.open("shop/Tiltfile"), p.open("shop/Tiltfile.dev"))
-			other, err := p.r.Open(p.path("shop/Tiltfile"), "prod")
+			other, err := p.r.Open(t.Context(), p.path("shop/Tiltfile"), "prod")
 			p.check(err)
 			different(t, "another context", p.open("shop/Tiltfile"), other)
 		}},
@@ -213,9 +213,9 @@ func TestIdentity(t *testing.T) {
 		{"without a context", func(t *testing.T, p *place) {
 			p.file("shop/Tiltfile")
 			p.link("shop", "current")
-			a, err := p.r.Open(p.path("shop/Tiltfile"), "")
+			a, err := p.r.Open(t.Context(), p.path("shop/Tiltfile"), "")
 			p.check(err)
-			b, err := p.r.Open(p.path("current/Tiltfile"), "")
+			b, err := p.r.Open(t.Context(), p.path("current/Tiltfile"), "")
 			p.check(err)
 			same(t, "linked", a, b)
 			if _, err := os.Stat(p.r.dir); !os.IsNotExist(err) {
@@ -249,7 +249,7 @@ func TestTogether(t *testing.T) {
 	seen := make([]string, 40)
 	for i := range seen {
 		wg.Go(func() {
-			got, err := p.r.Open(p.path(fmt.Sprintf("p%d/Tiltfile", i%4)), "kind")
+			got, err := p.r.Open(t.Context(), p.path(fmt.Sprintf("p%d/Tiltfile", i%4)), "kind")
 			if err != nil {
 				t.Error(err)
 			}

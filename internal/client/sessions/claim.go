@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/gofrs/flock"
+	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
 // exclusive are the verbs of which one at a time works on a project.
@@ -18,7 +18,7 @@ const exclusive = "up"
 // Claim is a session of this process, from its name on to its end.
 type Claim struct {
 	registry *Registry
-	lock     *flock.Flock
+	unlock   func() // nil before the claim has its name
 	info     Info
 }
 
@@ -46,7 +46,7 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 		return c.write()
 	})
 	if err != nil {
-		if c.lock != nil {
+		if c.unlock != nil {
 			c.Release(ctx)
 		}
 		return nil, err
@@ -71,16 +71,14 @@ func (c *Claim) takeName() error {
 		if _, ours := c.registry.read(name); !ours && exists(c.registry.path(name, extInfo)) {
 			continue
 		}
-		l := flock.New(path)
-		free, err := l.TryLock()
+		unlock, free, err := filelock.Try(path)
 		if err != nil {
-			return fmt.Errorf("lock session %s: %w", name, err)
+			return fmt.Errorf("take session %s: %w", name, err)
 		}
 		if free {
-			c.info.Name, c.lock = name, l
+			c.info.Name, c.unlock = name, unlock
 			return nil
 		}
-		_ = l.Close()
 	}
 }
 
@@ -155,7 +153,7 @@ func (c *Claim) Listen(ctx context.Context) (net.Listener, error) {
 func (c *Claim) Release(ctx context.Context) {
 	// This is done above all when everything else was cancelled.
 	_ = c.registry.locked(context.WithoutCancel(ctx), func() error {
-		_ = c.lock.Close()
+		c.unlock()
 		c.registry.remove(c.info.Name)
 		return nil
 	})

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
 const (
@@ -27,9 +27,8 @@ const (
 
 	// folderLock makes processes take turns.
 	folderLock = ".hone"
-	// turn is how long another process may take over its turn, retry how often it is looked for.
-	turn  = 10 * time.Second
-	retry = 5 * time.Millisecond
+	// turn is how long another process may take over its turn.
+	turn = 10 * time.Second
 	// endCheck is how often Wait looks.
 	endCheck = 25 * time.Millisecond
 )
@@ -111,11 +110,11 @@ func (r *Registry) locked(ctx context.Context, do func() error) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
-	l := flock.New(filepath.Join(r.dir, folderLock))
-	if _, err := l.TryLockContext(ctx, retry); err != nil {
-		return fmt.Errorf("lock the folder of sessions: %w", err)
+	unlock, err := filelock.Lock(ctx, filepath.Join(r.dir, folderLock))
+	if err != nil {
+		return fmt.Errorf("wait for the folder of sessions: %w", err)
 	}
-	defer func() { _ = l.Close() }()
+	defer unlock()
 	return do()
 }
 
@@ -164,14 +163,8 @@ func readPrivate(path string) ([]byte, error) {
 
 // lives reports whether a session's lock is held.
 func (r *Registry) lives(name string) bool {
-	path := r.path(name, extLock)
-	if !exists(path) {
-		return false
-	}
-	l := flock.New(path)
-	defer func() { _ = l.Close() }()
-	free, err := l.TryLock()
-	return err == nil && !free
+	held, err := filelock.Held(r.path(name, extLock))
+	return err == nil && held
 }
 
 // remove removes the files of a session that has ended: those that hone makes, by their names, kinds and owner.

@@ -43,7 +43,7 @@ func (l *Ledger) takeIn(key LedgerKey) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lockFile(from.path + ".lock")
+	unlock, err := lockBeside(from.path)
 	if err != nil {
 		return err
 	}

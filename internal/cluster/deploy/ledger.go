@@ -340,7 +340,7 @@ func (l *Ledger) change(edit func(content)) error {
 
 // changeAll makes several edits with one write. l.mu is held.
 func (l *Ledger) changeAll(edits []*ledgerEdit) error {
-	unlock, err := lockFile(l.path + ".lock")
+	unlock, err := lockBeside(l.path)
 	if err != nil {
 		return fmt.Errorf("lock the ledger: %w", err)
 	}

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -173,6 +176,32 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.json.*")); len(left) != 1 || !strings.HasSuffix(left[0], ".lock") {
 		t.Errorf("files left: %v", left)
 	}
+}
+
+// TestLedgerWaitsForItsLock holds the lock as another process does in the middle of a write.
+func TestLedgerWaitsForItsLock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := openLedger(t, t.TempDir())
+		unlock, free, err := filelock.Try(l.Path() + ".lock")
+		if err != nil || !free {
+			t.Fatal(free, err)
+		}
+		err = l.Record("web", []ObjectRecord{record("web", "")})
+		if want := "another process has held it for 30s"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("under a lock that stays: %v, want %q", err, want)
+		}
+		time.AfterFunc(time.Second, unlock)
+		start := time.Now()
+		if err := l.Record("web", []ObjectRecord{record("web", "")}); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(start); waited < time.Second {
+			t.Errorf("wrote after %v, while the lock was held", waited)
+		}
+		if got := contents(t, l)["web"]; len(got) != 1 {
+			t.Errorf("%v is recorded after the wait", got)
+		}
+	})
 }
 
 // TestLedgerSeesOthersWrites uses two ledgers of one file as two processes would.

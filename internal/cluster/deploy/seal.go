@@ -59,7 +59,7 @@ func (v vault) make() ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of keys: %w", err)
 	}
-	unlock, err := lockFile(v.path + ".lock")
+	unlock, err := lockBeside(v.path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the key of the ledgers: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adrg/xdg"
 
+	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -158,7 +159,7 @@ func (s *Store) locked(ctx context.Context, r Repo, fn func() (Checkout, error))
 		return Checkout{}, problem.Wrap(err, "cannot keep copies of extension repositories in "+s.Dir,
 			"make the folder writable, or set XDG_DATA_HOME to one that is")
 	}
-	unlock, err := lock(ctx, home+".lock")
+	unlock, err := filelock.Lock(ctx, home+".lock")
 	if err != nil {
 		return Checkout{}, fmt.Errorf("wait for the fetch of %s by another process: %w", r, err)
 	}

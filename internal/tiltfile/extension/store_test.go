@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -222,7 +223,7 @@ func TestCheckoutWaitsForTheLock(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(u.store.home(u.repo)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lock(t.Context(), u.store.home(u.repo)+".lock")
+	unlock, err := filelock.Lock(t.Context(), u.store.home(u.repo)+".lock")
 	if err != nil {
 		t.Fatal(err)
 	}

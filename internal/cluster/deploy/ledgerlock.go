@@ -1,0 +1,21 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/filelock"
+)
+
+// lockPatience is how long a write waits for another process to end its own, which takes milliseconds: one that holds the
+// lock for longer is suspended, or its disk is stuck.
+const lockPatience = 30 * time.Second
+
+// lockBeside takes the lock of a file that several processes write. The wait does not end with the work that writes: what was
+// applied must be recorded also when that work is cancelled.
+func lockBeside(path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lockPatience, fmt.Errorf("another process has held it for %s", lockPatience))
+	defer cancel()
+	return filelock.Lock(ctx, path+".lock")
+}
