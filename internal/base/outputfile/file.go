@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
 // ErrFolder says that there is a folder in the place of the file.
@@ -43,20 +45,10 @@ func Open(path string, mode fs.FileMode) (*File, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	probe, err := f.beside()
-	if err != nil {
+	if err := atomicfile.Check(abs); err != nil {
 		return nil, err
 	}
-	return f, errors.Join(probe.Close(), os.Remove(probe.Name()))
-}
-
-// beside makes an empty file beside the one that it is going to replace.
-func (f *File) beside() (*os.File, error) {
-	out, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+".*")
-	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		err = &fs.PathError{Op: "write", Path: f.path, Err: at.Err} // nobody knows the other file
-	}
-	return out, err
+	return f, nil
 }
 
 // Path is where the file is, absolute.
@@ -64,11 +56,10 @@ func (f *File) Path() string { return f.path }
 
 // Write writes the file: whoever opens it sees all of it, or what was there before.
 func (f *File) Write(write func(io.Writer) error) error {
-	put := f.replace
-	if f.plain {
-		put = f.fill
+	if !f.plain {
+		return atomicfile.Replace(f.path, f.mode, write)
 	}
-	if err := put(write); err != nil {
+	if err := f.fill(write); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
 	return nil
@@ -81,19 +72,4 @@ func (f *File) fill(write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(out), out.Close())
-}
-
-// replace puts a new file in the place of what is there.
-func (f *File) replace(write func(io.Writer) error) error {
-	out, err := f.beside()
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(write(out), out.Chmod(f.mode), out.Close()); err == nil {
-		err = os.Rename(out.Name(), f.path)
-	}
-	if err != nil {
-		_ = os.Remove(out.Name())
-	}
-	return err
 }

@@ -3,12 +3,13 @@ package project
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
 const (
@@ -57,26 +58,10 @@ func (r *Registry) records() ([]record, error) {
 }
 
 // write replaces a record in one step.
-func (r *Registry) write(rec record) (err error) {
+func (r *Registry) write(rec record) error {
 	raw, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(r.dir, rec.ID+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(append(raw, '\n'))
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("write the record of project %s: %w", rec.ID, err)
-	}
-	return os.Rename(tmp.Name(), filepath.Join(r.dir, rec.ID+ext))
+	return atomicfile.Write(filepath.Join(r.dir, rec.ID+ext), append(raw, '\n'), 0o600)
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
 // Project is what is known of a Tiltfile that sessions have run.
@@ -38,16 +40,7 @@ func (p *Projects) Keep(is Project) error {
 	if err != nil {
 		return fmt.Errorf("remember the project: %w", err)
 	}
-	f, err := os.CreateTemp(p.dir, "project-*")
-	if err != nil {
-		return fmt.Errorf("remember the project: %w", err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), p.path(is.Tiltfile))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := atomicfile.Write(p.path(is.Tiltfile), append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("remember the project: %w", err)
 	}
 	return nil

@@ -3,9 +3,8 @@ package deploy
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -100,29 +99,5 @@ func (l *Ledger) write(c content) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(l.path, append(raw, '\n'))
-}
-
-// replaceFile writes a file beside path and renames it, with the content on disk before the name.
-func replaceFile(path string, content []byte) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	_, err = tmp.Write(content)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
+	return atomicfile.Write(l.path, append(raw, '\n'), 0o600)
 }

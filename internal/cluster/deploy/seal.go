@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -69,7 +70,7 @@ func (v vault) make() ([]byte, error) {
 	}
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails
-	if err := replaceFile(v.path, key); err != nil {
+	if err := atomicfile.Write(v.path, key, 0o600); err != nil {
 		return nil, fmt.Errorf("write the key of the ledgers: %w", err)
 	}
 	return key, nil

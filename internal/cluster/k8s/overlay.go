@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
 // Overlay writes a kubeconfig into dir, which it makes, that chooses the context and namespace of k and nothing else, and returns the
@@ -52,19 +54,5 @@ func writeOverlay(dir string, overlay *clientcmdapi.Config) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*") // private to the user, and put in place whole
-	if err != nil {
-		return "", err
-	}
-	_, err = tmp.Write(text)
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return path, err
+	return path, atomicfile.Write(path, text, 0o600)
 }

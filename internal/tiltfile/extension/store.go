@@ -18,6 +18,7 @@ import (
 
 	"github.com/adrg/xdg"
 
+	"github.com/hone-dev/hone/internal/base/atomicfile"
 	"github.com/hone-dev/hone/internal/base/filelock"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -203,11 +204,7 @@ func writePin(file string, p pin) error {
 	if err != nil {
 		return err
 	}
-	tmp := file + ".new" // whoever writes it holds the lock
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, file)
+	return atomicfile.Write(file, append(data, '\n'), 0o600)
 }
 
 // dropCopies removes all copies but the newest and the one before it, which a running session may still read, and what
