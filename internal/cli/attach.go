@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,17 +74,6 @@ func attach(ctx context.Context, g *global, session *client.Client) error {
 		fmt.Fprintln(g.stdout, said)
 	}
 	return err
-}
-
-// utf8Locale reports whether the environment says that the terminal shows UTF-8.
-func utf8Locale() bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := os.Getenv(name); locale != "" {
-			locale = strings.ToLower(locale)
-			return locale != "c" && locale != "posix" && (!strings.Contains(locale, ".") || strings.Contains(locale, "utf"))
-		}
-	}
-	return true
 }
 
 // relay carries the terminal's input and sizes to the session and shows what comes back, until one of them ends it. It

@@ -165,9 +165,9 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session
 		case err := <-ended:
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				return sessions.Info{}, reported{coded{err, exit.ExitCode()}}
+				return sessions.Info{}, alreadyPrinted(err, exit.ExitCode())
 			}
-			return sessions.Info{}, reported{coded{errors.New("the session has ended"), exitFailure}}
+			return sessions.Info{}, alreadyPrinted(errors.New("the session has ended"), exitFailure)
 		case <-ctx.Done():
 			_ = p.Signal(syscall.SIGTERM)
 			<-ended

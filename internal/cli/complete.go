@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // completionTime bounds how long a shell waits after Tab.
@@ -42,40 +44,6 @@ func (f *targetFlags) completing(cmd *cobra.Command, ask func(ctx context.Contex
 	return ask(ctx, s)
 }
 
-// complete completes kinds, names behind a kind, and KIND/NAME.
-func (f *objectFlags) complete(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	directive := cobra.ShellCompDirectiveNoFileComp
-	if len(args) == 0 && !strings.Contains(word, "/") {
-		words, _ := f.completeKind(cmd, args, word)
-		return words, directive
-	}
-	return f.target.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
-		if len(args) > 0 && !strings.Contains(args[0], "/") {
-			kind, _, _ := strings.Cut(args[0], ",")
-			return matching(namesOf(ctx, s, kind), "", word, args)
-		}
-		kind, _, slash := strings.Cut(word, "/")
-		if !slash {
-			return kindNames(s, word, "/")
-		}
-		return matching(namesOf(ctx, s, kind), kind+"/", word, args)
-	}), directive
-}
-
-// completeKind completes the name of a kind; of several, separated by commas, the last.
-func (f *objectFlags) completeKind(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return f.target.completing(cmd, func(_ context.Context, s *objects.Session) []string { return kindNames(s, word, "") }), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeNames completes the names of objects of one kind.
-func (f *objectFlags) completeNames(kind string) completion {
-	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return f.target.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
-			return matching(namesOf(ctx, s, kind), "", word, nil)
-		}), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
 // completeResources completes the names of resources.
 func (f *targetFlags) completeResources(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	return f.completing(cmd, func(ctx context.Context, s *objects.Session) []string {
@@ -93,24 +61,6 @@ func namesOf(ctx context.Context, s *objects.Session, kind string) []string {
 		return nil
 	}
 	return names
-}
-
-// kindNames are the kinds that a word may become: each by its plural, with the group where another kind comes first.
-func kindNames(s *objects.Session, word, suffix string) (out []string) {
-	done := ""
-	if i := strings.LastIndex(word, ","); i >= 0 {
-		done, word = word[:i+1], word[i+1:]
-	}
-	for _, k := range s.Kinds() {
-		name := k.GVR.Resource
-		if first, err := s.Kind(name); err == nil && first.GVR != k.GVR {
-			name = k.String()
-		}
-		if strings.HasPrefix(name, word) {
-			out = append(out, done+name+suffix)
-		}
-	}
-	return out
 }
 
 // matching returns the names that begin like a word and are not on the command line already, with a prefix.
@@ -151,4 +101,31 @@ func (f *projectFlags) completeDeclared(_ *cobra.Command, args []string, word st
 	}
 	p, _ := remembered().Of(path)
 	return matching(p.Resources, "", word, args), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSwitchable completes the names of resources that can be switched: all but the Tiltfile.
+func (f *targetFlags) completeSwitchable(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	names, directive := f.completeResources(cmd, args, word)
+	return slices.DeleteFunc(names, func(n string) bool { return n == string(model.TiltfileName) }), directive
+}
+
+// completeLabels completes labels that resources have.
+func (f *targetFlags) completeLabels(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := completionContext(cmd)
+	defer cancel()
+	f.settle(cmd)
+	session, err := f.find(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	view, err := session.View(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var labels []string
+	for _, r := range view.Resources {
+		labels = append(labels, r.Labels...)
+	}
+	slices.Sort(labels)
+	return matching(slices.Compact(labels), "", word, nil), cobra.ShellCompDirectiveNoFileComp
 }

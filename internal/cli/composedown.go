@@ -32,11 +32,7 @@ func composeDown(ctx context.Context, known model.Cluster, tf model.Tiltfile, vo
 	if len(projects) == 0 {
 		return false, nil
 	}
-	endpoint, err := docker.FindFor(ctx, known)
-	if err != nil {
-		return true, err
-	}
-	engine, err := docker.New(endpoint)
+	engine, err := docker.Open(ctx, known)
 	if err != nil {
 		return true, err
 	}

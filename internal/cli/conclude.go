@@ -76,7 +76,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	if failed != nil {
 		newNarration(o.global.stdout, o.global.stderr).fail(problem.Text(failed))
 		if err == nil {
-			return reported{coded{failed, exitFailure}}
+			return alreadyPrinted(failed, exitFailure)
 		}
 	}
 	return err
@@ -146,7 +146,7 @@ func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
 		case state.EndTiltfile:
 			o.Result, o.Code = cireport.ResultTiltfile, exitTiltfile
 		}
-		err = coded{err, o.Code}
+		err = withCode(err, o.Code)
 	case err != nil:
 	case state.TheSession(end).Ended != nil:
 		o.Result, o.Code = cireport.ResultOK, exitOK

@@ -77,7 +77,7 @@ func (f *pruneFlags) run(ctx context.Context, g *global, args []string) error {
 	}
 	if r.Err != nil {
 		o.Logger.(*narration).fail(problem.Text(r.Err))
-		return reported{coded{r.Err, exitTiltfile}}
+		return alreadyPrinted(r.Err, exitTiltfile)
 	}
 	req, err := f.request(r.Tiltfile)
 	if err != nil {
@@ -87,11 +87,11 @@ func (f *pruneFlags) run(ctx context.Context, g *global, args []string) error {
 	if err != nil {
 		return err
 	}
-	engine, cleanup, err := provideDocker(ctx, kc)
+	engine, err := docker.Open(ctx, kc.Cluster())
 	if err != nil {
 		return err
 	}
-	defer cleanup()
+	defer engine.Close()
 	if req.Keep, err = imagesInUse(ctx, registry()); err != nil {
 		return err
 	}

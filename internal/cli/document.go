@@ -93,3 +93,10 @@ func inYAML(out io.Writer, write func(io.Writer) error) error {
 	_, err = out.Write(text)
 	return err
 }
+
+// The formats of a result.
+const (
+	outputTable = "table"
+	outputJSON  = "json"
+	outputYAML  = "yaml"
+)

@@ -27,6 +27,15 @@ var _ error = coded{}
 // Unwrap returns the cause.
 func (c coded) Unwrap() error { return c.error }
 
+// withCode makes the process end with a code when a command returns the error.
+func withCode(err error, code int) error { return coded{err, code} }
+
+// alreadyPrinted makes the process end with a code, and without a word about the error.
+func alreadyPrinted(err error, code int) error { return reported{coded{err, code}} }
+
+// wasPrinted reports whether nothing more is to be said about an error.
+func wasPrinted(err error) bool { return errors.As(err, new(reported)) }
+
 // reported is an error that was printed already.
 type reported struct{ coded }
 

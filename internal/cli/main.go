@@ -9,7 +9,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -40,7 +39,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if code != exitOK && code != exitInterrupted && !errors.As(err, new(reported)) {
+	if code != exitOK && code != exitInterrupted && !wasPrinted(err) {
 		newNarration(stdout, stderr).fail(problem.Text(err))
 	}
 	return code
@@ -80,15 +79,6 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 	}
 }
 
-// global is what all commands share.
-type global struct {
-	args           []string
-	stdout, stderr io.Writer
-	terminal       *terminalGuard
-	debug          bool
-	verbose        bool
-}
-
 func newRoot(g *global) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hone",
@@ -102,12 +92,16 @@ func newRoot(g *global) *cobra.Command {
 	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
 	root.PersistentFlags().Int("klog", 0, "") // of Tilt, which shows what its client of Kubernetes says; hone's debug log has that
 	_ = root.PersistentFlags().MarkHidden("klog")
-	root.AddCommand(newUp(g), newCI(g), newDown(g), newTrigger(g), newClick(g), newLogs(g), newArgs(g), newEnable(g), newDisable(g), newTiltfile(g), newAlpha(g), newLSP(g), newGraph(g), newDoctor(g), newExtensions(g), newForwards(g), newSessions(g), newAttach(g), newStop(g), newEvents(g), newVersion(g))
-	root.AddCommand(newGet(g), newDescribe(g), newExplain(g), newWait(g), newPatch(g), newEdit(g), newApply(g), newCreate(g), newDelete(g), newAPIResources(g), newDump(g), newSnapshot(g), newDockerPrune(g), newVerifyInstall(g))
+	for _, commands := range []func(*global) []*cobra.Command{upCommands, sessionCommands, objectCommands, tiltfileCommands, selfCommands} {
+		root.AddCommand(commands(g)...)
+	}
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" {
+		switch c.Name() {
+		case "completion":
 			group(c)
+		case "dump":
+			c.AddCommand(referenceCommands(g)...)
 		}
 	}
 	explainUsage(root)

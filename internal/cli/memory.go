@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -10,18 +9,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/loop/store"
 )
-
-// collectLate keeps the garbage collector from working before the process has lateMemory, for a process that lives for some
-// ten milliseconds: with 1,000 resources it took a third of the time. A collector that the environment sets up stays.
-func collectLate() {
-	if !collectorSet() {
-		debug.SetGCPercent(-1)
-		debug.SetMemoryLimit(lateMemory)
-	}
-}
-
-// lateMemory is several times what showing 1,000 resources as JSON takes.
-const lateMemory = 256 << 20
 
 const (
 	// usual is how much garbage there may be, in percent of what is in use, before the collector runs even while hone is busy.
@@ -90,6 +77,3 @@ func heap() (allocated, inUse uint64) {
 	metrics.Read(known)
 	return known[0].Value.Uint64(), max(known[1].Value.Uint64(), 1)
 }
-
-// collectorSet reports whether the environment says how the collector is to work.
-func collectorSet() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }

@@ -80,18 +80,3 @@ func each(ctx context.Context, targets []objects.Target, do func(objects.Target)
 	}
 	return errors.Join(errs...)
 }
-
-// shorthands are the letters that scripts write for flags of alike.
-var shorthands = map[string]string{"all-namespaces": "A"}
-
-// alike adds flags of Tilt's that ask for something that hone does anyway, or that means nothing to a session.
-func alike(c *cobra.Command, bools, strings []string) {
-	for _, name := range bools {
-		c.Flags().BoolP(name, shorthands[name], false, "")
-		_ = c.Flags().MarkHidden(name)
-	}
-	for _, name := range strings {
-		c.Flags().String(name, "", "")
-		_ = c.Flags().MarkHidden(name)
-	}
-}

@@ -36,9 +36,9 @@ import (
 // sessionParts are the parts of a session and the store that it runs on.
 type sessionParts struct {
 	engine.Parts
-	Store *store.Store
-	Claim *sessions.Claim
-	doors doors
+	Store     *store.Store
+	Claim     *sessions.Claim
+	listeners listeners
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -58,11 +58,7 @@ func provideKube(kc *k8s.Kubeconfig) (*k8s.Client, func(), error) {
 }
 
 func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func(), error) {
-	endpoint, err := docker.FindFor(ctx, kc.Cluster())
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err := docker.New(endpoint)
+	e, err := docker.Open(ctx, kc.Cluster())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +103,7 @@ func provideLog(o options) (*slog.Logger, func(), error) {
 // its API is, and makes the commands use the session's cluster and namespace where those are not the user's current ones.
 type commandEnv []string
 
-func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d doors) (commandEnv, error) {
+func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d listeners) (commandEnv, error) {
 	env := commandEnv{sessionVariable + "=" + c.Info().Name, "TILT_HOST=" + o.host}
 	if d.tcp != nil {
 		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
@@ -129,23 +125,15 @@ func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store) 
 	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Version: Version})
 }
 
-func provideServer(o options, d doors, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+func provideServer(o options, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
 	return server.New(server.Options{Version: Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
 		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
 }
 
-func provideSession(o options, p project.Project, d doors) state.Session {
+func provideSession(o options, p project.Project, d listeners) state.Session {
 	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
 		Project: p.ID, RunID: uuid.NewString(), URL: d.url,
 		PID: os.Getpid(), Version: Version}
-}
-
-// ledgerDir is where the records of what was deployed are.
-func ledgerDir() string { return filepath.Join(stateDir(), "ledger") }
-
-// projects are those of this user.
-func projects() *project.Registry {
-	return project.New(filepath.Join(stateDir(), "projects"), ledgerDir())
 }
 
 func provideProject(ctx context.Context, o options, kc *k8s.Kubeconfig) (project.Project, error) {
@@ -261,7 +249,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 }
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
-	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d doors, st *store.Store, cluster *buildanddeploy.Cluster,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster,
 	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)

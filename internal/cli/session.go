@@ -5,12 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"sync"
-
-	"github.com/adrg/xdg"
-	"golang.org/x/term"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/cireport"
@@ -93,16 +88,12 @@ func newView(o options, p sessionParts, quit func()) store.Subscriber {
 
 // warnExposed says so loudly when other machines can reach the session.
 func warnExposed(o options, p sessionParts) {
-	if !p.doors.exposed() {
+	if !p.listeners.exposed() {
 		return
 	}
-	text := fmt.Sprintf("Other machines can reach this session's API at %s: whoever has its token can do whatever you can. Leave out --host unless you need that.", p.doors.url)
+	text := fmt.Sprintf("Other machines can reach this session's API at %s: whoever has its token can do whatever you can. Leave out --host unless you need that.", p.listeners.url)
 	fmt.Fprintln(o.global.stderr, "WARNING: "+text)
 	logstore.Warnf(p.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s", text)
-}
-
-func interactive() bool {
-	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 func greet(o options, p sessionParts) {
@@ -112,6 +103,3 @@ func greet(o options, p sessionParts) {
 		fmt.Fprintf(o.human(), "Session API at %s\n", p.Session.URL)
 	}
 }
-
-// stateDir is where hone keeps what outlives a session.
-func stateDir() string { return filepath.Join(xdg.StateHome, "hone") }

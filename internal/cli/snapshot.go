@@ -8,14 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hone-dev/hone/internal/api/redact"
-	"github.com/hone-dev/hone/internal/api/server"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/logstore"
-	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/client"
-	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
 )
@@ -118,11 +114,3 @@ func viewSnapshot(ctx context.Context, g *global, in io.Reader, path string, lin
 
 // keptLogs bounds the log of a resource of a snapshot, above what is written.
 const keptLogs = 64 << 20
-
-// exitSnapshot writes a session's last state and all that it has said.
-func exitSnapshot(file *outputfile.File, e *engine.Engine, logs *logstore.Store) error {
-	logs.Flush()
-	v, at := e.End()
-	of := snapshot.Session{View: v, Shown: server.View(v, Version), Logs: logs, Redactor: redact.Of(v), Version: Version, At: at}
-	return file.Write(func(w io.Writer) error { return of.Write(context.Background(), w) })
-}

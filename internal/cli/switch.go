@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/pkg/api"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // switchFlags are those of hone enable and hone disable.
@@ -69,31 +67,4 @@ func (f *switchFlags) check() error {
 		return problem.New("must specify at least one resource", "name them, select them by --labels, or use --all")
 	}
 	return nil
-}
-
-// completeSwitchable completes the names of resources that can be switched: all but the Tiltfile.
-func (f *targetFlags) completeSwitchable(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	names, directive := f.completeResources(cmd, args, word)
-	return slices.DeleteFunc(names, func(n string) bool { return n == string(model.TiltfileName) }), directive
-}
-
-// completeLabels completes labels that resources have.
-func (f *targetFlags) completeLabels(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	ctx, cancel := completionContext(cmd)
-	defer cancel()
-	f.settle(cmd)
-	session, err := f.find(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	view, err := session.View(ctx)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var labels []string
-	for _, r := range view.Resources {
-		labels = append(labels, r.Labels...)
-	}
-	slices.Sort(labels)
-	return matching(slices.Compact(labels), "", word, nil), cobra.ShellCompDirectiveNoFileComp
 }

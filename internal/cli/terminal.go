@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/term"
@@ -38,4 +39,19 @@ func (g *terminalGuard) cook() {
 	if g.state != nil {
 		_ = term.Restore(int(os.Stdin.Fd()), g.state)
 	}
+}
+
+func interactive() bool {
+	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// utf8Locale reports whether the environment says that the terminal shows UTF-8.
+func utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := os.Getenv(name); locale != "" {
+			locale = strings.ToLower(locale)
+			return locale != "c" && locale != "posix" && (!strings.Contains(locale, ".") || strings.Contains(locale, "utf"))
+		}
+	}
+	return true
 }

@@ -17,13 +17,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The formats of a result.
-const (
-	outputTable = "table"
-	outputJSON  = "json"
-	outputYAML  = "yaml"
-)
-
 // tiltfileSubcommand is what config.tilt_subcommand says while a Tiltfile is only looked at, as in Tilt: what a Tiltfile
 // does for up or ci alone, it does not do then.
 const tiltfileSubcommand = "alpha tiltfile-result"
@@ -112,7 +105,7 @@ func evaluate(ctx context.Context, g *global, f tiltfileFlags, args []string) er
 	}
 	if r.Err != nil {
 		said.fail(problem.Text(r.Err))
-		return reported{coded{r.Err, exitTiltfile}}
+		return alreadyPrinted(r.Err, exitTiltfile)
 	}
 	return nil
 }

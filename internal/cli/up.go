@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,27 +69,4 @@ func offerAttach(ctx context.Context, g *global, s sessions.Info) error {
 		return busy
 	}
 	return attach(ctx, g, client.Over(s))
-}
-
-// isYes reports whether an answer agrees.
-func isYes(answer string) bool {
-	a := strings.ToLower(strings.TrimSpace(answer))
-	return a == "y" || a == "yes"
-}
-
-// readAnswer reads a line from the terminal; an interrupt ends that.
-func readAnswer(ctx context.Context) (string, error) {
-	in, err := openInput(os.Stdin)
-	if err != nil {
-		return "", err
-	}
-	defer context.AfterFunc(ctx, func() { _ = in.Close() })()
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	return line, nil
 }

@@ -50,3 +50,18 @@ func misused(c *cobra.Command, err error) error {
 	}
 	return &problem.Problem{Summary: err.Error(), Mend: fmt.Sprintf("usage: %s\n%s --help says more", c.UseLine(), c.CommandPath())}
 }
+
+// shorthands are the letters that scripts write for flags of alike.
+var shorthands = map[string]string{"all-namespaces": "A"}
+
+// alike adds flags of Tilt's that ask for something that hone does anyway, or that means nothing to a session.
+func alike(c *cobra.Command, bools, strings []string) {
+	for _, name := range bools {
+		c.Flags().BoolP(name, shorthands[name], false, "")
+		_ = c.Flags().MarkHidden(name)
+	}
+	for _, name := range strings {
+		c.Flags().String(name, "", "")
+		_ = c.Flags().MarkHidden(name)
+	}
+}

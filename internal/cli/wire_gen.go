@@ -56,7 +56,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		cleanup()
 		return sessionParts{}, nil, err
 	}
-	cliDoors, cleanup6, err := provideDoors(ctx, o, claim)
+	cliListeners, cleanup6, err := provideListeners(ctx, o, claim)
 	if err != nil {
 		cleanup5()
 		cleanup4()
@@ -67,9 +67,9 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	}
 	storeStore := provideStore(logger)
 	terminals := provideTerminals(claim, store, storeStore)
-	subscriber := provideServer(o, cliDoors, stop, terminals, store, logger)
-	session := provideSession(o, project, cliDoors)
-	cliCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, cliDoors)
+	subscriber := provideServer(o, cliListeners, stop, terminals, store, logger)
+	session := provideSession(o, project, cliListeners)
+	cliCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, cliListeners)
 	if err != nil {
 		cleanup6()
 		cleanup5()
@@ -102,7 +102,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings, storeStore)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
-	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, cliDoors, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
+	cliSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, cliListeners, storeStore, cluster, buildAndDeployer, pool, cliCommandEnv)
 	return cliSessionParts, func() {
 		cleanup7()
 		cleanup6()

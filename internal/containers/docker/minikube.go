@@ -31,6 +31,15 @@ func FindFor(ctx context.Context, cluster model.Cluster) (Endpoint, error) {
 	return minikubeEndpoint(ctx, profileOf(cluster))
 }
 
+// Open returns a client for the engine with which to build images for the cluster. It does not connect yet, as New does not.
+func Open(ctx context.Context, cluster model.Cluster) (*Engine, error) {
+	endpoint, err := FindFor(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return New(endpoint)
+}
+
 // profileOf is minikube's name for the cluster.
 func profileOf(cluster model.Cluster) string {
 	if cluster.Name != "" {

@@ -35,8 +35,8 @@ func TestExposedSessionWarns(t *testing.T) {
 		}
 		defer l.Close()
 		_, port, _ := net.SplitHostPort(l.Addr().String())
-		d := doors{tcp: l, url: "http://" + net.JoinHostPort(tc.host, port) + "/"}
-		warnExposed(o, sessionParts{Parts: engine.Parts{Logs: logs}, doors: d})
+		d := listeners{tcp: l, url: "http://" + net.JoinHostPort(tc.host, port) + "/"}
+		warnExposed(o, sessionParts{Parts: engine.Parts{Logs: logs}, listeners: d})
 		lines := logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.TiltfileName}, MinLevel: logstore.LevelWarn}, 10)
 		if !tc.loud {
 			if stderr.Len() > 0 || len(lines) > 0 {

@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/adrg/xdg"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/project"
@@ -20,17 +17,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// sessionVariable names the session in the environment of the commands that it starts.
-const sessionVariable = "HONE_SESSION"
-
 // stopFunc asks for the end of the session. It returns at once.
 type stopFunc func()
-
-// registry is that of this user's sessions.
-func registry() *sessions.Registry { return sessions.New(sessions.Dir(xdg.RuntimeDir, stateDir())) }
-
-// remembered are the projects that this user's sessions have run.
-func remembered() *sessions.Projects { return sessions.NewProjects(filepath.Join(stateDir(), "names")) }
 
 // provideClaim enters the session among those that run on this machine.
 func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*sessions.Claim, func(), error) {
@@ -52,16 +40,16 @@ func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.
 	return c, func() { c.Release(ctx) }, nil
 }
 
-// doors are where the session's API answers. Without a port, tcp is nil and the rest of it zero.
-type doors struct {
+// listeners are where the session's API answers. Without a port, tcp is nil and the rest of it zero.
+type listeners struct {
 	unix, tcp net.Listener
 	keys      sessions.Keys
 	port      int
 	url       string
 }
 
-// provideDoors opens the session's socket, and its port where one is wanted.
-func provideDoors(ctx context.Context, o options, c *sessions.Claim) (d doors, _ func(), err error) {
+// provideListeners opens the session's socket, and its port where one is wanted.
+func provideListeners(ctx context.Context, o options, c *sessions.Claim) (d listeners, _ func(), err error) {
 	cleanup := func() {
 		for _, l := range []net.Listener{d.unix, d.tcp} {
 			if l != nil {
@@ -97,7 +85,7 @@ func provideDoors(ctx context.Context, o options, c *sessions.Claim) (d doors, _
 }
 
 // certificate returns what TLS connections are shown; nil without a port.
-func (d doors) certificate() *tls.Certificate {
+func (d listeners) certificate() *tls.Certificate {
 	if d.tcp == nil {
 		return nil
 	}
@@ -105,7 +93,9 @@ func (d doors) certificate() *tls.Certificate {
 }
 
 // exposed reports whether other machines can reach the port.
-func (d doors) exposed() bool { return d.tcp != nil && !d.tcp.Addr().(*net.TCPAddr).IP.IsLoopback() }
+func (d listeners) exposed() bool {
+	return d.tcp != nil && !d.tcp.Addr().(*net.TCPAddr).IP.IsLoopback()
+}
 
 // listen opens the port of the session's API; nil when none is wanted.
 func listen(ctx context.Context, o options) (net.Listener, error) {
