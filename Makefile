@@ -3,8 +3,8 @@
 VERSION ?= 0.1.0-dev
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell git log -1 --format=%cI 2>/dev/null)
-CLI := github.com/hone-dev/hone/internal/cli
-LDFLAGS := -s -w -X $(CLI).Version=$(VERSION) -X $(CLI).Commit=$(COMMIT) -X $(CLI).Date=$(DATE)
+VERSIONED := github.com/hone-dev/hone/internal/cli/command
+LDFLAGS := -s -w -X $(VERSIONED).Version=$(VERSION) -X $(VERSIONED).Commit=$(COMMIT) -X $(VERSIONED).Date=$(DATE)
 
 .PHONY: build demo test unit bench bench-liveupdate chaos soak fuzz generate check cluster-up cluster-down
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/cli/command"
 )
 
 // TestPages keeps the pages of reference fresh.
@@ -22,7 +24,7 @@ func TestPages(t *testing.T) {
 		{"api-docs", "API.md"},
 	} {
 		var out bytes.Buffer
-		if code := Main([]string{"dump", tc.command}, &out, io.Discard); code != exitOK {
+		if code := Main([]string{"dump", tc.command}, &out, io.Discard); code != command.ExitOK {
 			t.Fatalf("dump %s: %d", tc.command, code)
 		}
 		path := filepath.Join("reference", tc.page)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/hone-dev/hone/internal/cli/command"
 )
 
 // framed is a message as an editor sends it.
@@ -41,17 +43,17 @@ func TestLSP(t *testing.T) {
 		"in order": {
 			framed(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}`) +
 				framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`),
-			exitOK, `"completionProvider"`, "",
+			command.ExitOK, `"completionProvider"`, "",
 		},
 		"an extension that is part of hone": {
 			framed(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}`) +
 				framed(`{"jsonrpc":"2.0","method":"initialized","params":{}}`) +
 				framed(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///src/Tiltfile","languageId":"tiltfile","version":1,"text":"load('ext://hello_world', 'hello')\n"}}}`) +
 				framed(`{"jsonrpc":"2.0","id":2,"method":"shutdown"}`) + framed(`{"jsonrpc":"2.0","method":"exit"}`),
-			exitOK, `does not define hello`, "",
+			command.ExitOK, `does not define hello`, "",
 		},
-		"without shutdown": {framed(`{"jsonrpc":"2.0","method":"exit"}`), exitFailure, "", "without a shutdown"},
-		"no editor":        {"hello\n", exitFailure, "", "not the language server protocol"},
+		"without shutdown": {framed(`{"jsonrpc":"2.0","method":"exit"}`), command.ExitFailure, "", "without a shutdown"},
+		"no editor":        {"hello\n", command.ExitFailure, "", "not the language server protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withInput(t, tc.input)

@@ -1,10 +1,9 @@
-// Package cli is hone's command line: a file per command, the wiring of a session, and the one place where errors are
-// printed.
+// Package cli is hone's command line: it gathers the commands, runs the one that is asked for, and is the one place where
+// errors are printed.
 //
 // # Concurrency
 //
-// Main owns the signal handler. The first interrupt asks the running command to stop, the second ends the process at
-// once.
+// Main owns the signal handler. The first interrupt asks the running command to stop, the second ends the process at once.
 package cli
 
 import (
@@ -19,6 +18,12 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/object"
+	"github.com/hone-dev/hone/internal/cli/self"
+	"github.com/hone-dev/hone/internal/cli/session"
+	"github.com/hone-dev/hone/internal/cli/tiltfiles"
+	"github.com/hone-dev/hone/internal/cli/up"
 )
 
 // oneSignal is the time within which signals count as one: a shell and make both pass the same interrupt on.
@@ -27,20 +32,20 @@ const oneSignal = 500 * time.Millisecond
 // Main runs the command line and returns the exit code.
 func Main(args []string, stdout, stderr io.Writer) int {
 	if process.GuardMain(args) {
-		return exitOK
+		return command.ExitOK
 	}
-	guard := newTerminalGuard()
-	ctx, stop := interruptible(context.Background(), guard.restore) // the root of all contexts
+	guard := command.NewTerminalGuard()
+	ctx, stop := interruptible(context.Background(), guard.Restore) // the root of all contexts
 	defer stop()
-	g := &global{args: args, stdout: stdout, stderr: stderr, terminal: guard}
+	g := &command.Global{Args: args, Stdout: stdout, Stderr: stderr, Terminal: guard}
 	root := newRoot(g)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	code := exitCode(ctx, err)
-	if code != exitOK && code != exitInterrupted && !wasPrinted(err) {
-		newNarration(stdout, stderr).fail(problem.Text(err))
+	code := command.ExitCode(ctx, err)
+	if code != command.ExitOK && code != command.ExitInterrupted && !command.WasPrinted(err) {
+		command.NewPrinter(stdout, stderr).Fail(problem.Text(err))
 	}
 	return code
 }
@@ -66,7 +71,7 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 				}
 				if time.Since(first) > oneSignal {
 					last()
-					os.Exit(exitInterrupted)
+					os.Exit(command.ExitInterrupted)
 				}
 				cancel()
 			}
@@ -79,31 +84,31 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 	}
 }
 
-func newRoot(g *global) *cobra.Command {
+func newRoot(g *command.Global) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "hone",
 		Short:         "Keeps a Kubernetes cluster in step with your source tree, in milliseconds",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       Version,
+		Version:       command.Version,
 	}
-	root.SetVersionTemplate(versionText() + "\n")
-	root.PersistentFlags().BoolVarP(&g.debug, "debug", "d", false, "log what hone itself does to a file, and show the call stack of Tiltfile errors")
-	root.PersistentFlags().BoolVarP(&g.verbose, "verbose", "v", false, "the same, with more detail")
+	root.SetVersionTemplate(command.VersionText() + "\n")
+	root.PersistentFlags().BoolVarP(&g.Debug, "debug", "d", false, "log what hone itself does to a file, and show the call stack of Tiltfile errors")
+	root.PersistentFlags().BoolVarP(&g.Verbose, "verbose", "v", false, "the same, with more detail")
 	root.PersistentFlags().Int("klog", 0, "") // of Tilt, which shows what its client of Kubernetes says; hone's debug log has that
 	_ = root.PersistentFlags().MarkHidden("klog")
-	for _, commands := range []func(*global) []*cobra.Command{upCommands, sessionCommands, objectCommands, tiltfileCommands, selfCommands} {
+	for _, commands := range []func(*command.Global) []*cobra.Command{up.Commands, session.Commands, object.Commands, tiltfiles.Commands, self.Commands} {
 		root.AddCommand(commands(g)...)
 	}
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			group(c)
+			command.Group(c)
 		case "dump":
-			c.AddCommand(referenceCommands(g)...)
+			c.AddCommand(self.ReferenceCommands(g)...)
 		}
 	}
-	explainUsage(root)
+	command.ExplainUsage(root)
 	return root
 }

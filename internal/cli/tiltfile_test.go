@@ -15,6 +15,7 @@ import (
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -112,10 +113,10 @@ func TestTiltfileYAMLIsJSON(t *testing.T) {
 	root := newFolder(t)
 	writeFile(t, filepath.Join(root, "Tiltfile"), "local_resource('a', 'true', links='localhost:1')\n")
 	var asJSON, asYAML, stderr bytes.Buffer
-	if code := Main([]string{"tiltfile", "-o", "json"}, &asJSON, &stderr); code != exitOK {
+	if code := Main([]string{"tiltfile", "-o", "json"}, &asJSON, &stderr); code != command.ExitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	if code := Main([]string{"tiltfile", "-o", "yaml"}, &asYAML, &stderr); code != exitOK {
+	if code := Main([]string{"tiltfile", "-o", "yaml"}, &asYAML, &stderr); code != command.ExitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	var a, b api.TiltfileResult
@@ -134,7 +135,7 @@ func TestTiltfileYAMLIsJSON(t *testing.T) {
 func TestTiltfileBuiltins(t *testing.T) {
 	newFolder(t)
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"tiltfile", "--builtins"}, &stdout, &stderr); code != exitOK || !strings.Contains(stdout.String(), "### `docker_build`") {
+	if code := Main([]string{"tiltfile", "--builtins"}, &stdout, &stderr); code != command.ExitOK || !strings.Contains(stdout.String(), "### `docker_build`") {
 		t.Errorf("exit code %d, %d bytes, %s", code, stdout.Len(), &stderr)
 	}
 }
@@ -143,7 +144,7 @@ func TestTiltfileBuiltins(t *testing.T) {
 func TestTiltfileCompletion(t *testing.T) {
 	newFolder(t)
 	var stdout, stderr bytes.Buffer
-	if code := Main([]string{"__complete", "tiltfile", "--output", ""}, &stdout, &stderr); code != exitOK {
+	if code := Main([]string{"__complete", "tiltfile", "--output", ""}, &stdout, &stderr); code != command.ExitOK {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
 	if diff := cmp.Diff("table\njson\nyaml\n:4\n", stdout.String()); diff != "" {

@@ -52,7 +52,7 @@ var wings = []wing{
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},
 	{"engine", ".", "base loop cluster containers tiltfile update subscribers api",
 		"Which subscribers a session runs, and their contracts with each other."},
-	{"cli", "doctor cireport reference < .", "base loop cluster containers tiltfile update hud api client engine",
+	{"cli", "doctor cireport reference command < flags < object session tiltfiles < up self < .", "base loop cluster containers tiltfile update hud api client engine",
 		"The command line: its commands, the wiring of a session, and the one place where errors are printed. Only cmd/hone imports it."},
 	{"test", "attackers witness < harness < bench chaos e2e", "base loop cluster containers tiltfile update api client",
 		"What tests and measures the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, save for tests."},

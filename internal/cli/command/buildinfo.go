@@ -1,0 +1,65 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Version is hone's own version; Commit and Date are those of the source, the date as RFC 3339 has it. The build sets them by
+// -ldflags; commit and date may be empty.
+var (
+	Version = "0.1.0-dev"
+	Commit  string
+	Date    string
+)
+
+// VersionText is the version with the commit it was built from and when that was made, where that is known.
+func VersionText() string {
+	info, _ := debug.ReadBuildInfo()
+	text := "hone v" + Version
+	if commit, date := source(Commit, Date, info); commit != "" {
+		text += ", commit " + commit
+		if date != "" {
+			text += " of " + date
+		}
+	}
+	return fmt.Sprintf("%s, %s, %s/%s", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// pseudoVersion is how the module system calls a commit without a tag: v0.0.0-20261122201500-330377ef0a1b.
+var pseudoVersion = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})(\+.*)?$`)
+
+// source returns the commit of the source, short, and its date: what the build was told, else what the compiler knows of the
+// working copy, else what the module's version says. Info may be nil.
+func source(commit, date string, info *debug.BuildInfo) (string, string) {
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	modified := ""
+	stamped := map[string]string{}
+	for _, s := range info.Settings {
+		stamped[s.Key] = s.Value
+	}
+	if commit == "" {
+		commit, date = stamped["vcs.revision"], cmp.Or(date, stamped["vcs.time"])
+		if stamped["vcs.modified"] == "true" {
+			modified = " (modified)"
+		}
+	}
+	if m := pseudoVersion.FindStringSubmatch(info.Main.Version); m != nil && commit == "" {
+		commit = m[2]
+		if at, err := time.Parse("20060102150405", m[1]); err == nil {
+			date = at.Format(time.RFC3339)
+		}
+	}
+	if commit == "" {
+		return "", ""
+	}
+	day, _, _ := strings.Cut(date, "T")
+	return commit[:min(len(commit), 12)] + modified, day
+}

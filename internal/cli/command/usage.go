@@ -1,0 +1,67 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
+)
+
+// Group makes of a command one that only holds others: alone it prints its help, and a word that is none of them is an error.
+func Group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.DisableFlagsInUseLine = true
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				names = append(names, sub.Name())
+			}
+		}
+		mend := fmt.Sprintf("there are: %s", strings.Join(names, ", "))
+		if near := language.Nearest(args[0], names); near != "" {
+			mend = fmt.Sprintf("did you mean %s? %s", near, mend)
+		}
+		return problem.New(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0]), mend)
+	}
+	return c
+}
+
+// ExplainUsage adds to the errors of flags and of the number of arguments how the command is called.
+func ExplainUsage(c *cobra.Command) {
+	c.SetFlagErrorFunc(misused)
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error { return misused(cmd, check(cmd, args)) }
+	}
+	for _, sub := range c.Commands() {
+		ExplainUsage(sub)
+	}
+}
+
+func misused(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &problem.Problem{Summary: err.Error(), Mend: fmt.Sprintf("usage: %s\n%s --help says more", c.UseLine(), c.CommandPath())}
+}
+
+// shorthands are the letters that scripts write for flags of alike.
+var shorthands = map[string]string{"all-namespaces": "A"}
+
+// IgnoredFlags adds flags of Tilt's that ask for something that hone does anyway, or that means nothing to a session.
+func IgnoredFlags(c *cobra.Command, bools, strings []string) {
+	for _, name := range bools {
+		c.Flags().BoolP(name, shorthands[name], false, "")
+		_ = c.Flags().MarkHidden(name)
+	}
+	for _, name := range strings {
+		c.Flags().String(name, "", "")
+		_ = c.Flags().MarkHidden(name)
+	}
+}

@@ -1,0 +1,101 @@
+package flags
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client/sessions"
+)
+
+// Project choose the Tiltfile and the cluster.
+type Project struct {
+	file, Context, Namespace string
+	// session is a name that leads to a Tiltfile; chosen reports whether --file was given.
+	Session string
+	chosen  func() bool
+}
+
+// Add adds the flags to a command.
+func (f *Project) Add(c *cobra.Command) {
+	c.Flags().StringVarP(&f.file, "file", "f", "Tiltfile", "path of the Tiltfile")
+	c.Flags().StringVar(&f.Session, "session", "", "without --file, the Tiltfile of the session that runs, or ran last, under this name")
+	f.chosen = func() bool { return c.Flags().Changed("file") }
+	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
+	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
+	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace for objects that name none, instead of the context's")
+}
+
+// Path returns the absolute path of the Tiltfile, which need not exist.
+func (f *Project) Path() (string, error) {
+	path, err := filepath.Abs(f.file)
+	if err != nil {
+		return "", fmt.Errorf("find the Tiltfile: %w", err)
+	}
+	if f.Session == "" || f.chosen() {
+		return path, nil
+	}
+	led, known, err := tiltfileOf(f.Session)
+	if err != nil || !known {
+		return path, err
+	}
+	if _, err := os.Stat(path); err == nil && sessions.Real(path) != led {
+		return "", problem.New(fmt.Sprintf("session %s is of %s, and there is a Tiltfile here, too", f.Session, led),
+			fmt.Sprintf("say which is meant: -f %s, or -f %s", led, f.file))
+	}
+	return led, nil
+}
+
+// tiltfileOf returns the Tiltfile of the session that runs, or ran last, under a name.
+func tiltfileOf(name string) (path string, known bool, err error) {
+	living, err := Registry().List(context.Background())
+	if err != nil {
+		return "", false, err
+	}
+	for _, s := range living {
+		if s.Name == name {
+			return s.Tiltfile, true, nil
+		}
+	}
+	p, known, err := Remembered().Named(name)
+	return p.Tiltfile, known, err
+}
+
+// ResolveFolder returns the absolute path of the Tiltfile, whose folder must exist.
+func (f *Project) ResolveFolder() (string, error) {
+	path, err := f.Path()
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(path)); os.IsNotExist(err) || err == nil && !info.IsDir() {
+		return "", problem.New("there is no folder "+filepath.Dir(path), "run hone where the Tiltfile is, or name it: hone up -f PATH")
+	}
+	if _, err := os.Stat(path); os.IsNotExist(err) {
+		return path, nil
+	}
+	return f.Resolve()
+}
+
+// Resolve returns the absolute path of the Tiltfile, which must exist.
+func (f *Project) Resolve() (string, error) {
+	path, err := f.Path()
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case os.IsNotExist(err) && f.Session != "" && !f.chosen():
+		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, to which the name %s leads", path, f.Session), "name the Tiltfile: -f PATH")
+	case os.IsNotExist(err):
+		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH")
+	case err != nil:
+		return "", fmt.Errorf("find the Tiltfile: %w", err)
+	case info.IsDir():
+		return "", problem.New(path+" is a folder", "name the Tiltfile in it: -f "+filepath.Join(f.file, "Tiltfile"))
+	}
+	return path, nil
+}

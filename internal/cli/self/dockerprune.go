@@ -1,0 +1,231 @@
+package self
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/tiltfiles"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/client/objects"
+	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/language"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// pruneFlags are those of hone docker-prune.
+type pruneFlags struct {
+	tiltfile tiltfiles.Flags
+	images   []string
+	all      bool
+	maxAge   time.Duration
+	keep     int
+	flags    *pflag.FlagSet
+}
+
+func newDockerPrune(g *command.Global) *cobra.Command {
+	var f pruneFlags
+	c := &cobra.Command{
+		Use:   "docker-prune [-- TILTFILE ARGS]",
+		Short: "Remove hone's old images from the container engine",
+		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
+than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
+pruning off in sessions. Old versions of the image that brings hone's program into pods go with them.
+
+Images that a container or a running session uses stay, and so do the images of other projects, unless --all asks for them,
+and everything that hone has not made: of an image with another name, too, only hone's own name is removed.`,
+		Example: "  hone docker-prune\n  hone docker-prune --image shop/api --max-age 0s --keep-recent 1\n  hone docker-prune --all --max-age 72h",
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
+	}
+	f.tiltfile.Project.Add(c)
+	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, by its name in the Tiltfile; may be given more than once")
+	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone built on this engine, also for other projects")
+	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep images younger than this, such as 6h (default: from docker_prune_settings, else 6h)")
+	c.Flags().IntVar(&f.keep, "keep-recent", 0, "keep this many of the newest versions of each image (default: from docker_prune_settings, else 2)")
+	for _, name := range []string{"max-age", "keep-recent"} {
+		c.Flags().Lookup(name).DefValue = "" // it is the Tiltfile's
+	}
+	f.flags = c.Flags()
+	c.MarkFlagsMutuallyExclusive("image", "all")
+	return c
+}
+
+func (f *pruneFlags) run(ctx context.Context, g *command.Global, args []string) error {
+	if f.keep < 0 || f.maxAge < 0 {
+		return problem.New("--keep-recent and --max-age must not be negative", "for example: --keep-recent 2 --max-age 6h")
+	}
+	o, err := tiltfiles.Evaluation(g, f.tiltfile, args)
+	if err != nil {
+		return err
+	}
+	o.Subcommand = "docker-prune"
+	r := tiltfile.Load(ctx, o)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if r.Err != nil {
+		o.Logger.(*command.Printer).Fail(problem.Text(r.Err))
+		return command.AlreadyPrinted(r.Err, command.ExitTiltfile)
+	}
+	req, err := f.request(r.Tiltfile)
+	if err != nil {
+		return err
+	}
+	kc, err := k8s.Load(k8s.Config{Context: f.tiltfile.Project.Context, Namespace: f.tiltfile.Project.Namespace})
+	if err != nil {
+		return err
+	}
+	engine, err := docker.Open(ctx, kc.Cluster())
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	if req.Keep, err = imagesInUse(ctx, flags.Registry()); err != nil {
+		return err
+	}
+	return prune(ctx, g.Stdout, engine, req)
+}
+
+// request is what the flags ask to be removed of a Tiltfile's images.
+func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) {
+	req := imagebuild.PruneRequest{Settings: t.DockerPrune, All: f.all, Of: f.images}
+	if f.flags.Changed("max-age") {
+		req.Settings.MaxAge = f.maxAge
+	}
+	if f.flags.Changed("keep-recent") {
+		req.Settings.KeepRecent = f.keep
+	}
+	declared := t.ImageRefs()
+	for _, name := range f.images {
+		if !slices.Contains(declared, name) {
+			return req, unknownImage(name, declared)
+		}
+	}
+	if f.images == nil {
+		req.Of = append(declared, imagebuild.SyncletName)
+	}
+	return req, nil
+}
+
+// unknownImage is the problem that a Tiltfile declares no image of a name.
+func unknownImage(name string, declared []string) error {
+	summary := fmt.Sprintf("the Tiltfile declares no image %q", name)
+	switch near := language.Nearest(name, declared); {
+	case near != "":
+		return problem.New(summary, fmt.Sprintf("did you mean %s?", near))
+	case len(declared) == 0:
+		return problem.New(summary, "it declares none at all; --all prunes the images of other projects, too")
+	}
+	return problem.New(summary, "it has: "+strings.Join(declared, ", "))
+}
+
+// prune removes old images and says what it has done.
+func prune(ctx context.Context, out io.Writer, engine docker.Client, req imagebuild.PruneRequest) error {
+	if _, err := engine.Ping(ctx); err != nil {
+		if _, told := problem.Of(err); told {
+			return err
+		}
+		return problem.Wrap(err, "the container engine does not answer", "start it, or say where it is: DOCKER_HOST, or docker context use NAME")
+	}
+	fmt.Fprintf(out, "Removing images that hone built more than %s ago, but for the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
+	done, err := imagebuild.New(engine).Prune(ctx, req)
+	for _, ref := range done.Refs {
+		fmt.Fprintf(out, "  removed %s\n", ref)
+	}
+	if err != nil {
+		return fmt.Errorf("remove old images: %w", err)
+	}
+	if len(done.Refs) == 0 {
+		fmt.Fprintln(out, "There is nothing to remove.")
+		return nil
+	}
+	_, err = fmt.Fprintf(out, "%d references removed, %d images with %.1f MB, layers that they share counted with each\n",
+		len(done.Refs), done.Images, float64(done.Bytes)/1e6)
+	return err
+}
+
+// scope says which images are meant: "each of api, web".
+func scope(req imagebuild.PruneRequest) string {
+	if req.All {
+		return "each name, of all projects"
+	}
+	return "each of " + strings.Join(req.Of, ", ")
+}
+
+// age is a duration for people: "6h", not "6h0m0s".
+func age(d time.Duration) string {
+	switch {
+	case d >= time.Hour && d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= time.Minute && d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.String()
+}
+
+// imagesInUse returns the references of the images that running sessions have deployed, or are about to. A session that does
+// not answer is an error: what it needs would be removed.
+func imagesInUse(ctx context.Context, r *sessions.Registry) ([]string, error) {
+	living, err := r.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, flags.AskLimit)
+	defer cancel()
+	var keep []string
+	for _, s := range living {
+		if s.Socket == "" {
+			continue // it has built nothing yet
+		}
+		used, err := imagesOf(ctx, client.Over(s))
+		if err != nil {
+			return nil, err
+		}
+		keep = append(keep, used...)
+	}
+	return keep, nil
+}
+
+// imagesOf asks a session for its images.
+func imagesOf(ctx context.Context, c *client.Client) ([]string, error) {
+	s, err := objects.Open(ctx, c.RESTConfig(), io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.Raw(ctx, "/apis/hone.dev/v1alpha1/"+state.Updates.Name())
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items []struct {
+			Entry struct {
+				Images map[string]struct{ Local, Cluster string }
+			}
+		}
+	}
+	if err := json.Unmarshal(doc, &list); err != nil {
+		return nil, fmt.Errorf("read the images of session %s: %w", c.Session.Name, err)
+	}
+	var refs []string
+	for _, i := range list.Items {
+		for _, image := range i.Entry.Images {
+			refs = append(refs, image.Local, image.Cluster)
+		}
+	}
+	return refs, nil
+}

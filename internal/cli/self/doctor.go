@@ -1,0 +1,176 @@
+package self
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/adrg/xdg"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/doctor"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/watch"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func newDoctor(g *command.Global) *cobra.Command {
+	var f flags.Project
+	var output string
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check this machine and the cluster, and say what is wrong",
+		Long: `Checks this machine and the cluster. Each problem is marked and says what mends it; the exit code is 0 all the same. Nothing
+is changed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			write, err := command.DocumentWriter(output, "doctor")
+			if err != nil {
+				return err
+			}
+			e := examine(cmd.Context(), f)
+			if write != nil {
+				return write(g.Stdout, e)
+			}
+			return printExamination(g.Stdout, e)
+		},
+	}
+	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
+	c.Flags().StringVar(&f.Namespace, "namespace", "", "namespace to use instead of the context's")
+	command.AddDocumentFlag(c, &output)
+	return c
+}
+
+// examine looks at everything.
+func examine(ctx context.Context, f flags.Project) api.Examination {
+	cluster, found := examineCluster(ctx, f)
+	engine, info := examineEngine(ctx, found)
+	if info != nil && found.Context != "" {
+		plan := imagebuild.Probe(ctx).Choose(found, *info, model.Registry{}, model.ImageTarget{Ref: "IMAGE"})
+		engine.Delivered(plan.Method, plan.Why)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		path = os.Args[0]
+	}
+	running, err := flags.RunningSessions(ctx, flags.Registry())
+	return doctor.Report(command.Version,
+		doctor.Program(command.VersionText(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH, path),
+		cluster, engine,
+		doctor.Watching(func() error { _, err := watch.New(watch.Options{}); return err }, "/proc/sys/fs/inotify"),
+		doctor.Terminal(terminalHere()),
+		doctor.Sessions(running, err),
+		doctor.Folders(folders()))
+}
+
+func examineCluster(ctx context.Context, f flags.Project) (*doctor.Section, model.Cluster) {
+	kc, err := k8s.Load(k8s.Config{Context: f.Context, Namespace: f.Namespace})
+	if err != nil {
+		return doctor.Cluster(ctx, model.Cluster{}, err, nil)
+	}
+	var client *k8s.Client
+	defer func() {
+		if client != nil {
+			_ = client.Close()
+		}
+	}()
+	return doctor.Cluster(ctx, kc.Cluster(), nil, func() (doctor.Kube, error) {
+		var err error
+		client, err = kc.Connect()
+		return client, err
+	})
+}
+
+func examineEngine(ctx context.Context, cluster model.Cluster) (*doctor.Section, *docker.Info) {
+	var engine docker.Client
+	defer func() {
+		if engine != nil {
+			_ = engine.Close()
+		}
+	}()
+	return doctor.Engine(ctx, func(ctx context.Context) (doctor.Pinger, error) {
+		endpoint, err := docker.FindFor(ctx, cluster)
+		if err != nil {
+			return nil, err
+		}
+		e, err := docker.New(endpoint)
+		if err != nil {
+			return nil, err
+		}
+		engine = e
+		return e, nil
+	}, func(ctx context.Context) (string, error) {
+		var env []string
+		if engine != nil {
+			env = engine.Env()
+		}
+		return compose.NewTool(env).Version(ctx)
+	})
+}
+
+// terminalHere is the terminal that this process runs in.
+func terminalHere() doctor.Screen {
+	fd := int(os.Stdout.Fd())
+	s := doctor.Screen{Is: term.IsTerminal(fd), UTF8: command.UTF8Locale(), Term: os.Getenv("TERM"), ColorTerm: os.Getenv("COLORTERM"), NoColor: os.Getenv("NO_COLOR")}
+	if s.Is {
+		s.Columns, s.Rows, _ = term.GetSize(fd)
+	}
+	return s
+}
+
+// folders are where hone keeps things.
+func folders() []doctor.Folder {
+	return []doctor.Folder{
+		{Name: "running sessions", Path: sessions.Dir(xdg.RuntimeDir, command.StateDir())},
+		{Name: "records of deploys", Path: command.LedgerDir()},
+		{Name: "logs of running sessions", Path: filepath.Join(command.StateDir(), "logs")},
+		{Name: "logs of background sessions", Path: filepath.Join(command.StateDir(), "sessions")},
+		{Name: "copies of extensions", Path: extension.DefaultDir()},
+	}
+}
+
+// printExamination prints findings for people: what is wrong is marked and says what mends it.
+func printExamination(out io.Writer, e api.Examination) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for _, s := range e.Sections {
+		fmt.Fprintln(w, s.Name)
+		for _, f := range s.Findings {
+			if f.Fault == "" {
+				fmt.Fprintf(w, "  %s\t%s\n", f.Name, f.Value)
+				continue
+			}
+			fmt.Fprintf(w, "  %s\t✖ %s\n", f.Name, firstThenIndented(f.Fault))
+			for line := range strings.Lines(f.Mend) {
+				fmt.Fprintf(w, "  \t  %s\n", strings.TrimRight(line, "\n"))
+			}
+		}
+	}
+	switch e.Faults {
+	case 0:
+		fmt.Fprintln(w, "\nNothing is wrong.")
+	case 1:
+		fmt.Fprintln(w, "\n1 thing is wrong, marked with ✖.")
+	default:
+		fmt.Fprintf(w, "\n%d things are wrong, marked with ✖.\n", e.Faults)
+	}
+	return w.Flush()
+}
+
+// firstThenIndented lets the lines of a text after the first stand in the second column.
+func firstThenIndented(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  \t  ")
+}

@@ -1,0 +1,108 @@
+package self
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cli/reference"
+	"github.com/hone-dev/hone/internal/loop/state"
+)
+
+func newDumpCLIDocs(g *command.Global) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:     "cli-docs",
+		Short:   "Print the reference of the command line, in Markdown",
+		Example: "  hone dump cli-docs > CLI.md\n  hone dump cli-docs --dir docs",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page := cliPage(cmd.Root())
+			if dir == "" {
+				return page.Write(g.Stdout)
+			}
+			for _, c := range page.Commands() {
+				text := fmt.Sprintf("# %s\n\n%s", c.CommandPath(), reference.Command(c))
+				if err := writePage(dir, strings.ReplaceAll(c.CommandPath(), " ", "_"), text); err != nil {
+					return err
+				}
+			}
+			return writePage(dir, "hone", pageText(page.Write))
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "write a file for each command into this folder, and hone.md with all of them")
+	return c
+}
+
+func newDumpAPIDocs(g *command.Global) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:     "api-docs",
+		Short:   "Print the reference of the session's API, in Markdown",
+		Example: "  hone dump api-docs > API.md",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			page := apiPage()
+			if dir == "" {
+				return page.Write(g.Stdout)
+			}
+			return writePage(dir, "api", pageText(page.Write))
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "write api.md into this folder")
+	return c
+}
+
+func apiPage() reference.API {
+	return reference.API{Kinds: projection.All(), Listed: append(tables.All(state.Schema), tables.Machine(nil)...)}
+}
+
+func pageText(write func(io.Writer) error) string {
+	var b bytes.Buffer
+	_ = write(&b) // never fails on a buffer
+	return b.String()
+}
+
+func writePage(dir, name, text string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write the reference: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o644); err != nil {
+		return fmt.Errorf("write the reference: %w", err)
+	}
+	return nil
+}
+
+// cliPage is the reference of the command line.
+func cliPage(root *cobra.Command) reference.CLI {
+	return reference.CLI{Root: root, Environment: environment, ExitCodes: exitCodes}
+}
+
+// environment are the variables that hone reads of its own, beside those of what it uses, such as KUBECONFIG and DOCKER_HOST.
+var environment = []reference.Entry{
+	{Name: "TILT_HOST", Doc: "--host, where that is not given"},
+	{Name: "TILT_PORT", Doc: "--port, where that is not given"},
+	{Name: flags.SessionVariable, Doc: "--session, where neither that nor --port is given"},
+	{Name: flags.TokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
+	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
+	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
+	{Name: "NO_COLOR", Doc: "no colours"},
+}
+
+// exitCodes say how commands end.
+var exitCodes = []reference.Entry{
+	{Name: fmt.Sprint(command.ExitOK), Doc: "success; hone ci: every resource is updated and ready"},
+	{Name: fmt.Sprint(command.ExitFailure), Doc: "an error was printed; hone ci: a resource failed or did not become ready in time; hone wait: the time is up; hone get --watch: the session is over"},
+	{Name: fmt.Sprint(command.ExitTiltfile), Doc: "the Tiltfile has an error"},
+	{Name: fmt.Sprint(command.ExitTimeout), Doc: "hone ci: the time of --timeout is up"},
+	{Name: fmt.Sprint(command.ExitInterrupted), Doc: "the command was interrupted"},
+}

@@ -1,0 +1,31 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/client"
+)
+
+// brokenOff is a stream of the session that ended in the middle.
+type brokenOff struct{ error }
+
+var _ error = brokenOff{}
+
+// Unwrap returns the cause.
+func (b brokenOff) Unwrap() error { return b.error }
+
+// ended explains why what a verb reads of the session ended before its last line.
+func ended(ctx context.Context, c *client.Client, verb string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !errors.As(err, new(brokenOff)):
+		return err
+	}
+	if _, silent := c.View(ctx); silent == nil {
+		return problem.Wrap(err, c.Where()+" has stopped sending, since nobody read for a while", "write it into a file: hone "+verb+" > FILE")
+	}
+	return problem.Wrap(err, c.Where()+" is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
+}

@@ -1,0 +1,164 @@
+package tiltfiles
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// tiltfileSubcommand is what config.tilt_subcommand says while a Tiltfile is only looked at, as in Tilt: what a Tiltfile
+// does for up or ci alone, it does not do then.
+const tiltfileSubcommand = "alpha tiltfile-result"
+
+// Flags are those of tiltfile and of alpha tiltfile-result.
+type Flags struct {
+	Project   flags.Project
+	output    string
+	profile   bool
+	threshold time.Duration
+}
+
+func newTiltfile(g *command.Global) *cobra.Command {
+	var f Flags
+	var reference bool
+	c := &cobra.Command{
+		Use:   "tiltfile [NAME…] [-- TILTFILE ARGS]",
+		Short: "Evaluate the Tiltfile and print what it declares",
+		Long: `Evaluates the Tiltfile and prints the resources that it declares: a table for people, JSON or YAML for programs. Nothing is
+built or deployed, and neither the cluster nor the container engine is contacted; only the kubeconfig is read. Commands of the Tiltfile itself, such as local(), do run; config.tilt_subcommand is "` + tiltfileSubcommand + `".
+
+Only the result goes to standard output. What the Tiltfile prints, warnings and errors go to standard error, without the
+values of Secrets and without control characters other than colours.
+
+Exits with 0 if the Tiltfile is fine, with 5 if it has an error, and with 1 if it could not be evaluated at all.`,
+		Example: "  hone tiltfile\n  hone tiltfile -o json | jq '.resources[].name'\n  hone tiltfile --profile\n  hone tiltfile -f deploy/Tiltfile -- --profile=dev",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reference {
+				return printBuiltins(g.Stdout)
+			}
+			return evaluate(cmd.Context(), g, f, args)
+		},
+	}
+	f.add(c, command.OutputTable)
+	c.Flags().BoolVar(&f.profile, "profile", false, "print where the time of the evaluation went, instead of a table of the resources")
+	c.Flags().BoolVar(&reference, "builtins", false, "print the reference of the Tiltfile language, in Markdown, and evaluate nothing")
+	return c
+}
+
+// newTiltfileResult is the same command under the name, and with the flags, that it has in Tilt.
+func newTiltfileResult(g *command.Global) *cobra.Command {
+	var f Flags
+	c := &cobra.Command{
+		Use:   "tiltfile-result [NAME…] [-- TILTFILE ARGS]",
+		Short: "Evaluate the Tiltfile and print what it declares as JSON",
+		Long:  `The same as "hone tiltfile -o json".`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.profile && !cmd.Flags().Changed("output") {
+				f.output = command.OutputTable
+			}
+			return evaluate(cmd.Context(), g, f, args)
+		},
+	}
+	f.add(c, command.OutputJSON)
+	c.Flags().BoolVarP(&f.profile, "builtin-timings", "b", false, "print where the time of the evaluation went, instead of the result")
+	return c
+}
+
+func (f *Flags) add(c *cobra.Command, output string) {
+	f.Project.Add(c)
+	c.ValidArgsFunction = f.Project.CompleteDeclared
+	c.Flags().StringVarP(&f.output, "output", "o", output, "format: table, json, yaml")
+	c.Flags().DurationVar(&f.threshold, "dur-threshold", 0, "print only times of at least this length, such as 10ms")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{command.OutputTable, command.OutputJSON, command.OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// evaluate evaluates the Tiltfile and prints the result.
+func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) error {
+	write, err := resultWriter(f)
+	if err != nil {
+		return err
+	}
+	o, err := Evaluation(g, f, args)
+	if err != nil {
+		return err
+	}
+	r := tiltfile.Load(ctx, o)
+	if ctx.Err() != nil {
+		return r.Err
+	}
+	said := o.Logger.(*command.Printer)
+	d := describe(r, o.Namespace, f.threshold)
+	d.Errors, d.Warnings = said.Scrubbed(d.Errors), said.Scrubbed(d.Warnings)
+	if err := write(g.Stdout, d); err != nil {
+		return fmt.Errorf("print the result: %w", err)
+	}
+	if r.Err != nil {
+		said.Fail(problem.Text(r.Err))
+		return command.AlreadyPrinted(r.Err, command.ExitTiltfile)
+	}
+	return nil
+}
+
+// Evaluation is what to evaluate, as up would, but with all that is printed on standard error.
+func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, error) {
+	var o tiltfile.Options
+	path, err := f.Project.Resolve()
+	if err != nil {
+		return o, err
+	}
+	kc, err := k8s.Load(k8s.Config{Context: f.Project.Context, Namespace: f.Project.Namespace})
+	if err != nil {
+		return o, err
+	}
+	port := flags.EnvPort()
+	if err := port.Check(); err != nil {
+		return o, err
+	}
+	env := os.Environ()
+	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"))
+	if err != nil {
+		return o, err
+	}
+	if overlay != "" {
+		env = append(env, "KUBECONFIG="+overlay)
+	}
+	known := kc.Cluster()
+	namespace := known.Namespace
+	if f.Project.Namespace != "" {
+		namespace = f.Project.Namespace
+	}
+	said := command.NewPrinter(g.Stderr, g.Stderr)
+	return tiltfile.Options{
+		Path: path, Args: args, Subcommand: tiltfileSubcommand, Namespace: namespace, Env: env,
+		Cluster: func() (model.Cluster, error) { return known, nil },
+		Logger:  said, OnSecrets: said.Learn,
+		Debug: g.Debug, Profile: f.profile,
+		TiltHost: flags.EnvOr("TILT_HOST", flags.DefaultHost), TiltPort: port.Text(),
+	}, nil
+}
+
+// resultWriter returns what prints a result in the format that was asked for.
+func resultWriter(f Flags) (func(io.Writer, api.TiltfileResult) error, error) {
+	switch f.output {
+	case command.OutputJSON:
+		return func(w io.Writer, r api.TiltfileResult) error { return command.WriteJSON(w, r) }, nil
+	case command.OutputYAML:
+		return func(w io.Writer, r api.TiltfileResult) error { return command.WriteYAML(w, r) }, nil
+	case command.OutputTable:
+		return writeTable, nil
+	}
+	return nil, problem.New(fmt.Sprintf("unknown output %q", f.output), "choose table, json or yaml: hone tiltfile -o json")
+}

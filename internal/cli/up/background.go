@@ -1,0 +1,189 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client/sessions"
+)
+
+const (
+	// backgroundVariable tells a session that it runs in the background, and which file it writes to.
+	backgroundVariable = "HONE_BACKGROUND"
+	// startCheck is how often the caller looks whether the session has started.
+	startCheck = 50 * time.Millisecond
+	// maxBackgroundLog is the size at which the log of a session in the background starts over; twice as much stays on disk.
+	maxBackgroundLog = 16 << 20
+)
+
+// background is the log of a session in the background, which is what its outputs lead to. As a writer it bounds the log: what
+// would grow beyond the limit moves to a second file, in place of what that held. The file itself stays, since the outputs of
+// the process lead to it whoever writes to them.
+type background struct {
+	file  *os.File // appends
+	limit int64
+
+	mu   sync.Mutex // guards what follows, and the file's size
+	path string
+}
+
+var _ io.Writer = (*background)(nil)
+
+// inBackground returns what this process was started as, and hides it from the commands that it starts; nil for a session
+// that is not in the background.
+func inBackground() *background {
+	path := os.Getenv(backgroundVariable)
+	_ = os.Unsetenv(backgroundVariable)
+	if path == "" {
+		return nil
+	}
+	return &background{file: os.Stdout, limit: maxBackgroundLog, path: path}
+}
+
+// name calls the log file by the session's name.
+func (b *background) name(ctx context.Context, c *sessions.Claim) error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	path := filepath.Join(filepath.Dir(b.path), c.Info().Name+".log")
+	err := os.Rename(b.path, path)
+	if err == nil {
+		b.path = path
+		_ = os.Remove(b.older()) // of an earlier session
+	}
+	b.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("name the session's log: %w", err)
+	}
+	return c.Publish(ctx, func(i *sessions.Info) { i.Log = path })
+}
+
+// older is the file of what was written before.
+func (b *background) older() string { return b.path + ".1" }
+
+// Write implements io.Writer.
+func (b *background) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if info, err := b.file.Stat(); err == nil && info.Size() > 0 && info.Size()+int64(len(p)) > b.limit {
+		if err := b.rotate(); err != nil {
+			fmt.Fprintf(b.file, "what was written before is lost: %v\n", err)
+		}
+	}
+	return b.file.Write(p)
+}
+
+// rotate empties the file, in any case, after it has copied what it holds.
+func (b *background) rotate() (err error) {
+	defer func() { err = errors.Join(err, b.file.Truncate(0)) }()
+	in, err := os.Open(b.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(b.older(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// detach starts a session in the background and waits until it has begun its work. What keeps it from that is printed here.
+func detach(ctx context.Context, g *command.Global) error {
+	log, err := newBackgroundLog()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find hone: %w", err)
+	}
+	cmd := exec.Command(self, g.Args...)
+	cmd.Env = append(os.Environ(), backgroundVariable+"="+log.Name())
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = apart()
+	if err := cmd.Start(); err != nil {
+		_ = os.Remove(log.Name())
+		return fmt.Errorf("start hone in the background: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	s, err := awaitStart(ctx, cmd.Process, ended)
+	if err != nil {
+		_, _ = log.Seek(0, io.SeekStart)
+		_, _ = io.Copy(g.Stderr, log)
+		_ = os.Remove(log.Name()) // unless it has the session's name by now
+		return err
+	}
+	fmt.Fprintf(g.Stdout, "Session %s runs in the background, pid %d.\n", s.Name, s.PID)
+	if s.URL != "" {
+		fmt.Fprintf(g.Stdout, "Session API at %s\n", s.URL)
+	}
+	if _, tiltfile, _ := flags.CountResources(ctx, s); tiltfile != "" {
+		fmt.Fprintf(g.Stdout, "It waits for its Tiltfile to be mended: %s\n", tiltfile)
+	}
+	fmt.Fprintf(g.Stdout, "Log in %s\n\n  hone attach --session %s   shows it\n  hone stop --session %s     ends it\n", s.Log, s.Name, s.Name)
+	return nil
+}
+
+// newBackgroundLog makes a log file that has no name of its own yet.
+func newBackgroundLog() (*os.File, error) {
+	dir := filepath.Join(command.StateDir(), "sessions")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of logs: %w", err)
+	}
+	f, err := os.CreateTemp(dir, "starting-*.log")
+	if err != nil {
+		return nil, fmt.Errorf("make the session's log: %w", err)
+	}
+	_ = f.Close()
+	// An appender continues at the end, even when another process has emptied the file.
+	if f, err = os.OpenFile(f.Name(), os.O_RDWR|os.O_APPEND, 0); err != nil {
+		return nil, fmt.Errorf("make the session's log: %w", err)
+	}
+	return f, nil
+}
+
+// awaitStart waits until the session of a process has begun its work, or the process has ended. When the user gives up, the
+// process is ended, too.
+func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (sessions.Info, error) {
+	tick := time.NewTicker(startCheck)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				return sessions.Info{}, command.AlreadyPrinted(err, exit.ExitCode())
+			}
+			return sessions.Info{}, command.AlreadyPrinted(errors.New("the session has ended"), command.ExitFailure)
+		case <-ctx.Done():
+			_ = p.Signal(syscall.SIGTERM)
+			<-ended
+			return sessions.Info{}, ctx.Err()
+		case <-tick.C:
+		}
+		living, err := flags.Registry().List(ctx)
+		if err != nil {
+			continue // the session says so itself, and ends
+		}
+		for _, s := range living {
+			if s.PID == p.Pid && s.Started {
+				return s, nil
+			}
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/cireport"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// lastLines is how many lines of a resource's log go with its failure into the report, and lastSaid how many of a container's
+// into the error at the end, each no wider than lastWidth columns.
+const (
+	lastLines = 50
+	lastSaid  = 15
+	lastWidth = 300
+)
+
+// reportOptions say what ci reports beside the table.
+type reportOptions struct {
+	// lines is where events and the summary go as JSON; nil where nobody wants them.
+	lines io.Writer
+	// junit is where a report in JUnit's format goes; nil where nobody wants it.
+	junit *outputfile.File
+}
+
+// conclusion is what there is to report on.
+type conclusion struct {
+	reporter *cireport.Reporter
+	// end is the state of things before anything was stopped, now the newest. At is when the end came.
+	end, now store.View
+	at       time.Time
+	logs     *logstore.Store
+}
+
+// notBegun reports that a session of ci could not begin, and returns why.
+func (o options) notBegun(err error) error {
+	if o.command != state.CommandCI {
+		return err
+	}
+	v := store.New(state.Schema).Snapshot().All()
+	return o.conclude(conclusion{reporter: cireport.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
+}
+
+// conclude reports how a session of ci went. It returns what the command ends with, given the session's error and why it
+// was ended from outside, if it was.
+func (o options) conclude(c conclusion, err, cause error) error {
+	withLastLines(err, c)
+	outcome, err := outcomeOf(c.end, err, cause)
+	outcome.At, outcome.Tiltfile = c.at, o.tiltfile
+	s, failed := c.reporter.Summarize(c.end, c.now, outcome)
+	if o.report.junit != nil {
+		failed = errors.Join(failed, o.writeJUnit(s, c.logs))
+	}
+	failed = errors.Join(failed, cireport.Text(o.human(), s))
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		f.Text = redact.Of(c.end).Text(f.Text)
+	}
+	if err == nil {
+		fmt.Fprintln(o.human(), "SUCCESS. All workloads are healthy.")
+	}
+	if failed != nil {
+		command.NewPrinter(o.global.Stdout, o.global.Stderr).Fail(problem.Text(failed))
+		if err == nil {
+			return command.AlreadyPrinted(failed, command.ExitFailure)
+		}
+	}
+	return err
+}
+
+// withLastLines adds to the failure of a session what the container said last that failed.
+func withLastLines(err error, c conclusion) {
+	var f *engine.Failure
+	ended := state.TheSession(c.now).Ended
+	if !errors.As(err, &f) || c.logs == nil || ended == nil || ended.Span == "" {
+		return
+	}
+	lines := newestOf(c.logs.Tail(logstore.Filter{Resources: []model.ManifestName{ended.Resource}, Span: ended.Span}, lastSaid))
+	if len(lines) == 0 {
+		return
+	}
+	f.Text = strings.TrimRight(f.Text, "\n") + "\n  the last lines of its log:"
+	for _, l := range lines {
+		f.Text += "\n  │ " + text.Cut(text.CleanTabs(l), lastWidth)
+	}
+}
+
+// writeJUnit writes the file for what shows the results of tests.
+func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
+	doc, err := cireport.JUnit(s, func(resource string) []string { return tail(logs, resource) })
+	if err != nil {
+		return err
+	}
+	return o.report.junit.Write(func(w io.Writer) error {
+		_, err := w.Write(doc)
+		return err
+	})
+}
+
+// tail returns the last lines of a resource.
+func tail(logs *logstore.Store, resource string) []string {
+	if logs == nil {
+		return nil
+	}
+	return newestOf(logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.ManifestName(resource)}}, lastLines))
+}
+
+// newestOf returns the text of lines, of those that replace each other only the newest.
+func newestOf(lines []logstore.Line) []string {
+	newest := map[[2]string]uint64{}
+	for _, l := range lines {
+		newest[[2]string{l.Span, l.ProgressID}] = l.Seq
+	}
+	var out []string
+	for _, l := range lines {
+		if l.ProgressID == "" || newest[[2]string{l.Span, l.ProgressID}] == l.Seq {
+			out = append(out, l.Prefix+l.Text)
+		}
+	}
+	return out
+}
+
+// outcomeOf says how a session of ci ended, and with which error the command does.
+func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
+	o := cireport.Outcome{Result: cireport.ResultFailed, Code: command.ExitFailure}
+	var f *engine.Failure
+	switch {
+	case errors.As(err, &f):
+		switch f.Cause {
+		case state.EndTimeout:
+			o.Result, o.Code = cireport.ResultTimeout, command.ExitTimeout
+		case state.EndTiltfile:
+			o.Result, o.Code = cireport.ResultTiltfile, command.ExitTiltfile
+		}
+		err = command.WithCode(err, o.Code)
+	case err != nil:
+	case state.TheSession(end).Ended != nil:
+		o.Result, o.Code = cireport.ResultOK, command.ExitOK
+	case errors.Is(cause, context.Canceled):
+		o.Result, o.Code, err = cireport.ResultInterrupted, command.ExitInterrupted, cause
+	default:
+		o.Result, err = cireport.ResultStopped, cause
+	}
+	switch {
+	case o.Result == cireport.ResultInterrupted:
+		o.Failure = "the session was interrupted"
+	case err != nil:
+		o.Failure = problem.Text(err)
+	}
+	return o, err
+}

@@ -1,0 +1,261 @@
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client"
+	"github.com/hone-dev/hone/internal/cluster/deploy"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// downFlags are those of down.
+type downFlags struct {
+	project    flags.Project
+	namespaces bool
+	volumes    bool
+	timeout    time.Duration
+}
+
+func newDown(g *command.Global) *cobra.Command {
+	var f downFlags
+	c := &cobra.Command{
+		Use:   "down [NAME…] [-- TILTFILE ARGS]",
+		Short: "Delete what up and ci have deployed",
+		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
+gone, pods included; while that takes time it says what it waits for. An object that does not go holds up only what it depends on.
+
+It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares and
+that carry hone's labels are deleted too. Objects that hone did not make are never touched.
+
+Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; of a project of which only
+some services are chosen, the containers of those are removed.
+
+Namespaces and volumes are kept unless you ask for them.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
+	}
+	f.project.Add(c)
+	c.ValidArgsFunction = f.project.CompleteDeclared
+	c.Flags().BoolVar(&f.namespaces, "delete-namespaces", false, "also delete namespaces that hone created")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Minute, "how long to wait for an object to be gone")
+	c.Flags().BoolVar(&f.volumes, "delete-volumes", false, "also delete volume claims that hone created, and the volumes of Compose projects")
+	return c
+}
+
+func down(ctx context.Context, g *command.Global, f downFlags, args []string) error {
+	path, err := f.project.Path()
+	if err != nil {
+		return err
+	}
+	log := command.NewPrinter(g.Stdout, g.Stderr)
+	kc, err := k8s.Load(k8s.Config{Context: f.project.Context, Namespace: f.project.Namespace})
+	if err != nil {
+		return err
+	}
+	known := kc.Cluster()
+	tf, fault := evaluateForDown(ctx, path, args, known, f, log)
+	stopped, err := composeDown(ctx, known, tf, f.volumes, log)
+	if known.Context == "" && stopped {
+		return err
+	}
+	err = errors.Join(err, clusterDown(ctx, kc, path, tf, fault, f, args, stopped, log))
+	var left *deploy.Unfinished
+	if ctx.Err() != nil && errors.As(err, &left) {
+		logstore.Warnf(log, "Interrupted; %s. Run hone down again to finish.", left)
+	}
+	return err
+}
+
+// clusterDown deletes what is in the cluster. Fault is why the Tiltfile could not be evaluated, something says that there was
+// something to take down elsewhere.
+func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, log logstore.Logger) error {
+	known := kc.Cluster()
+	if known.Context == "" {
+		if misnamed(fault) {
+			return fault
+		}
+		return problem.New("there is no cluster to delete anything from: no kubeconfig was found", "set KUBECONFIG, or choose a cluster with --context")
+	}
+	kube, err := kc.Connect()
+	if err != nil {
+		return err
+	}
+	defer kube.Close()
+	tell := func(w k8s.Wait) {
+		if w.Why != "" {
+			logstore.Infof(log, "%s", w)
+		}
+	}
+	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
+		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
+			return nil // a project of Compose alone needs no cluster that answers
+		}
+		return err
+	}
+	env, err := overlayEnv(kc)
+	if err != nil {
+		return err
+	}
+	p, err := command.Projects().Find(ctx, path, known.Context)
+	if err != nil {
+		return err
+	}
+	cluster, err := buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(), Project: p,
+		Env: env, ProjectPath: command.Projects().Path})
+	if err != nil {
+		return err
+	}
+	cluster.Declare(tf.Manifests)
+	records, err := collectRecords(k8s.Patiently(ctx, tell), cluster, tf, cmp.Or(f.project.Namespace, known.Namespace), args)
+	if err != nil {
+		return err
+	}
+	if err := unheard(args, records, fault); err != nil {
+		return err
+	}
+	if len(records) == 0 && something {
+		return nil
+	}
+	if len(records) == 0 {
+		logstore.Infof(log, "Nothing to delete.")
+		return nil
+	}
+	tellSessions(ctx, path, known.Context, records, log)
+	return cluster.TakeDown(ctx, buildanddeploy.DeleteOptions{Namespaces: f.namespaces, Volumes: f.volumes, Definitions: true, Wait: true, Pods: true,
+		WaitLimit: f.timeout},
+		records, dependencies(tf), log)
+}
+
+// tellSessions lets the sessions that run the project know whose objects are about to be deleted, so that they do not bring
+// them back. One that does not answer keeps nothing from being deleted.
+func tellSessions(ctx context.Context, path, kubeContext string, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) {
+	living, err := flags.Registry().Of(ctx, path, kubeContext)
+	if err != nil {
+		logstore.Warnf(log, "Cannot find out whether a session runs this project: %v", err)
+		return
+	}
+	var names []string
+	for name := range records {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	for _, s := range living {
+		if s.Socket == "" {
+			continue
+		}
+		req := api.TakenDownRequest{ManifestNames: names, By: fmt.Sprintf("hone down (pid %d)", os.Getpid())}
+		if err := client.Over(s).TakenDown(ctx, req); err != nil {
+			logstore.Warnf(log, "%s runs this project and could not be told; it may deploy again what is deleted: %v", sessionTitle(s), err)
+			continue
+		}
+		logstore.Warnf(log, "%s runs this project. It deploys what is deleted again when you trigger it; hone stop --session %s ends it", sessionTitle(s), s.Name)
+	}
+}
+
+func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName {
+	out := map[model.ManifestName][]model.ManifestName{}
+	for _, m := range tf.Manifests {
+		out[m.Name] = m.ResourceDeps
+	}
+	return out
+}
+
+// misnamed reports whether a Tiltfile could not be evaluated because of the names on the command line.
+func misnamed(fault error) bool { return errors.As(fault, new(*tiltfile.ArgsError)) }
+
+// unheard is the problem that something is to be deleted of which neither the Tiltfile nor the records know, so that a slip
+// does not look like a success. A Tiltfile without a fault has taken the names.
+func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	var unknown []string
+	for _, n := range names {
+		if len(records[model.ManifestName(n)]) == 0 {
+			unknown = append(unknown, n)
+		}
+	}
+	switch {
+	case len(unknown) == 0:
+		return nil
+	case misnamed(fault):
+		return fault
+	}
+	return problem.New("there is no record of "+strings.Join(unknown, ", ")+", and the Tiltfile, which may know, cannot be evaluated",
+		"mend the Tiltfile; or leave out the names, which deletes everything that is recorded")
+}
+
+// evaluateForDown returns what the Tiltfile declares; nothing and why when it cannot be evaluated, since the ledger knows more.
+func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log *command.Printer) (model.Tiltfile, error) {
+	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
+		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: log.Learn})
+	if r.Err != nil {
+		if !misnamed(r.Err) {
+			logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
+		}
+		return model.Tiltfile{}, r.Err
+	}
+	return r.Tiltfile, nil
+}
+
+// collectRecords joins what the ledger has with what the Tiltfile declares, for the named resources, or for all.
+func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]deploy.ObjectRecord, error) {
+	ledger, err := cluster.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := ledger.Resources()
+	if err != nil {
+		return nil, err
+	}
+	enabled := state.EnabledNames(tf)
+	for _, m := range tf.Manifests {
+		if m.K8s == nil || m.K8s.CustomDeploy != nil || enabled != nil && !enabled[m.Name] {
+			continue
+		}
+		for _, o := range cluster.Objects(ctx, m, namespace) {
+			if !slices.ContainsFunc(records[m.Name], func(r deploy.ObjectRecord) bool { return r.ObjectID == o.ObjectID }) {
+				records[m.Name] = append(records[m.Name], o)
+			}
+		}
+	}
+	return restrict(records, tf, enabled, names), nil
+}
+
+// restrict leaves the records of the chosen resources: those that the Tiltfile enables, or, when it says nothing of them,
+// those that are named. Without a choice all records stay, also those of resources that are no longer declared.
+func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
+	chosen := func(model.ManifestName) bool { return true }
+	switch {
+	case enabled != nil:
+		chosen = func(n model.ManifestName) bool {
+			return slices.Contains(tf.Enabled, n) && (n != model.UncategorizedName || len(names) == 0)
+		}
+	case len(tf.Manifests) == 0 && len(names) > 0:
+		chosen = func(n model.ManifestName) bool { return slices.Contains(names, string(n)) }
+	}
+	out := map[model.ManifestName][]deploy.ObjectRecord{}
+	for n, list := range records {
+		if chosen(n) {
+			out[n] = list
+		}
+	}
+	return out
+}

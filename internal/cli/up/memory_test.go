@@ -1,0 +1,66 @@
+package up
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+)
+
+// TestCollectInPauses fills the heap by less than lets the collector work, and waits for it to work after a change.
+func TestCollectInPauses(t *testing.T) {
+	if command.CollectorSet() {
+		t.Skip("the environment sets the collector up")
+	}
+	live := make([]byte, 8<<20)
+	runtime.GC()
+	before, percent := forced(), debug.SetGCPercent(77)
+	defer debug.SetGCPercent(percent)
+	st := store.New(state.Schema)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		collectInPauses(ctx, st)
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for i := 0; forced() == before; i++ {
+		for made := garbage(); made < 3*enough/2 && garbage() >= made; { // until there is enough, or the collector worked
+			runtime.KeepAlive(make([]byte, 1<<20))
+			made = max(made, garbage())
+		}
+		st.Dispatch(state.ForwardChanged{ID: fmt.Sprint("a/", i), Forward: state.Forward{Resource: "a", State: state.ForwardReady}})
+		st.Step()
+		for range 20 {
+			<-tick.C
+		}
+	}
+	cancel()
+	<-ended
+	if got := debug.SetGCPercent(77); got != 77 {
+		t.Errorf("afterwards it is set up to %d", got)
+	}
+	runtime.KeepAlive(live)
+}
+
+// forced is how often the collector was asked to work.
+func forced() uint32 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.NumForcedGC
+}
+
+func TestLimitFor(t *testing.T) {
+	for inUse, want := range map[uint64]int{0: 100, 8: 100, 10: 100, 12: 100, 13: 150, 15: 200, 18: 250, 20: 300, 40: 300, 4000: 300} {
+		if got := limitFor(inUse << 20); got != want {
+			t.Errorf("%d MB: %d, want %d", inUse, got, want)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package up
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hone-dev/hone/internal/api/snapshot"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/outputfile"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/hud/stream"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// options are what the command line asks of a session.
+type options struct {
+	command    state.Command
+	tiltfile   string // absolute
+	session    string // the name that the session is to have; empty for one of its own choice
+	args       []string
+	context    string
+	namespace  string
+	host       string
+	port       flags.Port
+	stream     bool
+	updateMode model.UpdateMode
+	forward    bool
+	adopt      bool
+	timeout    time.Duration
+	lines      stream.Options
+	report     reportOptions
+	// snapshot takes the session's last state; nil for none.
+	snapshot   *outputfile.File
+	background *background
+	global     *command.Global
+}
+
+// sessionFlags are those of up and ci.
+type sessionFlags struct {
+	project     flags.Project
+	server      flags.Server
+	stream      bool
+	updateMode  string
+	noForwards  bool
+	logLevel    string
+	logSource   string
+	logResource []string
+	snapshot    string
+	adopt       bool
+}
+
+func (f *sessionFlags) add(c *cobra.Command) {
+	f.project.Add(c)
+	c.Flags().Lookup("session").Usage = "name of the session; without --file, also its Tiltfile: that of the session that ran last under this name"
+	f.server.Add(c)
+	c.ValidArgsFunction = f.project.CompleteDeclared
+	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
+	c.Flags().StringVar(&f.updateMode, "update-mode", string(model.UpdateAuto), "how resources are updated: auto, image, naive, container, exec")
+	c.Flags().BoolVar(&f.adopt, "adopt", false, "take over objects that exist already and that hone did not create; hone down restores them")
+	c.Flags().StringVar(&f.logLevel, "log-level", "", "print only lines of this level and above: warn, error")
+	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
+	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
+	c.Flags().StringVar(&f.snapshot, "output-snapshot-on-exit", "", "write the session's state and logs to this file when it ends; hone snapshot view shows it")
+	// Flags of Tilt that ask for something that hone does anyway, or for a page that it does not have.
+	c.Flags().Bool("legacy", false, "")
+	c.Flags().Bool("hud", false, "")
+	c.Flags().String("web-mode", "", "")
+	c.Flags().Int("webdev-port", 0, "")
+	for _, hidden := range []string{"legacy", "hud", "web-mode", "webdev-port"} {
+		_ = c.Flags().MarkHidden(hidden)
+	}
+}
+
+// options checks the flags.
+func (f *sessionFlags) options(g *command.Global, command state.Command, args []string) (options, error) {
+	o := options{command: command, args: args, context: f.project.Context, namespace: f.project.Namespace,
+		host: f.server.Host, port: f.server.Port, stream: f.stream, forward: !f.noForwards, adopt: f.adopt, global: g}
+	err := f.server.Port.Check()
+	if err != nil {
+		return o, err
+	}
+	if o.session = f.project.Session; o.session != "" && !sessions.ValidName(o.session) {
+		return o, problem.New(fmt.Sprintf("no session can be called %q", o.session), "take small letters, digits and -, at most 32: --session shop-2")
+	}
+	find := f.project.Resolve
+	if command == state.CommandUp {
+		find = f.project.ResolveFolder // begins when there is one
+	}
+	if o.tiltfile, err = find(); err != nil {
+		return o, err
+	}
+	if o.updateMode, err = model.ParseUpdateMode(f.updateMode); err != nil {
+		return o, problem.New(err.Error(), "for example: --update-mode "+string(model.UpdateAuto))
+	}
+	if f.snapshot != "" {
+		if o.snapshot, err = snapshot.Open(f.snapshot); err != nil {
+			return o, err
+		}
+	}
+	o.lines, err = f.filter()
+	return o, err
+}
+
+// filter returns which lines the stream prints.
+func (f *sessionFlags) filter() (stream.Options, error) {
+	var o stream.Options
+	switch f.logLevel {
+	case "", "all", "info":
+	case "warn":
+		o.MinLevel = logstore.LevelWarn
+	case "error":
+		o.MinLevel = logstore.LevelError
+	default:
+		return o, problem.New(fmt.Sprintf("unknown --log-level %q", f.logLevel), "choose warn or error")
+	}
+	switch f.logSource {
+	case "", "all":
+	case "build":
+		o.Source = logstore.SourceBuild
+	case "runtime":
+		o.Source = logstore.SourceRuntime
+	default:
+		return o, problem.New(fmt.Sprintf("unknown --log-source %q", f.logSource), "choose all, build or runtime")
+	}
+	for _, n := range f.logResource {
+		o.Resources = append(o.Resources, model.ManifestName(n))
+	}
+	return o, nil
+}

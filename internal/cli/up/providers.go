@@ -1,0 +1,271 @@
+package up
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/api/projection"
+	"github.com/hone-dev/hone/internal/api/server"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/project"
+	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
+	"github.com/hone-dev/hone/internal/client/sessions"
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/containers/docker"
+	"github.com/hone-dev/hone/internal/engine"
+	"github.com/hone-dev/hone/internal/hud"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/update/buildanddeploy"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/internal/update/synclet"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// sessionParts are the parts of a session and the store that it runs on.
+type sessionParts struct {
+	engine.Parts
+	Store     *store.Store
+	Claim     *sessions.Claim
+	listeners listeners
+}
+
+func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
+	return k8s.Load(k8s.Config{Context: o.context, Namespace: o.namespace})
+}
+
+// provideKube returns nil where there is no kubeconfig at all: a session may do without a cluster.
+func provideKube(kc *k8s.Kubeconfig) (*k8s.Client, func(), error) {
+	if kc.Cluster().Context == "" {
+		return nil, func() {}, nil
+	}
+	c, err := kc.Connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, func() { _ = c.Close() }, nil
+}
+
+func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func(), error) {
+	e, err := docker.Open(ctx, kc.Cluster())
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, func() { _ = e.Close() }, nil
+}
+
+// provideLogs spills to a folder of this process below the user's own state, which nobody else can prepare or read. What
+// a crash leaves there, the next session removes.
+func provideLogs() (*logstore.Store, func(), error) {
+	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(command.StateDir(), "logs")})
+	if err != nil {
+		return nil, nil, err
+	}
+	return logs, func() { _ = logs.Close() }, nil
+}
+
+// provideLog returns hone's own log: a file, since the terminal belongs to the user's resources.
+func provideLog(o options) (*slog.Logger, func(), error) {
+	if !o.global.Debug && !o.global.Verbose {
+		log := slog.New(slog.DiscardHandler)
+		k8s.RouteKlog(log)
+		return log, func() {}, nil
+	}
+	path := filepath.Join(command.StateDir(), "hone.log")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, fmt.Errorf("open hone's log: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open hone's log: %w", err)
+	}
+	level := slog.LevelInfo
+	if o.global.Verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(io.Writer(f), &slog.HandlerOptions{Level: level}))
+	k8s.RouteKlog(log)
+	return log, func() { _ = f.Close() }, nil
+}
+
+// commandEnv is added to the environment of every command that the session starts. It says which session that is and where
+// its API is, and makes the commands use the session's cluster and namespace where those are not the user's current ones.
+type commandEnv []string
+
+func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d listeners) (commandEnv, error) {
+	env := commandEnv{flags.SessionVariable + "=" + c.Info().Name, "TILT_HOST=" + o.host}
+	if d.tcp != nil {
+		env = append(env, "TILT_PORT="+strconv.Itoa(d.port))
+	}
+	overlay, err := overlayEnv(kc)
+	return append(env, overlay...), err
+}
+
+// overlayEnv makes commands use the cluster and namespace that were chosen, where those are not the user's current ones.
+func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
+	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"))
+	if err != nil || overlay == "" {
+		return nil, err
+	}
+	return []string{"KUBECONFIG=" + overlay}, nil
+}
+
+func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store) *hud.Terminals {
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Version: command.Version})
+}
+
+func provideServer(o options, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
+	return server.New(server.Options{Version: command.Version, Unix: d.unix, TCP: d.tcp, Kinds: projection.All(), Token: d.keys.Token, Certificate: d.certificate(),
+		Hosts: []string{o.host}, Logs: logs, Log: log, Stop: stop, Attach: terminals.Attach})
+}
+
+func provideSession(o options, p project.Project, d listeners) state.Session {
+	return state.Session{Command: o.command, Tiltfile: o.tiltfile, Args: o.args, UpdateMode: o.updateMode, CITimeout: o.timeout,
+		Project: p.ID, RunID: uuid.NewString(), URL: d.url,
+		PID: os.Getpid(), Version: command.Version}
+}
+
+func provideProject(ctx context.Context, o options, kc *k8s.Kubeconfig) (project.Project, error) {
+	return command.Projects().Open(ctx, o.tiltfile, kc.Cluster().Context)
+}
+
+func provideStore(log *slog.Logger) *store.Store { return store.New(state.Schema, store.WithLog(log)) }
+
+func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *sessions.Claim, env commandEnv) (*buildanddeploy.Cluster, error) {
+	if kube == nil {
+		return nil, nil
+	}
+	others := sessionsBeside(c)
+	return buildanddeploy.NewCluster(kube.RESTConfig(), kube.Mapper(), buildanddeploy.ClusterOptions{LedgerDir: command.LedgerDir(),
+		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
+}
+
+// sessionsBeside returns a function that names the other sessions of a session's project that run. Where that cannot be found
+// out there are none: a session works without a registry, too.
+func sessionsBeside(c *sessions.Claim) func(context.Context) []string {
+	return func(ctx context.Context) []string {
+		others, err := c.Beside(ctx)
+		if err != nil {
+			return nil
+		}
+		names := make([]string, len(others))
+		for i, s := range others {
+			names[i] = sessionTitle(s)
+		}
+		return names
+	}
+}
+
+// sessionTitle names a session in a sentence.
+func sessionTitle(s sessions.Info) string {
+	return fmt.Sprintf("session %s (hone %s, pid %d)", s.Name, s.Command, s.PID)
+}
+
+func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool, func(), error) {
+	p := synclet.NewPool(execer{kube, containers})
+	return p, p.Close, nil
+}
+
+// provideInjection decides what pods are given, and lets the pool bring the same image to pods that run.
+func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings, st *store.Store) *buildanddeploy.Synclets {
+	if kube == nil {
+		return nil
+	}
+	image := imagebuild.NewSyncletImage(containers, imagebuild.NewDeliverer(containers))
+	s := buildanddeploy.NewSynclets(containers, image, pool, here)
+	pool.Beside(beside{kube, s, st})
+	return s
+}
+
+func provideSurroundings(containers docker.Client) *buildanddeploy.Surroundings {
+	return buildanddeploy.NewSurroundings(containers)
+}
+
+// beside adds containers to the pods of the session's cluster.
+type beside struct {
+	*k8s.Client
+	synclets *buildanddeploy.Synclets
+	store    *store.Store
+}
+
+var _ synclet.Beside = beside{}
+
+// Image implements synclet.Beside.
+func (b beside) Image(ctx context.Context) (string, error) {
+	v := b.store.Snapshot().All()
+	return b.synclets.Deliver(ctx, state.TheCluster(v).Cluster, state.TheTiltfile(v).Result.DefaultRegistry, "", logstore.Discard)
+}
+
+func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool,
+	injection *buildanddeploy.Synclets, here *buildanddeploy.Surroundings) buildanddeploy.BuildAndDeployer {
+	has := func(ctx context.Context, id string) bool {
+		running, err := containers.Containers(ctx, nil)
+		return err == nil && slices.ContainsFunc(running, func(c docker.Container) bool { return c.ID == id })
+	}
+	images := imagebuild.New(containers)
+	chain := []buildanddeploy.BuildAndDeployer{
+		buildanddeploy.Local{},
+		buildanddeploy.NewSynclet(synclets),
+		buildanddeploy.NewContainer(containers, has),
+		buildanddeploy.NewExec(execer{kube, containers}),
+		buildanddeploy.NewCompose(compose.NewTool(containers.Env()), images, containers),
+	}
+	if kube != nil {
+		chain = append(chain, buildanddeploy.NewImage(here, images, imagebuild.NewDeliverer(containers), cluster, injection))
+	}
+	c := buildanddeploy.NewComposite(chain...)
+	if cluster != nil {
+		c.Examine(cluster.Examine)
+	}
+	return c
+}
+
+// execer is a cluster and an engine as live updates see them: containers that Compose runs have no namespace, and what
+// stands for the pod is the engine's name of the container.
+type execer struct {
+	kube   *k8s.Client // nil in a session without a cluster
+	engine docker.Client
+}
+
+var _ liveupdate.PodExecer = execer{}
+
+// Exec implements liveupdate.PodExecer.
+func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
+	if req.Namespace == "" {
+		return e.engine.Exec(ctx, req.Pod, req.Argv, req.Stdin, req.Stdout, req.Stderr)
+	}
+	return e.kube.Exec(ctx, req)
+}
+
+func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
+	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster,
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
+	known := kc.Cluster()
+	namespace := cmp.Or(o.namespace, known.Namespace)
+	p := engine.Parts{
+		Session: ses, Logs: logs, Known: known, Docker: containers, Builder: builder, Cluster: cluster, Synclets: synclets,
+		Tiltfile: tiltfile.Options{
+			Cluster:   func() (model.Cluster, error) { return known, nil },
+			Namespace: namespace, Env: append(os.Environ(), env...), Debug: o.global.Debug,
+		},
+		Watch: o.command == state.CommandUp, Adopt: o.adopt, Beside: sessionsBeside(claim), Namespace: namespace, Host: o.host, Forward: o.forward, Env: env, SessionOf: sessionOf,
+		Server: srv, Terminals: terminals, Log: log,
+	}
+	if kube != nil {
+		p.Kube = kube
+	}
+	return sessionParts{p, st, claim, d}
+}

@@ -1,0 +1,17 @@
+//go:build wireinject
+
+package up
+
+import (
+	"context"
+
+	"github.com/google/wire"
+)
+
+// initParts wires everything that a session is made of, except what shows it. Wire generates its body.
+func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
+	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, provideTerminals,
+		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideSynclets,
+		provideSurroundings, provideInjection, provideBuilder, provideParts)
+	return sessionParts{}, nil, nil
+}
