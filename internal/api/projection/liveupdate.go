@@ -112,7 +112,7 @@ func sourcesOf(m *model.Manifest, ref string) []v1alpha1.LiveUpdateSource {
 func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref string) []v1alpha1.LiveUpdateContainerStatus {
 	lacks := map[string]bool{}
 	for _, l := range buildcontrol.Lacking(*m, *u, pods) {
-		lacks[l.Container.ID] = true
+		lacks[l.ID] = true
 	}
 	failed := ""
 	if last, ok := u.Last(); ok && last.InPlace() {
@@ -120,12 +120,12 @@ func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref stri
 	}
 	var out []v1alpha1.LiveUpdateContainerStatus
 	for _, l := range buildcontrol.Live(*m, *u, pods) {
-		if l.Image != ref {
+		if l.Ref != ref {
 			continue
 		}
-		c := v1alpha1.LiveUpdateContainerStatus{ContainerName: l.Container.Name, ContainerID: l.Container.ID, PodName: l.Pod.Name,
-			Namespace: l.Pod.Namespace, LastFileTimeSynced: micro(u.Synced[l.Container.ID]), LastExecError: failed}
-		if lacks[l.Container.ID] {
+		c := v1alpha1.LiveUpdateContainerStatus{ContainerName: l.Name, ContainerID: l.ID, PodName: l.Pod,
+			Namespace: l.Namespace, LastFileTimeSynced: micro(u.Synced[l.ID]), LastExecError: failed}
+		if lacks[l.ID] {
 			c.Waiting = &v1alpha1.LiveUpdateContainerStateWaiting{Reason: "ChangesPending"}
 		}
 		out = append(out, c)

@@ -17,34 +17,34 @@ type Beside struct {
 }
 
 // BesideOf returns what runs beside the containers that Lacking returns.
-func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []LackingContainer) Beside {
+func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []model.LackingContainer) Beside {
 	b := Beside{Peers: map[string]int{}}
 	lacks, late := map[string]bool{}, map[string]bool{}
 	for _, l := range lacking {
-		lacks[l.Container.ID] = true
-		late[l.Image] = late[l.Image] || wasBehind(u, l)
+		lacks[l.ID] = true
+		late[l.Ref] = late[l.Ref] || wasBehind(u, l)
 	}
-	for _, l := range Live(m, u, pods) {
-		if lacks[l.Container.ID] || isBehind(u, l) {
+	for _, c := range Live(m, u, pods) {
+		if lacks[c.ID] || isBehind(u, c.ID) {
 			continue
 		}
 		b.Others = true
-		if late[l.Image] && tookWell(u, l.Container.ID) {
-			b.Peers[l.Image]++
+		if late[c.Ref] && tookWell(u, c.ID) {
+			b.Peers[c.Ref]++
 		}
 	}
 	return b
 }
 
 // isBehind reports whether an update of the container is still running.
-func isBehind(u state.Update, l LackingContainer) bool {
-	_, ok := u.Behind[l.Container.ID]
+func isBehind(u state.Update, id string) bool {
+	_, ok := u.Behind[id]
 	return ok
 }
 
 // wasBehind reports whether a container that lacks changes has been behind, and not just started.
-func wasBehind(u state.Update, l LackingContainer) bool {
-	return !l.New || u.Faults[l.Container.ID] != ""
+func wasBehind(u state.Update, l model.LackingContainer) bool {
+	return !l.New || u.Faults[l.ID] != ""
 }
 
 // tookWell reports whether the newest update of a container did not fail.
@@ -65,8 +65,8 @@ func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.
 		return nil, 0
 	}
 	live := Live(m, u, pods)
-	for _, l := range live {
-		if b, ok := u.Behind[l.Container.ID]; ok {
+	for _, c := range live {
+		if b, ok := u.Behind[c.ID]; ok {
 			behind = append(behind, b)
 		}
 	}
@@ -79,6 +79,6 @@ func (d *decision) holdBehind(r *resource) (Hold, bool) {
 		return Hold{}, false
 	}
 	live := Live(*r.manifest, *r.update, r.pods)
-	free := slices.ContainsFunc(live, func(l LackingContainer) bool { return !isBehind(*r.update, l) })
+	free := slices.ContainsFunc(live, func(c model.ContainerRef) bool { return !isBehind(*r.update, c.ID) })
 	return Hold{Reason: HoldBehind}, len(live) > 0 && !free
 }

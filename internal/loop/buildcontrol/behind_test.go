@@ -86,7 +86,7 @@ func TestBehind(t *testing.T) {
 			lack := Lacking(m, u, pods)
 			var got []string
 			for _, l := range lack {
-				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %v %s", l.Container.ID, l.Files, map[bool]string{true: "new"}[l.New])))
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%s %v %s", l.ID, l.Files, map[bool]string{true: "new"}[l.New])))
 			}
 			slices.Sort(got)
 			if d := cmp.Diff(tc.lacking, strings.Join(got, ", ")); d != "" {

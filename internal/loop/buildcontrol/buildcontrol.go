@@ -293,7 +293,7 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	if reason == 0 && attempted {
 		if lack := lacking(*r.manifest, *u, r.pods, false); len(lack) > 0 {
 			reason = state.ReasonBehind
-			if slices.ContainsFunc(lack, func(l LackingContainer) bool { return !wasBehind(*u, l) }) {
+			if slices.ContainsFunc(lack, func(l model.LackingContainer) bool { return !wasBehind(*u, l) }) {
 				reason = state.ReasonContainer
 			}
 			return reason, lackingFiles(lack), true

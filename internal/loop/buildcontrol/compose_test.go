@@ -113,7 +113,7 @@ func TestComposeInPlace(t *testing.T) {
 		t.Fatalf("plan: %+v", plan)
 	}
 	lacking := Lacking(m, state.Updates.In(s.View()).Value("a"), state.PodsOf(s.View(), "a"))
-	if len(lacking) != 1 || lacking[0].Container.ID != "new" {
+	if len(lacking) != 1 || lacking[0].ID != "new" {
 		t.Errorf("containers that lack changes: %+v", lacking)
 	}
 }

@@ -11,43 +11,30 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// LackingContainer is a running container that does not have all changes since its image was built.
-type LackingContainer struct {
-	Pod       state.Pod
-	Container model.Container
-	// Image is the reference of the image target that it runs; empty for a container that a custom deploy selects.
-	Image string
-	// Files are the changes that it lacks, absolute, sorted.
-	Files []string
-	// New says that nothing has been copied into the container yet.
-	New bool
-}
-
 // Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
 // based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
 // steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
 // those count that need nothing but to be copied. A container in which an update is still running is left out.
-func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
 	return lacking(m, u, pods, true)
 }
 
 // lacking is Lacking; without noticed, only changes that have settled count, and only containers that may be tried again
 // though nothing else has changed.
-func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []LackingContainer {
+func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []model.LackingContainer {
 	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
 		return nil
 	}
-	var out []LackingContainer
-	for _, l := range Live(m, u, pods) {
-		if isBehind(u, l) {
+	var out []model.LackingContainer
+	for _, c := range Live(m, u, pods) {
+		if isBehind(u, c.ID) {
 			continue // what it lacks is on its way, and what it lacks besides comes after that
 		}
-		if _, stuck := u.Stuck[l.Container.ID]; stuck && !noticed {
+		if _, stuck := u.Stuck[c.ID]; stuck && !noticed {
 			continue
 		}
-		l.Files = lacks(m, l.Image, u, l.Container.ID, noticed)
-		steps, _, _ := m.LiveUpdateOf(l.Image)
-		l.New = u.Synced[l.Container.ID].IsZero()
+		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, c.ID, noticed), New: u.Synced[c.ID].IsZero()}
+		steps, _, _ := m.LiveUpdateOf(c.Ref)
 		if len(l.Files) > 0 || steps.InitialSync && l.New {
 			out = append(out, l)
 		}
@@ -63,13 +50,13 @@ func syncsFirst(m model.Manifest) bool {
 	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.LiveUpdate.InitialSync })
 }
 
-// Live returns the running containers of current pods that can be updated in place, whether they lack anything or not:
-// Files and New are not set.
-func Live(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer {
+// Live returns the running containers of current pods that can be updated in place, whether they lack anything or not. On
+// what they run pods do not tell: see state.ArchOf.
+func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerRef {
 	if u.AppliedAt.IsZero() || !m.HasLiveUpdate() {
 		return nil
 	}
-	var out []LackingContainer
+	var out []model.ContainerRef
 	for _, p := range pods {
 		if !p.Current || p.Deleting {
 			continue
@@ -79,10 +66,7 @@ func Live(m model.Manifest, u state.Update, pods []state.Pod) []LackingContainer
 				continue
 			}
 			if ref, ok := liveRef(m, u, c); ok {
-				if im, built := m.Image(ref); built && im.Supervised {
-					c.SyncletPath = model.SyncletPath // which came with the image
-				}
-				out = append(out, LackingContainer{Pod: p, Container: c, Image: ref})
+				out = append(out, m.ContainerRef(p.Pod, c, ref))
 			}
 		}
 	}
@@ -168,7 +152,7 @@ func lacks(m model.Manifest, ref string, u state.Update, container string, notic
 	return slices.Sorted(maps.Keys(files))
 }
 
-func lackingFiles(lacking []LackingContainer) []string {
+func lackingFiles(lacking []model.LackingContainer) []string {
 	files := map[string]bool{}
 	for _, l := range lacking {
 		for _, f := range l.Files {

@@ -41,7 +41,7 @@ func TestSidecars(t *testing.T) {
 			m, u, pods := state.Resources.In(v).Value("a").Manifest, state.Updates.In(v).Value("a"), state.PodsOf(v, "a")
 			var live []string
 			for _, l := range Live(m, u, pods) {
-				live = append(live, l.Container.ID)
+				live = append(live, l.ID)
 			}
 			if got := strings.Join(live, " "); got != tc.live {
 				t.Errorf("live: %q, want %q", got, tc.live)

@@ -1,9 +1,11 @@
 package state
 
 import (
+	"strings"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Engine is the one entry of table engines: the container engine that builds images.
@@ -58,3 +60,13 @@ func init() {
 
 // TheEngine returns the container engine as of v.
 func TheEngine(v store.View) Engine { return Engines.In(v).Value(Only) }
+
+// ArchOf returns the architecture that the containers of a manifest run on: that of the cluster, or for a service of Compose
+// that of the engine. It is empty where that is unknown.
+func ArchOf(v store.View, m model.Manifest) string {
+	if !m.IsCompose() {
+		return TheCluster(v).Cluster.Arch
+	}
+	_, arch, _ := strings.Cut(TheEngine(v).Platform, "/")
+	return arch
+}

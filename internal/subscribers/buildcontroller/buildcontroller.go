@@ -310,11 +310,9 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		return save.Made, save.Known
 	}
 	for _, l := range lacking {
-		req.Waits = req.Waits || u.Faults[l.Container.ID] != ""
-		req.Containers = append(req.Containers, buildanddeploy.Container{Namespace: l.Pod.Namespace, Pod: l.Pod.Name,
-			Name: l.Container.Name, ID: l.Container.ID, Runtime: l.Container.Runtime, Image: l.Image, Running: l.Container.Image,
-			Synclet: l.Container.SyncletPath, Files: l.Files, New: l.New,
-			StartedAt: l.Container.StartedAt})
+		req.Waits = req.Waits || u.Faults[l.ID] != ""
+		l.Arch = state.ArchOf(v, m)
+		req.Containers = append(req.Containers, l)
 	}
 	return req
 }
@@ -373,7 +371,7 @@ func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error) []str
 func initialSyncs(req buildanddeploy.Request) []string {
 	var ids []string
 	for _, c := range req.Containers {
-		if steps, _, _ := req.Manifest.LiveUpdateOf(c.Image); steps.InitialSync && c.New {
+		if steps, _, _ := req.Manifest.LiveUpdateOf(c.Ref); steps.InitialSync && c.New {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -303,8 +303,9 @@ func TestRequest(t *testing.T) {
 		if !req.InPlace || !req.Dirty["a"] || req.Results["a"].Cluster != "a:1" {
 			t.Errorf("in place: %+v", req)
 		}
-		if diff := cmp.Diff([]buildanddeploy.Container{{Namespace: "default", Pod: "p", Name: "main", ID: "c1", Runtime: "containerd",
-			Image: "a", Running: "a:1", Files: []string{"/src/a/x"}, New: true}}, req.Containers); diff != "" {
+		if diff := cmp.Diff([]model.LackingContainer{{ContainerRef: model.ContainerRef{Resource: "a", Namespace: "default", Pod: "p", Name: "main",
+			ID: "c1", Runtime: "containerd", Image: "a:1", Ref: "a", Syncs: statetest.Image("a").LiveUpdate.Syncs},
+			Files: []string{"/src/a/x"}, New: true}}, req.Containers); diff != "" {
 			t.Errorf("containers (-want +got):\n%s", diff)
 		}
 		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "exec", Synced: []string{"c1"}}})
@@ -314,6 +315,31 @@ func TestRequest(t *testing.T) {
 		}
 		f.deploy("a")
 		f.running("")
+	})
+}
+
+// TestRequestOfCompose: containers of Compose run where the engine does, which may be a machine of another kind than the
+// cluster and this one.
+func TestRequestOfCompose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := statetest.Compose("a", statetest.Image("i"))
+		f := start(t, Options{}, m)
+		f.Then(state.EngineReported{Connected: true, Platform: "linux/arm64"},
+			state.ClusterReported{Connected: true, Cluster: model.Cluster{Arch: "s390x"}})
+		o := deployed(f.builder.call("a"))
+		o.result.Applied = []model.AppliedObject{{UID: "c1", TemplateHash: "c1"}}
+		f.finish("a", o)
+		f.Then(state.PodChanged{Pod: state.Pod{Current: true, Pod: model.Pod{Name: "shop-a-1", UID: "c1", Resource: "a", TemplateHash: "c1", Engine: "running",
+			Phase: "Running", Containers: []model.Container{{Name: "a", ID: "c1", State: model.ContainerRunning, Image: "i:1"}}}}}, statetest.Change("i", "/src/i/x"))
+		c := f.builder.call("a")
+		if c == nil || len(c.req.Containers) != 1 {
+			t.Fatalf("no update in place: %+v", c)
+		}
+		want := model.ContainerRef{Resource: "a", Pod: "shop-a-1", Name: "a", ID: "c1", Image: "i:1", Ref: "i", Arch: "arm64", Syncs: statetest.Image("i").LiveUpdate.Syncs}
+		if diff := cmp.Diff(want, c.req.Containers[0].ContainerRef); diff != "" {
+			t.Errorf("the container (-want +got):\n%s", diff)
+		}
+		f.finish("a", outcome{result: buildanddeploy.Result{Mode: "synclet", Synced: []string{"c1"}}})
 	})
 }
 
@@ -619,9 +645,13 @@ func TestAnInitialSyncIsTriedOnce(t *testing.T) {
 	})
 }
 
+func lacking(id string) model.LackingContainer {
+	return model.LackingContainer{ContainerRef: model.ContainerRef{ID: id}}
+}
+
 // TestStuck: what nothing helps is told from what has the change, and from what is still getting it.
 func TestStuck(t *testing.T) {
-	req := buildanddeploy.Request{Containers: []buildanddeploy.Container{{ID: "full"}, {ID: "slow"}, {ID: "done"}}}
+	req := buildanddeploy.Request{Containers: []model.LackingContainer{lacking("full"), lacking("slow"), lacking("done")}}
 	r := buildanddeploy.Result{Synced: []string{"done"}, Behind: []*buildanddeploy.Straggler{{Container: req.Containers[1]}}}
 	for _, tc := range []struct {
 		err  error

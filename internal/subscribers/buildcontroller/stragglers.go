@@ -40,8 +40,8 @@ func (f followed) sweep(v store.View) {
 			continue
 		}
 		wanted := map[string]bool{}
-		for _, l := range buildcontrol.Live(e.Value.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name)) {
-			wanted[l.Container.ID] = true
+		for _, c := range buildcontrol.Live(e.Value.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name)) {
+			wanted[c.ID] = true
 		}
 		for _, b := range left {
 			for _, s := range b.behind {

@@ -30,7 +30,7 @@ type updater struct {
 	fail map[string]error
 }
 
-func (u *updater) Update(ctx context.Context, c liveupdate.Container, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
+func (u *updater) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
 	u.mu.Lock()
 	if u.busy[c.ID] {
 		panic(c.ID + " gets two updates at once")

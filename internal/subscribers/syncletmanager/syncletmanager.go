@@ -25,7 +25,7 @@ import (
 
 // Pool is what keeps the conversations.
 type Pool interface {
-	Keep(ctx context.Context, targets []synclet.Target)
+	Keep(ctx context.Context, containers []model.ContainerRef)
 	OnStatus(fn func(synclet.Status))
 }
 
@@ -75,11 +75,11 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		}
-		targets := desired(rt.View())
-		s.pool.Keep(ctx, targets)
+		containers := desired(rt.View())
+		s.pool.Keep(ctx, containers)
 		now := map[string]bool{}
-		for _, t := range targets {
-			now[t.ID] = true
+		for _, c := range containers {
+			now[c.ID] = true
 		}
 		for id := range kept {
 			if !now[id] {
@@ -94,29 +94,22 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 
 // desired returns the containers that can be updated in place, where the update mode lets the synclet do it. A session
 // that ends when all is deployed updates nothing.
-func desired(v store.View) []synclet.Target {
+func desired(v store.View) []model.ContainerRef {
 	session := state.TheSession(v)
 	if mode := session.UpdateMode; session.Command == state.CommandCI || mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
 		return nil
 	}
-	cluster := state.TheCluster(v).Cluster.Arch
-	_, engine, _ := strings.Cut(state.TheEngine(v).Platform, "/")
 	pods := state.PodsByResource(v)
 	updates := state.Updates.In(v)
-	var out []synclet.Target
+	var out []model.ContainerRef
 	for e := range state.Enabled(v) {
 		m := e.Value.Manifest
 		if e.Phase == store.TearingDown || !m.HasLiveUpdate() {
 			continue
 		}
-		for _, l := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
-			steps, _, _ := m.LiveUpdateOf(l.Image)
-			arch := cluster
-			if l.Pod.OfCompose() {
-				arch = engine
-			}
-			out = append(out, synclet.Target{Resource: m.Name, Namespace: l.Pod.Namespace, Pod: l.Pod.Name, Name: l.Container.Name,
-				ID: l.Container.ID, Image: l.Container.Image, Ref: l.Image, Installed: l.Container.SyncletPath, Arch: arch, Syncs: steps.Syncs})
+		for _, c := range buildcontrol.Live(m, updates.Value(e.ID), pods[m.Name]) {
+			c.Arch = state.ArchOf(v, m)
+			out = append(out, c)
 		}
 	}
 	return out
@@ -124,8 +117,8 @@ func desired(v store.View) []synclet.Target {
 
 // report passes on how a synclet does, and says in the log of its resource what a person should know.
 func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
-	t := st.Target
-	row := state.Synclet{Resource: t.Resource, Namespace: t.Namespace, Pod: t.Pod, Container: t.Name, State: string(st.State),
+	c := st.Container
+	row := state.Synclet{Resource: c.Resource, Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, State: string(st.State),
 		Way: string(st.Way), Supervised: st.Process.Starts > 0, Running: st.Process.Running,
 		ExitCode: int(st.Process.Code), Starts: int(st.Process.Starts), Crashes: int(st.Process.Crashes),
 		Again: time.Duration(st.Process.AgainNanos), Ending: st.Process.Ending}
@@ -135,26 +128,26 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	if st.Passed != nil {
 		row.Passed = st.Passed.Error()
 	}
-	rt.Dispatch(state.SyncletChanged{ID: t.ID, Synclet: row})
+	rt.Dispatch(state.SyncletChanged{ID: c.ID, Synclet: row})
 	if st.State == synclet.Ready {
-		s.news(t.Resource, "")
+		s.news(c.Resource, "")
 	}
-	log := s.logs.Logger(t.Resource, "synclet:"+t.ID, logstore.SourceBuild)
+	log := s.logs.Logger(c.Resource, "synclet:"+c.ID, logstore.SourceBuild)
 	switch {
 	case st.State == synclet.Failed:
-		if !s.news(t.Resource, gist(st.Err)) {
+		if !s.news(c.Resource, gist(st.Err)) {
 			break
 		}
-		logstore.Infof(log, "Updating %s in place takes longer: %s", t.Name, problem.Text(st.Err))
+		logstore.Infof(log, "Updating %s in place takes longer: %s", c.Name, problem.Text(st.Err))
 	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
-		logstore.Warnf(log, "WARNING: lost the way into %s of pod %s, and look for it again: %v", t.Name, t.Pod, st.Err)
+		logstore.Warnf(log, "WARNING: lost the way into %s of pod %s, and look for it again: %v", c.Name, c.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
-		logstore.Infof(log, "Ready to update %s in place (by %s)", t.Name, st.Way)
+		logstore.Infof(log, "Ready to update %s in place (by %s)", c.Name, st.Way)
 		if st.Passed != nil {
 			logstore.Infof(log, "Ways before that: %s", row.Passed)
 		}
 	case row.Supervised:
-		s.tellProcess(log, t.ID, row)
+		s.tellProcess(log, c.ID, row)
 	}
 	logstore.Flush(log)
 }

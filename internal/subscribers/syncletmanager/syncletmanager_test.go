@@ -27,12 +27,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // pool notes what it is to keep.
 type pool struct {
 	mu      sync.Mutex
-	kept    []synclet.Target
+	kept    []model.ContainerRef
 	told    func(synclet.Status)
 	changed chan struct{}
 }
 
-func (p *pool) Keep(_ context.Context, targets []synclet.Target) {
+func (p *pool) Keep(_ context.Context, targets []model.ContainerRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept = targets
@@ -96,7 +96,7 @@ func TestKeepsWhatCanBeUpdated(t *testing.T) {
 	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"), statetest.Pod("a", "p2", "c2", "a:1"), statetest.Pod("a", "p3", "c3", "other"))
 	f.pool.await(t, "c1 p1/main a:1 /app\nc2 p2/main a:1 /app")
 
-	f.pool.told(synclet.Status{Target: f.pool.kept[0], State: synclet.Ready, Way: synclet.WayShell})
+	f.pool.told(synclet.Status{Container: f.pool.kept[0], State: synclet.Ready, Way: synclet.WayShell})
 	id := f.pool.kept[0].ID
 	f.Until("the table to show it", func(v store.View) bool {
 		return state.Synclets.In(v).Value(id) == state.Synclet{Resource: "a", Namespace: "default", Pod: f.pool.kept[0].Pod,
@@ -143,23 +143,23 @@ func TestReports(t *testing.T) {
 		status synclet.Status
 		says   string
 	}{
-		{synclet.Status{Target: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
-		{synclet.Status{Target: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
-		{synclet.Status{Target: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
+		{synclet.Status{Container: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
+		{synclet.Status{Container: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
+		{synclet.Status{Container: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
 			"WARNING: lost the way into main of pod p1, and look for it again: the synclet stopped answering: no sign of it for 20s"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
 			"The process in main ended with exit code 3; the next change restarts it, or else it is tried again after 10s"},
-		{synclet.Status{Target: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, "The process in main runs again"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, ""},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Code: 3, Crashes: 2}},
+		{synclet.Status{Container: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, "The process in main runs again"},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Running: true, Code: 3}}, ""},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 2, Code: 3, Crashes: 2}},
 			"The process in main ended with exit code 3, 2 times in a row; the next change restarts it"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true}}, "The process in main runs again"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true, Ending: true}}, ""},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Code: 143, Ending: true}},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true}}, "The process in main runs again"},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Running: true, Ending: true}}, ""},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 3, Code: 143, Ending: true}},
 			"The process in main ended with exit code 143, and its container ends with it"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Running: true}}, "The process in main runs again"},
-		{synclet.Status{Target: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Code: 3, Crashes: 2}},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Running: true}}, "The process in main runs again"},
+		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 4, Code: 3, Crashes: 2}},
 			"The process in main ended with exit code 3, 2 times in a row; the next change restarts it"},
 	} {
 		before := len(statetest.Texts(f.logs, "a"))
@@ -171,7 +171,7 @@ func TestReports(t *testing.T) {
 		if got != tt.says {
 			t.Errorf("%d: the log says %q, want %q", i, got, tt.says)
 		}
-		f.pool.told(synclet.Status{Target: target, State: synclet.Broken, Err: errors.New("connection refused"), // it passes
+		f.pool.told(synclet.Status{Container: target, State: synclet.Broken, Err: errors.New("connection refused"), // it passes
 			Process: tt.status.Process})
 	}
 	f.Until("the table to show the end of the process and of the conversation", func(v store.View) bool {
@@ -191,7 +191,7 @@ func TestReportsOnce(t *testing.T) {
 		state synclet.State
 	}{{"p1", synclet.Failed}, {"p1", synclet.Starting}, {"p1", synclet.Failed}, {"p2", synclet.Failed}, {"p2", synclet.Ready}, {"p3", synclet.Failed}} {
 		target.Pod = st.pod
-		f.pool.told(synclet.Status{Target: target, State: st.state, Way: synclet.WayShell,
+		f.pool.told(synclet.Status{Container: target, State: st.state, Way: synclet.WayShell,
 			Err: problem.Wrap(errors.New("pods "+st.pod+" is forbidden"), "not allowed to run commands in the pod", "ask")})
 	}
 	want := []string{

@@ -29,7 +29,7 @@ type Request struct {
 	// InPlace says that nothing but changed files asks for the update, so that it may be made in the containers.
 	InPlace bool
 	// Containers are the running containers that lack changes.
-	Containers []Container
+	Containers []model.LackingContainer
 	// Peers says, by image, in how many other containers that run what these lack has been done already; they must not end
 	// up differing from these.
 	Peers map[string]int
@@ -74,27 +74,6 @@ type Request struct {
 	Commit func()
 	// Progress is told what is being done, in words for people, and in which mode. It does not block.
 	Progress func(mode, stage string)
-}
-
-// Container is a container to be updated in place.
-type Container struct {
-	Namespace string
-	Pod       string
-	Name      string
-	// ID is the runtime's id of the container, Runtime the runtime's name.
-	ID      string
-	Runtime string
-	// Image is the reference of the image target that it runs, empty where a custom deploy selects the container. Files is
-	// what it lacks, and New is set when nothing has been copied into it yet.
-	Image string
-	Files []string
-	New   bool
-	// Running is the reference of the image in the pod's specification.
-	Running string
-	// Synclet is where the container has hone's program, if its pod was given it.
-	Synclet string
-	// StartedAt is when the container's run began, to the second; zero where that is not known.
-	StartedAt time.Time
 }
 
 // Result is what an update has done.

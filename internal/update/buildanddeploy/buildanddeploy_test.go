@@ -91,7 +91,7 @@ func TestCancelledWhileAsked(t *testing.T) {
 	asking := NewContainer(nil, func(context.Context, string) bool { cancel(); return false })
 	c := NewComposite(asking, way{"image", d, Result{}, nil})
 	req := (&diary{}).request(model.Manifest{})
-	req.InPlace, req.Containers = true, []Container{{ID: "c1", Runtime: "docker"}}
+	req.InPlace, req.Containers = true, []model.LackingContainer{{ContainerRef: model.ContainerRef{ID: "c1", Runtime: "docker"}}}
 	if _, err := c.BuildAndDeploy(ctx, req); !errors.Is(err, context.Canceled) || d.text() != "" {
 		t.Errorf("%v, then %q", err, d.text())
 	}
@@ -176,7 +176,7 @@ func TestExamine(t *testing.T) {
 			var asked []string
 			c := NewComposite(way{"synclet", tries, Result{}, tc.synclet}, way{"container", tries, Result{}, tc.container},
 				way{"exec", tries, Result{}, tc.exec}, way{"image", tries, Result{}, nil}).Examine(
-				func(_ context.Context, cs []Container, patient bool) error {
+				func(_ context.Context, cs []model.LackingContainer, patient bool) error {
 					if len(cs) != 1 {
 						t.Errorf("asked about %v", cs)
 					}
@@ -184,7 +184,7 @@ func TestExamine(t *testing.T) {
 					return tc.verdict
 				})
 			req := d.request(model.Manifest{})
-			req.Containers = []Container{{ID: "c1"}}
+			req.Containers = []model.LackingContainer{{ContainerRef: model.ContainerRef{ID: "c1"}}}
 			r, err := c.BuildAndDeploy(t.Context(), req)
 			failure := ""
 			if err != nil {
@@ -204,7 +204,7 @@ type updater struct {
 	fail map[string]error
 }
 
-func (u updater) Update(_ context.Context, c liveupdate.Container, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
+func (u updater) Update(_ context.Context, c model.ContainerRef, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
 	u.d.add("update %s: %d copied", c.ID, len(p.Copies))
 	now := time.Now()
 	return liveupdate.Report{Files: len(p.Copies), Bytes: 1234, Sent: now, Applied: now}, u.fail[c.ID]
@@ -219,13 +219,13 @@ func TestInPlace(t *testing.T) {
 	stop := filepath.Join(dir, "go.mod")
 	live := model.LiveUpdate{StopPaths: []string{stop}, Syncs: []model.Sync{{LocalPath: dir, RemotePath: "/app"}}}
 	m := model.Manifest{Name: "web", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web", LiveUpdate: live}, {Ref: "side", LiveUpdate: live}}}
-	in := func(id, image string, files ...string) Container {
-		return Container{Pod: "pod-" + id, Name: "main", ID: id, Runtime: "docker", Image: image, Files: files}
+	in := func(id, image string, files ...string) model.LackingContainer {
+		return model.LackingContainer{ContainerRef: model.ContainerRef{Pod: "pod-" + id, Name: "main", ID: id, Runtime: "docker", Ref: image}, Files: files}
 	}
-	both := []Container{in("c1", "web", file), in("c2", "web", file)}
+	both := []model.LackingContainer{in("c1", "web", file), in("c2", "web", file)}
 	for _, tc := range []struct {
 		name       string
-		containers []Container
+		containers []model.LackingContainer
 		notInPlace bool
 		elsewhere  bool
 		fail       map[string]error
@@ -242,14 +242,14 @@ func TestInPlace(t *testing.T) {
 		{name: "no containers", failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "containers of another engine", containers: both, elsewhere: true, outcome: liveupdate.Infra,
 			failure: "container main runs in docker, not in the container engine that hone reaches"},
-		{name: "a change that does not fit touches nothing", containers: []Container{in("c1", "web", file), in("c2", "web", stop)},
+		{name: "a change that does not fit touches nothing", containers: []model.LackingContainer{in("c1", "web", file), in("c2", "web", stop)},
 			failure: "go.mod matches fall_back_on", outcome: liveupdate.FallBack},
-		{name: "an image that is gone", containers: []Container{in("c1", "old", file)}, failure: "the live update of image old is no longer declared", outcome: liveupdate.FallBack},
+		{name: "an image that is gone", containers: []model.LackingContainer{in("c1", "old", file)}, failure: "the live update of image old is no longer declared", outcome: liveupdate.FallBack},
 		{name: "the command fails everywhere: the files are there", containers: both, fail: map[string]error{"c1": errUser, "c2": errUser},
 			synced: []string{"c1", "c2"}, failure: errUser.Error(), outcome: liveupdate.UserError},
 		{name: "the command fails in one of two pods", containers: both, fail: map[string]error{"c2": errUser},
 			synced: []string{"c1", "c2"}, failure: "the pods are inconsistent now: it worked in 1, and in another: " + errUser.Error(), outcome: liveupdate.FallBack},
-		{name: "the command fails in the container of one image only", containers: []Container{in("c1", "web", file), in("c2", "side", file)},
+		{name: "the command fails in the container of one image only", containers: []model.LackingContainer{in("c1", "web", file), in("c2", "side", file)},
 			fail: map[string]error{"c2": errUser}, synced: []string{"c1", "c2"}, failure: errUser.Error(), outcome: liveupdate.UserError},
 		{name: "the connection breaks", containers: both, fail: map[string]error{"c2": errInfra}, synced: []string{"c1"},
 			failure: "copy files: broken pipe", outcome: liveupdate.Infra},
@@ -294,8 +294,9 @@ func TestInitialSyncCopiesEverythingThatIsNotIgnored(t *testing.T) {
 	b.updater = updater{d, nil}
 	req := d.request(m)
 	req.InPlace, req.Ignores = true, []model.Ignore{{Base: dir, Patterns: []string{"*.tmp"}}}
-	req.Containers = []Container{{ID: "c1", Image: "web", Files: []string{filepath.Join(dir, "a.go")}, New: true},
-		{ID: "c2", Image: "web", Files: []string{filepath.Join(dir, "a.go")}}}
+	req.Containers = []model.LackingContainer{
+		{ContainerRef: model.ContainerRef{ID: "c1", Ref: "web"}, Files: []string{filepath.Join(dir, "a.go")}, New: true},
+		{ContainerRef: model.ContainerRef{ID: "c2", Ref: "web"}, Files: []string{filepath.Join(dir, "a.go")}}}
 	if _, err := b.BuildAndDeploy(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}

@@ -202,7 +202,9 @@ func TestComposeOrder(t *testing.T) {
 		d := &diary{}
 		failing := func(name string) way { return way{name: name, d: d, err: errInfra} }
 		chain := NewComposite(failing("synclet"), failing("container"), failing("exec"), way{name: "compose", d: d}, failing("image"))
-		chain.Examine(func(context.Context, []Container, bool) error { return &Gone{Reason: "no pod of that name"} })
+		chain.Examine(func(context.Context, []model.LackingContainer, bool) error {
+			return &Gone{Reason: "no pod of that name"}
+		})
 		req := d.request(model.Manifest{Name: "web", Compose: &model.ComposeTarget{Service: "web"}})
 		req.Mode = mode
 		if _, err := chain.BuildAndDeploy(t.Context(), req); err != nil {

@@ -112,7 +112,7 @@ func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last
 	if c.examine == nil || req.Manifest.IsCompose() || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != whole {
 		return nil
 	}
-	left := slices.DeleteFunc(slices.Clone(req.Containers), func(ct Container) bool { return slices.Contains(sofar.Synced, ct.ID) })
+	left := slices.DeleteFunc(slices.Clone(req.Containers), func(c model.LackingContainer) bool { return slices.Contains(sofar.Synced, c.ID) })
 	_, known := problem.Of(last)
 	return explained(c.examine(ctx, left, next == whole && !known))
 }

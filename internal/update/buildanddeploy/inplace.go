@@ -17,25 +17,25 @@ import (
 type InPlace struct {
 	name    string
 	updater liveupdate.Updater
-	accepts func(ctx context.Context, c Container) string
+	accepts func(ctx context.Context, c model.ContainerRef) string
 }
 
 // NewSynclet returns the builder that updates containers through hone's program inside them.
 func NewSynclet(synclets liveupdate.Updater) *InPlace {
-	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, Container) string { return "" }}
+	return &InPlace{name: "synclet", updater: synclets, accepts: func(context.Context, model.ContainerRef) string { return "" }}
 }
 
 // NewExec returns the builder that updates containers through Kubernetes exec.
 func NewExec(pods liveupdate.PodExecer) *InPlace {
 	return &InPlace{name: "exec", updater: liveupdate.ExecUpdater{Pods: pods},
-		accepts: func(context.Context, Container) string { return "" }}
+		accepts: func(context.Context, model.ContainerRef) string { return "" }}
 }
 
 // NewContainer returns the builder that updates containers through the engine's API. It takes only containers that run
 // in that engine, which has is asked for.
 func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool) *InPlace {
 	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine},
-		accepts: func(ctx context.Context, c Container) string {
+		accepts: func(ctx context.Context, c model.ContainerRef) string {
 			if c.Runtime != "docker" || !has(ctx, c.ID) {
 				return fmt.Sprintf("container %s runs in %s, not in the container engine that hone reaches", c.Name, c.Runtime)
 			}
@@ -56,8 +56,8 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		return Result{}, &Declined{}
 	}
 	for _, c := range req.Containers {
-		why := b.accepts(ctx, c)
-		if spec, _, _ := req.Manifest.LiveUpdateOf(c.Image); why == "" && spec.RestartContainer && b.name != "container" && c.Synclet == "" {
+		why := b.accepts(ctx, c.ContainerRef)
+		if spec, _, _ := req.Manifest.LiveUpdateOf(c.Ref); why == "" && spec.RestartContainer && b.name != "container" && c.Synclet == "" {
 			why = fmt.Sprintf("only the container engine can restart container %s", c.Name)
 		}
 		if why != "" {
@@ -83,37 +83,36 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 	plans := make([]liveupdate.Plan, len(req.Containers))
 	for i, c := range req.Containers {
-		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Image)
+		spec, ignores, ok := req.Manifest.LiveUpdateOf(c.Ref)
 		if !ok {
-			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c))}
+			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c.ContainerRef))}
 		}
 		if spec.RestartContainer && c.Synclet != "" { // there is a supervisor: the container itself need not be restarted
 			spec.RestartContainer, spec.RestartProcess = false, &model.RestartProcess{}
 		}
 		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
+		var p liveupdate.Plan
+		var err error
 		if spec.InitialSync && c.New {
-			p, err := initialPlan(in, slices.Concat(req.Ignores, ignores))
-			if err != nil {
-				return nil, err
-			}
-			plans[i] = p
-			continue
+			p, err = initialPlan(in, slices.Concat(req.Ignores, ignores))
+		} else {
+			p, err = liveupdate.Make(in)
 		}
-		p, err := liveupdate.Make(in)
 		if err != nil {
 			return nil, err
 		}
+		p.Fresh = c.New
 		plans[i] = p
 	}
 	return plans, nil
 }
 
 // whose names what the live update of a container belongs to.
-func whose(c Container) string {
-	if c.Image == "" {
+func whose(c model.ContainerRef) string {
+	if c.Ref == "" {
 		return "container " + c.Name
 	}
-	return "image " + c.Image
+	return "image " + c.Ref
 }
 
 func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, error) {
@@ -125,32 +124,25 @@ func initialPlan(in liveupdate.Input, ignores []model.Ignore) (liveupdate.Plan, 
 	return liveupdate.InitialPlan(in)
 }
 
-func (b *InPlace) update(ctx context.Context, req Request, c Container, plan liveupdate.Plan) (model.ContainerUpdate, error) {
-	u := model.ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, ID: c.ID, Mode: b.name}
+func (b *InPlace) update(ctx context.Context, req Request, c model.LackingContainer, plan liveupdate.Plan) (model.ContainerUpdate, error) {
+	u := c.UpdateBy(b.name)
 	if plan.Empty() {
 		return u, nil
 	}
-	spec, _, _ := req.Manifest.LiveUpdateOf(c.Image)
-	arch := req.Cluster.Arch
-	if req.Manifest.IsCompose() {
-		arch = "" // it does not run in the cluster
-	}
-	target := liveupdate.Container{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID,
-		Image: c.Running, Ref: c.Image, Synclet: c.Synclet, Arch: arch, Syncs: spec.Syncs, Fresh: c.New}
 	began := time.Now()
-	r, err := b.updater.Update(ctx, target, plan, req.Log)
+	r, err := b.updater.Update(ctx, c.ContainerRef, plan, req.Log)
 	u.Files, u.Deletes, u.Same, u.Bytes = r.Files, r.Deletes, r.Same, r.Bytes
 	u.Stages = stages(req, c, began, r)
 	if err != nil {
 		return u, err
 	}
-	logstore.Infof(req.Log, "→ Container %s updated! %s", shortID(c), u)
+	logstore.Infof(req.Log, "→ Container %s updated! %s", shortID(c.ContainerRef), u)
 	return u, nil
 }
 
 // stages tells how long what ended at the times of a report took. A container that has just started gets what was saved
 // long ago: there the update itself is the beginning.
-func stages(req Request, c Container, began time.Time, r liveupdate.Report) (s model.Stages) {
+func stages(req Request, c model.LackingContainer, began time.Time, r liveupdate.Report) (s model.Stages) {
 	last := began
 	if req.Save != nil {
 		if made, known := req.Save(c.Files); known.After(c.StartedAt) {
@@ -168,7 +160,7 @@ func stages(req Request, c Container, began time.Time, r liveupdate.Report) (s m
 	return s
 }
 
-func shortID(c Container) string {
+func shortID(c model.ContainerRef) string {
 	id := strings.TrimSpace(c.ID)
 	return id[:min(len(id), 10)]
 }

@@ -15,12 +15,13 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // Examiner finds out whether it was the containers' doing, or the cluster's, that they could not be updated in place. It
 // returns nil where they run, so that another way may do better, else an error of type *Away or *Gone. With patient it
 // waits for a moment: that a container has ended shows in the cluster a little later than on its streams.
-type Examiner func(ctx context.Context, containers []Container, patient bool) error
+type Examiner func(ctx context.Context, containers []model.LackingContainer, patient bool) error
 
 // Away says that the cluster does not answer, so that no way leads to the containers, and none is to blame.
 type Away struct{ Err error }
@@ -55,7 +56,7 @@ const (
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
 // Examine is the Examiner that asks the cluster.
-func (c *Cluster) Examine(ctx context.Context, containers []Container, patient bool) error {
+func (c *Cluster) Examine(ctx context.Context, containers []model.LackingContainer, patient bool) error {
 	for late := time.Now().Add(lag); ; {
 		err := c.examine(ctx, containers)
 		if err != nil || !patient || time.Now().After(late) {
@@ -71,7 +72,7 @@ func (c *Cluster) Examine(ctx context.Context, containers []Container, patient b
 	}
 }
 
-func (c *Cluster) examine(ctx context.Context, containers []Container) error {
+func (c *Cluster) examine(ctx context.Context, containers []model.LackingContainer) error {
 	asking, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	var reason string
@@ -92,7 +93,7 @@ func (c *Cluster) examine(ctx context.Context, containers []Container) error {
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &pod) != nil {
 			return nil
 		}
-		why, ended := end(pod, ct)
+		why, ended := end(pod, ct.ContainerRef)
 		if !ended {
 			return nil
 		}
@@ -111,7 +112,7 @@ func silent(err error) bool {
 }
 
 // end returns why a container does not run any more, and whether it does not.
-func end(pod corev1.Pod, c Container) (reason string, ended bool) {
+func end(pod corev1.Pod, c model.ContainerRef) (reason string, ended bool) {
 	if pod.DeletionTimestamp != nil {
 		return fmt.Sprintf("pod %s was deleted", c.Pod), true
 	}

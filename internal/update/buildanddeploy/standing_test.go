@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestEnd(t *testing.T) {
@@ -34,7 +36,7 @@ func TestEnd(t *testing.T) {
 		{"is another one", corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{next}}}, "container main ended"},
 		{"its pod goes", corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &now}}, "pod web-1 was deleted"},
 	} {
-		why, gone := end(tt.pod, Container{Pod: "web-1", Name: "main", ID: "c1"})
+		why, gone := end(tt.pod, model.ContainerRef{Pod: "web-1", Name: "main", ID: "c1"})
 		if why != tt.want || gone != (tt.want != "") {
 			t.Errorf("%s: %q, %v", tt.name, why, gone)
 		}

@@ -18,7 +18,7 @@ const patience = 100 * time.Millisecond
 
 // Straggler is the update of one container that still runs after the update of the resource is over.
 type Straggler struct {
-	Container Container
+	Container model.LackingContainer
 	*part
 	tally *tally
 }
@@ -30,12 +30,12 @@ func (s *Straggler) Cancel() { s.cancel() }
 // other containers is a reason for a new image.
 func (s *Straggler) Wait() (model.ContainerUpdate, error) {
 	<-s.done
-	return s.update, s.tally.add(s.Container.Image, s.err)
+	return s.update, s.tally.add(s.Container.Ref, s.err)
 }
 
 // part is the update of one container. update and err count once done is closed.
 type part struct {
-	container Container
+	container model.LackingContainer
 	cancel    context.CancelFunc
 	done      chan struct{}
 	update    model.ContainerUpdate
@@ -58,7 +58,7 @@ type fanOut struct {
 	ended chan struct{} // has room for one token of each part
 }
 
-func (f *fanOut) start(ctx context.Context, c Container, update func(context.Context) (model.ContainerUpdate, error)) {
+func (f *fanOut) start(ctx context.Context, c model.LackingContainer, update func(context.Context) (model.ContainerUpdate, error)) {
 	ctx, cancel := context.WithCancel(ctx)
 	j := &part{container: c, cancel: cancel, done: make(chan struct{})}
 	f.parts = append(f.parts, j)
@@ -108,10 +108,10 @@ func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 		(outcome == liveupdate.Updated || outcome == liveupdate.UserError || outcome == liveupdate.Blocked) {
 		for _, j := range f.parts {
 			if !slices.Contains(over, j) {
-				c := j.container
-				result.Behind = append(result.Behind, &Straggler{Container: c, part: j, tally: f.tally})
-				result.Containers = append(result.Containers, model.ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod,
-					Container: c.Name, ID: c.ID, Behind: true})
+				u := j.container.UpdateBy("")
+				u.Behind = true
+				result.Behind = append(result.Behind, &Straggler{Container: j.container, part: j, tally: f.tally})
+				result.Containers = append(result.Containers, u)
 			}
 		}
 		return result, err
@@ -131,7 +131,7 @@ func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 func (f *fanOut) sum(over []*part) (result Result, err error) {
 	var failed, blocked, differ, broken error
 	for _, j := range over {
-		e := f.tally.add(j.container.Image, j.err)
+		e := f.tally.add(j.container.Ref, j.err)
 		if e != nil {
 			j.update.Err = e.Error()
 		}

@@ -25,7 +25,7 @@ type slow struct {
 	fail  map[string]error
 }
 
-func (s slow) Update(ctx context.Context, c liveupdate.Container, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
+func (s slow) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Plan, _ logstore.Logger) (liveupdate.Report, error) {
 	select {
 	case <-time.After(s.takes[c.ID]):
 	case <-ctx.Done():
@@ -90,7 +90,8 @@ func TestStragglers(t *testing.T) {
 				req := (&diary{}).request(m)
 				req.InPlace = true
 				for _, id := range []string{"a", "b", "c"} {
-					req.Containers = append(req.Containers, Container{Pod: id, Name: "main", ID: id, Image: "web", Files: []string{file}})
+					req.Containers = append(req.Containers, model.LackingContainer{ContainerRef: model.ContainerRef{Pod: id, Name: "main", ID: id, Ref: "web"},
+						Files: []string{file}})
 				}
 				if tc.change != nil {
 					tc.change(&req)
@@ -126,7 +127,8 @@ func TestStragglersEndWithTheirContext(t *testing.T) {
 		req := (&diary{}).request(model.Manifest{Name: "web", K8s: &model.K8sTarget{}, Images: []model.ImageTarget{{Ref: "web", LiveUpdate: live}}})
 		req.InPlace = true
 		for _, id := range []string{"a", "b", "c"} {
-			req.Containers = append(req.Containers, Container{Pod: id, ID: id, Image: "web", Files: []string{filepath.Join(dir, "gone")}})
+			req.Containers = append(req.Containers, model.LackingContainer{ContainerRef: model.ContainerRef{Pod: id, ID: id, Ref: "web"},
+				Files: []string{filepath.Join(dir, "gone")}})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -167,7 +169,7 @@ func TestStages(t *testing.T) {
 		{"a clock that was set", func([]string) (made, known time.Time) { return at(900), at(1) }, at(-50), liveupdate.Report{Applied: at(8)},
 			"7.0 ms (waited 2.0, applied 5.0 ms)"},
 	} {
-		if got := stages(Request{Save: tc.save}, Container{StartedAt: tc.start}, at(3), tc.report).String(); got != tc.want {
+		if got := stages(Request{Save: tc.save}, model.LackingContainer{ContainerRef: model.ContainerRef{StartedAt: tc.start}}, at(3), tc.report).String(); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
 	}

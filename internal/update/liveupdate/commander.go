@@ -5,12 +5,13 @@ import (
 	"io"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // commander runs commands in one container so that their end is certain. It is used by one goroutine at a time.
 type commander struct {
 	pods PodExecer
-	c    Container
+	c    model.ContainerRef
 	// bare is set where there is no shell.
 	bare bool
 }

@@ -28,7 +28,7 @@ type ContainerUpdater struct{ Engine Engine }
 var _ Updater = ContainerUpdater{}
 
 // Update implements Updater.
-func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error) {
+func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	Announce(log, c, plan)
 	bytes := contents(plan.Copies)
 	if err := u.remove(ctx, c, plan.Deletes); err != nil {
@@ -59,7 +59,7 @@ func (u ContainerUpdater) Update(ctx context.Context, c Container, plan Plan, lo
 	return r, nil
 }
 
-func (u ContainerUpdater) remove(ctx context.Context, c Container, paths []string) error {
+func (u ContainerUpdater) remove(ctx context.Context, c model.ContainerRef, paths []string) error {
 	for _, group := range deletions(c, paths) {
 		var said clip
 		err := retry(ctx, transient, func() error {
@@ -73,7 +73,7 @@ func (u ContainerUpdater) remove(ctx context.Context, c Container, paths []strin
 	return nil
 }
 
-func (u ContainerUpdater) copy(ctx context.Context, c Container, copies []Copy) error {
+func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies []Copy) error {
 	if len(copies) == 0 {
 		return nil
 	}

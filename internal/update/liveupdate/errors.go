@@ -59,7 +59,7 @@ type RunStepError struct {
 	Cmd model.Cmd
 	// Code is the exit code, never 0 or 137.
 	Code      int
-	Container Container
+	Container model.ContainerRef
 }
 
 // Error names command, container and code.
@@ -72,7 +72,7 @@ var _ error = (*RunStepError)(nil)
 // StartError says that the container's process was to be restarted and could not be: what the change made of it is no
 // program that runs. The files are in place, and nothing falls back: the next change tries again.
 type StartError struct {
-	Container Container
+	Container model.ContainerRef
 	// Reason is why, as the supervisor says it.
 	Reason string
 }

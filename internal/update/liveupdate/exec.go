@@ -26,7 +26,7 @@ var _ Updater = ExecUpdater{}
 
 // Update implements Updater: one exec for deletes and copies together, then one for each command, and one for the
 // restart of the process.
-func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error) {
+func (u ExecUpdater) Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error) {
 	if plan.Restart {
 		return Report{}, &FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
@@ -47,7 +47,7 @@ func (u ExecUpdater) Update(ctx context.Context, c Container, plan Plan, log log
 }
 
 // Run runs one command in the container, with its output in the log.
-func (u ExecUpdater) Run(ctx context.Context, c Container, cmd model.Cmd, log logstore.Logger) error {
+func (u ExecUpdater) Run(ctx context.Context, c model.ContainerRef, cmd model.Cmd, log logstore.Logger) error {
 	return (&commander{pods: u.Pods, c: c}).user(ctx, cmd, log)
 }
 

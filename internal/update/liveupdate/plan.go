@@ -59,6 +59,8 @@ type Plan struct {
 	RestartProcess, Revive bool
 	// Files are the local paths that the plan accounts for, those below changed folders included.
 	Files []string
+	// Fresh says that nothing has been copied into this run of the container yet. It is for whoever makes the plan to set.
+	Fresh bool
 }
 
 // Empty reports whether the plan changes nothing.

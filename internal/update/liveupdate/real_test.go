@@ -55,7 +55,7 @@ func realPod(t *testing.T, user int64, command ...string) liveupdatetest.Place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := liveupdate.Container{Namespace: "hone-test-" + uuid.NewString()[:8], Pod: "web", Name: "main"}
+	c := model.ContainerRef{Namespace: "hone-test-" + uuid.NewString()[:8], Pod: "web", Name: "main"}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Namespace}}
 	if _, err := core.Namespaces().Create(t.Context(), ns, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func realContainer(t *testing.T, command ...string) liveupdatetest.Place {
 	}
 	id := cli(t.Context(), append([]string{"run", "-d", "--network", "none", "busybox"}, command...)...)
 	t.Cleanup(func() { cli(context.WithoutCancel(t.Context()), "rm", "-f", id) })
-	return liveupdatetest.Place{Updater: liveupdate.ContainerUpdater{Engine: engine}, Container: liveupdate.Container{Name: "main", ID: id}, Ask: func(t *testing.T, script string) string {
+	return liveupdatetest.Place{Updater: liveupdate.ContainerUpdater{Engine: engine}, Container: model.ContainerRef{Name: "main", ID: id}, Ask: func(t *testing.T, script string) string {
 		t.Helper()
 		var out bytes.Buffer
 		if err := engine.ContainerExec(t.Context(), id, []string{"sh", "-c", script}, nil, &out); err != nil {

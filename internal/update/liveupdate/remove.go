@@ -31,7 +31,7 @@ done`
 const argBytes = 16 << 10
 
 // deletions returns the arguments of remove, in pieces that fit a command line.
-func deletions(c Container, paths []string) [][]string {
+func deletions(c model.ContainerRef, paths []string) [][]string {
 	var out [][]string
 	size := 0
 	for i, p := range paths {

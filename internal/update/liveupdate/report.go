@@ -26,7 +26,7 @@ func applied(plan Plan, bytes int64) Report {
 
 // Run runs the commands with RunAll and notes when that ended.
 func (r *Report) Run(
-	ctx context.Context, c Container, runs []model.Run, log logstore.Logger,
+	ctx context.Context, c model.ContainerRef, runs []model.Run, log logstore.Logger,
 	exec func(context.Context, model.Cmd) error,
 ) error {
 	if len(runs) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // RestartGrace is how long a process has to end before it is killed.
@@ -15,13 +16,13 @@ const RestartGrace = 10 * time.Second
 
 // Unsupervised is the error of a restart in a container whose process does not run under the synclet: an image that is
 // deployed again puts it there.
-func Unsupervised(c Container) error {
+func Unsupervised(c model.ContainerRef) error {
 	return &FallBackError{Reason: fmt.Sprintf("the process in %s cannot be restarted in place: it does not run under hone's supervisor", c.Name)}
 }
 
 // restartProcess has the program in the container, which exec starts there, restart the process, and notes when that was
 // done. Exec gives what the program says to the clip.
-func (r *Report) restartProcess(ctx context.Context, c Container, log logstore.Logger, exec func(argv []string, said *clip) error) error {
+func (r *Report) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger, exec func(argv []string, said *clip) error) error {
 	began := time.Now()
 	argv := []string{protocol.Path, "restart", "--grace", RestartGrace.String()}
 	var said clip

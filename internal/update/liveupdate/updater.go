@@ -8,40 +8,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Container is a running container, by all the names that an updater may need.
-type Container struct {
-	// Namespace, Pod and Name find it through Kubernetes; Name is also what the log calls it.
-	Namespace string
-	Pod       string
-	Name      string
-	// ID is the container engine's id, without a scheme.
-	ID string
-	// Image identifies by content what the container runs, Arch is the architecture of its node; empty where unknown.
-	Image string
-	Arch  string
-	// Ref is the reference by which the Tiltfile calls that image, empty where it does not build it.
-	Ref string
-	// Synclet is where the container has hone's program, if its pod was given it; empty otherwise.
-	Synclet string
-	// Syncs are the syncs that the plan was made from.
-	Syncs []model.Sync
-	// Fresh says that nothing has been copied into this run of the container yet.
-	Fresh bool
-}
-
 // Updater applies a plan to one container.
 type Updater interface {
 	// Update deletes, copies, runs and restarts the process or the container, in this order, and says in the log what it
 	// does; the output of the user's commands goes there too. It stops at the first thing that fails; the report says how
 	// far it came. Applying a plan twice does no harm beyond running its commands twice. For the errors see Classify.
-	Update(ctx context.Context, c Container, plan Plan, log logstore.Logger) (Report, error)
+	Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error)
 }
 
 // shown bounds how many paths of an update the log lists.
 const shown = 50
 
 // Announce says in the log what a plan will do to a container's files.
-func Announce(log logstore.Logger, c Container, plan Plan) {
+func Announce(log logstore.Logger, c model.ContainerRef, plan Plan) {
 	if n := len(plan.Copies); n > 0 {
 		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
 		for _, cp := range plan.Copies[:min(n, shown)] {
@@ -66,7 +45,7 @@ func more(log logstore.Logger, n int) {
 
 // RunAll runs the commands one after the other. Each gets the container's own working folder.
 func RunAll(
-	ctx context.Context, c Container, runs []model.Run, log logstore.Logger,
+	ctx context.Context, c model.ContainerRef, runs []model.Run, log logstore.Logger,
 	exec func(context.Context, model.Cmd) error,
 ) error {
 	for _, run := range runs {
@@ -81,7 +60,7 @@ func RunAll(
 }
 
 // runError tells the user's failing command from a container that went away under it.
-func runError(ctx context.Context, c Container, cmd model.Cmd, err error) error {
+func runError(ctx context.Context, c model.ContainerRef, cmd model.Cmd, err error) error {
 	step := fmt.Sprintf("run %q in %s", cmd.String(), c.Name)
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, ctx.Err())

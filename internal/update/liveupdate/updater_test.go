@@ -121,7 +121,7 @@ var (
 	_ Engine    = (*script)(nil)
 )
 
-var web = Container{Namespace: "ns", Pod: "web-1", Name: "web", ID: "c0ffee"}
+var web = model.ContainerRef{Namespace: "ns", Pod: "web-1", Name: "web", ID: "c0ffee"}
 
 // one returns a plan's copies of a small file.
 func one(t *testing.T) []Copy {

@@ -30,8 +30,8 @@ const codeNotAllowed = 95
 
 // openBeside puts one of hone's containers beside the target. That one's user is not always known before: the
 // program tells, and a second container runs as that user.
-func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error, error) {
-	if p.beside == nil || t.Namespace == "" { // containers of Compose stand alone
+func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
+	if p.beside == nil || c.Namespace == "" { // containers of Compose stand alone
 		return nil, "", nil, nil
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container runs in time"))
@@ -43,12 +43,12 @@ func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error
 		}
 		return nil, "", reason(WayEphemeral, opaque{fmt.Errorf("bring the synclet to the cluster: %w", err)}), nil
 	}
-	req := k8s.EphemeralRequest{Namespace: t.Namespace, Pod: t.Pod, Target: t.Name, Name: model.SyncletName, Image: image,
+	req := k8s.EphemeralRequest{Namespace: c.Namespace, Pod: c.Pod, Target: c.Name, Name: model.SyncletName, Image: image,
 		Command: []string{"/" + model.SyncletFile, "idle"}}
-	s, err := p.openIn(bounded, t, req)
+	s, err := p.openIn(bounded, c, req)
 	if user, ok := wrongUser(err); ok {
 		req.User, req.Group = &user[0], &user[1]
-		s, err = p.openIn(bounded, t, req)
+		s, err = p.openIn(bounded, c, req)
 	}
 	var refused *k8s.Refused
 	if err != nil && !errors.As(err, &refused) && !unfit(err) {
@@ -62,13 +62,13 @@ func (p *Pool) openBeside(ctx context.Context, t Target) (*Session, Way, []error
 }
 
 // openIn begins a conversation with the program in an ephemeral container.
-func (p *Pool) openIn(ctx context.Context, t Target, req k8s.EphemeralRequest) (*Session, error) {
+func (p *Pool) openIn(ctx context.Context, c model.ContainerRef, req k8s.EphemeralRequest) (*Session, error) {
 	name, err := p.beside.Ephemeral(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	return p.attemptIn(ctx, t, name, func(ctx context.Context, exec Exec) (*stream, error) {
-		return startExec(ctx, exec, []string{"/" + model.SyncletFile, "serve", "--in", t.ID}), nil
+	return p.attemptIn(ctx, c, name, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{"/" + model.SyncletFile, "serve", "--in", c.ID}), nil
 	})
 }
 

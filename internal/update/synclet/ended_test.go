@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/update/agent/program"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // dyingPods play containers that end soon after the conversation has begun, and the synclet with them.
@@ -58,7 +59,7 @@ func TestPoolEnding(t *testing.T) {
 						broken <- s.Err
 					}
 				})
-				p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+				p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
 				if err := <-broken; !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}

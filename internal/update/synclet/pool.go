@@ -20,8 +20,8 @@ import (
 
 // Status is how it stands with the synclet of one container.
 type Status struct {
-	Target Target
-	State  State
+	Container model.ContainerRef
+	State     State
 	// Way is how the program got in; empty while that is being found out.
 	Way Way
 	// Err is why it did not, or why the conversation broke off.
@@ -60,7 +60,7 @@ type Pool struct {
 	ending    map[string]*entry  // by container id: was let go of, and its goroutine has not ended yet
 	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
 	verdicts  map[string]verdict // by image
-	lockedOut map[string]bool    // by Target.Ref
+	lockedOut map[string]bool    // by reference of the Tiltfile
 }
 
 // verdict is what is known of an image: the way of its own that works, if any, and why the others do not.
@@ -96,32 +96,32 @@ type entry struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	dropped bool     // it is no longer reported
-	target  Target   // of which only the resource may change
-	last    Status   // what was told last
-	session *Session // nil while there is none
-	err     error    // why there is none, or will be none; nil while one is being opened
-	passing bool     // err may pass: it is tried again, at once when an update waits for it
+	kept    bool               // Keep has named it, so that it is reported
+	dropped bool               // it is no longer reported
+	ref     model.ContainerRef // of which only the resource may change
+	last    Status             // what was told last
+	session *Session           // nil while there is none
+	err     error              // why there is none, or will be none; nil while one is being opened
+	passing bool               // err may pass: it is tried again, at once when an update waits for it
 	hurry   chan struct{}
 	changed chan struct{} // closed at the next change
 }
 
 // Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
 // those that end; once it has returned, containers that it was not given are no longer reported.
-func (p *Pool) Keep(ctx context.Context, targets []Target) {
+func (p *Pool) Keep(ctx context.Context, containers []model.ContainerRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return
 	}
-	wanted := map[string]Target{}
-	for _, t := range targets {
-		wanted[t.ID] = t
+	wanted := map[string]model.ContainerRef{}
+	for _, c := range containers {
+		wanted[c.ID] = c
 	}
 	for id, e := range p.entries {
-		t, ok := wanted[id]
-		if ok && t.same(e.whom()) {
-			p.name(e, t.Resource)
+		if c, ok := wanted[id]; ok && same(c, e.container()) {
+			p.adopt(e, c.Resource)
 			continue
 		}
 		delete(p.entries, id)
@@ -133,19 +133,19 @@ func (p *Pool) Keep(ctx context.Context, targets []Target) {
 			delete(p.stale, id)
 		}
 	}
-	for id, t := range wanted {
+	for id, c := range wanted {
 		if p.entries[id] == nil {
-			p.entries[id] = p.start(ctx, t)
+			p.entries[id] = p.start(ctx, c, true)
 		}
 	}
 }
 
 // start begins with a container, after what was begun with it before has ended: the program that begins last ends the
-// others. mu must be held.
-func (p *Pool) start(ctx context.Context, t Target) *entry {
+// others. It is not reported unless it is kept. mu must be held.
+func (p *Pool) start(ctx context.Context, c model.ContainerRef, kept bool) *entry {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
-	e := &entry{target: t, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
-	before := p.ending[t.ID]
+	e := &entry{ref: c, kept: kept, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
+	before := p.ending[c.ID]
 	p.all.Go(func() {
 		defer p.ended(e)
 		if before != nil {
@@ -161,7 +161,7 @@ func (p *Pool) ended(e *entry) {
 	close(e.done)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if id := e.whom().ID; p.ending[id] == e {
+	if id := e.container().ID; p.ending[id] == e {
 		delete(p.ending, id)
 	}
 }
@@ -211,7 +211,7 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 		e.set(nil, nil, false)
 		p.tell(e, func(st *Status) { st.State = Starting })
 		began := time.Now()
-		s, way, passed, err := p.open(ctx, e.whom())
+		s, way, passed, err := p.open(ctx, e.container())
 		switch {
 		case ctx.Err() != nil:
 			if s != nil {
@@ -275,14 +275,14 @@ func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tell passes on how it stands with an entry's container. Until it is known which resource that belongs to, it waits.
+// tell passes on how it stands with an entry's container, once that is kept.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	status := Status{Target: e.target, Process: e.last.Process} // a broken conversation does not change the process
+	status := Status{Container: e.ref, Process: e.last.Process} // a broken conversation does not change the process
 	change(&status)
 	e.last = status
-	if status.Target.Resource != "" && !e.dropped {
+	if e.kept && !e.dropped {
 		p.told(status)
 	}
 }
@@ -295,22 +295,22 @@ func (e *entry) drop() {
 	e.cancel()
 }
 
-// whom returns the container, with what is known of it now.
-func (e *entry) whom() Target {
+// container returns the container, with the resource that it belongs to now.
+func (e *entry) container() model.ContainerRef {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.target
+	return e.ref
 }
 
-// name notes which resource the container belongs to, and tells how it stands with it; an update that comes before Keep does
-// not know.
-func (p *Pool) name(e *entry, resource model.ManifestName) {
+// adopt keeps a container that an update came to first, or that belongs to another resource now, and tells how it stands with
+// it.
+func (p *Pool) adopt(e *entry, resource model.ManifestName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.target.Resource == resource {
+	if e.kept && e.ref.Resource == resource {
 		return
 	}
-	e.target.Resource, e.last.Target.Resource = resource, resource
+	e.kept, e.ref.Resource, e.last.Container.Resource = true, resource, resource
 	if e.last.State != "" {
 		p.told(e.last)
 	}
@@ -328,13 +328,15 @@ func (e *entry) set(s *Session, err error, passing bool) {
 
 // Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
 // pass is tried again once, at once. A container that was not kept ready gets ready now.
-func (p *Pool) Session(ctx context.Context, t Target) (*Session, error) { return p.after(ctx, t, nil) }
+func (p *Pool) Session(ctx context.Context, c model.ContainerRef) (*Session, error) {
+	return p.after(ctx, c, nil)
+}
 
 // after is Session, but for a conversation that has ended. Where Keep has started over with the container meanwhile, the new
 // one counts.
-func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, error) {
+func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
 	for {
-		s, err := p.once(ctx, t, ended)
+		s, err := p.once(ctx, c, ended)
 		if !errors.Is(err, errReplaced) {
 			return s, err
 		}
@@ -344,16 +346,16 @@ func (p *Pool) after(ctx context.Context, t Target, ended *Session) (*Session, e
 // errReplaced says that Keep took an entry away.
 var errReplaced = errors.New("the conversation was started over")
 
-func (p *Pool) once(ctx context.Context, t Target, ended *Session) (*Session, error) {
+func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	e := p.entries[t.ID]
+	e := p.entries[c.ID]
 	if e == nil {
-		e = p.start(ctx, t)
-		p.entries[t.ID] = e
+		e = p.start(ctx, c, false)
+		p.entries[c.ID] = e
 	}
 	p.mu.Unlock()
 	for hurried := false; ; {
@@ -400,8 +402,8 @@ func inOneLine(reasons []error) string {
 func (e *impossible) Unwrap() []error { return e.reasons }
 
 // client names the pool to the synclet in a container, so that it ends those that the pool has given up.
-func (p *Pool) client(t Target) string {
-	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+t.ID))), 16)
+func (p *Pool) client(c model.ContainerRef) string {
+	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+c.ID))), 16)
 }
 
 // unfit reports whether an error says that the container does not have what a way needs, which the next try would not

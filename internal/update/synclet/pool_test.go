@@ -90,7 +90,7 @@ type watcher struct {
 func (w *watcher) told(s Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.said = append(w.said, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.Target.Resource, s.Target.ID, s.State, s.Way)))
+	w.said = append(w.said, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", s.Container.Resource, s.Container.ID, s.State, s.Way)))
 	select {
 	case w.news <- struct{}{}:
 	default:
@@ -122,15 +122,15 @@ func newPool(t *testing.T, f *fakePods) (*Pool, *watcher) {
 	return p, w
 }
 
-func aTarget(id, pod string, syncs ...model.Sync) Target {
-	return Target{Resource: "web", Namespace: "ns", Pod: pod, Name: "main", ID: id, Image: "web:1", Arch: "amd64", Syncs: syncs}
+func aContainer(id, pod string, syncs ...model.Sync) model.ContainerRef {
+	return model.ContainerRef{Resource: "web", Namespace: "ns", Pod: pod, Name: "main", ID: id, Image: "web:1", Arch: "amd64", Syncs: syncs}
 }
 
 func TestPoolKeeps(t *testing.T) {
 	f := &fakePods{}
 	p, w := newPool(t, f)
-	one, two := aTarget("c1", "p1"), aTarget("c2", "p2")
-	p.Keep(t.Context(), []Target{one, two})
+	one, two := aContainer("c1", "p1"), aContainer("c2", "p2")
+	p.Keep(t.Context(), []model.ContainerRef{one, two})
 	w.await(t, "web c1 ready shell")
 	w.await(t, "web c2 ready shell")
 	f.mu.Lock()
@@ -139,7 +139,7 @@ func TestPoolKeeps(t *testing.T) {
 	cut()
 	w.await(t, "broken shell")
 	w.await(t, "starting, web c") // and again
-	p.Keep(t.Context(), []Target{two})
+	p.Keep(t.Context(), []model.ContainerRef{two})
 	if _, err := p.Session(t.Context(), two); err != nil {
 		t.Error(err)
 	}
@@ -149,19 +149,23 @@ func TestPoolKeeps(t *testing.T) {
 	}
 }
 
-// TestPoolNames: an update may come before Keep; its conversation goes on, and is told of once the resource is known.
-func TestPoolNames(t *testing.T) {
+// TestPoolAdopts: an update may come before Keep; its conversation continues, and is told of from then on. The same goes for a
+// container that another resource takes over.
+func TestPoolAdopts(t *testing.T) {
 	p, w := newPool(t, &fakePods{})
-	unnamed := aTarget("c1", "p1")
-	unnamed.Resource = ""
-	s, err := p.Session(t.Context(), unnamed)
+	c := aContainer("c1", "p1")
+	s, err := p.Session(t.Context(), c)
 	check(t, err)
 	if len(w.said) != 0 {
 		t.Errorf("told %v", w.said)
 	}
-	p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+	p.Keep(t.Context(), []model.ContainerRef{c})
 	w.await(t, "web c1 ready shell")
-	if again, err := p.Session(t.Context(), unnamed); err != nil || again != s {
+	moved := c
+	moved.Resource = "shop"
+	p.Keep(t.Context(), []model.ContainerRef{moved})
+	w.await(t, "shop c1 ready shell")
+	if again, err := p.Session(t.Context(), c); err != nil || again != s {
 		t.Errorf("another conversation was begun, %v", err)
 	}
 }
@@ -169,10 +173,10 @@ func TestPoolNames(t *testing.T) {
 // TestPoolReplaced starts over with a container whose syncs have changed, under an update that goes on.
 func TestPoolReplaced(t *testing.T) {
 	p, _ := newPool(t, &fakePods{})
-	first, err := p.Session(t.Context(), aTarget("c1", "p1"))
+	first, err := p.Session(t.Context(), aContainer("c1", "p1"))
 	check(t, err)
-	p.Keep(t.Context(), []Target{aTarget("c1", "p1", model.Sync{LocalPath: "/a", RemotePath: "/b"})})
-	second, err := p.after(t.Context(), aTarget("c1", "p1"), first)
+	p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1", model.Sync{LocalPath: "/a", RemotePath: "/b"})})
+	second, err := p.after(t.Context(), aContainer("c1", "p1"), first)
 	if err != nil || second == first {
 		t.Errorf("got %v, %v", second, err)
 	}
@@ -194,15 +198,15 @@ func TestPoolWays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fakePods{shell: tt.shell, tar: tt.tar}
 			p, w := newPool(t, f)
-			p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+			p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
 			w.await(t, "web c1 "+tt.want)
 			if tt.name == "for a moment" {
-				if _, err := p.Session(t.Context(), aTarget("c1", "p1")); err != nil && !strings.Contains(err.Error(), "connection reset") {
+				if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err != nil && !strings.Contains(err.Error(), "connection reset") {
 					t.Errorf("got %v", err)
 				}
 				return
 			}
-			p.Keep(t.Context(), []Target{aTarget("c1", "p1"), aTarget("c2", "p2")})
+			p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1"), aContainer("c2", "p2")})
 			w.await(t, "web c2 "+tt.want)
 			ran := f.ran()
 			if !strings.HasPrefix(ran, tt.ways) {
@@ -227,7 +231,7 @@ func TestPoolUpdate(t *testing.T) {
 	f := &fakePods{}
 	p, _ := newPool(t, f)
 	local, remote := t.TempDir(), t.TempDir()
-	c := liveupdate.Container{Namespace: "ns", Pod: "p1", Name: "main", ID: "c1", Image: "web:1", Arch: "amd64",
+	c := model.ContainerRef{Namespace: "ns", Pod: "p1", Name: "main", ID: "c1", Image: "web:1", Arch: "amd64",
 		Syncs: []model.Sync{{LocalPath: local, RemotePath: remote}}}
 	var log strings.Builder
 	logger := logstore.Func(func(_ logstore.Level, text string) { log.WriteString(text) })
@@ -241,7 +245,7 @@ func TestPoolUpdate(t *testing.T) {
 			t.Errorf("round %d: %q, %v", i, got, err)
 		}
 		if i < 4 {
-			s, err := p.Session(t.Context(), Target{ID: "c1"})
+			s, err := p.Session(t.Context(), model.ContainerRef{ID: "c1"})
 			check(t, err)
 			f.mu.Lock()
 			f.cut()
@@ -268,10 +272,10 @@ func TestPoolRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)}
 		p, w := newPool(t, f)
-		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
 		synctest.Wait()
 		for range 3 {
-			_, err := p.Session(t.Context(), aTarget("c1", "p1"))
+			_, err := p.Session(t.Context(), aContainer("c1", "p1"))
 			if pr, ok := problem.Of(err); !ok || !strings.Contains(pr.Mend, "pods/exec") {
 				t.Errorf("got %v", err)
 			}
@@ -295,16 +299,16 @@ func TestPoolHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: errors.New("connection refused")}
 		p, _ := newPool(t, f)
-		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Minute + time.Second/2)
-		if _, err := p.Session(t.Context(), aTarget("c1", "p1")); err == nil {
+		if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err == nil {
 			t.Error("no error")
 		}
 		f.mu.Lock()
 		f.shell = nil
 		f.mu.Unlock()
 		began := time.Now()
-		if _, err := p.Session(t.Context(), aTarget("c1", "p1")); err != nil || time.Since(began) > 0 {
+		if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err != nil || time.Since(began) > 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		p.Close()
@@ -319,10 +323,10 @@ func TestPoolOtherBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{}
 		p, w := newPool(t, f)
-		p.Keep(t.Context(), []Target{aTarget("c1", "p1")})
+		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Hour)
 		w.await(t, "web c1 failed")
-		_, err := p.Session(t.Context(), aTarget("c1", "p1"))
+		_, err := p.Session(t.Context(), aContainer("c1", "p1"))
 		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "another, not "+build) {
 			t.Errorf("got %v", err)
 		}

@@ -34,14 +34,14 @@ type container struct {
 	client *k8s.Client
 	pool   *Pool
 	report liveupdate.Report
-	liveupdate.Container
+	model.ContainerRef
 	log bytes.Buffer
 }
 
 // exec runs a script in the container.
 func (c *container) exec(ctx context.Context, script string, out io.Writer) error {
 	return c.client.Exec(ctx, k8s.ExecRequest{
-		Namespace: c.Namespace, Pod: c.Pod, Container: c.Container.Name, Argv: []string{"sh", "-c", script}, Stdout: out, Stderr: out,
+		Namespace: c.Namespace, Pod: c.Pod, Container: c.ContainerRef.Name, Argv: []string{"sh", "-c", script}, Stdout: out, Stderr: out,
 	})
 }
 
@@ -78,7 +78,7 @@ func newPod(t testing.TB, edit func(*corev1.PodSpec)) *container {
 		}
 		return err
 	})
-	c.Container = liveupdate.Container{Namespace: real.Namespace, Pod: "web", Name: "main", ID: c.ID, Image: "busybox",
+	c.ContainerRef = model.ContainerRef{Namespace: real.Namespace, Pod: "web", Name: "main", ID: c.ID, Image: "busybox",
 		Syncs: []model.Sync{{LocalPath: c.local, RemotePath: "/app"}}}
 	c.pool = NewPool(c.client)
 	t.Cleanup(c.pool.Close)
@@ -86,7 +86,7 @@ func newPod(t testing.TB, edit func(*corev1.PodSpec)) *container {
 }
 
 func (c *container) update(plan liveupdate.Plan) (err error) {
-	c.report, err = c.pool.Update(c.Context(), c.Container, plan, logstore.Func(func(_ logstore.Level, text string) { c.log.WriteString(text) }))
+	c.report, err = c.pool.Update(c.Context(), c.ContainerRef, plan, logstore.Func(func(_ logstore.Level, text string) { c.log.WriteString(text) }))
 	return err
 }
 
@@ -109,7 +109,7 @@ func (c *container) ask(script string) string {
 // place is the container for a conformance suite.
 func (c *container) place() liveupdatetest.Place {
 	c.Syncs[0].RemotePath = "/"
-	return liveupdatetest.Place{Updater: c.pool, Container: c.Container, Ask: func(t *testing.T, script string) string {
+	return liveupdatetest.Place{Updater: c.pool, Container: c.ContainerRef, Ask: func(t *testing.T, script string) string {
 		t.Helper()
 		var out bytes.Buffer
 		if err := c.exec(t.Context(), script, &out); err != nil {
@@ -248,7 +248,7 @@ func BenchmarkRealUpdate(b *testing.B) {
 	c := newContainer(b, func(*corev1.Container) {})
 	writeFile(b, filepath.Join(c.local, "a"), "x", 0o644)
 	check(b, c.update(c.copies("a")))
-	s, err := c.pool.Session(b.Context(), Target{ID: c.ID})
+	s, err := c.pool.Session(b.Context(), model.ContainerRef{ID: c.ID})
 	check(b, err)
 	var ping time.Duration
 	n := 0

@@ -55,20 +55,20 @@ func TestKeepDoesNotWait(t *testing.T) {
 		p.OnStatus(func(s Status) {
 			mu.Lock()
 			defer mu.Unlock()
-			said = append(said, s.Target.ID+" "+string(s.State))
+			said = append(said, s.Container.ID+" "+string(s.State))
 		})
-		one := aTarget("c1", "p1")
-		p.Keep(t.Context(), []Target{one})
+		one := aContainer("c1", "p1")
+		p.Keep(t.Context(), []model.ContainerRef{one})
 		if pod := <-f.began; pod != "p1" {
 			t.Errorf("an exec in %s", pod)
 		}
 		p.Keep(t.Context(), nil) // the pod is gone
-		p.Keep(t.Context(), []Target{aTarget("c2", "p2")})
+		p.Keep(t.Context(), []model.ContainerRef{aContainer("c2", "p2")})
 		if pod := <-f.began; pod != "p2" {
 			t.Errorf("an exec in %s", pod)
 		}
 		one.Syncs = []model.Sync{{LocalPath: "/a", RemotePath: "/b"}} // it was not gone, and begins after what was begun
-		p.Keep(t.Context(), []Target{one, aTarget("c2", "p2")})
+		p.Keep(t.Context(), []model.ContainerRef{one, aContainer("c2", "p2")})
 		synctest.Wait()
 		if f.most != 2 {
 			t.Errorf("%d execs at a time", f.most)
@@ -94,16 +94,16 @@ func TestPoolReplacesPods(t *testing.T) {
 	p.OnStatus(func(s Status) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !kept[s.Target.ID] {
-			t.Errorf("told of %s, which is gone: %s", s.Target.ID, s.State)
+		if !kept[s.Container.ID] {
+			t.Errorf("told of %s, which is gone: %s", s.Container.ID, s.State)
 		}
 	})
 	local, remotes := filepath.Join(t.TempDir(), "f"), t.TempDir()
 	writeFile(t, local, "new", 0o644)
-	targets := make([]Target, pods)
+	targets := make([]model.ContainerRef, pods)
 	next := func(i, round int) {
 		id := fmt.Sprintf("c%d-%d", i, round)
-		targets[i] = aTarget(id, "p"+id, model.Sync{LocalPath: filepath.Dir(local), RemotePath: filepath.Join(remotes, id)})
+		targets[i] = aContainer(id, "p"+id, model.Sync{LocalPath: filepath.Dir(local), RemotePath: filepath.Join(remotes, id)})
 		targets[i].Image = fmt.Sprintf("web:%d", round) // whose verdict is not known yet
 	}
 	keep := func() {
@@ -120,9 +120,8 @@ func TestPoolReplacesPods(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	update := func(x Target) error {
-		c := liveupdate.Container{Namespace: x.Namespace, Pod: x.Pod, Name: x.Name, ID: x.ID, Image: x.Image, Arch: x.Arch, Syncs: x.Syncs}
-		_, err := p.Update(t.Context(), c, liveupdate.Plan{Copies: []liveupdate.Copy{{Local: local, Remote: x.Syncs[0].RemotePath + "/f"}}},
+	update := func(x model.ContainerRef) error {
+		_, err := p.Update(t.Context(), x, liveupdate.Plan{Copies: []liveupdate.Copy{{Local: local, Remote: x.Syncs[0].RemotePath + "/f"}}},
 			logstore.Func(func(logstore.Level, string) {}))
 		return err
 	}

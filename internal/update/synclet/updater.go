@@ -22,14 +22,11 @@ var _ liveupdate.Updater = (*Pool)(nil)
 
 // Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
 // the restart. A conversation that breaks off is resumed; the update continues with what differs then.
-func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
+func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
-	t := Target{Namespace: c.Namespace, Pod: c.Pod, Name: c.Name, ID: c.ID, Image: c.Image, Ref: c.Ref,
-		Installed: c.Synclet, Arch: c.Arch, Syncs: c.Syncs}
-	fresh := c.Fresh
 	var report liveupdate.Report
-	err := p.persist(ctx, t, ErrClosed, func(s *Session) error {
-		if fresh || len(plan.Copies) > 0 && s.blank() {
+	err := p.persist(ctx, c, ErrClosed, func(s *Session) error {
+		if plan.Fresh || len(plan.Copies) > 0 && s.blank() {
 			if err := s.Learn(ctx, remotes(plan)); err != nil {
 				return err
 			}
@@ -37,7 +34,7 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 		r, err := s.Apply(ctx, batch(plan))
 		report = liveupdate.Report{Files: r.Files, Deletes: r.Deletes, Same: r.Same, Bytes: r.Bytes, Sent: r.Sent, Applied: time.Now()}
 		if r.Files+r.Deletes > 0 && plan.RestartProcess {
-			p.setStale(t.ID, true)
+			p.setStale(c.ID, true)
 		}
 		return err
 	})
@@ -45,7 +42,7 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 		return report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
 	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return p.persist(ctx, t, errUnsent, func(s *Session) error {
+		return p.persist(ctx, c, errUnsent, func(s *Session) error {
 			if s.besides {
 				return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
 			}
@@ -55,19 +52,19 @@ func (p *Pool) Update(ctx context.Context, c liveupdate.Container, plan liveupda
 	if err != nil {
 		return report, err
 	}
-	report.Restarted, err = p.restart(ctx, c, t, plan, log)
+	report.Restarted, err = p.restart(ctx, c, plan, log)
 	return report, err
 }
 
 // persist does something with the conversation, and again with the next one when it breaks off with the given error:
 // ErrClosed for what may be done twice, errUnsent for what may not. Where that killed the synclet once, it is tried only
 // once more.
-func (p *Pool) persist(ctx context.Context, t Target, again error, do func(*Session) error) error {
+func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, do func(*Session) error) error {
 	var s *Session
 	var err error
 	killed := false
 	for range tries {
-		if s, err = p.after(ctx, t, s); err != nil {
+		if s, err = p.after(ctx, c, s); err != nil {
 			return err
 		}
 		if err = do(s); !errors.Is(err, again) || killed || ctx.Err() != nil {
@@ -143,32 +140,32 @@ func forbidden(err error) error {
 // restart does what a plan says about the process, and returns when that was done, the zero time where there was nothing
 // to do. In a container that is updated for the first time there is nothing when the container had all files: then the
 // process began with them.
-func (p *Pool) restart(ctx context.Context, c liveupdate.Container, t Target, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
+func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
 	if plan.Restart {
 		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
 	}
 	if !plan.RestartProcess && !plan.Revive {
 		return done, nil
 	}
-	s, err := p.Session(ctx, t)
+	s, err := p.Session(ctx, c)
 	if err != nil {
 		return done, p.failed(ctx, "restart the process in "+c.Name, err)
 	}
 	process := s.Process()
 	ended := process.Starts > 0 && !process.Running
-	if !ended && (!plan.RestartProcess || c.Fresh && !p.isStale(t.ID)) {
+	if !ended && (!plan.RestartProcess || plan.Fresh && !p.isStale(c.ID)) {
 		return done, nil
 	}
-	if err := p.restartProcess(ctx, c, t, log); err != nil {
+	if err := p.restartProcess(ctx, c, log); err != nil {
 		return done, err
 	}
 	return time.Now(), nil
 }
 
 // restartProcess takes the conversation up again when it breaks off: a process that is restarted twice is no harm.
-func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Target, log logstore.Logger) error {
+func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
 	began := time.Now()
-	err := p.persist(ctx, t, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	err := p.persist(ctx, c, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
 	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, ErrNoSupervisor):
@@ -178,7 +175,7 @@ func (p *Pool) restartProcess(ctx context.Context, c liveupdate.Container, t Tar
 	case err != nil:
 		return p.failed(ctx, "restart the process in "+c.Name, err)
 	}
-	p.setStale(t.ID, false)
+	p.setStale(c.ID, false)
 	logstore.Infof(log, "Restarted the process in %s in %s", c.Name, round(time.Since(began)))
 	return nil
 }

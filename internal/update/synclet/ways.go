@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/program"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // ownWays are the ways that need nothing but what is in the container's image.
@@ -24,10 +25,10 @@ const openTimeout = 15 * time.Second
 
 // open gets the program into a container: by what its pod was given, else in the way that is known to work for its image
 // or the first that does, else from beside it. Passed is why the ways before the one that worked did not do.
-func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed, err error) {
+func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Session, way Way, passed, err error) {
 	var reasons []error
-	for _, try := range []func(context.Context, Target) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
-		s, way, why, err := try(ctx, t)
+	for _, try := range []func(context.Context, model.ContainerRef) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
+		s, way, why, err := try(ctx, c)
 		reasons = append(reasons, why...)
 		if err != nil {
 			return nil, "", nil, err
@@ -44,12 +45,12 @@ func (p *Pool) open(ctx context.Context, t Target) (s *Session, way Way, passed,
 
 // openInstalled starts the program that the pod was given. One of another build may speak the same and do otherwise: it is
 // not talked to.
-func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []error, error) {
-	if t.Installed == "" {
+func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
+	if c.Synclet == "" {
 		return nil, "", nil, nil
 	}
-	s, err := p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) {
-		return startExec(ctx, exec, []string{t.Installed, "serve"}), nil
+	s, err := p.attempt(ctx, c, func(ctx context.Context, exec Exec) (*stream, error) {
+		return startExec(ctx, exec, []string{c.Synclet, "serve"}), nil
 	})
 	if err != nil && !unfit(err) {
 		return nil, "", nil, err
@@ -58,9 +59,9 @@ func (p *Pool) openInstalled(ctx context.Context, t Target) (*Session, Way, []er
 }
 
 // openOwn uses what is in the image. The verdict on it holds for all containers of the image.
-func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, error) {
+func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
 	p.mu.Lock()
-	known, ok := p.verdicts[t.Image]
+	known, ok := p.verdicts[c.Image]
 	p.mu.Unlock()
 	ways := ownWays
 	if ok {
@@ -71,10 +72,10 @@ func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, e
 	}
 	v := verdict{reasons: slices.Clip(known.reasons)}
 	for _, way := range ways {
-		s, err := p.attemptOwn(ctx, t, way)
+		s, err := p.attemptOwn(ctx, c, way)
 		if err == nil {
 			v.way = way
-			p.remember(t, v)
+			p.remember(c, v)
 			return s, way, v.reasons, nil
 		}
 		if !unfit(err) {
@@ -85,12 +86,12 @@ func (p *Pool) openOwn(ctx context.Context, t Target) (*Session, Way, []error, e
 			break // tar would find none either
 		}
 	}
-	p.remember(t, v)
+	p.remember(c, v)
 	return nil, "", v.reasons, nil
 }
 
-func (p *Pool) attemptOwn(ctx context.Context, t Target, way Way) (*Session, error) {
-	arch := t.Arch
+func (p *Pool) attemptOwn(ctx context.Context, c model.ContainerRef, way Way) (*Session, error) {
+	arch := c.Arch
 	if arch == "" {
 		arch = runtime.GOARCH
 	}
@@ -98,7 +99,7 @@ func (p *Pool) attemptOwn(ctx context.Context, t Target, way Way) (*Session, err
 	if err != nil {
 		return nil, &impossible{[]error{err}}
 	}
-	return p.attempt(ctx, t, func(ctx context.Context, exec Exec) (*stream, error) { return begin(ctx, exec, way, prog) })
+	return p.attempt(ctx, c, func(ctx context.Context, exec Exec) (*stream, error) { return begin(ctx, exec, way, prog) })
 }
 
 func reason(way Way, err error) []error {
@@ -128,35 +129,35 @@ func (p *passed) Unwrap() error { return p.err }
 
 var _ error = (*passed)(nil)
 
-func (p *Pool) remember(t Target, v verdict) {
+func (p *Pool) remember(c model.ContainerRef, v verdict) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if t.Image != "" {
-		p.verdicts[t.Image] = v
+	if c.Image != "" {
+		p.verdicts[c.Image] = v
 	}
-	if v.way == "" && t.Ref != "" {
-		p.lockedOut[t.Ref] = true
+	if v.way == "" && c.Ref != "" {
+		p.lockedOut[c.Ref] = true
 	}
 }
 
 // attempt begins a conversation over the stream that start makes of the container's exec.
-func (p *Pool) attempt(ctx context.Context, t Target, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
-	return p.attemptIn(ctx, t, t.Name, start)
+func (p *Pool) attempt(ctx context.Context, c model.ContainerRef, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+	return p.attemptIn(ctx, c, c.Name, start)
 }
 
-func (p *Pool) attemptIn(ctx context.Context, t Target, container string, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container string, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
 	defer cancel()
 	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {
 		return p.pods.Exec(ctx, k8s.ExecRequest{
-			Namespace: t.Namespace, Pod: t.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs,
+			Namespace: c.Namespace, Pod: c.Pod, Container: container, Argv: argv, Stdin: in, Stdout: out, Stderr: errs,
 		})
 	}
 	stream, err := start(ctx, exec)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Open(ctx, stream, protocol.Hello{Places: Places(t.Syncs), Client: p.client(t)})
+	s, err := Open(ctx, stream, protocol.Hello{Places: Places(c.Syncs), Client: p.client(c)})
 	if err != nil {
 		return nil, stream.failure(err)
 	}

@@ -96,7 +96,7 @@ type statuses struct {
 func (s *statuses) told(st Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last[st.Target.ID] = st
+	s.last[st.Container.ID] = st
 	select {
 	case s.wakes <- struct{}{}:
 	default:
@@ -181,12 +181,12 @@ func TestBareWays(t *testing.T) {
 			if !tt.without {
 				p.Beside(tt.cluster)
 			}
-			target := aTarget("c1", "p1")
+			target := aContainer("c1", "p1")
 			target.Ref = "web"
 			if !tt.fresh {
-				target.Installed = "/.hone/synclet"
+				target.Synclet = "/.hone/synclet"
 			}
-			p.Keep(t.Context(), []Target{target})
+			p.Keep(t.Context(), []model.ContainerRef{target})
 			st := seen.settled(t, "c1")
 			if st.State != tt.state || st.Way != tt.way || !says(st.Passed, tt.passed) || !says(st.Err, tt.err) {
 				t.Errorf("got %s %q, passed %v, error %v", st.State, st.Way, st.Passed, st.Err)
@@ -215,7 +215,7 @@ func TestBesideUpdate(t *testing.T) {
 	p.Beside(c)
 	local, remote := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(local, "f"), "one", 0o644)
-	container := liveupdate.Container{Namespace: "ns", Pod: "p1", Name: "main", ID: "c1", Image: "web:1", Arch: "amd64",
+	container := model.ContainerRef{Namespace: "ns", Pod: "p1", Name: "main", ID: "c1", Image: "web:1", Arch: "amd64",
 		Syncs: []model.Sync{{LocalPath: local, RemotePath: remote}}}
 	plan := liveupdate.Plan{Copies: []liveupdate.Copy{{Local: filepath.Join(local, "f"), Remote: filepath.Join(remote, "f")}},
 		Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"true"}}}}}

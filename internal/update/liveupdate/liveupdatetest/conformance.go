@@ -25,7 +25,7 @@ const large = 8 << 20
 // Place is a real container and what updates it.
 type Place struct {
 	Updater   liveupdate.Updater
-	Container liveupdate.Container
+	Container model.ContainerRef
 	// Ask runs a script in the container and returns what it writes.
 	Ask func(t *testing.T, script string) string
 }

@@ -1,0 +1,50 @@
+package model
+
+import "time"
+
+// ContainerRef is a run of a container that can be updated in place, by all that it takes to reach it.
+type ContainerRef struct {
+	Resource ManifestName
+	// Namespace, Pod and Name find it in the cluster. A container of Compose has no namespace, and the engine's name as Pod.
+	Namespace, Pod, Name string
+	// ID is the runtime's id of the container, without a scheme, and Runtime the name of the runtime.
+	ID, Runtime string
+	// Image is the reference in the pod's specification: what works in one container of an image works in the others.
+	Image string
+	// Ref is the reference by which the Tiltfile calls that image; empty where hone does not build it.
+	Ref string
+	// Arch is the architecture that it runs on; empty where that is unknown.
+	Arch string
+	// Synclet is where it has the synclet, if it was given one by its pod or its image; empty otherwise.
+	Synclet string
+	// StartedAt is when the run began, to the second; zero where that is unknown.
+	StartedAt time.Time
+	// Syncs say which of its files may be written.
+	Syncs []Sync
+}
+
+// ContainerRef returns a container of a pod of the manifest, which is updated by the live update that LiveUpdateOf returns
+// for ref. What pods do not tell, the architecture, is left empty.
+func (m Manifest) ContainerRef(p Pod, c Container, ref string) ContainerRef {
+	steps, _, _ := m.LiveUpdateOf(ref)
+	r := ContainerRef{Resource: m.Name, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image,
+		Ref: ref, Synclet: c.SyncletPath, StartedAt: c.StartedAt, Syncs: steps.Syncs}
+	if im, built := m.Image(ref); built && im.Supervised {
+		r.Synclet = SyncletPath // which came with the image
+	}
+	return r
+}
+
+// UpdateBy returns the beginning of an account of an update of the container in the given way; see ContainerUpdate.Mode.
+func (c ContainerRef) UpdateBy(mode string) ContainerUpdate {
+	return ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, ID: c.ID, Mode: mode}
+}
+
+// LackingContainer is a container that lacks changes.
+type LackingContainer struct {
+	ContainerRef
+	// Files are the changes that it lacks: absolute local paths, sorted.
+	Files []string
+	// New says that nothing has been copied into this run of the container yet.
+	New bool
+}
