@@ -9,20 +9,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Access is something that a user may or may not do.
+// Access names a request that the cluster may or may not allow the user to make.
 type Access struct {
 	// Verb is get, list, create, patch …
 	Verb string
-	// Group is empty for the core one; Subresource for the resource itself.
+	// Group is empty for the core group. Subresource is empty for the resource itself.
 	Group, Resource, Subresource string
-	// Namespace is where; empty for the session's.
+	// Namespace is empty for the session's namespace.
 	Namespace string
 }
 
 var reviews = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
 
-// Allowed asks the cluster whether the user may do something. Why is what the cluster says about a no, often nothing. An error
-// means that it did not answer.
+// Allowed asks the cluster whether it allows a request. Why is the cluster's reason for a refusal and is often empty.
+// An error means that the cluster did not answer.
 func (c *Client) Allowed(ctx context.Context, a Access) (ok bool, why string, err error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
@@ -31,7 +31,7 @@ func (c *Client) Allowed(ctx context.Context, a Access) (ok bool, why string, er
 	}}
 	answer, err := c.dynamic.Resource(reviews).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return false, "", fmt.Errorf("ask what is allowed: %w", err)
+		return false, "", fmt.Errorf("review access: %w", err)
 	}
 	ok, _, _ = unstructured.NestedBool(answer.Object, "status", "allowed")
 	why, _, _ = unstructured.NestedString(answer.Object, "status", "reason")

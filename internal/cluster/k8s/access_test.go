@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestAllowed asks a server that lets pods be read in one namespace, and nothing else.
+// TestAllowed asks a server that allows pods to be read in one namespace, and nothing else.
 func TestAllowed(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// queueLimit is how many bytes a direction of a pod connection holds before its writer has to wait. What is beyond it
-// stays in the tunnel, where it holds up the other connections of the pod too.
+// queueLimit is the number of bytes that one direction of a pod connection holds before its writer has to wait. Bytes
+// beyond it stay in the tunnel, where they also hold up the other connections of the pod.
 const queueLimit = 1 << 20
 
 // byteQueue is one direction of a connection: bounded, with an end that carries an error, and with deadlines on both
@@ -19,8 +19,8 @@ type byteQueue struct {
 	// All below are guarded by mu.
 	buf           []byte // buf[head:] is unread
 	head          int
-	end           error // what readers get after the last byte; nil while open for writing
-	gone          error // why there are no readers any more; nil while there may be some
+	end           error // returned to readers after the last byte; nil while open for writing
+	gone          error // why the readers have left; nil while there may be some
 	read, written deadline
 }
 
@@ -30,7 +30,7 @@ func newByteQueue() *byteQueue {
 	return q
 }
 
-// deadline is a point in time that wakes those who wait for it.
+// deadline is a point in time that wakes the goroutines that wait for it.
 type deadline struct {
 	at    time.Time
 	timer *time.Timer
@@ -66,7 +66,7 @@ func (q *byteQueue) setDeadline(d *deadline, t time.Time) {
 	q.cond.Broadcast()
 }
 
-// Read takes what is there, waiting for at least one byte, the end, or the deadline.
+// Read returns the available bytes. It waits for at least one byte, the end, or the deadline.
 func (q *byteQueue) Read(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -89,7 +89,7 @@ func (q *byteQueue) Read(p []byte) (int, error) {
 	}
 }
 
-// advance drops n bytes, and the memory too when a burst has been drained.
+// advance drops n bytes. When a burst has been drained it also frees the memory.
 func (q *byteQueue) advance(n int) {
 	q.head += n
 	if q.head == len(q.buf) {
@@ -102,7 +102,7 @@ func (q *byteQueue) advance(n int) {
 	q.cond.Broadcast()
 }
 
-// Write adds p, waiting for room until the deadline. It fails when the queue has ended or has no readers any more.
+// Write adds p, waiting for room until the deadline. It fails when the queue has ended or its readers have left.
 func (q *byteQueue) Write(p []byte) (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,7 +145,7 @@ func (q *byteQueue) full() bool {
 	return q.gone == nil && len(q.buf)-q.head >= queueLimit
 }
 
-// finish ends the queue: readers get err after what is still in it. The first end stays.
+// finish ends the queue: readers get err after the bytes that are still in it. The first error stays.
 func (q *byteQueue) finish(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +155,7 @@ func (q *byteQueue) finish(err error) {
 	q.cond.Broadcast()
 }
 
-// abandon drops the contents; reads and writes fail with err from now on. The first reason stays.
+// abandon drops the contents. All later reads and writes fail with err. The first reason stays.
 func (q *byteQueue) abandon(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

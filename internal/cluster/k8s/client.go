@@ -21,9 +21,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// dialer opens the TCP connections to the API server. A server that does not take a connection within three seconds is
-// reported as unreachable rather than waited for.
-// The kernel asks often whether an idle connection still has another end, so that one does not outlive the machine's sleep.
+// dialer opens the TCP connections to the API server. A server that does not accept a connection within three seconds
+// is reported as unreachable. Frequent keep-alive probes make sure that no dead connection outlives the machine's
+// sleep.
 var dialer = &net.Dialer{
 	Timeout:         3 * time.Second,
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
@@ -97,7 +97,7 @@ func (c *Client) makeClients() error {
 	return nil
 }
 
-// Cluster returns what the kubeconfig tells of the cluster, without asking it.
+// Cluster describes the cluster from the kubeconfig alone, without a request to it.
 func (c *Client) Cluster() model.Cluster { return c.cluster }
 
 // Dynamic returns a client for objects of any kind.
@@ -106,12 +106,12 @@ func (c *Client) Dynamic() dynamic.Interface { return c.dynamic }
 // Metadata returns a client for the metadata of objects of any kind.
 func (c *Client) Metadata() metadata.Interface { return c.metadata }
 
-// Mapper translates kinds to resources. Its discovery is cached, and read again when a kind is asked for that it does not
-// know, at most once a second, so that a CustomResourceDefinition counts as soon as it is served.
+// Mapper translates kinds to resources. It caches the discovery documents. When it is asked for an unknown kind it
+// reads them again, at most once a second, so that a CustomResourceDefinition counts as soon as it is served.
 func (c *Client) Mapper() meta.ResettableRESTMapper { return c.mapper }
 
 // RESTConfig returns a copy of the configuration that the client uses. Clients made from it should share HTTPClient,
-// because client-go keeps one transport for each dialer for good.
+// because client-go never frees the transport that it makes for each dialer.
 func (c *Client) RESTConfig() *rest.Config { return rest.CopyConfig(c.rest) }
 
 // HTTPClient returns the HTTP client that all requests of the client share.

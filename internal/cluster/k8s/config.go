@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Config says which cluster to talk to. The zero value is what kubectl would use.
+// Config selects the cluster. The zero value selects the cluster that kubectl would use.
 type Config struct {
 	// Context is the kubeconfig context; empty takes the current one.
 	Context string
@@ -25,8 +25,8 @@ type Config struct {
 	Kubeconfig string
 	// UserAgent is sent with every request; empty means "hone".
 	UserAgent string
-	// Warn receives the API server's warnings (deprecated versions and the like), each text once. It may be called by
-	// several goroutines at a time. Nil drops them.
+	// Warn receives the API server's warnings (deprecated versions and the like), each text once. Several goroutines
+	// may call it at a time. Nil drops them.
 	Warn func(text string)
 }
 
@@ -39,8 +39,8 @@ type Kubeconfig struct {
 }
 
 // Load reads the kubeconfig without touching the network. Without any kubeconfig, or with one that chooses no context,
-// it succeeds and Cluster returns the zero value. A context that the kubeconfig does not know, and a file that cannot be
-// read, are problems.
+// it succeeds and Cluster returns the zero value. A context that is missing from the kubeconfig and a file that cannot
+// be read are problems.
 func Load(cfg Config) (*Kubeconfig, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = cfg.Kubeconfig
@@ -76,8 +76,8 @@ func unknownContext(name string, raw *clientcmdapi.Config) error {
 	return p
 }
 
-// Cluster returns what the kubeconfig alone tells: context, name, server, namespace and product. It is zero when there is
-// no context.
+// Cluster describes the cluster from the kubeconfig alone: context, name, server, namespace and product. It is zero
+// when there is no context.
 func (k *Kubeconfig) Cluster() model.Cluster {
 	ctx, ok := k.raw.Contexts[k.context]
 	if !ok {
@@ -106,11 +106,11 @@ func (k *Kubeconfig) namespace(ctx *clientcmdapi.Context) string {
 // Contexts returns the names of all contexts, sorted.
 func (k *Kubeconfig) Contexts() []string { return slices.Sorted(maps.Keys(k.raw.Contexts)) }
 
-// Connect returns a client of the chosen cluster. It does not touch the network: Detect and Healthy tell whether the
-// cluster answers. Without a context, or with credentials that cannot be loaded, it returns a problem.
+// Connect returns a client of the chosen cluster. It does not touch the network: use Detect or Healthy to learn whether
+// the cluster answers. Without a context, or with credentials that cannot be loaded, it returns a problem.
 func (k *Kubeconfig) Connect() (*Client, error) {
 	if k.context == "" {
-		return nil, problem.New("there is no Kubernetes context to work with",
+		return nil, problem.New("no Kubernetes context is selected",
 			"Create a cluster (for example: kind create cluster), or choose one: kubectl config use-context NAME")
 	}
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: k.context}
@@ -133,9 +133,9 @@ func redactURL(s string) string {
 	return u.String()
 }
 
-// tune sets what every client of hone shares: no client-side throttling (the server has its own priority and fairness),
-// a recognisable user agent, patience where a context asks for it, warnings to a callback, credential plugins that keep away
-// from the terminal.
+// tune sets the options that all clients share: no client-side throttling (the server has its own priority and
+// fairness), a recognisable user agent, retries where a context enables them, a callback for warnings, and credential
+// plugins that do not use the terminal.
 func tune(rc *rest.Config, cfg Config) {
 	rc.QPS = -1
 	rc.UserAgent = cfg.UserAgent
@@ -147,6 +147,6 @@ func tune(rc *rest.Config, cfg Config) {
 	rc.WarningHandlerWithContext = newWarnings(cfg.Warn)
 	if rc.ExecProvider != nil {
 		rc.ExecProvider.StdinUnavailable = true
-		rc.ExecProvider.StdinUnavailableMessage = "hone keeps the terminal for itself; log in before starting it"
+		rc.ExecProvider.StdinUnavailableMessage = "hone uses the terminal itself; log in before starting it"
 	}
 }

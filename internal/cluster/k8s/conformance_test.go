@@ -20,7 +20,7 @@ func TestRealConformance(t *testing.T) {
 	k8stest.Conformance(t, func(t *testing.T) k8stest.Fixture { return newReal(t).fixture() })
 }
 
-// TestSPDYConformance goes through a proxy that lets no WebSocket through.
+// TestSPDYConformance runs the suite through a proxy that blocks WebSockets.
 func TestSPDYConformance(t *testing.T) {
 	k8stest.Conformance(t, func(t *testing.T) k8stest.Fixture {
 		r := newReal(t)
@@ -29,7 +29,7 @@ func TestSPDYConformance(t *testing.T) {
 	})
 }
 
-// real is a namespace of its own on a real cluster.
+// real is a separate namespace on a real cluster.
 type real struct{ *k8stest.Real }
 
 func newReal(t *testing.T) *real { return &real{k8stest.NewReal(t)} }

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// conns dials the connections of one client and keeps account of them, so that closing the client ends each of them,
-// whether it is idle, in use or only just being dialled. http.Transport closes idle ones alone, and lets a connection
-// that becomes idle later live on for its idle time.
+// conns dials the connections of one client and tracks them, so that closing the client ends all of them, whether idle,
+// in use or still being dialled. http.Transport closes only the idle ones and keeps a connection that becomes idle
+// later for its idle time.
 type conns struct {
 	dialContext func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -36,7 +36,7 @@ func (s *conns) dial(ctx context.Context, network, address string) (net.Conn, er
 	return conn, nil
 }
 
-// close ends all connections, and every later one as soon as it is there.
+// close ends all connections, and each later one as soon as it is established.
 func (s *conns) close() {
 	s.mu.Lock()
 	open := s.open
@@ -47,7 +47,7 @@ func (s *conns) close() {
 	}
 }
 
-// ownedConn tells its owner when it is closed.
+// ownedConn removes itself from its owner when it is closed.
 type ownedConn struct {
 	net.Conn
 	owner *conns

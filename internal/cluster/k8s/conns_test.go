@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestConnsClose closes a client's connections in each of their states: in use, idle, and only just being dialled.
+// TestConnsClose closes a client's connections in each of their states: in use, idle, and still being dialled.
 func TestConnsClose(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -20,15 +20,16 @@ import (
 const (
 	// answerTimeout is how long the first answer of a cluster may take.
 	answerTimeout = 5 * time.Second
-	// detectTimeout bounds what is asked for after that.
+	// detectTimeout bounds the requests after that.
 	detectTimeout = 10 * time.Second
-	// maxNodes bounds how many nodes are looked at one by one; the number of nodes is exact all the same.
+	// maxNodes bounds the number of nodes that are listed. The reported number of nodes is exact regardless.
 	maxNodes = 100
 )
 
-// Detect asks the cluster what it is: version, nodes, architecture, container runtime and the registry that it offers.
-// What the user may not see stays empty. A cluster that does not answer within about five seconds, cannot be trusted or
-// does not accept the credentials is a problem. One that answers, but is busy, has an error for which AsBusy says so.
+// Detect queries the cluster's version, nodes, architecture, container runtime and the registry that it offers. Fields
+// that the user has no permission to read stay empty. Detect returns a problem if the cluster does not answer within
+// about five seconds, cannot be trusted or does not accept the credentials. If the cluster answers but is busy, AsBusy
+// returns the reason from the error.
 func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	out := c.cluster
 	ctx = AtOnce(ctx)
@@ -64,8 +65,8 @@ func (c *Client) Detect(ctx context.Context) (model.Cluster, error) {
 	return out, nil
 }
 
-// DetectPatiently is Detect, tried again as Patiently says while the cluster is busy or breaks the connection off. One that
-// cannot be reached at all is a problem at once.
+// DetectPatiently is Detect with the retries of Patiently while the cluster is busy or drops the connection. A cluster
+// that cannot be reached is a problem at once.
 func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out model.Cluster, err error) {
 	var unreached error
 	err = Persist(Patiently(ctx, tell), func() (err error) {
@@ -82,7 +83,7 @@ func (c *Client) DetectPatiently(ctx context.Context, tell func(Wait)) (out mode
 	return out, err
 }
 
-// version asks for the server's version, which every cluster tells everybody.
+// version requests the server's version, which needs no permission.
 func (c *Client) version(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -93,7 +94,7 @@ func (c *Client) version(ctx context.Context) (string, error) {
 	return parseVersion(raw)
 }
 
-// listNodes lists up to maxNodes nodes; RemainingItemCount tells of more. Without permission the list is empty.
+// listNodes lists up to maxNodes nodes; RemainingItemCount counts the rest. Without permission the list is empty.
 func (c *Client) listNodes(ctx context.Context) (*corev1.NodeList, error) {
 	list, err := c.core.Nodes().List(ctx, metav1.ListOptions{Limit: maxNodes})
 	if apierrors.IsForbidden(err) {
@@ -121,8 +122,8 @@ func describeNodes(out *model.Cluster, nodes *corev1.NodeList) {
 	out.Runtime, _, _ = strings.Cut(first.Status.NodeInfo.ContainerRuntimeVersion, "://")
 }
 
-// Healthy returns nil when the API server says that it is ready. Servers that do not tell are asked whether they are
-// alive; an answer of "forbidden" counts as alive.
+// Healthy returns nil when the API server reports that it is ready. If the server does not reveal its readiness,
+// Healthy checks whether it is alive. A "forbidden" answer counts as alive.
 func (c *Client) Healthy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(AtOnce(ctx), answerTimeout)
 	defer cancel()
@@ -137,7 +138,7 @@ func (c *Client) Healthy(ctx context.Context) error {
 }
 
 func (c *Client) probe(ctx context.Context, path string) error {
-	// No retries of client-go's own: a server that says "try again later" is not ready now.
+	// No retries by client-go: a server that answers "try again later" is not ready now.
 	return c.core.RESTClient().Get().AbsPath(path).MaxRetries(0).Do(quiet(ctx)).Error()
 }
 
@@ -167,8 +168,8 @@ func (c *Client) setNodeHost(host string) {
 	c.nodeHost, c.nodeDone = host, true
 }
 
-// nodePortHost returns the host for node ports, asking the cluster the first time. On an error it is empty, and asked
-// for again the next time.
+// nodePortHost returns the host for node ports. The first call asks the cluster. After an error the result is empty and
+// the next call asks again.
 func (c *Client) nodePortHost(ctx context.Context) string {
 	c.nodeMu.Lock()
 	host, done := c.nodeHost, c.nodeDone

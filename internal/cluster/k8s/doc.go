@@ -1,7 +1,7 @@
-// Package k8s is hone's thin client of a Kubernetes cluster: it reads the kubeconfig, says what kind of cluster it is, and
-// offers exec, port connections, logs and watches in hone's own terms, so that client-go stays inside this package.
+// Package k8s is a thin client of a Kubernetes cluster: it reads the kubeconfig, detects the kind of cluster, and
+// offers exec, port connections, logs and watches in hone's own types, so that client-go stays inside this package.
 //
-// Interface is what consumers should ask for; Client is the real thing, k8stest.Fake the one for tests. The conformance
+// Consumers should accept Interface. Client implements it for a real cluster, k8stest.Fake for tests. The conformance
 // suite in k8stest runs on both.
 //
 // # Concurrency
@@ -13,6 +13,6 @@
 //
 // # Testing
 //
-// k8stest.Conformance runs on the fake always, and with HONE_TEST_CLUSTER set on a real cluster, once directly and once
-// through a proxy that lets no WebSocket through.
+// k8stest.Conformance always runs on the fake. With HONE_TEST_CLUSTER set it also runs on a real cluster, once directly
+// and once through a proxy that blocks WebSockets.
 package k8s

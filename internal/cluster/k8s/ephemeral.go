@@ -18,21 +18,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// EphemeralRequest asks for a container beside one that runs already.
+// EphemeralRequest describes an ephemeral container to run next to an existing container.
 type EphemeralRequest struct {
 	Namespace string
 	Pod       string
 	// Target is the container whose processes the new one sees.
 	Target string
-	// Name begins the name of the new container, whose Image must be there and whose Command runs.
+	// Name is the prefix of the new container's name. Image is its image, which must exist, and Command its command.
 	Name    string
 	Image   string
 	Command []string
-	// User is the user to run as, Group goes with it; nil where that is to be the target's, as far as the pod tells.
+	// User and Group are the user and group to run as. Nil means those of the target, as far as the pod reveals them.
 	User, Group *int64
 }
 
-// Refused says that the cluster does not let a container be added to a pod. Trying again will not help.
+// Refused is the error when the cluster does not allow a container to be added to a pod. Retrying does not help.
 type Refused struct{ Reason string }
 
 // Error returns the cluster's reason.
@@ -40,9 +40,9 @@ func (r *Refused) Error() string { return r.Reason }
 
 var _ error = (*Refused)(nil)
 
-// Ephemeral returns the name of a running ephemeral container that does what is asked for. It uses one that is there, else
-// it adds one and waits until it runs. The new one may do what its target may, and no more. An error of type *Refused is
-// the cluster's last word.
+// Ephemeral returns the name of a running ephemeral container that matches the request. It reuses an existing one, or
+// adds one and waits until it runs. A new container gets the permissions of its target, and no more. An error of type
+// *Refused is final.
 func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, error) {
 	pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, e
 	}
 	_, err = c.core.Pods(req.Namespace).Patch(ctx, req.Pod, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "ephemeralcontainers")
 	if refused(err) {
-		return "", &Refused{fmt.Sprintf("the cluster does not take an ephemeral container: %v", err)}
+		return "", &Refused{fmt.Sprintf("the cluster does not accept an ephemeral container: %v", err)}
 	}
 	if err != nil {
 		return "", c.Explain(fmt.Errorf("add an ephemeral container to pod %s: %w", req.Pod, err))
@@ -69,7 +69,7 @@ func (c *Client) Ephemeral(ctx context.Context, req EphemeralRequest) (string, e
 	return spec.Name, c.awaitEphemeral(ctx, req, spec.Name)
 }
 
-// refused reports whether the API server, or a policy in it, has turned a request down.
+// refused reports whether the API server, or a policy in it, has rejected a request.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -80,7 +80,7 @@ func refused(err error) bool {
 		!apierrors.IsTimeout(err) && !apierrors.IsUnauthorized(err)
 }
 
-// ephemeralFor describes the container, with the rights of its target.
+// ephemeralFor describes the container, with the permissions of its target.
 func ephemeralFor(pod *corev1.Pod, req EphemeralRequest) (*corev1.EphemeralContainer, error) {
 	var target *corev1.Container
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -108,8 +108,8 @@ func ephemeralFor(pod *corev1.Pod, req EphemeralRequest) (*corev1.EphemeralConta
 	}}, nil
 }
 
-// userOf returns user and group of a container; nil where the image of another one decides as well. An image that says
-// nothing runs as root, unless that is ruled out.
+// userOf returns the user and group of a container, or nil where the image decides them. An image without a user runs
+// as root, unless the pod rules that out.
 func userOf(pod *corev1.Pod, name string, security *corev1.SecurityContext) (user, group *int64) {
 	user, group = security.RunAsUser, security.RunAsGroup
 	nonRoot := security.RunAsNonRoot
@@ -164,7 +164,7 @@ func ephemeralStatus(pod *corev1.Pod, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// stuck is why a container does not start, empty while it may yet.
+// stuck returns why a container does not start. It is empty while the container may still start.
 func stuck(s *corev1.ContainerStatus) string {
 	if w := s.State.Waiting; w != nil && model.PodErrorReasons[w.Reason] {
 		return w.Reason + ": " + w.Message
@@ -172,7 +172,7 @@ func stuck(s *corev1.ContainerStatus) string {
 	return ""
 }
 
-// The pauses between two looks at a container that starts.
+// The shortest and the longest pause between two checks of a starting container.
 const (
 	firstLook = 50 * time.Millisecond
 	lastLook  = time.Second
@@ -190,7 +190,7 @@ func (c *Client) awaitEphemeral(ctx context.Context, req EphemeralRequest, name 
 			case s.State.Running != nil:
 				return nil
 			case s.State.Terminated != nil:
-				return &Refused{fmt.Sprintf("the ephemeral container ended at once: %s %s", terminatedReason(s.State.Terminated), s.State.Terminated.Message)}
+				return &Refused{fmt.Sprintf("the ephemeral container ended immediately: %s %s", terminatedReason(s.State.Terminated), s.State.Terminated.Message)}
 			case stuck(s) != "":
 				return &Refused{"the ephemeral container does not start: " + stuck(s)}
 			}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestEphemeralFor gives the container the rights of its target, and its user as far as that is known.
+// TestEphemeralFor gives the container the rights of its target, and its user as far as it is known.
 func TestEphemeralFor(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	yes, no := true, false

@@ -22,25 +22,26 @@ type ExecRequest struct {
 	Container string
 	// Argv is the command; there is no shell unless it names one.
 	Argv []string
-	// Stdin is read until its end, which the command sees as the end of its input. Nil gives the command no input. A
-	// Read that blocks when the command has ended is abandoned: the caller must end it.
+	// Stdin is read to its end, which the command sees as the end of its input. Nil gives the command no input. A Read
+	// that still blocks when the command has ended is abandoned: the caller must end it.
 	Stdin io.Reader
-	// Stdout and Stderr take the output, each from one goroutine; nil drops it. A Write that fails ends the exec.
+	// Stdout and Stderr receive the output, each from one goroutine; nil drops it. A failed Write ends the exec.
 	Stdout io.Writer
 	Stderr io.Writer
-	// Certain is for a command that does not say itself how it ended. API servers translate WebSockets for the kubelet, and
-	// take a connection that they lose to it for the good end of the command (of 1.34, beside two busy loops, 1 of 50). With
-	// Certain only SPDY will do, which they pass on as it is, so that a lost end is an error.
+	// Certain is for a command whose output does not show how it ended. API servers translate WebSockets for the
+	// kubelet. When they lose the connection to the kubelet they report success (version 1.34, next to two busy loops:
+	// 1 in 50). With Certain the exec uses only SPDY, which API servers pass on unchanged, so that a lost connection is
+	// an error.
 	Certain bool
 }
 
-// ExitError says that a command ran, or was to run, and ended with a code other than 0. It is the user's affair, other
-// errors of Exec are ours.
+// ExitError is the error of a command that ended with a code other than 0, or could not be started. It is the command's
+// own failure; other errors of Exec are failures of the connection.
 type ExitError struct {
 	// Code is the exit code, 1 to 255. It is 127 where the container has no such command, and 126 where it has one that
 	// cannot be executed.
 	Code int
-	// Message is what the container runtime said, where it said more than the code.
+	// Message is the container runtime's message, where it gives more than the code.
 	Message string
 }
 
@@ -55,8 +56,8 @@ func (e *ExitError) Error() string {
 
 var _ error = (*ExitError)(nil)
 
-// IsNotFoundCommand reports whether err says that the container does not have the command that was to be run, or cannot
-// execute it. A shell that ran and ended with 126 or 127 because it did not find a command counts too.
+// IsNotFoundCommand reports whether err means that the container does not have the command or cannot execute it. This
+// includes a shell that ended with 126 or 127 because it did not find a command.
 func IsNotFoundCommand(err error) bool {
 	var e *ExitError
 	return errors.As(err, &e) && (e.Code == 126 || e.Code == 127)
@@ -65,10 +66,10 @@ func IsNotFoundCommand(err error) bool {
 // errNoCommand is returned for an ExecRequest without Argv.
 var errNoCommand = errors.New("exec: no command given")
 
-// Exec runs a command in a container and returns when it has ended and all its output was handed over. A command that
-// ends with a code other than 0 gives an *ExitError, a cancelled context the context's error, a missing pod an error for
-// which IsNotFound holds; whatever else goes wrong is an error of the way there. Cancelling closes the connection, which
-// does not end the command itself unless it reads or writes. Exec never retries.
+// Exec runs a command in a container and returns when it has ended and all its output has been written. A command that
+// ends with a code other than 0 gives an *ExitError, a cancelled context the context's error, and a missing pod an
+// error for which IsNotFound holds. All other errors are failures of the connection. Cancelling closes the connection,
+// which does not end the command itself unless it reads or writes. Exec never retries.
 func (c *Client) Exec(ctx context.Context, req ExecRequest) error {
 	if len(req.Argv) == 0 {
 		return errNoCommand
@@ -90,8 +91,8 @@ func (c *Client) Exec(ctx context.Context, req ExecRequest) error {
 
 // execStream is an open connection on which the command has been started.
 type execStream interface {
-	// run copies the streams until the command has ended, and closes the connection. The error is nil, *ExitError, or
-	// says how the connection broke.
+	// run copies the streams until the command has ended, and closes the connection. The error is nil, an *ExitError,
+	// or the failure of the connection.
 	run(ctx context.Context, req ExecRequest) error
 }
 
@@ -103,7 +104,7 @@ func (c *Client) execError(ctx context.Context, req ExecRequest, err error) erro
 	return fmt.Errorf("exec in pod %s/%s: %w", c.namespace(req.Namespace), req.Pod, contextError(ctx, err))
 }
 
-// contextError prefers the context's error over what its end looked like further down.
+// contextError returns the context's error if the context has ended, else err.
 func contextError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -120,20 +121,20 @@ func (c *Client) execURL(req ExecRequest) *url.URL {
 	if req.Stdin != nil {
 		q.Set("stdin", "true")
 	}
-	// Both outputs are always asked for: a command that nobody listens to would end differently.
+	// Both outputs are always requested: a command without a reader would end differently.
 	q.Set("stdout", "true")
 	q.Set("stderr", "true")
 	u.RawQuery = q.Encode()
 	return u
 }
 
-// nonZeroExit and exitCodeCause are the words of the exec protocol's final status.
+// nonZeroExit and exitCodeCause are the constants of the exec protocol's final status.
 const (
 	nonZeroExit   = "NonZeroExitCode"
 	exitCodeCause = "ExitCode"
 )
 
-// parseExecStatus interprets the final message of the error stream. Nothing at all means that the stream broke.
+// parseExecStatus interprets the final message of the error stream. An empty message means that the stream broke.
 func parseExecStatus(message []byte) error {
 	var status metav1.Status
 	if err := json.Unmarshal(message, &status); err != nil {
@@ -160,8 +161,8 @@ func parseExecStatus(message []byte) error {
 	return errors.New(shorten(status.Message, 400))
 }
 
-// startFailure recognises how container runtimes say that a command cannot be started, and returns the exit code that a
-// shell would give for it, or 0.
+// startFailure recognises the messages of container runtimes about commands that cannot be started. It returns the exit
+// code that a shell would give, or 0 for other messages.
 func startFailure(message string) int {
 	switch {
 	case strings.Contains(message, "executable file not found"),

@@ -14,10 +14,10 @@ import (
 // execProtocolV4 is the exec protocol over SPDY: one stream for each channel, and a status at the end.
 const execProtocolV4 = "v4.channel.k8s.io"
 
-// headerStreamType names what a stream carries.
+// headerStreamType is the header that names the content of a stream.
 const headerStreamType = "streamType"
 
-// spdyExec is an exec over SPDY, for servers and proxies that do not let WebSockets through.
+// spdyExec is an exec over SPDY, for servers and proxies that do not support WebSockets.
 type spdyExec struct {
 	conn                          *spdyConn
 	status, stdin, stdout, stderr *spdystream.Stream
@@ -60,7 +60,7 @@ func (e *spdyExec) run(ctx context.Context, req ExecRequest) error {
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, e.conn.abort)()
 	if req.Stdin != nil {
-		// Not waited for: it may be blocked in the caller's Read.
+		// run does not wait for this goroutine: it may be blocked in the caller's Read.
 		go func() {
 			if err := pumpInput(ctx, req.Stdin, spdyInput{e.stdin, e.conn.pulse}); err != nil {
 				cancel(err)
@@ -107,7 +107,7 @@ func (w spdyInput) Write(p []byte) (int, error) {
 	return w.Stream.Write(p)
 }
 
-// patientWriter tells the pulse that silence is the reader's doing during a write.
+// patientWriter marks the pulse as held during a write: the reader on this side is then the cause of silence.
 type patientWriter struct {
 	io.Writer
 	pulse *pulse

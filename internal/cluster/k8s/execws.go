@@ -10,7 +10,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// execProtocolV5 is the exec protocol over WebSockets: one byte names the channel, and a channel can be closed alone.
+// execProtocolV5 is the exec protocol over WebSockets: one byte names the channel, and each channel can be closed on
+// its own.
 const execProtocolV5 = "v5.channel.k8s.io"
 
 // The channels of the exec protocol.
@@ -22,10 +23,10 @@ const (
 	channelClose  = 255
 )
 
-// stdinBuffer is the most that one message of input carries.
+// stdinBuffer is the largest size of one input message, in bytes.
 const stdinBuffer = 64 << 10
 
-// errNoStatus says that an exec connection ended before the server said how the command did.
+// errNoStatus is the error of an exec connection that ended before the server sent the command's status.
 var errNoStatus = errors.New("the connection was lost before the command ended")
 
 // wsExec is an exec over a WebSocket.
@@ -47,7 +48,7 @@ func (e *wsExec) run(ctx context.Context, req ExecRequest) error {
 	defer func() { _ = e.conn.CloseNow() }()
 	defer cancel(nil)
 	if req.Stdin != nil {
-		// Not waited for: it may be blocked in the caller's Read.
+		// run does not wait for this goroutine: it may be blocked in the caller's Read.
 		go func() {
 			if err := pumpInput(ctx, req.Stdin, wsInput{ctx, e.conn, e.pulse}); err != nil {
 				cancel(err)
@@ -86,13 +87,13 @@ func (w wsInput) Write(p []byte) (int, error) {
 	return len(p), w.conn.Write(w.ctx, websocket.MessageBinary, msg)
 }
 
-// Close tells the command that its input has ended.
+// Close ends the input of the command.
 func (w wsInput) Close() error {
 	return w.conn.Write(w.ctx, websocket.MessageBinary, []byte{channelClose, channelStdin})
 }
 
-// pumpInput copies the input until its end and closes to. It returns an error only when the input cannot be read: why a
-// connection broke is said by those who read from it.
+// pumpInput copies the input to its end and closes to. It returns an error only when the input cannot be read: the
+// goroutine that reads from the connection reports why it broke.
 func pumpInput(ctx context.Context, stdin io.Reader, to io.WriteCloser) error {
 	buf := make([]byte, stdinBuffer)
 	for {
@@ -115,7 +116,7 @@ func pumpInput(ctx context.Context, stdin io.Reader, to io.WriteCloser) error {
 	}
 }
 
-// pumpOutput hands out what arrives until the final status has come or the connection ends.
+// pumpOutput distributes the output to its writers until the final status arrives or the connection ends.
 func (e *wsExec) pumpOutput(ctx context.Context, req ExecRequest) error {
 	var status []byte
 	buf := make([]byte, 32<<10)
@@ -132,7 +133,7 @@ func (e *wsExec) pumpOutput(ctx context.Context, req ExecRequest) error {
 		}
 		e.pulse.heard()
 		if _, err := io.ReadFull(r, buf[:1]); err != nil {
-			continue // an empty message says nothing
+			continue // an empty message carries nothing
 		}
 		var out io.Writer
 		switch buf[0] {

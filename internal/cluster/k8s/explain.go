@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// IsNotFound reports whether err says that the cluster does not have the object.
+// IsNotFound reports whether err means that the cluster does not have the object.
 func IsNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
-// IsForbidden reports whether err says that the cluster does not allow the request.
+// IsForbidden reports whether err means that the cluster does not allow the request.
 func IsForbidden(err error) bool { return apierrors.IsForbidden(err) }
 
-// Unreachable is the cause of the problems that Explain makes of errors below HTTP: nothing answers, or what answers is
-// not the cluster.
+// Unreachable is the cause in the problems that Explain returns for errors below HTTP: there is no answer, or it does
+// not come from the cluster.
 type Unreachable struct{ Cause error }
 
 // Error returns the cause's text.
@@ -34,14 +34,14 @@ func (u *Unreachable) Unwrap() error { return u.Cause }
 
 var _ error = (*Unreachable)(nil)
 
-// IsUnreachable reports whether err says that the cluster did not answer.
+// IsUnreachable reports whether err means that the cluster did not answer.
 func IsUnreachable(err error) bool {
 	var u *Unreachable
 	return errors.As(err, &u)
 }
 
-// Explain turns an error of the connection to the cluster or of its log-in into a problem that names context and server
-// and says what to do. Other errors, problems and the end of a context are returned as they are.
+// Explain turns a connection or authentication error into a problem that names the context and the server and states
+// what to do. It returns other errors, problems and the end of a context unchanged.
 func (c *Client) Explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -56,14 +56,14 @@ func (c *Client) Explain(err error) error {
 	var busy *Busy
 	switch {
 	case errors.As(err, &busy):
-		return problem.Wrap(busy, where+" cannot serve requests now", "It may be starting, or have too much to do. Check: "+again)
+		return problem.Wrap(busy, where+" cannot serve requests now", "It may be starting or overloaded. Check: "+again)
 	case apierrors.IsUnauthorized(err):
 		return problem.Wrap(err, where+" does not accept your credentials", "Log in to it again, then check: "+again)
 	case isTLSError(err):
 		return problem.Wrap(&Unreachable{innermost(err)}, where+" cannot be trusted",
-			"Its certificate does not fit the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
+			"Its certificate does not match the kubeconfig; the cluster may have been recreated. Fetch its kubeconfig again, then check: "+again)
 	case isCredentialPlugin(err):
-		return problem.Wrap(err, "the credential plugin of "+where+" did not work", "Run it by hand or log in again, then check: "+again)
+		return problem.Wrap(err, "the credential plugin of "+where+" failed", "Run it by hand or log in again, then check: "+again)
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
 		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):
@@ -87,7 +87,7 @@ func isCredentialPlugin(err error) bool {
 	return strings.Contains(err.Error(), "getting credentials: ")
 }
 
-// innermost strips "Get https://…:" and the like, which would repeat the server and may hold a query.
+// innermost strips prefixes such as "Get https://…:", which repeat the server and may contain a query.
 func innermost(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzVersion reads what a server says of itself.
+// FuzzVersion parses the version document of a server.
 func FuzzVersion(f *testing.F) {
 	f.Add(`{"major":"1","minor":"34","gitVersion":"v1.34.4"}`)
 	f.Add(`{"gitVersion":5}`)
@@ -16,7 +16,7 @@ func FuzzVersion(f *testing.F) {
 	})
 }
 
-// FuzzContainerID reads the ids of containers of any runtime.
+// FuzzContainerID parses container ids of any runtime.
 func FuzzContainerID(f *testing.F) {
 	f.Add("containerd://0123")
 	f.Add("docker-pullable://a@sha256:b")

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// jobHealth judges a Job by its conditions: kstatus calls one current as soon as it has started. A Job is in progress, however
-// its containers and pods end, until Kubernetes says that it is complete or has failed.
+// jobHealth judges a Job by its conditions: kstatus calls a Job current as soon as it has started. A Job is in
+// progress, however its containers and pods end, until Kubernetes reports it complete or failed.
 func jobHealth(u *unstructured.Unstructured) (word, message string) {
 	for _, end := range []struct{ condition, word string }{{"Complete", model.HealthCurrent}, {"Failed", model.HealthFailed}} {
 		if c := conditionOf(u, end.condition); c != nil {
@@ -34,7 +34,7 @@ func jobHealth(u *unstructured.Unstructured) (word, message string) {
 	return model.HealthInProgress, fmt.Sprintf("active %d, succeeded %s, failed %d", count("status", "active"), succeeded, count("status", "failed"))
 }
 
-// conditionOf returns the condition of a type that holds, or nil.
+// conditionOf returns the condition of the given type if it is true, else nil.
 func conditionOf(u *unstructured.Unstructured, kind string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -45,7 +45,7 @@ func conditionOf(u *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// sentence is what a condition says beside its type.
+// sentence returns the reason and message of a condition.
 func sentence(condition map[string]any) string {
 	reason, _ := condition["reason"].(string)
 	message, _ := condition["message"].(string)

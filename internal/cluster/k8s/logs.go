@@ -23,22 +23,22 @@ type LogRequest struct {
 	Container string
 	// Previous reads the log of the run before the current one.
 	Previous bool
-	// Since leaves out the lines that are stamped before it, to the nanosecond; the zero time leaves out none.
+	// Since omits the lines whose time is before it, to the nanosecond; the zero time omits none.
 	Since time.Time
 	// Follow waits for more lines until the container ends.
 	Follow bool
 }
 
-// Logs opens the log of a container. Each line starts with its time in RFC 3339 with nanoseconds and a blank. The reader
-// ends with io.EOF when the log does, with the context's error when ctx is done, and with another error when the
-// connection breaks. It must be closed. A missing pod is an error for which IsNotFound holds, a container that has not
-// started yet one for which IsNotStarted holds.
+// Logs opens the log of a container. Each line starts with its time in RFC 3339 with nanoseconds, and a space. The
+// reader ends with io.EOF when the log does, with the context's error when ctx is done, and with another error when the
+// connection breaks. It must be closed. A missing pod is an error for which IsNotFound holds; a container that has not
+// started yet is an error for which IsNotStarted holds.
 func (c *Client) Logs(ctx context.Context, req LogRequest) (io.ReadCloser, error) {
 	opts := &corev1.PodLogOptions{
 		Container: req.Container, Previous: req.Previous, Follow: req.Follow, Timestamps: true,
 	}
 	if !req.Since.IsZero() {
-		since := metav1.NewTime(req.Since.Truncate(time.Second)) // the server knows whole seconds only
+		since := metav1.NewTime(req.Since.Truncate(time.Second)) // the server supports whole seconds only
 		opts.SinceTime = &since
 	}
 	body, err := c.core.Pods(c.namespace(req.Namespace)).GetLogs(req.Pod, opts).Stream(quiet(ctx))
@@ -66,19 +66,19 @@ func (r *contextReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sinceReader leaves out lines that are stamped before since. The lines of a container are nearly in order, so once the
-// stamps are well past since it passes everything through.
+// sinceReader omits lines whose time is before since. The lines of a container are nearly in order, so sinceReader
+// stops filtering once the times are well past since.
 type sinceReader struct {
 	r       *bufio.Reader
 	since   time.Time
-	pass    bool   // nothing is left out any more
-	pending []byte // what of a line that was let through is still to be read
-	skip    bool   // inside a long line that is left out
+	pass    bool   // nothing more is omitted
+	pending []byte // the unread rest of a line that was let through
+	skip    bool   // inside a long line that is omitted
 	keep    bool   // inside a long line that was let through
 }
 
-// orderSlack is by how much the lines of a container may be out of order: the server sorts them, but stdout and stderr
-// reach the log by different ways.
+// orderSlack is how far the lines of a container may be out of order: the server sorts them, but stdout and stderr take
+// different paths to the log.
 const orderSlack = 2 * time.Second
 
 func (s *sinceReader) Read(p []byte) (int, error) {
@@ -97,7 +97,7 @@ func (s *sinceReader) Read(p []byte) (int, error) {
 	}
 }
 
-// next reads a line, or a piece of a long one, and decides about it.
+// next reads a line, or a piece of a long one, and decides whether to omit it.
 func (s *sinceReader) next() error {
 	piece, err := s.r.ReadSlice('\n')
 	long := err == bufio.ErrBufferFull
@@ -122,7 +122,7 @@ func (s *sinceReader) next() error {
 	return err
 }
 
-// before reports whether the line is stamped before since. A line without a stamp is let through.
+// before reports whether the line's time is before since. A line without a time is let through.
 func (s *sinceReader) before(line []byte) bool {
 	stamp, _, _ := bytes.Cut(line, []byte{' '})
 	t, err := time.Parse(time.RFC3339Nano, string(bytes.TrimSpace(stamp)))
@@ -135,7 +135,7 @@ func (s *sinceReader) before(line []byte) bool {
 	return t.Before(s.since)
 }
 
-// IsNotStarted reports whether err of Logs says that the container has no log yet: it waits to be started.
+// IsNotStarted reports whether an error of Logs means that the container has no log yet because it waits to be started.
 func IsNotStarted(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "waiting to start")
 }

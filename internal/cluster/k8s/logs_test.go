@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// filter is what sinceReader is measured by.
+// filter is the reference implementation for sinceReader.
 func filter(text string, since time.Time) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -62,7 +62,7 @@ func FuzzSinceReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var b bytes.Buffer
 		for i := 0; i+1 < len(in); i += 2 {
-			// Within the order that is promised: all stamps are close together.
+			// All times are close together, within the promised order.
 			fmt.Fprintf(&b, "%s %s\n", at.Add(time.Duration(int8(in[i]))*time.Millisecond).Format(time.RFC3339Nano), strings.Repeat("y", int(in[i+1])))
 		}
 		got, err := since(b.String(), at)

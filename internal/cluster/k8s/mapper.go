@@ -14,8 +14,8 @@ import (
 // mapperResetInterval bounds how often an unknown kind makes the mapper read the discovery documents again.
 const mapperResetInterval = time.Second
 
-// resettingMapper is a REST mapper that forgets its cache when it is asked for something it does not know. client-go's
-// own deferred mapper does so only the first time.
+// resettingMapper is a REST mapper that drops its cache when it is asked for an unknown kind. client-go's own deferred
+// mapper does so only the first time.
 type resettingMapper struct {
 	deferred *restmapper.DeferredDiscoveryRESTMapper
 
@@ -35,7 +35,7 @@ func (m *resettingMapper) Reset() {
 	m.deferred.Reset()
 }
 
-// stale drops the cache if it has not been dropped just now.
+// stale drops the cache, and reports true, unless it was dropped within mapperResetInterval.
 func (m *resettingMapper) stale() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +47,7 @@ func (m *resettingMapper) stale() bool {
 	return true
 }
 
-// retry calls f, and once more with an empty cache when f does not find what it looks for.
+// retry calls f. If f finds no match, retry calls it once more with an empty cache.
 func retry[T any](m *resettingMapper, f func() (T, error)) (T, error) {
 	v, err := f()
 	if meta.IsNoMatchError(err) && m.stale() {

@@ -15,11 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
-// Overlay writes a kubeconfig into dir, which it makes, that chooses the context and namespace of k and nothing else, and returns the
-// value of KUBECONFIG that puts it before the user's own files: the first file that says something wins. So commands that
-// hone starts work on the same cluster as hone does, and no credential is copied. The file is named for its content, so
-// sessions that want the same share it and nothing has to be removed. It returns "" when the user's files choose the same
-// by themselves.
+// Overlay writes a kubeconfig into dir, which it creates. The kubeconfig selects the context and namespace of k and
+// nothing else. Overlay returns the value of KUBECONFIG that puts this file before the user's own files, because the
+// first file that sets a value wins. Commands that hone starts thus work on the same cluster as hone, and no credential
+// is copied. The file's name is a hash of its content, so sessions with the same selection share it and nothing has to
+// be removed. Overlay returns "" when the user's files already select the same context and namespace.
 func (k *Kubeconfig) Overlay(dir string) (string, error) {
 	ctx, ok := k.raw.Contexts[k.context]
 	if !ok || k.context == k.raw.CurrentContext && k.cfg.Namespace == "" {

@@ -60,7 +60,7 @@ func TestOverlay(t *testing.T) {
 				t.Errorf("%d files, want one that is shared", len(files))
 			}
 			t.Setenv("KUBECONFIG", env)
-			seen, err := Load(Config{}) // as a command that hone starts sees it
+			seen, err := Load(Config{}) // the view of a command that hone starts
 			if err != nil {
 				t.Fatal(err)
 			}

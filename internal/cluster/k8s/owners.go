@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// OwnerRef names an object that owns another one.
+// OwnerRef names an object that owns another object.
 type OwnerRef struct {
 	APIVersion string
 	Kind       string
@@ -46,14 +46,14 @@ const (
 	// maxOwners bounds the cache of owners, maxOwnerDepth the length of a chain.
 	maxOwners     = 10000
 	maxOwnerDepth = 10
-	// ownerBatch is the number of owners of one kind and namespace that are looked up one by one before the rest is
-	// listed at once; ownerBatchAge is how long that number counts.
+	// ownerBatch is the number of owners of one kind and namespace that are looked up one by one before a single
+	// request lists the rest. ownerBatchAge is the period in which these look-ups are counted.
 	ownerBatch    = 4
 	ownerBatchAge = 5 * time.Second
 )
 
-// owner is what the cache knows of an object: itself and who controls it. Neither ever changes for a given UID in
-// practice, so entries do not expire.
+// owner is a cache entry: an object and its controller. In practice neither changes for a given UID, so entries do not
+// expire.
 type owner struct {
 	ref    OwnerRef
 	parent *OwnerRef
@@ -99,7 +99,7 @@ func (c *ownerCache) put(os ...owner) {
 	}
 }
 
-// missed counts a look-up, and says whether it is time to list everything instead.
+// missed counts a look-up, and reports whether it is time to list everything instead.
 func (c *ownerCache) missed(s ownerScope) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,10 +112,10 @@ func (c *ownerCache) missed(s ownerScope) bool {
 	return m.n%ownerBatch == 0
 }
 
-// OwnerChain returns ref and what controls it, and so on up to the object that nothing controls, each with its creation
-// time and labels. An owner that does not exist (any more) ends the chain without an error: the chain may be empty. On
-// another error it returns the part of the chain that it found. Results are cached by UID; a burst of look-ups in one
-// namespace turns into a few list requests.
+// OwnerChain returns ref, its controller, the controller of that, and so on up to the object that has none, each with
+// its creation time and labels. An owner that does not exist ends the chain without an error, so the chain may be
+// empty. On another error OwnerChain returns the part of the chain that it found. Results are cached by UID; a burst of
+// look-ups in one namespace turns into a few list requests.
 func (c *Client) OwnerChain(ctx context.Context, namespace string, ref OwnerRef) ([]OwnerRef, error) {
 	var chain []OwnerRef
 	for next := &ref; next != nil && len(chain) < maxOwnerDepth; {
@@ -160,14 +160,15 @@ func (c *Client) lookUpOwner(ctx context.Context, namespace string, ref OwnerRef
 	}
 	o := newOwner(m, mapping.GroupVersionKind)
 	if o.ref.UID != ref.UID {
-		// Another object of the same name: the owner itself is gone.
+		// This is another object of the same name: the owner itself is gone.
 		return owner{}, apierrors.NewNotFound(scope.gvr.GroupResource(), ref.Name)
 	}
 	c.owners.put(o)
 	return o, nil
 }
 
-// listOwners fills the cache with everything of a scope, from the server's cache. Errors are left to the single look-up.
+// listOwners fills the cache with all objects of a scope, from the server's cache. It ignores errors: the single
+// look-up reports them.
 func (c *Client) listOwners(ctx context.Context, scope ownerScope, gvk schema.GroupVersionKind) {
 	list, err := c.metadata.Resource(scope.gvr).Namespace(scope.namespace).List(quiet(ctx), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {

@@ -21,26 +21,27 @@ import (
 )
 
 const (
-	// maxTries is how often one request is sent at most, and patienceLimit how long it waits between the tries in all.
+	// maxTries is how often one request is sent at most, and patienceLimit is the total time that it waits between the
+	// tries.
 	maxTries      = 6
 	patienceLimit = 30 * time.Second
-	// firstPause is the wait after the first try; each further one is twice as long. A Retry-After that asks for more wins.
+	// firstPause is the wait after the first try; each further one is twice as long. A longer Retry-After wins.
 	firstPause = 500 * time.Millisecond
-	// maxMessage is how much of the server's explanation is read.
+	// maxMessage is how many bytes of the server's explanation are read.
 	maxMessage = 4 << 10
 )
 
-// Busy is the answer of an API server, or of what stands before it, that cannot serve a request now though there may be
-// nothing wrong with it: 429 and 5xx.
+// Busy is the answer of an API server, or of a proxy in front of it, that cannot serve a request now although the
+// request may be valid: 429 and 5xx.
 type Busy struct {
 	Status int
-	// Message is what the server says beside the status; it may be empty.
+	// Message is the server's message in addition to the status; it may be empty.
 	Message string
-	// RetryAfter is how long the server wants to be left alone; zero where it does not say.
+	// RetryAfter is how long the server asks clients to wait; zero where it does not specify it.
 	RetryAfter time.Duration
 }
 
-// Error says what the server answered.
+// Error returns the server's status and message.
 func (b *Busy) Error() string {
 	s := fmt.Sprintf("the API server answers %d %s", b.Status, http.StatusText(b.Status))
 	if b.Message != "" {
@@ -51,8 +52,8 @@ func (b *Busy) Error() string {
 
 var _ error = (*Busy)(nil)
 
-// AsBusy returns the Busy that err is made of, whether it comes from a patient request or from any other; nil when err says
-// something else.
+// AsBusy returns the Busy in err, whether err comes from a patient request or from any other. It returns nil for other
+// errors.
 func AsBusy(err error) *Busy {
 	var busy *Busy
 	if errors.As(err, &busy) {
@@ -70,7 +71,7 @@ func AsBusy(err error) *Busy {
 	return busy
 }
 
-// passing reports whether a status is one that may be another a moment later.
+// passing reports whether a status is temporary.
 func passing(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable,
@@ -80,35 +81,36 @@ func passing(status int) bool {
 	return false
 }
 
-// IsCutOff reports whether a request may have failed only because the connection broke, or the server is just starting.
+// IsCutOff reports whether a request may have failed only because the connection broke or the server is starting.
 func IsCutOff(err error) bool {
 	var op *net.OpError
-	var stream http2.StreamError // one request of a connection
+	var stream http2.StreamError // it ends one request of a connection
 	return errors.As(err, &stream) || errors.As(err, &op) && op.Op == "dial" || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// Wait is a pause before a request is tried again.
+// Wait is a pause before a request is retried.
 type Wait struct {
-	// Why says what was wrong with the last try. It is empty when the wait is over.
+	// Why is the error of the last try. It is empty when the wait is over.
 	Why string
 	For time.Duration
-	// Try is the number of the try that comes next, Of how many there are at most.
+	// Try is the number of the next try, Of the largest number of tries.
 	Try, Of int
 }
 
-// String tells people: "the API server answers 503 Service Unavailable: trying again in 2s (3 of 6)".
+// String returns a message for users: "the API server answers 503 Service Unavailable: trying again in 2s (3 of 6)".
 func (w Wait) String() string {
 	return fmt.Sprintf("%s: trying again in %s (%d of %d)", w.Why, w.For.Round(100*time.Millisecond), w.Try, w.Of)
 }
 
-// Patiently returns a context whose requests are tried again, a few times and for half a minute at most, when the API
-// server answers 429 or 5xx or the connection breaks, also in the middle of an answer, unless that is one to a POST: what it
-// created is there. A Retry-After is honoured; a request whose context would end during the wait does not wait. Once one request has been given up, the others of the context wait no more. In the end the error is
-// a *Busy, or that of the connection.
+// Patiently returns a context whose requests are retried when the API server answers 429 or 5xx or the connection
+// breaks. There are at most maxTries tries and half a minute of waiting per request. A connection that breaks in the
+// middle of an answer also counts, except for a POST, whose object exists already. Retries honour Retry-After. A
+// request whose context would end during the wait does not wait. Once one request of the context has failed finally,
+// its other requests no longer wait. The final error is a *Busy or the connection's error.
 //
-// Tell is called at the beginning and at the end of a wait; several requests that wait at the same time make one. It must not
-// block, and may be called by several goroutines. Nil is told nothing.
+// Tell is called at the beginning and at the end of a wait; requests that wait at the same time share one wait. It must
+// not block, and several goroutines may call it. It may be nil.
 func Patiently(ctx context.Context, tell func(Wait)) context.Context {
 	if tell == nil {
 		tell = func(Wait) {}
@@ -116,8 +118,8 @@ func Patiently(ctx context.Context, tell func(Wait)) context.Context {
 	return context.WithValue(ctx, patienceKey{}, &patience{tell: tell, tries: maxTries})
 }
 
-// AtOnce returns a context whose requests are never tried again behind the caller's back: client-go does so for as long as
-// a minute and more when the server sends Retry-After. The error is a *Busy.
+// AtOnce returns a context whose requests are never retried. Without it client-go retries for a minute or more when the
+// server sends Retry-After. The error is a *Busy.
 func AtOnce(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patienceKey{}, &patience{tell: func(Wait) {}, tries: 1})
 }
@@ -129,18 +131,18 @@ func patienceOf(ctx context.Context) *patience {
 	return p
 }
 
-// patience is that of all requests of a context. It is safe for use by several goroutines.
+// patience is the retry state that all requests of a context share. It is safe for use by several goroutines.
 type patience struct {
 	tell  func(Wait)
 	tries int
 
 	mu     sync.Mutex
 	gaveUp bool      // guarded by mu
-	told   time.Time // guarded by mu; until when the last wait that was told lasts
+	told   time.Time // guarded by mu; the end of the last reported wait
 }
 
-// pause waits before the next try of a request that has been tried so often, and has waited so long. It reports false,
-// at once, if it will not be tried again.
+// pause waits before the next try of a request. tried is the number of tries so far, waited the time that the request
+// has waited. pause immediately returns false if the request should not be retried.
 func (p *patience) pause(ctx context.Context, why error, tried int, waited *time.Duration) bool {
 	wait := firstPause << (tried - 1)
 	if busy := AsBusy(why); busy != nil {
@@ -174,7 +176,8 @@ func (p *patience) pause(ctx context.Context, why error, tried int, waited *time
 	}
 }
 
-// Persist calls f, and again as Patiently says while its error is one that passes. It is for calls that do not take a context.
+// Persist calls f, and calls it again under the rules of Patiently while its error is temporary. It is for calls that
+// do not take a context.
 func Persist(ctx context.Context, f func() error) error {
 	p := patienceOf(ctx)
 	var waited time.Duration
@@ -195,7 +198,7 @@ func Persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// PatientTransport returns a transport that does what Patiently says. The clients of this package have it already.
+// PatientTransport returns a transport that implements Patiently. The clients of this package already use it.
 func PatientTransport(next http.RoundTripper) http.RoundTripper { return patient{next} }
 
 // patient is the transport of PatientTransport.
@@ -203,7 +206,7 @@ type patient struct{ next http.RoundTripper }
 
 var _ utilnet.RoundTripperWrapper = patient{}
 
-// WrappedRoundTripper lets others find the transport below, to close its connections.
+// WrappedRoundTripper returns the transport below, so that its connections can be closed.
 func (p patient) WrappedRoundTripper() http.RoundTripper { return p.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -239,14 +242,14 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// streams reports whether an answer comes bit by bit and may take any time.
+// streams reports whether an answer is a stream of unlimited duration.
 func streams(req *http.Request, resp *http.Response) bool {
 	q := req.URL.Query()
 	return resp.StatusCode == http.StatusSwitchingProtocols || q.Get("watch") == "true" || q.Get("follow") == "true"
 }
 
-// readAhead reads the whole answer, so that one that breaks off is noticed while the request can be sent again. The answer
-// of resp is then read from memory.
+// readAhead reads the whole body of resp into memory, so that a broken answer is noticed while the request can still be
+// sent again.
 func readAhead(resp *http.Response) error {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -254,7 +257,7 @@ func readAhead(resp *http.Response) error {
 	return err
 }
 
-// busyFrom takes in an answer, and closes it.
+// busyFrom turns an answer into a *Busy, and closes its body.
 func busyFrom(resp *http.Response) error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
@@ -265,14 +268,14 @@ func busyFrom(resp *http.Response) error {
 	return busy
 }
 
-// message returns what an answer says to people: the message of a Status, else the first line of a text.
+// message returns the human-readable part of an answer: the message of a Status, else the first line of a text.
 func message(body []byte) string {
 	var status metav1.Status
 	if json.Unmarshal(body, &status) == nil {
 		return status.Message
 	}
 	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n"))
-	if len(line) == 0 || line[0] == '<' || line[0] == '{' || bytes.HasPrefix(line, []byte("k8s\x00")) { // a page, or what was cut off
+	if len(line) == 0 || line[0] == '<' || line[0] == '{' || bytes.HasPrefix(line, []byte("k8s\x00")) { // an HTML page, or a truncated Status
 		return ""
 	}
 	return strings.ToValidUTF8(string(line), "")

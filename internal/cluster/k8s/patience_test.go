@@ -89,7 +89,7 @@ func (s *script) waits() string {
 	return strings.Join(out, " ")
 }
 
-// TestPatience sends a patch through client-go, which has a patience of its own.
+// TestPatience sends a patch through client-go, which has its own retries.
 func TestPatience(t *testing.T) {
 	patiently := func(tell func(Wait)) func(context.Context) context.Context {
 		return func(ctx context.Context) context.Context { return Patiently(ctx, tell) }
@@ -178,7 +178,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestStreamsPass lets answers through that come bit by bit, and those that say that something was created.
+// TestStreamsPass checks that streams and the answers to a POST are not read ahead.
 func TestStreamsPass(t *testing.T) {
 	for _, tc := range []struct{ method, url string }{{"GET", "http://api/pods?watch=true"}, {"GET", "http://api/log?follow=true"}, {"POST", "http://api/pods"}} {
 		req, err := http.NewRequestWithContext(Patiently(t.Context(), nil), tc.method, tc.url, nil)
@@ -197,7 +197,8 @@ func TestStreamsPass(t *testing.T) {
 	}
 }
 
-// TestPatienceIsShared: requests that wait together are told of once, and when one is given up, so are the others.
+// TestPatienceIsShared checks that requests that wait together are reported once, and that all fail once one has failed
+// finally.
 func TestPatienceIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
@@ -245,7 +246,7 @@ func TestPatienceIsShared(t *testing.T) {
 	})
 }
 
-// TestPersist does the same for calls that take no context.
+// TestPersist checks the retries of calls that take no context.
 func TestPersist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0

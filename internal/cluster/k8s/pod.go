@@ -11,11 +11,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// PodTemplateHashLabel is the label by which hone tells generations of a pod template apart.
+// PodTemplateHashLabel is the label that distinguishes generations of a pod template.
 const PodTemplateHashLabel = "hone.dev/pod-template-hash"
 
-// PodFromCore describes a pod in hone's terms. What takes more than the pod itself to know stays empty: Resource, Owner
-// and ControllerCreatedAt. Nothing in the result points into p.
+// PodFromCore converts a pod to hone's type. It leaves empty the fields that the pod itself does not determine:
+// Resource, Owner and ControllerCreatedAt. Nothing in the result points into p.
 func PodFromCore(p *corev1.Pod) model.Pod {
 	out := model.Pod{
 		Namespace:      p.Namespace,
@@ -69,7 +69,7 @@ func container(spec *corev1.Container, init bool) model.Container {
 	return c
 }
 
-// probes describes what the kubelet asks of a container.
+// probes describes the probes of a container.
 func probes(spec *corev1.Container) []model.ContainerProbe {
 	var out []model.ContainerProbe
 	for _, p := range []struct {
@@ -86,7 +86,7 @@ func probes(spec *corev1.Container) []model.ContainerProbe {
 // longestProbe bounds the command of a probe, in characters.
 const longestProbe = 100
 
-// probeCalls says what a probe does.
+// probeCalls describes the action of a probe.
 func probeCalls(h corev1.ProbeHandler) string {
 	switch {
 	case h.HTTPGet != nil:
@@ -113,7 +113,7 @@ func probeCalls(h corev1.ProbeHandler) string {
 	return ""
 }
 
-// isSidecar reports whether an init container keeps running beside the pod's other containers.
+// isSidecar reports whether an init container keeps running alongside the pod's other containers.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -150,7 +150,7 @@ func splitContainerID(id string) (runtime, rest string) {
 	return "", id
 }
 
-// terminatedReason is the reason, or what stands for it where Kubernetes gives none.
+// terminatedReason returns the reason of a termination. If Kubernetes gives none, it is the signal or the exit code.
 func terminatedReason(t *corev1.ContainerStateTerminated) string {
 	switch {
 	case t.Reason != "":
@@ -161,7 +161,7 @@ func terminatedReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// podStatus returns the word that kubectl shows for the pod, and Kubernetes' explanation of it where there is one.
+// podStatus returns the status that kubectl shows for the pod, and Kubernetes' explanation of it, if any.
 func podStatus(p *corev1.Pod) (status, message string) {
 	status, message = string(p.Status.Phase), p.Status.Message
 	if p.Status.Reason != "" {
@@ -199,7 +199,7 @@ func podStatus(p *corev1.Pod) (status, message string) {
 	return status, message
 }
 
-// initStatus describes the first init container that is not done yet.
+// initStatus describes the first init container that has not finished.
 func initStatus(p *corev1.Pod) (status, message string, initializing bool) {
 	restartable := map[string]bool{}
 	for i := range p.Spec.InitContainers {
@@ -223,8 +223,8 @@ func initStatus(p *corev1.Pod) (status, message string, initializing bool) {
 	return "", "", false
 }
 
-// mainStatus describes the pod by its ordinary containers, the first one that has something to say counting most. ok is
-// false when none has.
+// mainStatus describes the pod by its ordinary containers. The first container with a reason decides. ok is false when
+// no container has one.
 func mainStatus(p *corev1.Pod, current string) (status, message string, ok bool) {
 	status = current
 	running := false

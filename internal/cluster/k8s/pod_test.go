@@ -177,7 +177,8 @@ func TestPodFromCore(t *testing.T) {
 	}
 }
 
-// TestSidecar tells init containers that go on from those that end, and finds the synclet in the first alone.
+// TestSidecar distinguishes init containers that keep running from those that end, and finds the synclet only in the
+// former.
 func TestSidecar(t *testing.T) {
 	always := corev1.ContainerRestartPolicyAlways
 	mount := []corev1.VolumeMount{{Name: model.SyncletName, MountPath: "/.hone"}}

@@ -17,12 +17,12 @@ import (
 const (
 	// lingerTimeout is how long a closed connection waits for the pod's side to end before it is cut.
 	lingerTimeout = 2 * time.Second
-	// reasonTimeout is how long the end of the data waits for the reason, which travels on a stream of its own.
+	// reasonTimeout is how long the end of the data waits for the reason, which arrives on a separate stream.
 	reasonTimeout = time.Second
 )
 
-// podConn is one connection to a port of a pod. Two goroutines pump between its queues and the data stream, so that
-// deadlines and slow readers concern this connection only. run owns them.
+// podConn is one connection to a port of a pod. Two goroutines copy between its queues and the data stream, so that
+// deadlines and slow readers affect this connection only. run owns them.
 type podConn struct {
 	tunnel       *tunnel
 	addr         podAddr
@@ -32,7 +32,7 @@ type podConn struct {
 	closed    chan struct{} // closed by Close
 	closeOnce sync.Once
 	reason    chan struct{} // closed when the error stream has ended
-	message   string        // what the pod's side said on it; valid once reason is closed
+	message   string        // the text of the error stream; valid once reason is closed
 	wrote     atomic.Bool   // data was sent
 }
 
@@ -57,9 +57,9 @@ func newPodConn(t *tunnel, addr podAddr, errs, data *spdystream.Stream) *podConn
 	}
 }
 
-// run moves the bytes until both sides are done, then gives the streams back.
+// run copies the bytes until both sides have ended, then discards the streams.
 func (c *podConn) run() {
-	_ = c.errors.Close() // this side has nothing to say there
+	_ = c.errors.Close() // this side sends nothing on it
 	go c.readReason()
 	sent, received := make(chan struct{}), make(chan struct{})
 	go func() { defer close(sent); c.send() }()
@@ -83,7 +83,7 @@ func (c *podConn) run() {
 	<-c.reason
 }
 
-// readReason waits for the pod's side to say what went wrong. A tunnel on which something did is not used again: its pod
+// readReason reads the error that the pod's side reports. After an error the tunnel takes no new connections: its pod
 // may have been replaced by one of the same name.
 func (c *podConn) readReason() {
 	defer close(c.reason)
@@ -96,13 +96,13 @@ func (c *podConn) readReason() {
 	c.tunnel.retire()
 	c.out.abandon(c.broken(errors.New(c.message)))
 	if c.wrote.Load() {
-		// The kubelet and the container runtimes do not take what a broken connection still holds, and then everything on
-		// the tunnel may wait for that, for good.
+		// The kubelet and the container runtimes do not read the remaining data of a broken connection. The whole
+		// tunnel may then be blocked forever.
 		c.tunnel.conn.pulse.doubt()
 	}
 }
 
-// send passes on what was written until the end of the output, then says that nothing more comes.
+// send sends the written bytes until the output ends, then closes the sending side of the stream.
 func (c *podConn) send() {
 	buf := make([]byte, 32<<10)
 	for {
@@ -122,8 +122,8 @@ func (c *podConn) send() {
 	}
 }
 
-// receive takes in what the pod sends. It continues once nobody reads any more, because unread data would hold up the
-// other connections of the tunnel.
+// receive reads the data that the pod sends. It continues after the reader has left, because unread data would hold up
+// the other connections of the tunnel.
 func (c *podConn) receive() {
 	buf := make([]byte, 32<<10)
 	for {
@@ -140,7 +140,8 @@ func (c *podConn) receive() {
 	}
 }
 
-// endReason says how the data ended: well, by an error that the pod's side names, or with the tunnel.
+// endReason returns io.EOF if the data ended normally, else the error that the pod's side reported or the error of the
+// tunnel.
 func (c *podConn) endReason() error {
 	select {
 	case <-c.reason:
@@ -160,7 +161,7 @@ func (c *podConn) endReason() error {
 
 func (c *podConn) broken(err error) error { return &podConnError{addr: c.addr, cause: err} }
 
-// podConnError says why a connection to a pod broke.
+// podConnError is the reason why a connection to a pod broke.
 type podConnError struct {
 	addr  podAddr
 	cause error
@@ -171,10 +172,10 @@ func (e *podConnError) Error() string {
 }
 func (e *podConnError) Unwrap() error { return e.cause }
 
-// ErrPortRefused says that nothing in the pod listens on a port.
+// ErrPortRefused means that nothing in the pod listens on the port.
 var ErrPortRefused = errors.New("nothing listens on the port")
 
-// Is makes errors.Is(err, ErrPortRefused) true for what the container runtimes say in that case.
+// Is makes errors.Is(err, ErrPortRefused) true for the messages of the container runtimes in that case.
 func (e *podConnError) Is(target error) bool {
 	return target == ErrPortRefused && strings.Contains(e.cause.Error(), "connection refused")
 }
@@ -182,21 +183,20 @@ func (e *podConnError) Is(target error) bool {
 // IsPortRefused reports whether a connection from DialPod broke because nothing in the pod listens on its port.
 func IsPortRefused(err error) bool { return errors.Is(err, ErrPortRefused) }
 
-// Read implements net.Conn. Where the pod's side reported an error, such as that nothing listens on the port, that error
-// comes after the last byte.
+// Read implements net.Conn. An error that the pod's side reports, such as ErrPortRefused, follows the last byte.
 func (c *podConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// Write implements net.Conn. It returns when the bytes are on their way, at most queueLimit ahead of the network.
+// Write implements net.Conn. It returns when the bytes are queued, at most queueLimit ahead of the network.
 func (c *podConn) Write(p []byte) (int, error) { return c.out.Write(p) }
 
-// CloseWrite tells the pod that nothing more comes; reading stays open. Container runtimes may cut the connection a moment
-// after that (containerd: one second).
+// CloseWrite ends the data to the pod; reading stays open. Container runtimes may close the connection shortly
+// afterwards (containerd: after one second).
 func (c *podConn) CloseWrite() error {
 	c.out.finish(io.EOF)
 	return nil
 }
 
-// Close implements net.Conn. What was written is still sent, in the background.
+// Close implements net.Conn. Bytes that were written before are still sent, in the background.
 func (c *podConn) Close() error {
 	c.closeOnce.Do(func() {
 		c.out.finish(io.EOF)
@@ -206,7 +206,7 @@ func (c *podConn) Close() error {
 	return nil
 }
 
-// LocalAddr implements net.Conn; it names the pod as well, for there is no local end.
+// LocalAddr implements net.Conn. It returns the pod's address, because there is no local one.
 func (c *podConn) LocalAddr() net.Addr { return c.addr }
 
 // RemoteAddr implements net.Conn.
@@ -225,7 +225,7 @@ func (c *podConn) SetReadDeadline(t time.Time) error { c.in.setReadDeadline(t); 
 // SetWriteDeadline implements net.Conn.
 func (c *podConn) SetWriteDeadline(t time.Time) error { c.out.setWriteDeadline(t); return nil }
 
-// HalfCloser is a connection that can end its writing side alone, as those of DialPod can.
+// HalfCloser is a connection whose writing side can be closed on its own. The connections of DialPod implement it.
 type HalfCloser interface {
 	net.Conn
 	CloseWrite() error

@@ -14,11 +14,11 @@ type productRule struct {
 	equal    []string
 	prefixes []string
 	suffixes []string
-	// paths are parts of the path of the kubeconfig or of the CA file that give the product away.
+	// paths are parts of the path of the kubeconfig or of the CA file that identify the product.
 	paths []string
 }
 
-// productRules are tried in order; the first that matches wins.
+// productRules are tried in order; the first match wins.
 var productRules = []productRule{
 	{product: model.ProductHone, equal: []string{"hone-dev"}, prefixes: []string{"hone-dev-"}},
 	{product: model.ProductMinikube, prefixes: []string{"minikube"}, paths: []string{"/.minikube/"}},
@@ -35,9 +35,9 @@ var productRules = []productRule{
 	{product: model.ProductEKS, prefixes: []string{"arn:aws:eks:"}, suffixes: []string{".eksctl.io"}},
 }
 
-// DetectProduct recognises the product by the name of the cluster, else by the paths of the kubeconfig and the CA file,
-// and where the cluster has no name by the name of the context. The name of the context alone never decides against the
-// name of the cluster: people rename contexts, and a context called "kind-of-prod" must not count as a development cluster.
+// DetectProduct recognises the product by the name of the cluster, else by the paths of the kubeconfig and the CA file.
+// If the cluster has no name, the name of the context is used instead. The context's name never overrides the cluster's
+// name: users rename contexts, and a context called "kind-of-prod" must not count as a development cluster.
 func DetectProduct(contextName, clusterName string, paths ...string) model.Product {
 	name := clusterName
 	if name == "" {

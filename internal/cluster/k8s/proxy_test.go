@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// newProxy returns the URL of a proxy in front of a client's cluster, with the client's credentials. refuse answers a
-// request in the cluster's place by returning true.
+// newProxy returns the URL of a proxy in front of a client's cluster, with the client's credentials. refuse returns
+// true if it has answered a request instead of the cluster.
 func newProxy(t *testing.T, c *k8s.Client, refuse func(http.ResponseWriter, *http.Request) bool) string {
 	t.Helper()
 	cfg := c.RESTConfig()
@@ -47,7 +47,7 @@ func newProxy(t *testing.T, c *k8s.Client, refuse func(http.ResponseWriter, *htt
 	return srv.URL
 }
 
-// refuseWebSockets answers as proxies do that know nothing of WebSockets.
+// refuseWebSockets answers like a proxy without support for WebSockets.
 func refuseWebSockets(w http.ResponseWriter, r *http.Request) bool {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return false

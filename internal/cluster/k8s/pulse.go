@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// pingInterval is how often a stream is asked whether its other end is there; pingTimeout is how long the answer may
-	// take. Together they bound how long a connection that died, for example while the machine slept, goes unnoticed.
+	// pingInterval is how often the other end of a stream is pinged; pingTimeout is how long the answer may take.
+	// Together they bound how long a dead connection goes unnoticed, for example after the machine slept.
 	pingInterval = 10 * time.Second
 	pingTimeout  = 10 * time.Second
-	// pingPatience is how long silence is borne while data that was sent may still wait to be taken: a program that does
-	// not read holds up the answers to pings, because they queue behind its data.
+	// pingPatience is how long silence is tolerated while sent data may still be unread: a program that does not read
+	// holds up the answers to pings, because they queue behind its data.
 	pingPatience = 2 * time.Minute
-	// proofTimeout is how long an answer may take that has to prove that a tunnel still works.
+	// proofTimeout is how long an answer may take when a tunnel has to prove that it still works.
 	proofTimeout = 3 * time.Second
 )
 
-// pulse decides whether the other end of a stream is dead. A missing answer alone does not prove it: the answer may be
-// queued behind data that nobody on this side wants yet, or the question behind data that nobody on the other side does.
+// pulse decides whether the other end of a stream is dead. A missing answer alone is no proof: the answer may be queued
+// behind data that this side has not read yet, or the ping behind data that the other side has not read yet.
 type pulse struct {
-	// lanes is how many answers in a row show that nothing waits on the other side: spdystream deals the pings out to
-	// that many queues.
+	// lanes is how many answers in a row prove that nothing is queued on the other side: spdystream distributes the
+	// pings over that many queues.
 	lanes int
 
-	last atomic.Int64 // when something was heard, Unix nanoseconds
-	sent atomic.Int64 // when data was sent last, likewise; 0 for never
-	held atomic.Int32 // how many hold up the reading on this side
+	last atomic.Int64 // when data last arrived, Unix nanoseconds
+	sent atomic.Int64 // when data was last sent, likewise; 0 for never
+	held atomic.Int32 // the number of goroutines that hold up reading on this side
 	ask  chan struct{}
 }
 
@@ -39,7 +39,7 @@ func (p *pulse) wrote()   { p.sent.Store(time.Now().UnixNano()) }
 func (p *pulse) hold()    { p.held.Add(1) }
 func (p *pulse) release() { p.heard(); p.held.Add(-1) }
 
-// doubt asks for a proof at once that the stream still works.
+// doubt requests an immediate proof that the stream still works.
 func (p *pulse) doubt() {
 	select {
 	case p.ask <- struct{}{}:
@@ -47,8 +47,8 @@ func (p *pulse) doubt() {
 	}
 }
 
-// check pings until ctx is done, which gives nil, or the other end is dead, which gives the error to report. ping must
-// return when its context is done.
+// check pings until ctx is done or the other end is dead. It returns nil in the first case and the error to report in
+// the second. ping must return when its context is done.
 func (p *pulse) check(ctx context.Context, ping func(context.Context) error) error {
 	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()
@@ -85,16 +85,16 @@ func (p *pulse) check(ctx context.Context, ping func(context.Context) error) err
 	}
 }
 
-// waiting reports whether data that was sent may not have been taken yet.
+// waiting reports whether sent data may still be unread.
 func (p *pulse) waiting(atSent int64, proven int) bool {
 	sent := p.sent.Load()
 	return sent != 0 && (sent != atSent || proven < p.lanes)
 }
 
-// latest is when something last happened on the stream.
+// latest returns the time of the last activity on the stream.
 func (p *pulse) latest() time.Time { return time.Unix(0, max(p.last.Load(), p.sent.Load())) }
 
-// prove asks as often as there are lanes, and wants each answer soon.
+// prove pings once per lane, and requires each answer within proofTimeout.
 func (p *pulse) prove(ctx context.Context, ping func(context.Context) error) error {
 	for range p.lanes {
 		if err := p.try(ctx, proofTimeout, ping); err != nil && ctx.Err() == nil && p.held.Load() == 0 {

@@ -148,7 +148,7 @@ func TestRealRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = log.Close() }()
-	// The kill comes after the command has ended, or it would be ended with the container.
+	// The kill comes after the command has ended. Otherwise it would end the command together with the container.
 	r.sh(t, "restart", `echo "last words" >/proc/1/fd/1; (sleep 0.2; kill 1) >/dev/null 2>&1 &`)
 	text, err := io.ReadAll(log)
 	if err != nil || !k8stest.HasLine(string(text), "last words") {
@@ -244,7 +244,7 @@ func TestRealStallDoesNotSpread(t *testing.T) {
 			}
 		}
 	}()
-	<-written // everything on the way is full now
+	<-written // all buffers are full now
 	conn, err := r.Client.DialPod(t.Context(), r.Namespace, "stall", k8stest.EchoPort)
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,8 @@ func TestRealStallDoesNotSpread(t *testing.T) {
 	_ = stalled.Close()
 }
 
-// TestRealOutage cuts the way to the server, deletes a pod meanwhile, and wants the watch to tell of it afterwards.
+// TestRealOutage cuts the connection to the server, deletes a pod meanwhile, and expects the watch to report it
+// afterwards.
 func TestRealOutage(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -320,7 +321,7 @@ func TestRealOutage(t *testing.T) {
 	<-done
 }
 
-// TestRealForbidden asks for what a user without any rights may not see.
+// TestRealForbidden sends requests as a user without any permissions.
 func TestRealForbidden(t *testing.T) {
 	t.Parallel()
 	r := newReal(t)
@@ -387,7 +388,7 @@ func TestRealOwnerBatch(t *testing.T) {
 	}
 }
 
-// TestRealMemory watches what a cluster has many of, and bounds what is kept.
+// TestRealMemory watches the most numerous objects of a cluster, and bounds the memory that is kept.
 func TestRealMemory(t *testing.T) {
 	r := newReal(t)
 	const n = 300

@@ -16,8 +16,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Where clusters tell of the registry that they offer: a ConfigMap (KEP-1755), the Service of microk8s' registry add-on,
-// and annotations of nodes, in the order in which they count.
+// The places where clusters announce their registry, in order of precedence: a ConfigMap (KEP-1755), the Service of
+// microk8s' registry add-on, and annotations of nodes.
 const (
 	hostingNamespace = "kube-public"
 	hostingConfigMap = "local-registry-hosting"
@@ -31,7 +31,7 @@ const (
 	annotationKindRegistry        = "kind.x-k8s.io/registry"
 )
 
-// offeredRegistry reads the ConfigMap. Without it, or without permission, there is no registry.
+// offeredRegistry reads the ConfigMap. A missing ConfigMap or missing permission means no registry.
 func (c *Client) offeredRegistry(ctx context.Context) (model.Registry, error) {
 	cm, err := c.core.ConfigMaps(hostingNamespace).Get(ctx, hostingConfigMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -47,7 +47,7 @@ func (c *Client) offeredRegistry(ctx context.Context) (model.Registry, error) {
 	return r, nil
 }
 
-// parseHosting reads the value of the ConfigMap's key. Unknown fields are fine.
+// parseHosting reads the value of the ConfigMap's key. It ignores unknown fields.
 func parseHosting(text string) (model.Registry, error) {
 	var hosting struct {
 		Host                     string `json:"host"`

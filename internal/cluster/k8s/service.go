@@ -10,14 +10,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ServiceFromCore describes a Service in hone's terms; Resource stays empty. nodeHost is where node ports can be reached,
-// empty where they cannot.
+// ServiceFromCore converts a Service to hone's type; Resource stays empty. nodeHost is the host on which node ports can
+// be reached, empty if there is none.
 func ServiceFromCore(s *corev1.Service, nodeHost string) model.Service {
 	return model.Service{Namespace: s.Namespace, Name: s.Name, UID: string(s.UID), URL: serviceURL(s, nodeHost)}
 }
 
-// serviceURL is where a Service can be reached from outside its cluster: by the address of its load balancer, else by a
-// node port. Ports that are not TCP have no URL.
+// serviceURL returns the URL of a Service for clients outside its cluster: the address of its load balancer, else a
+// node port. It ignores ports that are not TCP.
 func serviceURL(s *corev1.Service, nodeHost string) string {
 	if s.Spec.Type != corev1.ServiceTypeLoadBalancer && s.Spec.Type != corev1.ServiceTypeNodePort {
 		return ""

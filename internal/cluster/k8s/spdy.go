@@ -15,14 +15,14 @@ import (
 const (
 	// streamTimeout is how long the server may take to accept a stream.
 	streamTimeout = 5 * time.Second
-	// closedGrace is how long frames that arrived before the end of a connection may take to be worked off.
+	// closedGrace is how long the processing of frames that arrived before the end of a connection may take.
 	closedGrace = 250 * time.Millisecond
-	// writeTimeout is how long a write to the server may block before the connection counts as dead. Until then a program
-	// that does not read is what holds it up.
+	// writeTimeout is how long a write to the server may block before the connection counts as dead. Until then the
+	// cause is taken to be a program that does not read.
 	writeTimeout = pingPatience
 )
 
-// errTunnelClosed is the reason of connections that were closed on this side.
+// errTunnelClosed is the reason for connections that this side closed.
 var errTunnelClosed = errors.New("the connection to the pod was closed")
 
 // spdyConn is a SPDY connection on which this side opens all streams.
@@ -32,14 +32,14 @@ type spdyConn struct {
 	pulse  *pulse
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	asked  chan error // the answer to the ping that is under way, if one is; used by the goroutine of pulse.check
+	asked  chan error // the answer to the pending ping, if any; used by the goroutine of pulse.check
 
 	mu      sync.Mutex
 	streams map[*spdystream.Stream]struct{} // guarded by mu
 	failure error                           // guarded by mu; why the connection ended
 }
 
-// newSPDYConn takes over raw and serves it until close.
+// newSPDYConn takes ownership of raw and serves it until close.
 func newSPDYConn(raw net.Conn) (*spdyConn, error) {
 	s := &spdyConn{raw: raw, pulse: newPulse(spdystream.FRAME_WORKERS), streams: map[*spdystream.Stream]struct{}{}}
 	conn, err := spdystream.NewConnection(watchedConn{raw, s}, false)
@@ -64,8 +64,8 @@ func newSPDYConn(raw net.Conn) (*spdyConn, error) {
 	return s, nil
 }
 
-// ping asks the server for a sign of life. spdystream's Ping itself ends only with its connection, so a ping that was not
-// answered in time is waited for again by the next one. It is called by one goroutine at a time.
+// ping sends a ping to the server and waits for the answer. spdystream's Ping itself ends only with its connection, so
+// after a timeout the next call continues to wait for the same ping. Only one goroutine may call it at a time.
 func (s *spdyConn) ping(ctx context.Context) error {
 	if s.asked == nil {
 		answer := make(chan error, 1)
@@ -105,7 +105,8 @@ func (s *spdyConn) open(ctx context.Context, headers ...http.Header) ([]*spdystr
 		select {
 		case err = <-accepted:
 		case <-s.spdy.CloseChan():
-			// A command that is over at once lets the server close right after it has accepted: look at what is in.
+			// The server may accept a stream and close at once, if the command is short: check the answers that have
+			// arrived.
 			err = s.lastAnswer(accepted)
 		case <-ctx.Done():
 			err = ctx.Err()
@@ -118,7 +119,7 @@ func (s *spdyConn) open(ctx context.Context, headers ...http.Header) ([]*spdystr
 	return streams, nil
 }
 
-// lastAnswer returns the answer about a stream that came before the connection was closed, if one did.
+// lastAnswer returns the answer about a stream if one arrived before the connection was closed.
 func (s *spdyConn) lastAnswer(accepted <-chan error) error {
 	timer := time.NewTimer(closedGrace)
 	defer timer.Stop()
@@ -130,7 +131,7 @@ func (s *spdyConn) lastAnswer(accepted <-chan error) error {
 	}
 }
 
-// add remembers a stream, so that close can free a worker of spdystream that waits for a reader.
+// add records a stream, so that close can release a worker of spdystream that waits for a reader.
 func (s *spdyConn) add(st *spdystream.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *spdyConn) err() error {
 	return s.failure
 }
 
-// reason prefers why the connection ended over what that looked like.
+// reason returns why the connection ended, or err while it is up.
 func (s *spdyConn) reason(err error) error {
 	if cause := s.err(); cause != nil {
 		return cause
@@ -173,7 +174,7 @@ func (s *spdyConn) reason(err error) error {
 	return err
 }
 
-// alive reports whether the connection is up, as far as is known.
+// alive reports whether the connection is up, as far as known.
 func (s *spdyConn) alive() bool {
 	select {
 	case <-s.spdy.CloseChan():
@@ -183,7 +184,7 @@ func (s *spdyConn) alive() bool {
 	}
 }
 
-// abort ends the connection at once and does not wait.
+// abort ends the connection immediately, without waiting.
 func (s *spdyConn) abort() {
 	s.fail(errTunnelClosed)
 	_ = s.raw.Close()
@@ -203,8 +204,8 @@ func (s *spdyConn) close() {
 	s.wg.Wait()
 }
 
-// watchedConn notes what is heard, and ends the connection when a write fails or blocks for too long: a frame of which
-// only a part was written cannot be mended.
+// watchedConn records when data arrives, and ends the connection when a write fails or blocks for too long: a partly
+// written frame cannot be completed.
 type watchedConn struct {
 	net.Conn
 	owner *spdyConn
@@ -221,8 +222,8 @@ func (w watchedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection, which abort may have done before. An error would keep spdystream waiting for a second for
-// a reader of that error.
+// Close closes the connection, which abort may have closed already. It returns no error, because spdystream would wait
+// a second for a reader of that error.
 func (w watchedConn) Close() error {
 	_ = w.Conn.Close()
 	return nil

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// portForwardProtocol is what is spoken on the SPDY connection: pairs of an error stream and a data stream.
+	// portForwardProtocol is the protocol on the SPDY connection: pairs of an error stream and a data stream.
 	portForwardProtocol = "portforward.k8s.io"
 	// tunnelProtocol is SPDY within a WebSocket.
 	tunnelProtocol = "SPDY/3.1+" + portForwardProtocol
-	// tunnelShare is how many connections share a tunnel. SPDY/3.1 has no flow control here: one that the pod does not
-	// read from can hold up its neighbours.
+	// tunnelShare is how many connections share a tunnel. There is no SPDY/3.1 flow control here: a connection that the
+	// pod does not read from can hold up its neighbours.
 	tunnelShare = 8
-	// reuseTimeout is how long a tunnel in use may take to accept one more connection before another one is dialled.
+	// reuseTimeout is how long a tunnel in use may take to accept one more connection before a new tunnel is dialled.
 	reuseTimeout = time.Second
 	// tunnelIdle is how long a tunnel without connections is kept.
 	tunnelIdle = 15 * time.Second
@@ -47,7 +47,7 @@ func (c *Client) dialTunnel(ctx context.Context, key podKey) (*spdyConn, error) 
 	)
 }
 
-// tunnel is one connection to a pod, shared by the connections to its ports.
+// tunnel is a connection to a pod that the connections to its ports share.
 type tunnel struct {
 	owner *tunnels
 	key   podKey
@@ -61,7 +61,7 @@ type tunnel struct {
 	idle    *time.Timer           // guarded by mu; runs while there is no connection
 }
 
-// reserve claims a place on the tunnel, unless it should not be used for one more connection.
+// reserve claims a place on the tunnel. ok is false if the tunnel should not take another connection.
 func (t *tunnel) reserve() (id int, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *tunnel) reserve() (id int, ok bool) {
 	return t.nextID, true
 }
 
-// congestedLocked reports whether a connection has more data waiting than it may: it may hold up the whole tunnel.
+// congestedLocked reports whether a connection's queue is full, which may hold up the whole tunnel.
 func (t *tunnel) congestedLocked() bool {
 	for c := range t.conns {
 		if c.in.full() {
@@ -87,7 +87,7 @@ func (t *tunnel) congestedLocked() bool {
 	return false
 }
 
-// open makes a connection in the place that reserve claimed.
+// open opens a connection in the place that reserve claimed.
 func (t *tunnel) open(ctx context.Context, id int, addr podAddr) (*podConn, error) {
 	header := func(kind string) http.Header {
 		h := http.Header{}
@@ -113,8 +113,8 @@ func (t *tunnel) open(ctx context.Context, id int, addr podAddr) (*podConn, erro
 	return c, nil
 }
 
-// release gives a place back; c is nil where no connection came about. The last one out starts the clock, or turns off
-// the light.
+// release frees a place; c is nil if no connection was made. The last one starts the idle timer, or drops a tunnel that
+// is retired or dead.
 func (t *tunnel) release(c *podConn) {
 	t.mu.Lock()
 	if c == nil {
@@ -134,7 +134,7 @@ func (t *tunnel) release(c *podConn) {
 	}
 }
 
-// retire takes the tunnel out of use for new connections; those that it carries stay open.
+// retire takes the tunnel out of use for new connections; the existing ones stay open.
 func (t *tunnel) retire() {
 	t.mu.Lock()
 	t.retired = true
@@ -149,7 +149,7 @@ func (t *tunnel) retire() {
 	}
 }
 
-// closeConns closes every connection, as when the client is closed.
+// closeConns closes every connection. It is called when the client is closed.
 func (t *tunnel) closeConns() {
 	t.mu.Lock()
 	conns := make([]*podConn, 0, len(t.conns))

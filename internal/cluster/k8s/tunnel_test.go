@@ -16,13 +16,13 @@ import (
 	"github.com/moby/spdystream"
 )
 
-// podServer is the pod's side of tunnels, without a network. Port 7 echoes, port 1 refuses, port 2 breaks without taking
-// what was sent, port 9 swallows.
+// podServer is the pod's side of tunnels, without a network. Port 7 echoes, port 1 refuses, port 2 breaks without
+// reading the data, port 9 discards it.
 type podServer struct {
 	dials atomic.Int32
 	mu    sync.Mutex
 	conns []net.Conn           // guarded by mu; this side of the tunnels
-	stuck []*spdystream.Stream // guarded by mu; streams that nobody reads from
+	stuck []*spdystream.Stream // guarded by mu; streams without a reader
 }
 
 func (s *podServer) dial(context.Context, podKey) (*spdyConn, error) {
@@ -59,7 +59,7 @@ func (s *podServer) serve(data, errs *spdystream.Stream) {
 	switch data.Headers().Get("port") {
 	case "7":
 		if _, err := io.Copy(struct{ io.Writer }{data}, struct{ io.Reader }{data}); err != nil {
-			_ = data.Reset() // what still arrives for it would block the connection for good
+			_ = data.Reset() // data that still arrives for it would block the connection forever
 		}
 	case "1":
 		_, _ = io.WriteString(errs, "dial tcp4 127.0.0.1:1: connect: connection refused")
@@ -233,7 +233,7 @@ func TestTunnelDead(t *testing.T) {
 	})
 }
 
-// muteConn swallows what is written once it is told to.
+// muteConn discards written data once it is muted.
 type muteConn struct {
 	net.Conn
 	silent *atomic.Bool
@@ -269,7 +269,7 @@ func TestTunnelStalledReader(t *testing.T) {
 func TestTunnelStuckOverABrokenConnection(t *testing.T) {
 	tunnelTest(t, func(t *testing.T, s *podServer, p *tunnels) {
 		good := mustConnect(t, p, 7)
-		bad := mustConnect(t, p, 2) // breaks without taking what was sent
+		bad := mustConnect(t, p, 2) // breaks without reading the data
 		_, _ = bad.Write([]byte("x"))
 		start := time.Now()
 		if _, err := io.ReadAll(bad); err == nil {

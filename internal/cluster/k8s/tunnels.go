@@ -13,7 +13,7 @@ import (
 // podKey names a pod.
 type podKey struct{ namespace, pod string }
 
-// wsConn is a WebSocket as a byte stream that closes at once, without the handshake that waits for the other end.
+// wsConn is a WebSocket as a byte stream. It closes immediately, without the closing handshake.
 type wsConn struct {
 	net.Conn
 	ws *websocket.Conn
@@ -33,10 +33,10 @@ type tunnels struct {
 	closed  bool                   // guarded by mu
 }
 
-// tunnelSlot holds the tunnel that new connections to a pod use. Whoever dials holds turn.
+// tunnelSlot holds the tunnel that new connections to a pod use. The goroutine that dials holds turn.
 type tunnelSlot struct {
 	turn  chan struct{} // one token
-	users int           // guarded by tunnels.mu; the slot is forgotten with the last one
+	users int           // guarded by tunnels.mu; the last one removes the slot
 	t     *tunnel       // owned by the holder of turn
 }
 
@@ -65,9 +65,9 @@ func (p *tunnels) startLocked(f func()) {
 }
 
 // DialPod connects to a port of a pod, 1 to 65535. The context bounds the dialling only. Connections to one pod share a
-// tunnel; one whose reader falls far behind gets no company. That nothing listens on the port is known only later: it is
-// the error of the first Read (see IsPortRefused). A missing pod is an error for which IsNotFound holds. The connection's
-// type implements HalfCloser, deadlines work, and it must be closed.
+// tunnel, except a tunnel with a connection whose reader falls far behind. If nothing listens on the port, the first
+// Read fails (see IsPortRefused). A missing pod is an error for which IsNotFound holds. The connection's type
+// implements HalfCloser, deadlines work, and it must be closed.
 func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	addr := podAddr{c.namespace(namespace), pod, port}
 	if port < 1 || port > 65535 {
@@ -80,13 +80,14 @@ func (c *Client) DialPod(ctx context.Context, namespace, pod string, port int) (
 	return conn, nil
 }
 
-// ForgetPod makes the next DialPod connect again. Callers that learn that a pod was replaced need not call it when they
-// learned so through WatchPods of the same client.
+// ForgetPod makes the next DialPod open a new tunnel. Call it when a pod was replaced. WatchPods of the same client
+// calls it automatically.
 func (c *Client) ForgetPod(namespace, pod string) {
 	c.tunnels.forget(podKey{c.namespace(namespace), pod})
 }
 
-// connect opens a connection, on the pod's tunnel if there is one. A tunnel that turns out dead is replaced once.
+// connect opens a connection, on the pod's tunnel if there is one. If that tunnel turns out to be dead, connect tries
+// again with a new tunnel.
 func (p *tunnels) connect(ctx context.Context, addr podAddr) (*podConn, error) {
 	key := podKey{addr.namespace, addr.pod}
 	for {
@@ -101,7 +102,7 @@ func (p *tunnels) connect(ctx context.Context, addr podAddr) (*podConn, error) {
 	}
 }
 
-// openWithin opens a connection, with little patience on a tunnel that has been in use.
+// openWithin opens a connection. On a tunnel that is not fresh it waits reuseTimeout at most.
 func (t *tunnel) openWithin(ctx context.Context, fresh bool, id int, addr podAddr) (*podConn, error) {
 	if !fresh {
 		var cancel context.CancelFunc
@@ -111,7 +112,7 @@ func (t *tunnel) openWithin(ctx context.Context, fresh bool, id int, addr podAdd
 	return t.open(ctx, id, addr)
 }
 
-// tunnel returns a tunnel with a place reserved, dialling one if need be.
+// tunnel returns a tunnel with a place reserved. It dials one if necessary.
 func (p *tunnels) tunnel(ctx context.Context, key podKey) (t *tunnel, id int, fresh bool, err error) {
 	slot, err := p.slot(key)
 	if err != nil {
@@ -128,8 +129,8 @@ func (p *tunnels) tunnel(ctx context.Context, key podKey) (t *tunnel, id int, fr
 		if id, ok := slot.t.reserve(); ok {
 			return slot.t, id, false, nil
 		}
-		// What it carries stays open. One that is merely full comes to its end like the others: places that get free
-		// on it later are not worth the bookkeeping.
+		// Its connections stay open. A tunnel that is only full is retired as well: tracking the places that become
+		// free on it is not worth the effort.
 		slot.t.retire()
 		slot.t = nil
 	}
@@ -163,10 +164,10 @@ func (p *tunnels) slot(key podKey) (*tunnelSlot, error) {
 	return s, nil
 }
 
-// errClientClosed is what DialPod returns after Close.
+// errClientClosed is the error of DialPod after Close.
 var errClientClosed = errors.New("the client is closed")
 
-// leave forgets a slot that nobody uses and that has no tunnel.
+// leave removes a slot that has no users and no tunnel.
 func (p *tunnels) leave(key podKey, s *tunnelSlot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +179,7 @@ func (p *tunnels) leave(key podKey, s *tunnelSlot) {
 
 func (p *tunnels) has(t *tunnel) bool { _, ok := p.all[t]; return ok }
 
-// adopt takes the tunnel in, unless the client was closed meanwhile.
+// adopt registers the tunnel, unless the client was closed meanwhile.
 func (p *tunnels) adopt(t *tunnel) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +190,7 @@ func (p *tunnels) adopt(t *tunnel) bool {
 	return true
 }
 
-// drop closes a tunnel that is not used any more. It does not wait, because the caller may be one of those waited for.
+// drop closes a tunnel that is no longer used. It does not wait, because close may wait for the caller.
 func (p *tunnels) drop(t *tunnel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +204,7 @@ func (p *tunnels) drop(t *tunnel) {
 	p.startLocked(t.conn.close)
 }
 
-// forget retires the tunnel of a pod.
+// forget retires the tunnels of a pod.
 func (p *tunnels) forget(key podKey) {
 	p.mu.Lock()
 	var old []*tunnel

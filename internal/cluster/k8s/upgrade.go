@@ -18,13 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// handshakeTimeout bounds the time from the first byte of a request for a stream to its answer.
+// handshakeTimeout bounds the handshake that opens a stream, including the dialling.
 const handshakeTimeout = 10 * time.Second
 
-// refusedError says that the server answered a request for a stream with something other than a stream.
+// refusedError is the error when the server does not answer a request for a stream with a stream.
 type refusedError struct {
 	protocol string // "WebSocket" or "SPDY"
-	code     int    // HTTP status, 0 when the handshake went wrong otherwise
+	code     int    // HTTP status, 0 when the handshake failed otherwise
 	cause    error
 }
 
@@ -34,15 +34,14 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.cause }
 
-// isUpgradeRefused reports whether err is an answer that leaves it open whether the other protocol would work. A missing
-// pod is missing by any protocol.
+// isUpgradeRefused reports whether the other protocol might work after err. A missing pod is missing in any protocol.
 func isUpgradeRefused(err error) bool {
 	var r *refusedError
 	return errors.As(err, &r) && !apierrors.IsNotFound(err)
 }
 
-// withStream opens a stream by WebSocket, and where the server or something on the way does not let it through by SPDY.
-// What worked last is tried first.
+// withStream opens a stream by WebSocket, or by SPDY if the server or a proxy rejects WebSockets. It first tries the
+// protocol that worked last.
 func withStream[T any](ctx context.Context, c *Client, ws, spdy func(context.Context) (T, error)) (T, error) {
 	first, second, spdyFirst := ws, spdy, c.spdyFirst.Load()
 	if spdyFirst {
@@ -59,7 +58,7 @@ func withStream[T any](ctx context.Context, c *Client, ws, spdy func(context.Con
 	}
 	var refused *refusedError
 	if errors.As(err2, &refused) && refused.code == 0 {
-		return v, err // the other protocol is unknown: the first answer says more
+		return v, err // the server does not support the other protocol: the first error is more helpful
 	}
 	return v, err2
 }
@@ -82,7 +81,7 @@ func (c *Client) dialWebSocket(ctx context.Context, u *url.URL, protocols ...str
 	}
 	if conn.Subprotocol() == "" {
 		_ = conn.CloseNow()
-		return nil, &refusedError{protocol: "WebSocket", cause: fmt.Errorf("it speaks none of %s", strings.Join(protocols, ", "))}
+		return nil, &refusedError{protocol: "WebSocket", cause: fmt.Errorf("it supports none of %s", strings.Join(protocols, ", "))}
 	}
 	conn.SetReadLimit(-1)
 	return conn, nil
@@ -119,7 +118,8 @@ func (c *Client) dialSPDY(ctx context.Context, u *url.URL, protocol string) (net
 	return upgradedConn{Conn: raw, stream: stream}, nil
 }
 
-// upgradedConn is a connection after its upgrade: reads go through what the HTTP client has buffered already.
+// upgradedConn is a connection after its upgrade. Reads first return the bytes that the HTTP client has already
+// buffered.
 type upgradedConn struct {
 	net.Conn
 	stream io.ReadWriteCloser
@@ -129,7 +129,8 @@ func (u upgradedConn) Read(p []byte) (int, error)  { return u.stream.Read(p) }
 func (u upgradedConn) Write(p []byte) (int, error) { return u.stream.Write(p) }
 func (u upgradedConn) Close() error                { return u.stream.Close() }
 
-// responseError turns an answer that is not an upgrade into an error, the API server's own where the body has one.
+// responseError turns an answer that is not an upgrade into an error. It is the API server's own if the body contains
+// one.
 func responseError(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	var status metav1.Status
@@ -144,7 +145,7 @@ func responseError(resp *http.Response) error {
 		text = text[:300] + " …"
 	}
 	if resp.StatusCode == http.StatusNotFound {
-		// The body was cut off: keep what callers branch on.
+		// The body is not a Status: keep the reason, which callers check.
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: text,
 		}}

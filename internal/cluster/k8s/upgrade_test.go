@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// execServer is an API server that knows exec and nothing else: every command copies its input to its output.
+// execServer is an API server that supports only exec: every command copies its input to its output.
 type execServer struct {
 	noWebSocket, noSPDY bool
 	mu                  sync.Mutex
@@ -128,7 +128,7 @@ func serveSPDYExec(w http.ResponseWriter) {
 	<-conn.CloseChan()
 }
 
-// bufferedConn reads what the HTTP server has read already.
+// bufferedConn first returns the bytes that the HTTP server has already read.
 type bufferedConn struct {
 	net.Conn
 	r io.Reader
@@ -146,7 +146,7 @@ func TestExecFallsBack(t *testing.T) {
 	tests := []struct {
 		name          string
 		server        *execServer
-		first, second string // what is tried by the first and by the second exec
+		first, second string // the protocols that the first and the second exec try
 	}{
 		{"WebSocket", &execServer{}, "WebSocket", "WebSocket"},
 		{"SPDY only", &execServer{noWebSocket: true}, "WebSocket SPDY", "SPDY"},
@@ -179,7 +179,8 @@ func TestExecReturnsToWebSocket(t *testing.T) {
 	}
 }
 
-// TestCertainExec takes no WebSocket, whatever worked before, and leaves the choice for the others alone.
+// TestCertainExec checks that Certain never uses a WebSocket, whatever worked before, and does not affect the choice
+// for other execs.
 func TestCertainExec(t *testing.T) {
 	for _, s := range []*execServer{{}, {noWebSocket: true}, {noSPDY: true}} {
 		c := s.client(t)

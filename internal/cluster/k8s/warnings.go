@@ -9,10 +9,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxWarnings bounds how many different warnings are remembered, and so shown.
+// maxWarnings bounds how many different warnings are recorded and shown.
 const maxWarnings = 1000
 
-// warnings hands each different warning of the API server to a function, once.
+// warnings passes each different warning of the API server to a function once.
 type warnings struct {
 	warn func(string)
 
@@ -50,5 +50,5 @@ func RouteKlog(logger *slog.Logger) {
 	klog.SetLoggerWithOptions(logr.FromSlogHandler(logger.Handler()), klog.ContextualLogger(true))
 }
 
-// quiet returns ctx with a logger that drops what client-go has to say: errors reach the caller by another way.
+// quiet returns ctx with a logger that drops client-go's messages: callers receive the errors as return values.
 func quiet(ctx context.Context) context.Context { return klog.NewContext(ctx, logr.Discard()) }

@@ -18,51 +18,51 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// WatchRequest says what to watch.
+// WatchRequest selects the objects to watch.
 type WatchRequest struct {
 	// Namespaces to watch; none means all namespaces.
 	Namespaces []string
 	// Selector is a label selector; empty selects everything.
 	Selector string
-	// OnError, where not nil, is told of each attempt to list or watch that failed; the watch tries again by itself. It
-	// is called between callbacks, never at the same time as one. An error for which IsForbidden holds will not go away
-	// by itself.
+	// OnError, if not nil, receives the error of each failed attempt to list or watch; the watch retries automatically.
+	// It is called between callbacks, never during one. An error for which IsForbidden holds does not go away on its
+	// own.
 	OnError func(error)
-	// OnTrouble, where not nil, is told when the watch does not work, with a problem that says what to do, and with nil when
-	// it works again: at once of what is forbidden, of other errors when nothing has helped for ten seconds. That the
-	// cluster does not answer at all is not told. The rules of OnError hold.
+	// OnTrouble, if not nil, receives a problem that states what to do when the watch does not work, and nil when it
+	// works again. It is called at once if the watch is forbidden, and after ten seconds of failed attempts for other
+	// errors. It is not called when the cluster does not answer. It is called under the same rules as OnError.
 	OnTrouble func(error)
 }
 
-// watchBackoff is how a watch waits between attempts: a server that restarts is found again within seconds.
+// watchBackoff returns the pauses between the attempts of a watch: it reconnects to a restarted server within seconds.
 func watchBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 200 * time.Millisecond, Cap: 5 * time.Second, Steps: 8, Factor: 2, Jitter: 0.5}
 }
 
-// kindRetry is how often a watch looks whether the cluster serves a kind by now.
+// kindRetry is how often a watch checks whether the cluster serves a kind yet.
 const kindRetry = 2 * time.Second
 
-// item is what a watch remembers of an object between two changes: as little as its owner wants.
+// item is what a watch records of an object between two changes: as little as its owner needs.
 type item[E any] struct {
 	uid   string
 	event E
 }
 
-// watcher turns objects into events of type E and remembers the last one of each object, not the object itself: that
-// keeps the memory small and makes deletions and repetitions recognisable.
+// watcher turns objects into events of type E. It keeps the last event of each object, not the object itself: this
+// saves memory, and it can still recognise deletions and repetitions.
 type watcher[E any] struct {
 	req WatchRequest
-	// convert makes the event and says whether the object is of interest at all.
+	// convert makes the event and reports whether the object is of interest.
 	convert func(runtime.Object) (E, bool)
-	// same says that nothing changed that the consumer could see.
+	// same reports whether old and new look the same to the consumer.
 	same func(old, new E) bool
-	// deleted makes the event that tells of the end of what old told of; nil drops deletions.
+	// deleted makes the event for the deletion of old's object; nil drops deletions.
 	deleted func(old E) E
-	// synced makes the event that tells that everything there was has been told.
+	// synced makes the event that marks the end of the initial list.
 	synced func() E
-	// slim reduces an event to what has to be remembered of it; nil remembers all of it.
+	// slim reduces an event to the part that has to be kept; nil keeps all of it.
 	slim func(E) E
-	// trouble is told how attempts go; it is used with mu held. Nil: no report.
+	// trouble records the result of each attempt; it is used with mu held. Nil records nothing.
 	trouble *trouble
 
 	mu      sync.Mutex
@@ -97,7 +97,7 @@ func (w *watcher[E]) reflect(ctx context.Context, namespace string, lw *cache.Li
 	r.RunWithContext(quiet(ctx))
 }
 
-// reporting tells the consumer of errors that the reflector would only log.
+// reporting reports errors to the consumer that the reflector would only log.
 func (w *watcher[E]) reporting(namespace string, lw *cache.ListWatch) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -116,7 +116,7 @@ func (w *watcher[E]) reporting(namespace string, lw *cache.ListWatch) *cache.Lis
 }
 
 func (w *watcher[E]) report(ctx context.Context, what attempt, err error) {
-	// An expired position is the ordinary way in which a watch is told to list again.
+	// An expired position is normal: the watch lists again.
 	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -129,7 +129,8 @@ func (w *watcher[E]) report(ctx context.Context, what attempt, err error) {
 	w.req.OnError(fmt.Errorf("watch: %w", err))
 }
 
-// watchStore takes what a reflector reports of one namespace. The reflector calls it from one goroutine.
+// watchStore receives the changes that a reflector reports for one namespace. The reflector calls it from one
+// goroutine.
 type watchStore[E any] struct {
 	w      *watcher[E]
 	items  map[string]item[E]
@@ -147,7 +148,7 @@ func (s *watchStore[E]) Update(obj any) error {
 	return err
 }
 
-// update tells of one object and returns its key. It is called with the watcher's mu held.
+// update reports one object and returns its key. It is called with the watcher's mu held.
 func (s *watchStore[E]) update(obj any) (string, error) {
 	o, ok := obj.(runtime.Object)
 	if !ok {
@@ -176,7 +177,7 @@ func (s *watchStore[E]) update(obj any) (string, error) {
 	return key, nil
 }
 
-// gone tells of the end of an object. It is called with the watcher's mu held.
+// gone reports the deletion of an object. It is called with the watcher's mu held.
 func (s *watchStore[E]) gone(key string, old item[E]) {
 	delete(s.items, key)
 	if s.w.deleted != nil {
@@ -199,7 +200,8 @@ func (s *watchStore[E]) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore: what is missing from the list was deleted while nobody watched.
+// Replace implements cache.ReflectorStore: objects that are missing from the list were deleted while the watch was
+// down.
 func (s *watchStore[E]) Replace(list []any, _ string) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

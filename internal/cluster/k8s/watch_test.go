@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// recorder is a watcher that writes down what it tells, as "name=version", "-name" and "synced".
+// recorder is a watcher that records its events as "name=version", "-name" and "synced".
 func recorder(got *[]string, namespaces int) *watcher[string] {
 	return &watcher[string]{
 		convert: func(o runtime.Object) (string, bool) {

@@ -11,12 +11,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// KubeEvent is something that Kubernetes has to say about an object. The same event comes again with a higher count. With
-// Synced there is no event in it: everything that was there when the watch began has been told.
+// KubeEvent is an event that Kubernetes records about an object. A repeated event arrives again with a higher count.
+// With Synced it carries no event: all events that existed when the watch began have been reported.
 type KubeEvent struct {
 	// UID identifies the event itself.
 	UID string
-	// Object is what the event is about, and ObjectUID its UID. Kubernetes gives node objects their name as UID.
+	// Object is the object that the event concerns, and ObjectUID its UID. For nodes Kubernetes uses the name as UID.
 	Object    KubeEventObject
 	ObjectUID string
 	// Type is Normal or Warning.
@@ -42,11 +42,11 @@ type KubeEventObject struct {
 	FieldPath string
 }
 
-// Warning reports whether the event tells of trouble.
+// Warning reports whether the event's type is Warning.
 func (e KubeEvent) Warning() bool { return e.Type == corev1.EventTypeWarning }
 
-// WatchEvents tells of the events that the cluster still remembers (about an hour), then of each new or repeated one,
-// until ctx is done; it returns the context's error. Events that expire are not told of. The rules of WatchPods hold.
+// WatchEvents reports the events that the cluster still keeps (about an hour), then each new or repeated one, until ctx
+// is done; it returns the context's error. It does not report the expiry of events. The rules of WatchPods apply.
 func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(KubeEvent)) error {
 	w := &watcher[KubeEvent]{
 		req:     req,
@@ -59,7 +59,7 @@ func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(Kube
 			return KubeEventFromCore(e), true
 		},
 		same: func(a, b KubeEvent) bool { return a.Count == b.Count && a.LastSeen.Equal(b.LastSeen) },
-		// Events are many and are told of once: their text is not kept.
+		// Events are numerous and reported once: their text is not kept.
 		slim:   func(e KubeEvent) KubeEvent { return KubeEvent{Count: e.Count, LastSeen: e.LastSeen} },
 		synced: func() KubeEvent { return KubeEvent{Synced: true} },
 	}
@@ -76,7 +76,7 @@ func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(Kube
 	}, fn)
 }
 
-// KubeEventFromCore describes an event in hone's terms. Events of the older and the newer API both have all times.
+// KubeEventFromCore converts an event to hone's type. It sets all times for events of both the older and the newer API.
 func KubeEventFromCore(e *corev1.Event) KubeEvent {
 	out := KubeEvent{
 		UID: string(e.UID),

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ObjectEvent tells of the state of an object of any kind, as PodEvent does of a pod.
+// ObjectEvent reports the state of an object of any kind, as PodEvent does for a pod.
 type ObjectEvent struct {
 	Status model.ObjectStatus
 	Labels map[string]string
@@ -30,8 +30,8 @@ type ObjectEvent struct {
 	Synced   bool
 }
 
-// WatchObjects is WatchPods for objects of the given kind, such as "apps/v1" and "Deployment". While the cluster does not
-// serve the kind it waits for it, telling OnError of that. Namespaces are not looked at for kinds without namespaces.
+// WatchObjects is WatchPods for objects of the given kind, such as "apps/v1" and "Deployment". While the cluster does
+// not serve the kind, WatchObjects waits for it and calls OnError. For kinds without namespaces it ignores Namespaces.
 func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req WatchRequest, fn func(ObjectEvent)) error {
 	mapping, err := c.awaitKind(ctx, apiVersion, kind, req)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *Client) awaitKind(ctx context.Context, apiVersion, kind string, req Wat
 	}
 }
 
-// ObjectEventFrom computes the state of an object. It changes nothing in u and keeps nothing of it.
+// ObjectEventFrom computes the state of an object. It does not change u, and the result shares no memory with u.
 func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 	e := ObjectEvent{
 		Status: model.ObjectStatus{
@@ -112,7 +112,7 @@ func ObjectEventFrom(u *unstructured.Unstructured) ObjectEvent {
 	return e
 }
 
-// health is kstatus' word for the object, and why. Jobs are judged by their conditions.
+// health returns kstatus' status of the object and its reason. Jobs are judged by their conditions.
 func health(u *unstructured.Unstructured) (word, message string) {
 	if gvk := u.GroupVersionKind(); gvk.Group == "batch" && gvk.Kind == "Job" {
 		return jobHealth(u)

@@ -14,8 +14,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// PodEvent tells of the state of a pod. With Deleted the pod is gone and the rest is what was known last. With Synced
-// there is no pod in it: everything that was there when the watch began has been told; it comes exactly once.
+// PodEvent reports the state of a pod. With Deleted the pod is gone and the other fields hold its last known state.
+// With Synced it carries no pod: all pods that existed when the watch began have been reported. Synced comes exactly
+// once.
 type PodEvent struct {
 	Pod     model.Pod
 	Labels  map[string]string
@@ -24,10 +25,10 @@ type PodEvent struct {
 	Synced  bool
 }
 
-// WatchPods tells of the pods that are there, then of each change that shows in a PodEvent, until ctx is done; it returns
-// the context's error. It reconnects by itself, and then also tells of what was deleted meanwhile. A pod that was
-// replaced by one of the same name is told of as deleted first. fn is called from one goroutine at a time and must not
-// block for long; it may keep the event but must not change it.
+// WatchPods reports the existing pods, then each change that shows in a PodEvent, until ctx is done; it returns the
+// context's error. It reconnects automatically, and then also reports the pods that were deleted meanwhile. A pod that
+// was replaced by one of the same name is reported as deleted first. fn is called from one goroutine at a time and must
+// not block for long; it may keep the event but must not change it.
 func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEvent)) error {
 	w := &watcher[PodEvent]{
 		req:     req,

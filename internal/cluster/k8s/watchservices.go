@@ -14,11 +14,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ServiceEvent tells of the state of a Service, as PodEvent does of a pod.
+// ServiceEvent reports the state of a Service, as PodEvent does for a pod.
 type ServiceEvent struct {
 	Service model.Service
 	Labels  map[string]string
-	// Selector is what the Service selects pods by.
+	// Selector selects the pods of the Service.
 	Selector map[string]string
 	Owners   []OwnerRef
 	Deleted  bool

@@ -11,11 +11,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// troubleAfter is for how long attempts to watch must have failed for it to be told of. What is forbidden stays so, and is
-// told at once.
+// troubleAfter is how long attempts to watch must have failed before the failure is reported. A forbidden watch stays
+// forbidden and is reported at once.
 const troubleAfter = 10 * time.Second
 
-// trouble tells OnTrouble of what keeps a watch from working. Its owner sees to it that one method is called at a time.
+// trouble reports to OnTrouble why a watch does not work. Its owner calls one method at a time.
 type trouble struct {
 	tell    func(error)
 	explain func(error) error
@@ -25,7 +25,7 @@ type trouble struct {
 	told    string // the summary, empty when there is no trouble
 }
 
-// attempt is one thing that a watch does: a verb in a namespace. Each can be allowed without the others.
+// attempt is one operation of a watch: a verb in a namespace. Each is allowed or forbidden separately.
 type attempt struct{ verb, namespace string }
 
 type failure struct {
@@ -38,8 +38,8 @@ func (c *Client) newTrouble(req WatchRequest, group, resource string) *trouble {
 		failing: map[attempt]failure{}}
 }
 
-// note takes in how an attempt went. That the cluster does not answer is no trouble of this
-// watch, and is reported elsewhere, once for all watches.
+// note records the result of an attempt. It ignores a cluster that does not answer: that is reported elsewhere, once
+// for all watches.
 func (t *trouble) note(a attempt, err error) {
 	if t == nil || t.tell == nil || err != nil && IsUnreachable(t.explain(err)) {
 		return
@@ -57,7 +57,7 @@ func (t *trouble) note(a attempt, err error) {
 	worst := t.worst()
 	summary := ""
 	if worst != nil {
-		summary = worst.Summary + worst.Mend // the cause may be in other words each time
+		summary = worst.Summary + worst.Mend // the wording of the cause may change each time
 	}
 	if summary != t.told {
 		t.told = summary
@@ -69,7 +69,7 @@ func (t *trouble) note(a attempt, err error) {
 	}
 }
 
-// worst returns the problem to tell of, nil when there is none or none for long enough.
+// worst returns the problem to report. It is nil if there is none, or none for long enough.
 func (t *trouble) worst() *problem.Problem {
 	var out *problem.Problem
 	for a, f := range t.failing {
@@ -85,7 +85,8 @@ func (t *trouble) worst() *problem.Problem {
 
 var refusedUser = regexp.MustCompile(`User "([^"]+)"`)
 
-// CannotWatch is the problem that objects of a kind cannot be watched in a namespace, or in the whole cluster.
+// CannotWatch returns the problem that objects of a kind cannot be watched in a namespace. An empty namespace means the
+// whole cluster.
 func CannotWatch(err error, kind schema.GroupResource, namespace string) *problem.Problem {
 	where, flag, role := "", "", "clusterrole"
 	if namespace != "" {
@@ -93,14 +94,14 @@ func CannotWatch(err error, kind schema.GroupResource, namespace string) *proble
 	}
 	summary := fmt.Sprintf("cannot watch %s%s", kind, where)
 	if !IsForbidden(err) {
-		return problem.Wrap(err, summary, fmt.Sprintf("It is tried again all the time. See what the cluster says:\nkubectl get %s%s --watch", kind, flag))
+		return problem.Wrap(err, summary, fmt.Sprintf("hone keeps trying. See what the cluster reports:\nkubectl get %s%s --watch", kind, flag))
 	}
 	user := "USER"
 	if m := refusedUser.FindStringSubmatch(err.Error()); m != nil {
 		user = m[1]
 	}
 	name := "watch-" + strings.ReplaceAll(kind.String(), ".", "-")
-	return problem.Wrap(err, summary, fmt.Sprintf("Ask an administrator of the cluster to allow it; hone then continues by itself:\n"+
+	return problem.Wrap(err, summary, fmt.Sprintf("Ask an administrator of the cluster to allow it; hone then continues automatically:\n"+
 		"kubectl create %[1]s %[2]s%[3]s --verb=get,list,watch --resource=%[4]s\n"+
 		"kubectl create %[1]sbinding %[2]s%[3]s --%[1]s=%[2]s --user=%[5]s", role, name, flag, kind, user))
 }

@@ -66,7 +66,7 @@ func TestTrouble(t *testing.T) {
 			}
 		})
 	}
-	want := `Ask an administrator of the cluster to allow it; hone then continues by itself:
+	want := `Ask an administrator of the cluster to allow it; hone then continues automatically:
 kubectl create role watch-deployments-apps -n ns --verb=get,list,watch --resource=deployments.apps
 kubectl create rolebinding watch-deployments-apps -n ns --role=watch-deployments-apps --user=dev`
 	if diff := cmp.Diff(want, CannotWatch(forbidden, kind, "ns").Mend); diff != "" {

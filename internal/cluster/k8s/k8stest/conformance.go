@@ -9,12 +9,12 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Fixture is a cluster on which the conformance suite runs. Its functions fail the test when they do not succeed.
+// Fixture is a cluster on which the conformance suite runs. Its functions fail the test on errors.
 type Fixture struct {
 	Client    k8s.Interface
 	Namespace string
-	// StartPod makes a pod that is running when it returns. Its container "main" echoes on port EchoPort, and has the
-	// label "app" with the pod's name.
+	// StartPod creates a pod that is running when it returns. Its container "main" echoes on port EchoPort, and its
+	// label "app" is the pod's name.
 	StartPod func(t *testing.T, name string)
 	// DeletePod removes it at once.
 	DeletePod func(t *testing.T, name string)
@@ -40,7 +40,8 @@ const (
 // wait bounds each step of the suite.
 const wait = 60 * time.Second
 
-// Conformance checks that a client does what k8s.Interface says. newFixture is called once for each group of checks.
+// Conformance checks that a client fulfils the contract of k8s.Interface. newFixture is called once for each group of
+// checks.
 func Conformance(t *testing.T, newFixture func(t *testing.T) Fixture) {
 	groups := []struct {
 		name string
@@ -78,13 +79,6 @@ func testDetect(t *testing.T, f Fixture) {
 	}
 }
 
-// program is a command that pods must have, and how the fake does it.
-
-// Emulate is an ExecFunc that runs the programs of the suite, and knows no other.
-
-// echo sends text and wants it back.
-
-// awaitLines reads a log until it has the lines, and returns their stamps.
 func testUnreachable(t *testing.T, f Fixture) {
 	c := f.Unreachable(t)
 	start := time.Now()

@@ -115,6 +115,7 @@ func testDialPod(t *testing.T, f Fixture) {
 	})
 }
 
+// echo sends text and expects the same text back.
 func echo(conn net.Conn, text string) error {
 	sent := make(chan error, 1)
 	go func() {

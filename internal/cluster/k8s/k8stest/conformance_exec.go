@@ -11,6 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
+// program is a command that pods must support, and its emulation for the fake.
 type program struct {
 	argv    []string
 	emulate func(ctx context.Context, req k8s.ExecRequest) error
@@ -47,6 +48,7 @@ func say(w io.Writer, s string) error {
 	return err
 }
 
+// Emulate is an ExecFunc that runs the programs of the suite. It rejects all other commands.
 func Emulate(ctx context.Context, req k8s.ExecRequest) error {
 	for _, p := range []program{speak, exit3, cat, forever} {
 		if strings.Join(p.argv, "\x00") == strings.Join(req.Argv, "\x00") {

@@ -64,6 +64,7 @@ func testLogs(t *testing.T, f Fixture) {
 	})
 }
 
+// awaitLines reads a log until it has the lines, and returns their times.
 func awaitLines(t *testing.T, f Fixture, req k8s.LogRequest, want ...string) map[string]time.Time {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)

@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ExecFunc stands for the processes of containers. It returns what k8s.Interface.Exec should.
+// ExecFunc emulates the processes of containers. It returns what k8s.Interface.Exec should.
 type ExecFunc func(ctx context.Context, req k8s.ExecRequest) error
 
-// DialFunc stands for what listens on the ports of pods. It returns what serves a connection, which is closed when that
-// returns, or nil where nothing listens.
+// DialFunc emulates the servers on the ports of pods. It returns the function that serves a connection, or nil where
+// nothing listens. The connection is closed when that function returns.
 type DialFunc func(pod string, port int) func(net.Conn)
 
-// Fake is a cluster in memory. The zero value is not usable, New makes one.
+// Fake is a cluster in memory. The zero value is not usable; use New.
 type Fake struct {
 	pods     *feed[k8s.PodEvent]
 	services *feed[k8s.ServiceEvent]
@@ -77,8 +77,8 @@ func (f *Fake) SetCluster(c model.Cluster) {
 	f.cluster = c
 }
 
-// SetDown makes everything that asks the cluster fail as when it does not answer, or ends that. Watches keep quiet
-// meanwhile, and catch up afterwards.
+// SetDown sets whether the cluster is down. While it is down, requests fail as on a cluster that does not answer.
+// Watches report nothing meanwhile, and catch up afterwards.
 func (f *Fake) SetDown(down bool) {
 	f.mu.Lock()
 	f.down = down
@@ -88,11 +88,11 @@ func (f *Fake) SetDown(down bool) {
 	}
 }
 
-// Forbid makes watches of pods, services or events fail in the given namespace's name as where the user lacks the right,
-// until Allow.
+// Forbid makes watches of pods, services or events fail until Allow, as if the user lacked the permission. The
+// namespace appears in the problem.
 func (f *Fake) Forbid(resource, namespace string) {
 	kind := schema.GroupResource{Resource: resource}
-	said := fmt.Sprintf("User %q cannot list resource %q", "dev", resource) // as Kubernetes says it
+	said := fmt.Sprintf("User %q cannot list resource %q", "dev", resource) // the wording of Kubernetes
 	f.watched(resource).refuse(k8s.CannotWatch(apierrors.NewForbidden(kind, "", errors.New(said)), kind, namespace))
 }
 
@@ -153,7 +153,7 @@ func (f *Fake) Detect(ctx context.Context) (model.Cluster, error) {
 // Healthy implements k8s.Interface.
 func (f *Fake) Healthy(ctx context.Context) error { return errors.Join(ctx.Err(), f.up()) }
 
-// OnExec sets what runs the commands; without it every command is missing in its container.
+// OnExec sets the function that runs the commands. Without it no container has any command.
 func (f *Fake) OnExec(fn ExecFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -191,7 +191,7 @@ func (f *Fake) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return err
 }
 
-// reach says why a pod cannot be talked to, if so.
+// reach returns why a pod cannot be reached, or nil.
 func (f *Fake) reach(ctx context.Context, namespace, pod string) error {
 	if err := ctx.Err(); err != nil {
 		return err

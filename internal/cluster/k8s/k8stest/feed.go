@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// feed keeps the current event of each object, in the order of arrival, and a journal for those who watch.
+// feed keeps the current event of each object, in the order of arrival, and a journal for the watches.
 type feed[E any] struct {
 	synced func() E
 
@@ -46,7 +46,7 @@ func (f *feed[E]) set(key string, e E) {
 	f.append(key, e)
 }
 
-// remove tells of the end of key by the event that end makes of the last one.
+// remove ends key with the event that end makes from the last one.
 func (f *feed[E]) remove(key string, end func(E) E) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,8 +84,8 @@ func (f *feed[E]) pause(on bool) {
 	f.wake()
 }
 
-// watch tells fn of the current events that match, of synced, and of what follows, until ctx is done; and trouble, which
-// may be nil, of being refused and of the end of that.
+// watch passes to fn the current events that match, the synced event, and all later matching events, until ctx is done.
+// It calls trouble, which may be nil, when the watch is refused and when that ends.
 func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, trouble func(error), fn func(E)) error {
 	var told error
 	var batch []entry[E]
@@ -107,7 +107,7 @@ func (f *feed[E]) watch(ctx context.Context, match func(key string, e E) bool, t
 		}
 		listed := first && !f.paused && refused == nil
 		f.mu.Unlock()
-		if trouble != nil && refused != told { //nolint:errorlint // the very same
+		if trouble != nil && refused != told { //nolint:errorlint // compares identity
 			told = refused
 			trouble(refused)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// SetPod adds a pod, or changes it. A pod of the same name with another UID is told of as deleted first.
+// SetPod adds a pod, or changes it. A pod of the same name with another UID is reported as deleted first.
 func (f *Fake) SetPod(e k8s.PodEvent) {
 	key := e.Pod.Key()
 	if old, ok := f.pods.get(key); ok && old.Pod.UID != e.Pod.UID {
@@ -67,7 +67,7 @@ func (f *Fake) objectFeed(apiVersion, kind string) *feed[k8s.ObjectEvent] {
 	return f.objects[k]
 }
 
-// SetOwner adds an object that owns others. parent is the UID of what controls it, or empty.
+// SetOwner adds an object that owns others. parent is the UID of its controller, or empty.
 func (f *Fake) SetOwner(ref k8s.OwnerRef, parent string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,8 @@ func (f *Fake) OwnerChain(ctx context.Context, _ string, ref k8s.OwnerRef) ([]k8
 	return chain, nil
 }
 
-// filter reads a request. An unreadable selector is an error of the request's OnError and matches nothing.
+// filter returns the match function of a request. An invalid selector is reported to the request's OnError and matches
+// nothing.
 func filter(req k8s.WatchRequest) func(namespace string, set map[string]string) bool {
 	sel, err := labels.Parse(req.Selector)
 	if err != nil {
@@ -136,7 +137,7 @@ func (f *Fake) WatchObjects(ctx context.Context, apiVersion, kind string, req k8
 	}, req.OnTrouble, fn)
 }
 
-// RunningPod makes a pod with one running, ready container called "main", for tests that need just any pod.
+// RunningPod makes a pod with one running, ready container called "main", for tests that need any pod.
 func RunningPod(namespace, name string) k8s.PodEvent {
 	return k8s.PodEvent{Pod: model.Pod{
 		Namespace: namespace, Name: name, UID: "uid-" + name, Phase: "Running", Status: "Running", Ready: true,

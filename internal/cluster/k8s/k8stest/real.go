@@ -17,17 +17,19 @@ import (
 // Patience is how long Eventually waits. It is generous, because the machine may be busy.
 const Patience = 90 * time.Second
 
-// Real is a namespace of the test's own on a real cluster, with a client for it.
+// Real is a separate namespace for a test on a real cluster, with a client for it.
 type Real struct {
 	Client    *k8s.Client
 	Core      corev1client.CoreV1Interface
 	Namespace string
 }
 
-// DockerKubeconfig names the variable with the kubeconfig of a cluster whose pods run in the container engine of the tests.
+// DockerKubeconfig is the environment variable with the kubeconfig of a cluster whose pods run in the container engine
+// of the tests.
 const DockerKubeconfig = "HONE_TEST_DOCKER_KUBECONFIG"
 
-// NewReal makes a namespace that ends with the test, ready for pods. It skips the test where HONE_TEST_CLUSTER is not set.
+// NewReal creates a namespace that is ready for pods and ends with the test. It skips the test if HONE_TEST_CLUSTER is
+// not set.
 func NewReal(t testing.TB) *Real {
 	t.Helper()
 	if os.Getenv("HONE_TEST_CLUSTER") == "" {
@@ -36,7 +38,7 @@ func NewReal(t testing.TB) *Real {
 	return newReal(t, k8s.Config{})
 }
 
-// NewRealOnDocker is NewReal on the cluster of DockerKubeconfig. It skips the test also where that is not set.
+// NewRealOnDocker is NewReal on the cluster of DockerKubeconfig. It also skips the test if that is not set.
 func NewRealOnDocker(t testing.TB) *Real {
 	t.Helper()
 	kubeconfig := os.Getenv(DockerKubeconfig)
@@ -80,7 +82,7 @@ func newReal(t testing.TB, config k8s.Config) *Real {
 	return r
 }
 
-// Eventually asks until there is no error, and fails the test with the last one when that takes too long.
+// Eventually calls ask until it returns no error, and fails the test with the last error after Patience.
 func Eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)

@@ -50,7 +50,7 @@ func (f *Fake) AppendLog(namespace, pod, container string, at time.Time, text st
 	})
 }
 
-// EndLog says that the current run of a container has ended: readers that follow get io.EOF.
+// EndLog marks the current run of a container as ended: readers that follow get io.EOF.
 func (f *Fake) EndLog(namespace, pod, container string) {
 	f.log(logKey{namespace + "/" + pod, container, false}).update(func(l *logText) { l.ended = true })
 }
@@ -132,15 +132,15 @@ func (r *logReader) Close() error {
 	return nil
 }
 
-// OnDial sets what serves the connections of DialPod; without it every port refuses.
+// OnDial sets the function that serves the connections of DialPod. Without it every port refuses.
 func (f *Fake) OnDial(fn DialFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dial = fn
 }
 
-// DialPod implements k8s.Interface. The two ends are connected over loopback TCP, so that deadlines and half-closing work
-// as they do for real.
+// DialPod implements k8s.Interface. The two ends are connected over loopback TCP, so that deadlines and half-closing
+// work as on a real connection.
 func (f *Fake) DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error) {
 	if err := f.reach(ctx, namespace, pod); err != nil {
 		return nil, fmt.Errorf("connect to pod %s/%s:%d: %w", f.namespace(namespace), pod, port, err)
@@ -179,7 +179,7 @@ func (f *Fake) DialPod(ctx context.Context, namespace, pod string, port int) (ne
 	return near, nil
 }
 
-// goneChan returns what is closed when the pod ends.
+// goneChan returns a channel that is closed when the pod ends.
 func (f *Fake) goneChan(key string) chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,7 +204,7 @@ func loopback() (near, far net.Conn, err error) {
 	return near, far, nil
 }
 
-// Echo is a DialFunc of pods that send everything back, on any port.
+// Echo is a DialFunc for pods that echo on every port.
 func Echo(string, int) func(net.Conn) {
 	return func(conn net.Conn) { _, _ = io.Copy(conn, conn) }
 }
