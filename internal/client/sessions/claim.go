@@ -28,7 +28,7 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	s.Tiltfile = Real(s.Tiltfile)
 	c := &Claim{registry: r, info: s}
 	err := r.locked(ctx, func() error {
-		living, err := r.list()
+		living, err := r.list(ctx)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -323,6 +324,37 @@ func TestKilled(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{".hone": "-rw-------"}, files(t, r)); diff != "" {
 		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+}
+
+// watched is a context that calls a function when something begins to wait for its end.
+type watched struct {
+	context.Context
+	waiting func()
+}
+
+func (w watched) Done() <-chan struct{} {
+	w.waiting()
+	return w.Context.Done()
+}
+
+// TestInheritedLock looks at a session whose process was killed while it started another one, which holds its lock for a moment,
+// and at one whose process cannot be seen and that keeps its lock.
+func TestInheritedLock(t *testing.T) {
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	r := New(filepath.Join(t.TempDir(), "run"))
+	s := up(t, "shop")
+	s.PID = gone.Process.Pid
+	c := claim(t, r, s)
+	if !r.lives(t.Context(), c.info) {
+		t.Error("a session does not live whose process cannot be seen, and that keeps its lock")
+	}
+	waited := 0
+	if r.lives(watched{t.Context(), func() { waited++; c.unlock() }}, c.info) || waited == 0 {
+		t.Errorf("a session lives whose lock was released; waited: %d", waited)
 	}
 }
 
