@@ -27,6 +27,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/rest"
 	"github.com/hone-dev/hone/internal/api/tables"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
@@ -157,12 +158,7 @@ func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-c
 		case <-rt.Wake():
 		}
 		s.changes.tell()
-		rest := time.NewTimer(restBetween)
-		select {
-		case <-ctx.Done():
-		case <-rest.C:
-		}
-		rest.Stop()
+		retry.Sleep(ctx, restBetween)
 	}
 }
 

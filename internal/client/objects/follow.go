@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // pause is the time between two requests that follow the same objects.
@@ -58,18 +59,8 @@ func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) 
 				yield(Event{}, err)
 				return
 			}
-			breathe(ctx)
+			retry.Sleep(ctx, pause) // in case the session ends each request at once
 		}
-	}
-}
-
-// breathe waits a moment between two requests, in case the session ends each at once.
-func breathe(ctx context.Context) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

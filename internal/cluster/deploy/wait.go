@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
@@ -32,13 +33,12 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 		if err != nil && c.Err() == nil {
 			last = err
 		}
-		select {
-		case <-c.Done():
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
+		switch {
+		case retry.Sleep(c, pause):
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
 			return fmt.Errorf("after %s: %w", limit, last)
-		case <-time.After(pause):
 		}
 	}
 }

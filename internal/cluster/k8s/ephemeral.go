@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -180,7 +181,8 @@ const (
 
 // awaitEphemeral waits until a new container runs.
 func (c *Client) awaitEphemeral(ctx context.Context, req EphemeralRequest, name string) error {
-	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+	looks := retry.Backoff{First: firstLook, Most: lastLook}
+	for {
 		pod, err := c.core.Pods(req.Namespace).Get(ctx, req.Pod, metav1.GetOptions{})
 		if err != nil {
 			return c.Explain(fmt.Errorf("get pod %s: %w", req.Pod, err))
@@ -195,11 +197,7 @@ func (c *Client) awaitEphemeral(ctx context.Context, req EphemeralRequest, name 
 				return &Refused{"the ephemeral container does not start: " + stuck(s)}
 			}
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !looks.Sleep(ctx) {
 			return context.Cause(ctx)
 		}
 	}

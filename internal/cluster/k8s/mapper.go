@@ -47,8 +47,8 @@ func (m *resettingMapper) stale() bool {
 	return true
 }
 
-// retry calls f. If f finds no match, retry calls it once more with an empty cache.
-func retry[T any](m *resettingMapper, f func() (T, error)) (T, error) {
+// lookup calls f. If f finds no match, lookup calls it once more with an empty cache.
+func lookup[T any](m *resettingMapper, f func() (T, error)) (T, error) {
 	v, err := f()
 	if meta.IsNoMatchError(err) && m.stale() {
 		return f()
@@ -58,32 +58,32 @@ func retry[T any](m *resettingMapper, f func() (T, error)) (T, error) {
 
 // KindFor implements meta.RESTMapper.
 func (m *resettingMapper) KindFor(r schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	return retry(m, func() (schema.GroupVersionKind, error) { return m.deferred.KindFor(r) })
+	return lookup(m, func() (schema.GroupVersionKind, error) { return m.deferred.KindFor(r) })
 }
 
 // KindsFor implements meta.RESTMapper.
 func (m *resettingMapper) KindsFor(r schema.GroupVersionResource) ([]schema.GroupVersionKind, error) {
-	return retry(m, func() ([]schema.GroupVersionKind, error) { return m.deferred.KindsFor(r) })
+	return lookup(m, func() ([]schema.GroupVersionKind, error) { return m.deferred.KindsFor(r) })
 }
 
 // ResourceFor implements meta.RESTMapper.
 func (m *resettingMapper) ResourceFor(r schema.GroupVersionResource) (schema.GroupVersionResource, error) {
-	return retry(m, func() (schema.GroupVersionResource, error) { return m.deferred.ResourceFor(r) })
+	return lookup(m, func() (schema.GroupVersionResource, error) { return m.deferred.ResourceFor(r) })
 }
 
 // ResourcesFor implements meta.RESTMapper.
 func (m *resettingMapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVersionResource, error) {
-	return retry(m, func() ([]schema.GroupVersionResource, error) { return m.deferred.ResourcesFor(r) })
+	return lookup(m, func() ([]schema.GroupVersionResource, error) { return m.deferred.ResourcesFor(r) })
 }
 
 // RESTMapping implements meta.RESTMapper.
 func (m *resettingMapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	return retry(m, func() (*meta.RESTMapping, error) { return m.deferred.RESTMapping(gk, versions...) })
+	return lookup(m, func() (*meta.RESTMapping, error) { return m.deferred.RESTMapping(gk, versions...) })
 }
 
 // RESTMappings implements meta.RESTMapper.
 func (m *resettingMapper) RESTMappings(gk schema.GroupKind, versions ...string) ([]*meta.RESTMapping, error) {
-	return retry(m, func() ([]*meta.RESTMapping, error) { return m.deferred.RESTMappings(gk, versions...) })
+	return lookup(m, func() ([]*meta.RESTMapping, error) { return m.deferred.RESTMappings(gk, versions...) })
 }
 
 // ResourceSingularizer implements meta.RESTMapper.

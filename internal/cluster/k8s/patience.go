@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 const (
@@ -166,14 +168,7 @@ func (p *patience) pause(ctx context.Context, why error, tried int, waited *time
 		defer p.tell(Wait{})
 	}
 	*waited += wait
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return retry.Sleep(ctx, wait)
 }
 
 // Persist calls f, and calls it again under the rules of Patiently while its error is temporary. It is for calls that

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 const (
@@ -73,7 +75,7 @@ type result struct {
 
 // loop reads until the log is complete.
 func (s *Stream) loop(ctx context.Context) error {
-	pause, stall := s.cfg.Retry, s.cfg.Stall
+	pauses, stall := retry.Backoff{First: s.cfg.Retry, Most: s.cfg.RetryMax}, s.cfg.Stall
 	fails, ends := 0, 0
 	for {
 		// Both are asked before reading, so that a read to the end after them has everything.
@@ -102,17 +104,17 @@ func (s *Stream) loop(ctx context.Context) error {
 		}
 		switch {
 		case r.lines > 0:
-			pause, stall = s.cfg.Retry, s.cfg.Stall
+			stall = s.cfg.Stall
+			pauses.Reset()
 		case r.stalled:
 			stall = min(2*stall, s.cfg.StallMax)
 		}
 		if r.stalled {
 			continue
 		}
-		if !sleep(ctx, pause) {
+		if !pauses.Sleep(ctx) {
 			return context.Cause(ctx)
 		}
-		pause = min(2*pause, s.cfg.RetryMax)
 	}
 }
 
@@ -306,7 +308,7 @@ func (s *Stream) connect(ctx context.Context, previous, follow bool, stall time.
 		if err == nil || !isNoPrevious(err) || tries == previousTries {
 			return c, err
 		}
-		if !sleep(ctx, pause) {
+		if !retry.Sleep(ctx, pause) {
 			return nil, context.Cause(ctx)
 		}
 		pause *= 2
@@ -362,15 +364,4 @@ func (c *connection) close() {
 	c.timer.Stop()
 	c.cancel(nil)
 	_ = c.body.Close()
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

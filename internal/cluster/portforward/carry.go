@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // The pauses between attempts to reach the same pod.
@@ -41,23 +44,23 @@ func (f *Forward) reach(ctx context.Context, deadline time.Time) (net.Conn, Targ
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, fmt.Errorf("no answer within %s", f.o.Wait))
 	defer cancel()
 	var last *Target
-	pause := firstRetry
+	pauses := retry.Backoff{First: firstRetry, Most: lastRetry}
 	err := errNoPod
 	for {
 		target, retarget := f.current()
 		if target != last {
-			last, pause = target, firstRetry
+			last = target
+			pauses.Reset()
 		}
-		wait := time.Duration(-1)
+		wait := forever
 		if target != nil {
 			var conn net.Conn
 			if conn, err = f.dial(ctx, *target, retarget); err == nil {
 				return conn, *target, nil
 			}
-			wait = pause
-			pause = min(2*pause, lastRetry)
+			wait = pauses.Next()
 		}
-		if !f.pause(ctx, retarget, wait) {
+		if !retry.SleepOr(ctx, wait, retarget) {
 			return nil, Target{}, err
 		}
 	}
@@ -70,22 +73,8 @@ func (f *Forward) current() (*Target, <-chan struct{}) {
 	return f.target, f.retarget
 }
 
-// pause waits for another target, or for so long if that is not negative, and reports false when ctx is done.
-func (f *Forward) pause(ctx context.Context, retarget <-chan struct{}, d time.Duration) bool {
-	var timeout <-chan time.Time
-	if d >= 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		timeout = timer.C
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-retarget:
-	case <-timeout:
-	}
-	return true
-}
+// forever is how long a connection waits for a target while there is none: until there is one, or its context ends.
+const forever time.Duration = math.MaxInt64
 
 // dial makes one attempt, which ends early when there is another target.
 func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) (net.Conn, error) {

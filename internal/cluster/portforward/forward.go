@@ -7,6 +7,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // Dialer opens connections to pods.
@@ -205,11 +207,12 @@ const acceptTries = 20
 
 // accept starts a carrier for each connection.
 func (f *Forward) accept(ctx context.Context, carriers *sync.WaitGroup) error {
-	pause := time.Duration(0)
+	pauses := retry.Backoff{First: 5 * time.Millisecond, Most: time.Second}
 	for tries := 1; ; tries++ {
 		conn, err := f.l.Accept()
 		if err == nil {
-			pause, tries = 0, 0
+			tries = 0
+			pauses.Reset()
 			carriers.Go(func() { f.carry(ctx, conn) })
 			continue
 		}
@@ -217,8 +220,7 @@ func (f *Forward) accept(ctx context.Context, carriers *sync.WaitGroup) error {
 			return fmt.Errorf("accept on %s: %w", f.l.Addr(), err)
 		}
 		// Out of descriptors, or the client went away before it was accepted: both pass.
-		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		if !sleep(ctx, pause) {
+		if !pauses.Sleep(ctx) {
 			return err
 		}
 	}
@@ -288,15 +290,4 @@ func (f *Forward) remove(p *pair) {
 	delete(f.pairs, p)
 	f.active--
 	f.notify()
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

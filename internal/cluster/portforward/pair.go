@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // replayLimit is how much of what a client sends is kept until the pod answers.
@@ -74,7 +76,7 @@ func (p *pair) upload() {
 func (p *pair) download() {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
-	pause := firstRetry
+	pauses := retry.Backoff{First: firstRetry, Most: lastRetry}
 	for {
 		remote, target := p.current()
 		n, err := p.read(remote, buf[:], &p.boundRemote)
@@ -93,11 +95,9 @@ func (p *pair) download() {
 		case ended:
 			p.endDownload()
 			return
-		case err != nil && !p.again(err, pause):
+		case err != nil && !p.again(err, pauses.Next()):
 			p.fail()
 			return
-		case err != nil:
-			pause = min(2*pause, lastRetry)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (p *pair) again(err error, pause time.Duration) bool {
 	}
 	p.f.setFailure(target, err)
 	if now, retarget := p.f.current(); now != nil && *now == target {
-		if !p.f.pause(p.ctx, retarget, pause) {
+		if !retry.SleepOr(p.ctx, pause, retarget) {
 			return false
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // ContainerExec implements Client.
@@ -75,7 +77,8 @@ func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, std
 
 // exitCode waits for the engine to notice the end of a process whose output has ended. That takes a moment.
 func (e *Engine) exitCode(ctx context.Context, execID string) (int, error) {
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+	looks := retry.Backoff{First: time.Millisecond, Most: 100 * time.Millisecond}
+	for {
 		state, err := e.api.ContainerExecInspect(ctx, execID)
 		if err != nil {
 			return 0, err
@@ -83,10 +86,8 @@ func (e *Engine) exitCode(ctx context.Context, execID string) (int, error) {
 		if !state.Running {
 			return state.ExitCode, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !looks.Sleep(ctx) {
 			return 0, ctx.Err()
-		case <-time.After(pause):
 		}
 	}
 }

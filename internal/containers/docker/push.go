@@ -13,6 +13,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 // Push implements Client.
@@ -30,10 +31,8 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 			break
 		}
 		logstore.Infof(progress, "The registry failed, trying again: %v", err)
-		select {
-		case <-time.After(pause):
+		if retry.Sleep(ctx, pause) {
 			err = e.push(ctx, ref, auth, progress)
-		case <-ctx.Done():
 		}
 	}
 	if err == nil || ctx.Err() != nil {

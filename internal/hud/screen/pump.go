@@ -6,6 +6,7 @@ import (
 
 	"github.com/rivo/tview"
 
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -64,14 +65,7 @@ func (p *pump) pause(ctx context.Context) bool {
 	if wait <= 0 {
 		return ctx.Err() == nil
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.Sleep(ctx, wait)
 }
 
 // draw hands the newest frame to tview and waits until it is drawn.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 const (
@@ -136,7 +137,8 @@ func (t *task) endsBy(limit time.Time) bool {
 func (s *Supervisor) supervise(ctx context.Context, t *task) {
 	defer close(t.done)
 	defer s.store.detach(t.runtime.box)
-	crashes, pause := 0, backoffMin
+	crashes := 0
+	pauses := retry.Backoff{First: backoffMin, Most: backoffMax, Jitter: 0.25}
 	for {
 		s.report(SubscriberReported{Name: t.contract.Name, State: SubscriberRunning, Crashes: crashes})
 		err := s.runOnce(ctx, t)
@@ -148,20 +150,15 @@ func (s *Supervisor) supervise(ctx context.Context, t *task) {
 		t.runtime.stats.crashed(err, time.Now())
 		t.mu.Lock()
 		if t.succeeded {
-			pause, t.succeeded = backoffMin, false
+			t.succeeded = false
+			pauses.Reset()
 		}
 		t.mu.Unlock()
-		wait := pause + rand.N(pause/4+1)
-		pause = min(2*pause, backoffMax)
+		wait := pauses.Next()
 		s.log.Error("subscriber failed", "subscriber", t.contract.Name, "error", err, "retry_in", wait)
 		s.report(SubscriberReported{Name: t.contract.Name, State: SubscriberBackingOff, Crashes: crashes,
 			Err: err.Error(), RetryAt: time.Now().Add(wait)})
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		retry.Sleep(ctx, wait)
 		t.runtime.box.wake()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -61,7 +62,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ended
 	}()
 	b := &book{told: map[string]model.Pod{}}
-	var retry <-chan time.Time
+	var again <-chan time.Time
 	listening := false
 	for {
 		select {
@@ -69,9 +70,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		case <-changed:
-		case <-retry:
+		case <-again:
 		}
-		retry = nil
+		again = nil
 		b.declare(rt.View())
 		if len(b.services) > 0 && !listening {
 			listening, ended = true, make(chan struct{})
@@ -80,7 +81,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if len(b.services) > 0 || len(b.told) > 0 {
 			list, err := s.engine.ContainerStates(ctx, map[string]string{model.ComposeProjectLabel: ""})
 			if err != nil {
-				retry = time.After(pause) // what is known counts until the engine answers again
+				again = time.After(pause) // what is known counts until the engine answers again
 				continue
 			}
 			rt.Dispatch(b.changes(list)...)
@@ -99,12 +100,7 @@ func (s *Subscriber) listen(ctx context.Context, changed chan<- struct{}, ended 
 			default:
 			}
 		})
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		retry.Sleep(ctx, pause)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/portforward"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -214,11 +215,7 @@ func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *t
 		}
 		f.State, f.Err = state.ForwardFailed, err.Error()
 		rt.Dispatch(state.ForwardChanged{ID: p.id(), Forward: f})
-		timer := time.NewTimer(s.retry)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !retry.Sleep(ctx, s.retry) {
 			return
 		}
 	}

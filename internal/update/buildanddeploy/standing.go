@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -62,12 +63,8 @@ func (c *Cluster) Examine(ctx context.Context, containers []model.LackingContain
 		if err != nil || !patient || time.Now().After(late) {
 			return err
 		}
-		timer := time.NewTimer(lagPause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !retry.Sleep(ctx, lagPause) {
 			return nil
-		case <-timer.C:
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 	}
 	r := applied(plan, bytes)
 	err := r.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return retry(ctx, undelivered, func() error {
+		return persist(ctx, undelivered, func() error {
 			return u.Engine.ContainerExec(ctx, c.ID, cmd.Argv, nil, logstore.WriterAt(log, logstore.LevelInfo))
 		})
 	})
@@ -62,7 +62,7 @@ func (u ContainerUpdater) Update(ctx context.Context, c model.ContainerRef, plan
 func (u ContainerUpdater) remove(ctx context.Context, c model.ContainerRef, paths []string) error {
 	for _, group := range deletions(c, paths) {
 		var said clip
-		err := retry(ctx, transient, func() error {
+		err := persist(ctx, transient, func() error {
 			said = clip{}
 			return u.Engine.ContainerExec(ctx, c.ID, append([]string{"sh", "-c", remove, "sh"}, group...), nil, &said)
 		})
@@ -89,7 +89,7 @@ func (u ContainerUpdater) copy(ctx context.Context, c model.ContainerRef, copies
 	if err != nil {
 		return &InfraError{Step: step, Err: err}
 	}
-	err = retry(ctx, transient, func() error {
+	err = persist(ctx, transient, func() error {
 		return p.send(func(tar io.Reader) error { return u.Engine.CopyTo(ctx, c.ID, "/", tar) })
 	})
 	if err != nil {

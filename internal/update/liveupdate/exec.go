@@ -53,7 +53,7 @@ func (u ExecUpdater) Run(ctx context.Context, c model.ContainerRef, cmd model.Cm
 
 // user runs a command of the user's, at most once.
 func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger) error {
-	return retry(ctx, undelivered, func() error {
+	return persist(ctx, undelivered, func() error {
 		return r.run(ctx, program{
 			argv:   cmd.Argv,
 			stdout: logstore.WriterAt(log, logstore.LevelInfo), said: logstore.WriterAt(log, logstore.LevelInfo),
@@ -106,7 +106,7 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 
 // removeAndUntar runs the script of that name, and tells whether there was a shell for it.
 func (r *commander) removeAndUntar(ctx context.Context, paths []string, copies []Copy) (said bool, output string, err error) {
-	err = retry(ctx, transient, func() error {
+	err = persist(ctx, transient, func() error {
 		var complaint clip
 		defer func() { output = complaint.String() }()
 		return converse(copies, func(in io.Reader, out io.Writer) error {
@@ -138,7 +138,7 @@ func failed(err error) (code int, exited bool) {
 
 // tool runs a program that may be run again, and returns what it said.
 func (r *commander) tool(ctx context.Context, argv []string, feed func(func(io.Reader) error) error) (output string, err error) {
-	err = retry(ctx, transient, func() error {
+	err = persist(ctx, transient, func() error {
 		var said clip
 		defer func() { output = said.String() }()
 		return r.run(ctx, program{argv: argv, said: &said, feed: feed})

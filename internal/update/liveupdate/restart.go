@@ -26,7 +26,7 @@ func (r *Report) restartProcess(ctx context.Context, c model.ContainerRef, log l
 	began := time.Now()
 	argv := []string{protocol.Path, "restart", "--grace", RestartGrace.String()}
 	var said clip
-	err := retry(ctx, undelivered, func() error {
+	err := persist(ctx, undelivered, func() error {
 		said = clip{}
 		return exec(argv, &said)
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
@@ -85,19 +86,15 @@ func containsAny(err error, parts ...string) bool {
 // pauses are the waits before the second and the third try.
 var pauses = []time.Duration{50 * time.Millisecond, 250 * time.Millisecond}
 
-// retry calls do until it succeeds, fails in a way that again rejects, or has failed three times.
-func retry(ctx context.Context, again func(error) bool, do func() error) error {
+// persist calls do until it succeeds, fails in a way that again rejects, or has failed three times.
+func persist(ctx context.Context, again func(error) bool, do func() error) error {
 	for _, pause := range pauses {
 		err := do()
 		if err == nil || ctx.Err() != nil || !again(err) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !retry.Sleep(ctx, pause) {
 			return err
-		case <-timer.C:
 		}
 	}
 	return do()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hone-dev/hone/internal/base/retry"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
@@ -206,7 +207,7 @@ const rightPause = 20 * time.Second
 
 // keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
 func (p *Pool) keep(ctx context.Context, e *entry) {
-	pause := firstPause
+	pauses := retry.Backoff{First: firstPause, Most: lastPause}
 	for ctx.Err() == nil {
 		e.set(nil, nil, false)
 		p.tell(e, func(st *Status) { st.State = Starting })
@@ -251,28 +252,18 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 			}
 			p.tell(e, func(st *Status) { st.State, st.Way, st.Err = Broken, way, s.end() })
 			if time.Since(began) > lastPause {
-				pause = firstPause
+				pauses.Reset()
 			}
 		}
-		if !e.rest(ctx, pause) {
+		if !e.rest(ctx, pauses.Next()) {
 			return
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 
 // rest waits, unless an update is in a hurry, and reports false when ctx is done before.
 func (e *entry) rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-e.hurry:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return retry.SleepOr(ctx, d, e.hurry)
 }
 
 // tell passes on how it stands with an entry's container, once that is kept.

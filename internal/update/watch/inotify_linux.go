@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-dev/hone/internal/base/retry"
 )
 
 func newBackend() backend { return newInotify() }
@@ -166,7 +168,7 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 	buf := make([]byte, 64<<10)
 	written := 0 // how many reads in a row told of nothing but writes
 	for {
-		if written > busyWrites && !pause(ctx, writesPause) {
+		if written > busyWrites && !retry.Sleep(ctx, writesPause) {
 			return nil
 		}
 		size, err := file.Read(buf)
@@ -193,18 +195,6 @@ const (
 	busyWrites  = 100
 	writesPause = time.Millisecond
 )
-
-// pause waits, and reports false when ctx is done.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 func (n *inotify) close() {
 	n.mu.Lock()
