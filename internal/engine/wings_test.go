@@ -30,7 +30,7 @@ type wing struct {
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
-	{"base", "atomicfile filelock jsonpath problem retry < logstore outputfile project terminal < editor process", "",
+	{"base", "atomicfile filelock jsonpath problem retry suggest words < logstore outputfile project terminal < editor process", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It knows nothing of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure answers about a snapshot. It talks to nothing outside the process and starts no goroutine but the loop's."},
@@ -46,9 +46,9 @@ var wings = []wing{
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches what came of it. It is the only wing that knows both the loop and what acts, and its rooms never import each other."},
 	{"hud", "text < view hudtest < screen stream < .", "base loop",
 		"What the terminal shows. It reads snapshots and dispatches what the user asks for, nothing more."},
-	{"api", "schema redact < projection < tables < snapshot < server", "base loop tiltfile/extension tiltfile/language",
+	{"api", "schema redact < projection < tables < snapshot < server", "base loop tiltfile/extension",
 		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It reads snapshots and dispatches what clients ask for, nothing more."},
-	{"client", "sessions objects < .", "base tiltfile/language",
+	{"client", "sessions objects < .", "base",
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},
 	{"engine", ".", "base loop cluster containers tiltfile update subscribers api",
 		"Which subscribers a session runs, and their contracts with each other."},
@@ -73,7 +73,7 @@ var limits = []limit{
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/containers/compose$`, "the Compose library stops at its wrapper"},
 	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/lsp)?$`, "Starlark stops at the interpreter, and at what reads Tiltfiles for editors"},
 	{`.`, `^github\.com/bazelbuild`, `^internal/tiltfile/lsp$`, "the formatter stops at its wrapper"},
-	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base|containers)`, ``, "what editors are told is known without the interpreter and without a session"},
+	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "what editors are told is known without the interpreter and without a session"},
 }
 
 // place is where a package is in the house.

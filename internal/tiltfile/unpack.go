@@ -7,6 +7,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
@@ -144,7 +145,7 @@ func (u *unpacker) keyword(name string, v starlark.Value) {
 
 // meant returns the parameter that a misspelled keyword is probably meant for, also under its other name, or "".
 func (u *unpacker) meant(name string) string {
-	if n := language.Nearest(name, u.call.params); n != "" {
+	if n := suggest.Nearest(name, u.call.params); n != "" {
 		return n
 	}
 	var others []string
@@ -153,7 +154,7 @@ func (u *unpacker) meant(name string) string {
 			others = append(others, other)
 		}
 	}
-	return language.OtherNames[language.Nearest(name, others)]
+	return language.OtherNames[suggest.Nearest(name, others)]
 }
 
 // takes lists the parameters, for those who must choose.

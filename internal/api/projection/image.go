@@ -1,11 +1,9 @@
 package projection
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -273,12 +271,4 @@ func containerStateOf(p model.Pod) *v1alpha1.DockerContainerState {
 		st.StartedAt, st.FinishedAt = micro(c.StartedAt), micro(c.FinishedAt)
 	}
 	return st
-}
-
-// counted is a number of things: "2 warnings".
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, strings.TrimSpace(thing))
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -151,7 +152,7 @@ func history(u *state.Update) []v1alpha1.UIBuildTerminated {
 		}
 		past := v1alpha1.UIBuildTerminated{Error: b.Err, StartTime: micro(b.StartedAt), FinishTime: micro(b.FinishedAt), SpanID: b.Span}
 		if b.Warnings > 0 {
-			past.Warnings = []string{counted(b.Warnings, "warning") + " in its log"}
+			past.Warnings = []string{words.Count(b.Warnings, "warning") + " in its log"}
 		}
 		out = append(out, past)
 	}

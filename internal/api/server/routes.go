@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -56,10 +57,10 @@ func missed(all []route) http.HandlerFunc {
 		}
 		if methods != nil {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			refuse(w, r, http.StatusMethodNotAllowed, fmt.Sprintf("%s takes %s", clip(r.URL.Path), strings.Join(methods, ", ")))
+			refuse(w, r, http.StatusMethodNotAllowed, fmt.Sprintf("%s takes %s", words.Clip(r.URL.Path, access.MostEchoed), strings.Join(methods, ", ")))
 			return
 		}
-		refuse(w, r, http.StatusNotFound, fmt.Sprintf("there is nothing at %s", clip(r.URL.Path)))
+		refuse(w, r, http.StatusNotFound, fmt.Sprintf("there is nothing at %s", words.Clip(r.URL.Path, access.MostEchoed)))
 	}
 }
 
@@ -128,15 +129,6 @@ func failBy(w http.ResponseWriter, code int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(f)
-}
-
-// clip shortens what a client sent for an answer.
-func clip(s string) string {
-	const most = 100
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }
 
 // decode reads a request's body into req, or answers what is wrong with it.

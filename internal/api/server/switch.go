@@ -10,8 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/server/rest"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -72,7 +74,7 @@ func wellFormed(req api.SwitchRequest) error {
 	chosen := len(req.ManifestNames)+len(req.Labels) > 0
 	switch {
 	case req.State != api.StateEnabled && req.State != api.StateDisabled:
-		return fmt.Errorf("state: %q is neither enabled nor disabled", clip(req.State))
+		return fmt.Errorf("state: %q is neither enabled nor disabled", words.Clip(req.State, access.MostEchoed))
 	case req.All && (chosen || req.Only):
 		return errors.New("all stands alone: leave out manifest_names, labels and only")
 	case !req.All && !chosen:

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -37,10 +39,10 @@ func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Reque
 	for _, u := range concerned(src.View()) {
 		if u.Update.Begun() {
 			logstore.Warnf(s.options.Logs.Logger(u.Value.Manifest.Name, "down", logstore.SourceBuild),
-				"%s deletes its objects. They come back when the resource is triggered", clip(req.By))
+				"%s deletes its objects. They come back when the resource is triggered", words.Clip(req.By, access.MostEchoed))
 		}
 	}
-	if !src.take(w, r, state.ObjectsTakenDown{Names: names, By: clip(req.By)}) {
+	if !src.take(w, r, state.ObjectsTakenDown{Names: names, By: words.Clip(req.By, access.MostEchoed)}) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stillTimeout)

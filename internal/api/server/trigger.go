@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -66,8 +68,5 @@ func unknown(what, name string, all []string) *problem.Problem {
 	case more > 0:
 		mend += fmt.Sprintf(", and %d more", more)
 	}
-	if near := language.Nearest(name, all); near != "" {
-		mend = fmt.Sprintf("did you mean %s? %s", near, mend)
-	}
-	return problem.New(fmt.Sprintf("no %s is called %q", what, clip(name)), mend)
+	return problem.New(fmt.Sprintf("no %s is called %q", what, words.Clip(name, access.MostEchoed)), suggest.Mend(name, all, mend))
 }

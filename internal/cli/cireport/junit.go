@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -59,7 +60,7 @@ func JUnit(s api.Summary, logs func(resource string) []string) ([]byte, error) {
 		one.add(c)
 	}
 	if s.Result != ResultOK && one.Failures+one.Errors == 0 {
-		one.add(testCase{Class: folder, Name: "(session)", Time: seconds(s.TookMs), Error: &verdict{Message: plain(firstLine(s.Failure)), Type: s.Result, Text: plain(s.Failure)}})
+		one.add(testCase{Class: folder, Name: "(session)", Time: seconds(s.TookMs), Error: &verdict{Message: plain(words.FirstLine(s.Failure)), Type: s.Result, Text: plain(s.Failure)}})
 	}
 	one.Time = seconds(s.TookMs)
 	doc, err := xml.MarshalIndent(suites{Name: "hone ci", totals: one.totals, Suites: []suite{one}}, "", "  ")
@@ -85,7 +86,7 @@ func (s *suite) add(c testCase) {
 // judge says what became of a resource. One that was not finished has failed where that ended the session, and was skipped
 // where another one did.
 func (c *testCase) judge(s api.Summary, r api.ResourceSummary, logs func(string) []string) {
-	why := plain(firstLine(trouble(r)))
+	why := plain(words.FirstLine(trouble(r)))
 	switch {
 	case r.Status == statusFailed:
 		c.Failure = &verdict{Message: why, Type: failureType(r), Text: details(r, logs)}
@@ -97,7 +98,7 @@ func (c *testCase) judge(s api.Summary, r api.ResourceSummary, logs func(string)
 	case failed(s):
 		c.Skipped = &verdict{Message: "the session ended before this was finished: " + why}
 	default:
-		c.Error = &verdict{Message: plain(firstLine(s.Failure)), Type: s.Result, Text: details(r, logs)}
+		c.Error = &verdict{Message: plain(words.FirstLine(s.Failure)), Type: s.Result, Text: details(r, logs)}
 	}
 }
 
@@ -154,11 +155,6 @@ func allowed(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }
 
 func seconds(ms api.Milliseconds) string {

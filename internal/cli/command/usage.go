@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
+	"github.com/hone-dev/hone/internal/base/suggest"
 )
 
 // Group makes of a command one that only holds others: alone it prints its help, and a word that is none of them is an error.
@@ -24,11 +24,8 @@ func Group(c *cobra.Command) *cobra.Command {
 				names = append(names, sub.Name())
 			}
 		}
-		mend := fmt.Sprintf("there are: %s", strings.Join(names, ", "))
-		if near := language.Nearest(args[0], names); near != "" {
-			mend = fmt.Sprintf("did you mean %s? %s", near, mend)
-		}
-		return problem.New(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0]), mend)
+		return problem.New(fmt.Sprintf("%s has no command %q", cmd.CommandPath(), args[0]),
+			suggest.Mend(args[0], names, "there are: "+strings.Join(names, ", ")))
 	}
 	return c
 }

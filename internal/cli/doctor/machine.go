@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // The limits of inotify below which a tree of usual size does not fit.
@@ -120,7 +122,7 @@ func Folders(all []Folder) *Section {
 			s.found(f.Name, "%s, empty", f.Path)
 			continue
 		}
-		s.found(f.Name, "%s, %s in %d files", f.Path, bytes(size), files)
+		s.found(f.Name, "%s, %s in %d files", f.Path, words.Size(size), files)
 	}
 	return s
 }
@@ -159,17 +161,4 @@ func usage(dir string) (size int64, files int) {
 		return nil
 	})
 	return size, files
-}
-
-// bytes is a size for people: "1.2 MB".
-func bytes(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 1_000_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/cli/tiltfiles"
@@ -23,7 +24,6 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -125,7 +125,7 @@ func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) 
 // unknownImage is the problem that a Tiltfile declares no image of a name.
 func unknownImage(name string, declared []string) error {
 	summary := fmt.Sprintf("the Tiltfile declares no image %q", name)
-	switch near := language.Nearest(name, declared); {
+	switch near := suggest.Nearest(name, declared); {
 	case near != "":
 		return problem.New(summary, fmt.Sprintf("did you mean %s?", near))
 	case len(declared) == 0:

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/cli/command"
 	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/client"
 	"github.com/hone-dev/hone/internal/loop/events"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -137,11 +137,8 @@ func heardOf(ctx context.Context, session *client.Client, names []string) error 
 		if !errors.Is(err, io.EOF) {
 			return fmt.Errorf("read events: %w", err)
 		}
-		mend := "there are: " + strings.Join(all, ", ")
-		if near := language.Nearest(name, all); near != "" {
-			mend = fmt.Sprintf("did you mean %s? %s", near, mend)
-		}
-		return problem.New(fmt.Sprintf("%s: no resource is called %q", session.Where(), name), mend)
+		return problem.New(fmt.Sprintf("%s: no resource is called %q", session.Where(), name),
+			suggest.Mend(name, all, "there are: "+strings.Join(all, ", ")))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/pkg/api"
 )
@@ -112,18 +113,10 @@ func summary(r api.TiltfileResult) string {
 			}
 		}
 	}
-	parts := []string{counted(len(r.Resources), "resource"), counted(objects, "object"),
-		fmt.Sprintf("%s (%d with live update)", counted(len(images), "image"), len(live))}
+	parts := []string{words.Count(len(r.Resources), "resource"), words.Count(objects, "object"),
+		fmt.Sprintf("%s (%d with live update)", words.Count(len(images), "image"), len(live))}
 	if len(r.Warnings) > 0 {
-		parts = append(parts, counted(len(r.Warnings), "warning"))
+		parts = append(parts, words.Count(len(r.Warnings), "warning"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

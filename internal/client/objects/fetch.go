@@ -17,7 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
+	"github.com/hone-dev/hone/internal/base/suggest"
 )
 
 // tableMedia asks for rows instead of objects, headMedia and headsMedia for an object and a list without more than metadata.
@@ -285,7 +285,7 @@ func (s *Session) missing(ctx context.Context, k Kind, name string, err error) e
 	}
 	p := problem.New(fmt.Sprintf("there is no %s", k.Ref(name)), "hone get "+k.GVR.Resource+" lists those that there are")
 	names, listing := s.Names(ctx, k)
-	switch near := language.Nearest(name, names); {
+	switch near := suggest.Nearest(name, names); {
 	case listing != nil:
 	case len(names) == 0:
 		p.Mend = fmt.Sprintf("there are no %s at all", k.GVR.Resource)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/problem"
-	"github.com/hone-dev/hone/internal/tiltfile/language"
+	"github.com/hone-dev/hone/internal/base/suggest"
 )
 
 // Kind is a kind of objects that the session serves.
@@ -127,11 +127,8 @@ func (s *Session) unknown(word string) error {
 		}
 		candidates = append(candidates, k.GVR.Resource, k.Singular)
 	}
-	mend := "hone api-resources lists the kinds that there are"
-	if near := language.Nearest(name, candidates); near != "" {
-		mend = fmt.Sprintf("did you mean %s? %s", near, mend)
-	}
-	return problem.New(fmt.Sprintf("the session has no kind %q", word), mend)
+	return problem.New(fmt.Sprintf("the session has no kind %q", word),
+		suggest.Mend(name, candidates, "hone api-resources lists the kinds that there are"))
 }
 
 // Names lists the objects of a kind by name.

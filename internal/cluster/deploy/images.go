@@ -9,6 +9,7 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -126,11 +127,11 @@ func missingMend(refs, seen []string) string {
 
 // nearest returns the candidate that differs least from want, empty when all differ too much.
 func nearest(want string, candidates []string) string {
-	best, bestDistance := "", len(want)/3+2
+	best, bound := "", len(want)/3+2
 	for _, c := range candidates {
-		d := min(distance(want, c), distance(lastPart(want), lastPart(c))+1)
-		if d < bestDistance {
-			best, bestDistance = c, d
+		d := min(suggest.Distance(want, c, bound), suggest.Distance(lastPart(want), lastPart(c), bound)+1)
+		if d < bound {
+			best, bound = c, d
 		}
 	}
 	return best
@@ -143,27 +144,6 @@ func lastPart(ref string) string {
 		ref = ref[:i]
 	}
 	return ref
-}
-
-// distance is the number of single-byte insertions, deletions and replacements that turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // isResult reports whether ref already is what a build put into an object, so that a place that two rules reach is

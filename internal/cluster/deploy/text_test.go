@@ -87,7 +87,7 @@ func TestRemoveAt(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	candidates := []string{"gcr.io/shop/frontend:v1", "redis", "postgres:16"}
-	for want, got := range map[string]string{"frontent": "gcr.io/shop/frontend:v1", "docker.io/me/redis": "redis", "nothing-like-it": ""} {
+	for want, got := range map[string]string{"frontent": "gcr.io/shop/frontend:v1", "rdeis": "redis", "docker.io/me/redis": "redis", "nothing-like-it": ""} {
 		if n := nearest(want, candidates); n != got {
 			t.Errorf("%s: %q", want, n)
 		}

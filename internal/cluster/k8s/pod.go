@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -98,11 +99,7 @@ func probeCalls(h corev1.ProbeHandler) string {
 	case h.TCPSocket != nil:
 		return "tcpSocket " + h.TCPSocket.Host + ":" + h.TCPSocket.Port.String()
 	case h.Exec != nil:
-		command := []rune(strings.Join(strings.Fields(strings.Join(h.Exec.Command, " ")), " "))
-		if len(command) > longestProbe {
-			command = append(command[:longestProbe-1], '…')
-		}
-		return "exec " + string(command)
+		return "exec " + words.ClipChars(words.OneLine(strings.Join(h.Exec.Command, " ")), longestProbe)
 	case h.GRPC != nil:
 		service := ""
 		if h.GRPC.Service != nil && *h.GRPC.Service != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/moby/patternmatcher"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -77,11 +78,7 @@ const briefLength = 100
 
 // brief puts a step of any number of lines on one, cut where it gets long.
 func brief(name string) string {
-	name = strings.Join(strings.Fields(name), " ")
-	if len(name) > briefLength {
-		name = strings.ToValidUTF8(name[:briefLength], "") + "…"
-	}
-	return name
+	return words.Clip(words.OneLine(name), briefLength)
 }
 
 // stepOf cuts the counter off a step's name: "[build 2/4] RUN make" is the step "RUN make".

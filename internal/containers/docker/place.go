@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
+
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // findStep returns the line (from 1) on which the step begins, 0 if it cannot be told. BuildKit replaces variables and
@@ -14,9 +16,9 @@ func findStep(contents, step string) int {
 	if step == "" {
 		return 0
 	}
-	want := strings.Join(strings.Fields(step), " ")
+	want := words.OneLine(step)
 	return findNode(contents, func(n *parser.Node) bool {
-		have := strings.Join(strings.Fields(n.Original), " ")
+		have := words.OneLine(n.Original)
 		return strings.EqualFold(have, want) || looseMatch(have, want)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // Push implements Client.
@@ -80,7 +81,7 @@ func pushProgress(log logstore.Logger, ref string, m message) {
 	switch m.Status {
 	case "Pushing":
 		if m.Progress != nil && m.Progress.Total > 0 {
-			text = fmt.Sprintf("layer %s: pushing %s / %s", m.ID, size(m.Progress.Current), size(m.Progress.Total))
+			text = fmt.Sprintf("layer %s: pushing %s / %s", m.ID, words.Size(m.Progress.Current), words.Size(m.Progress.Total))
 		}
 	case "Pushed", "Layer already exists":
 		done = true

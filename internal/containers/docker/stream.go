@@ -53,17 +53,3 @@ func readStream(r io.Reader, each func(message) error) error {
 		}
 	}
 }
-
-// size renders bytes for a person: "512 B", "3.4 MB".
-func size(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, i := float64(n)/unit, 0
-	for value >= unit && i < 3 {
-		value /= unit
-		i++
-	}
-	return fmt.Sprintf("%.1f %cB", value, "kMGT"[i])
-}

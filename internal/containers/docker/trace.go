@@ -10,6 +10,7 @@ import (
 	control "github.com/moby/buildkit/api/services/control"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // tracePrinter renders BuildKit's progress: one line per step, its output indented below it, layers and contexts on the
@@ -87,7 +88,7 @@ func (p *tracePrinter) vertex(v *control.Vertex) {
 		known = &vertex{digest: v.Digest}
 		p.vertices[v.Digest] = known
 	}
-	known.name = strings.Join(strings.Fields(v.Name), " ")
+	known.name = words.OneLine(v.Name)
 	if v.Started == nil || known.started {
 		return
 	}
@@ -143,9 +144,9 @@ func (p *tracePrinter) transfer(st *control.VertexStatus) {
 	if name == "" {
 		name = st.ID
 	}
-	text := fmt.Sprintf("  %s %s", name, size(st.Current))
+	text := fmt.Sprintf("  %s %s", name, words.Size(st.Current))
 	if st.Total > 0 {
-		text += " / " + size(st.Total)
+		text += " / " + words.Size(st.Total)
 	}
 	p.log.Progress(v.digest+" "+st.ID, text, st.Completed != nil)
 }

@@ -116,11 +116,3 @@ func TestClassicPrinter(t *testing.T) {
 		t.Errorf("failed: %+v", v)
 	}
 }
-
-func TestSize(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 3_456_789: "3.5 MB", 7_000_000_000: "7.0 GB", 9e15: "9000.0 TB"} {
-		if got := size(n); got != want {
-			t.Errorf("size(%d) = %q, want %q", n, got, want)
-		}
-	}
-}

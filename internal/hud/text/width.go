@@ -97,16 +97,6 @@ func tail(s string, width int) string {
 	return rest
 }
 
-// FirstLine returns the first line of s that is not blank, without surrounding space.
-func FirstLine(s string) string {
-	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return ""
-}
-
 // Hash returns a number from 0 to n-1 that is always the same for s, to choose a colour by.
 func Hash(s string, n int) int {
 	h := uint32(2166136261)

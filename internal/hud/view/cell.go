@@ -3,6 +3,7 @@ package view
 import (
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
@@ -73,4 +74,4 @@ func plain(s string) Cell { return Cell{{Text: s}} }
 var none = Cell{{Text: "–", Tone: Dim}}
 
 // firstLine is the first line of foreign text, fit to be shown.
-func firstLine(s string) string { return text.Clean(text.FirstLine(s)) }
+func firstLine(s string) string { return text.Clean(words.FirstLine(s)) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -127,7 +128,7 @@ func (p *page) pods(pods []state.Pod, u state.Update) {
 	}
 	p.title("PODS")
 	for _, pod := range pods {
-		long, _ := words(pod.Status)
+		long, _ := inWords(pod.Status)
 		tone := Plain
 		switch {
 		case pod.Deleting:
@@ -194,7 +195,7 @@ func (p *page) container(c model.Container) {
 	}
 	line := Cell{{"    " + text.PadRight(name, 16), Plain}, {"  " + what, tone}}
 	if c.Restarts > 0 {
-		line = append(line, Span{"  " + plural(c.Restarts, "restart"), Warn})
+		line = append(line, Span{"  " + words.Count(c.Restarts, "restart"), Warn})
 	}
 	if c.LastReason != "" {
 		line = append(line, Span{fmt.Sprintf("  last run: %s, exit %d", c.LastReason, c.LastExitCode), Dim})
@@ -238,7 +239,7 @@ func (p *page) build(b state.Build) {
 		line = append(line, Span{": " + strings.Join(b.Files[:min(len(b.Files), 4)], ", ") + more(len(b.Files)-4), Plain})
 	}
 	if b.Warnings > 0 {
-		line = append(line, Span{"  " + plural(b.Warnings, "warning"), Warn})
+		line = append(line, Span{"  " + words.Count(b.Warnings, "warning"), Warn})
 	}
 	p.lines = append(p.lines, line)
 	if b.Err != "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -49,7 +50,7 @@ func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int
 			since = c.Since
 		}
 	}
-	return len(behind), fmt.Sprintf("%d of %s behind, %s", len(behind), plural(of, "container"), Duration(b.now.Sub(since)))
+	return len(behind), fmt.Sprintf("%d of %s behind, %s", len(behind), words.Count(of, "container"), Duration(b.now.Sub(since)))
 }
 
 // containers adds what an update did in each container; of an older one only the slowest is shown.
@@ -63,7 +64,7 @@ func (p *page) containers(b state.Build, newest bool) {
 		return
 	}
 	if done {
-		p.add(Span{fmt.Sprintf("      by %s in %s, %s", slow.Mode, plural(len(list), "container"), slow.What()), Dim})
+		p.add(Span{fmt.Sprintf("      by %s in %s, %s", slow.Mode, words.Count(len(list), "container"), slow.What()), Dim})
 	}
 	for _, c := range list[:min(len(list), shownContainers)] {
 		name := Span{"      " + text.PadRight(text.CutMiddle(c.Pod, podWidth), podWidth) + "  ", Plain}
@@ -77,7 +78,7 @@ func (p *page) containers(b state.Build, newest bool) {
 		}
 	}
 	if n := len(list) - shownContainers; n > 0 {
-		p.add(Span{fmt.Sprintf("      and %s", plural(n, "container")), Dim})
+		p.add(Span{fmt.Sprintf("      and %s", words.Count(n, "container")), Dim})
 	}
 }
 

@@ -38,7 +38,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	case buildcontrol.RuntimeError:
 		return b.failed(m, pods, rs)
 	}
-	long, word := words(rs.Text)
+	long, word := inWords(rs.Text)
 	tone := Plain
 	if rs.Status != buildcontrol.RuntimeOK {
 		tone = Warn
@@ -61,7 +61,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 
 // failed says what is wrong: the reason, how often, with which exit code.
 func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
-	long, word := words(cmp.Or(rs.Text, "failed"))
+	long, word := inWords(cmp.Or(rs.Text, "failed"))
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}
 	if p, ok := b.process(m); ok && p.State == state.ProcessFailed && p.ExitCode >= 0 {
 		return append(full, Span{fmt.Sprintf("  exit %d", p.ExitCode), Bad}), short
@@ -90,8 +90,8 @@ func (b *builder) process(m model.Manifest) (state.Process, bool) {
 	return e.Value, ok
 }
 
-// words translates a runtime text, whose first word may be one of Kubernetes', and shortens it to one word.
-func words(s string) (long, short string) {
+// inWords translates a runtime text, whose first word may be one of Kubernetes', and shortens it to one word.
+func inWords(s string) (long, short string) {
 	first, rest, _ := strings.Cut(s, " ")
 	if w, ok := statusWords[first]; ok {
 		long, short = w[0], w[1]

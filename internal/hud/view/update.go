@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/pkg/model"
@@ -84,7 +85,7 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 		cell = append(cell, Span{"  " + files, Dim})
 	}
 	if last.Warnings > 0 {
-		cell = append(cell, Span{"  " + plural(last.Warnings, "warning"), Warn})
+		cell = append(cell, Span{"  " + words.Count(last.Warnings, "warning"), Warn})
 	}
 	if last.FellBack != "" {
 		cell = append(cell, Span{"  fell back: " + firstLine(last.FellBack), Warn})
@@ -107,7 +108,7 @@ func outcome(m model.Manifest, u state.Update, b state.Build) string {
 	case len(m.Images) == 0 && len(u.Applied) == 0:
 		return "applied  " + took
 	case len(m.Images) == 0:
-		return plural(len(u.Applied), "object") + " applied  " + took
+		return words.Count(len(u.Applied), "object") + " applied  " + took
 	case b.Mode != "":
 		return "ok  " + b.Mode + " " + took
 	}
@@ -138,11 +139,4 @@ func more(n int) string {
 		return ""
 	}
 	return fmt.Sprintf(" +%d", n)
-}
-
-func plural(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return fmt.Sprintf("%d %s", n, word)
 }

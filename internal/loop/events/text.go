@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
@@ -70,11 +71,11 @@ func tiltfileWords(what string, t api.TiltfileEvent) string {
 	if t.Error != "" || t.TookMs == 0 {
 		return join(what, cmp.Or(t.Error, t.Reason))
 	}
-	return join(fmt.Sprintf("%s in %s: %s", what, Took(t.TookMs), count(t.Resources, "resource")), warnings(t.Warnings))
+	return join(fmt.Sprintf("%s in %s: %s", what, Took(t.TookMs), words.Count(t.Resources, "resource")), warnings(t.Warnings))
 }
 
 func filesWords(f api.FilesEvent) string {
-	s := fmt.Sprintf("%s changed: %s", count(f.Total, "file"), list(f.Files, f.Total))
+	s := fmt.Sprintf("%s changed: %s", words.Count(f.Total, "file"), list(f.Files, f.Total))
 	if f.Watch != "" {
 		s += " (watch " + f.Watch + ")"
 	}
@@ -186,14 +187,7 @@ func warnings(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return count(n, "warning")
-}
-
-func count(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
+	return words.Count(n, "warning")
 }
 
 // list names the first things of a list.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -198,7 +199,7 @@ func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, l
 	if c := containerOf(e); c != "" && p != nil && len(p.AllContainers()) > 1 {
 		about += ", container " + c
 	}
-	line := fmt.Sprintf("[event: %s] %s", about, oneLine(e.Message))
+	line := fmt.Sprintf("[event: %s] %s", about, words.ClipChars(words.OneLine(e.Message), longest))
 	if count > 1 {
 		line += fmt.Sprintf(" (×%d)", count)
 	}
@@ -207,14 +208,6 @@ func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, l
 
 // longest bounds what a probe answers and what an event says, in characters.
 const longest = 1000
-
-func oneLine(s string) string {
-	line := []rune(strings.Join(strings.Fields(s), " "))
-	if len(line) > longest {
-		line = append(line[:longest-1], '…')
-	}
-	return string(line)
-}
 
 // pulledIn is what Kubernetes says of an image that it has pulled: which, and how long that took.
 var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
@@ -316,7 +309,7 @@ func probeFailure(e k8s.KubeEvent) (state.ProbeFailure, bool) {
 	if m == nil {
 		return state.ProbeFailure{}, false
 	}
-	return state.ProbeFailure{Container: containerOf(e), Kind: model.ProbeKind(strings.ToLower(m[1])), Answer: oneLine(m[2]), At: e.LastSeen}, true
+	return state.ProbeFailure{Container: containerOf(e), Kind: model.ProbeKind(strings.ToLower(m[1])), Answer: words.ClipChars(words.OneLine(m[2]), longest), At: e.LastSeen}, true
 }
 
 // containerOf returns the container that an event of a pod is about, empty where it is about none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
@@ -94,13 +95,9 @@ func (s *Subscriber) prune(ctx context.Context, req imagebuild.PruneRequest) {
 // describe says what was removed: "3 old images of earlier builds (120 MB)".
 func describe(p imagebuild.Pruned) string {
 	if p.Images == 0 {
-		return fmt.Sprintf("%d old tags of earlier builds", len(p.Refs))
+		return words.Count(len(p.Refs), "old tag") + " of earlier builds"
 	}
-	word := "images"
-	if p.Images == 1 {
-		word = "image"
-	}
-	return fmt.Sprintf("%d old %s of earlier builds (%d MB)", p.Images, word, p.Bytes/1_000_000)
+	return fmt.Sprintf("%s of earlier builds (%d MB)", words.Count(p.Images, "old image"), p.Bytes/1_000_000)
 }
 
 // quiet reports whether the engine answers and no build runs that could need what is removed.

@@ -175,7 +175,7 @@ func TestSaysWhatItDid(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.asked("second", 2)
 		got := strings.Join(statetest.Texts(f.logs, string(model.TiltfileName)), "\n")
-		for _, want := range []string{"Removed 1 old image of earlier builds (12 MB)", "Removed 1 old tags", "the engine is busy: busy", "wait"} {
+		for _, want := range []string{"Removed 1 old image of earlier builds (12 MB)", "Removed 1 old tag of", "the engine is busy: busy", "wait"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("log lacks %q:\n%s", want, got)
 			}

@@ -10,6 +10,7 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/syntax"
 
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
@@ -138,7 +139,7 @@ func names(defs []*definition) []string {
 }
 
 func didYouMean(name string, candidates []string) string {
-	if n := language.Nearest(name, candidates); n != "" {
+	if n := suggest.Nearest(name, candidates); n != "" {
 		return fmt.Sprintf(" (did you mean %s?)", n)
 	}
 	return ""

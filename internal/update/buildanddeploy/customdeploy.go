@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -201,9 +202,7 @@ func excerpt(out []byte) string {
 	all := strings.Split(strings.TrimSpace(string(out)), "\n")
 	shown := all[:min(len(all), lines)]
 	for i, l := range shown {
-		if len(l) > width {
-			shown[i] = strings.ToValidUTF8(l[:width], "") + "…"
-		}
+		shown[i] = words.Clip(l, width)
 	}
 	text := strings.Join(shown, "\n")
 	if len(all) > lines {

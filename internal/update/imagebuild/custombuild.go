@@ -14,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -126,12 +127,7 @@ func (b *Builder) runCommand(ctx context.Context, req Request, spec model.Custom
 
 // brief cuts a command to one line of bearable length.
 func brief(command string) string {
-	const most = 80
-	command = strings.Join(strings.Fields(command), " ")
-	if len(command) > most {
-		command = strings.ToValidUTF8(command[:most], "") + "…"
-	}
-	return command
+	return words.Clip(words.OneLine(command), 80)
 }
 
 // expectedEnv tells a command what to build.
@@ -183,16 +179,8 @@ func readOutputRef(file string) (string, error) {
 		err = errors.New("it has no tag")
 	}
 	if err != nil {
-		return "", problem.Wrap(err, fmt.Sprintf("the build command wrote %q to %s, which is no image reference", clip(text), file),
+		return "", problem.Wrap(err, fmt.Sprintf("the build command wrote %q to %s, which is no image reference", words.Clip(text, 200), file),
 			"make it write one line such as name:tag")
 	}
 	return reference.FamiliarString(named), nil
-}
-
-func clip(text string) string {
-	const most = 200
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
 }

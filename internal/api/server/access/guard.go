@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/words"
 )
 
 // Rules say who may come in.
@@ -88,9 +90,9 @@ func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	case !rules.Local && rules.Token == "":
 		return http.StatusUnauthorized, "this door has no token, and is closed to everybody"
 	case !rules.Local && !rules.ours(r.Host):
-		return http.StatusForbidden, fmt.Sprintf("host %q is not this machine", clip(r.Host))
+		return http.StatusForbidden, fmt.Sprintf("host %q is not this machine", words.Clip(r.Host, MostEchoed))
 	case len(r.Header.Values("Origin")) > 1 || origin != "" && (rules.Local || origin != scheme(r.Context())+"://"+r.Host):
-		return http.StatusForbidden, fmt.Sprintf("origin %q may not use this API", clip(origin))
+		return http.StatusForbidden, fmt.Sprintf("origin %q may not use this API", words.Clip(origin, MostEchoed))
 	}
 	// Browsers say where a request comes from also where they send no Origin, as for images and scripts.
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
@@ -165,11 +167,5 @@ func welcome(w http.ResponseWriter, r *http.Request, rules Rules, want [sha256.S
 	return true
 }
 
-// clip shortens what a client sent for an answer.
-func clip(s string) string {
-	const most = 100
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
-}
+// MostEchoed is how much of what a client sent an answer repeats, in bytes.
+const MostEchoed = 100

@@ -1,6 +1,19 @@
-package language
+// Package suggest finds what a misspelled name was meant to be.
+package suggest
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
+
+// Mend is the mend of a problem with a name that is not known: a question whether the nearest candidate was meant, if one is
+// near, before otherwise, which is what helps in any case.
+func Mend(name string, candidates []string, otherwise string) string {
+	if near := Nearest(name, candidates); near != "" {
+		return fmt.Sprintf("did you mean %s? %s", near, otherwise)
+	}
+	return otherwise
+}
 
 // Nearest returns the candidate that name is most likely a misspelling of, or "". Ties go to the earlier one.
 func Nearest(name string, candidates []string) string {
@@ -10,7 +23,7 @@ func Nearest(name string, candidates []string) string {
 		if c == name {
 			continue
 		}
-		if d := distance(word, plain(c), bound); d < bound {
+		if d := Distance(word, plain(c), bound); d < bound {
 			best, bound = c, d
 		}
 	}
@@ -19,10 +32,10 @@ func Nearest(name string, candidates []string) string {
 
 func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
-// distance is the number of insertions, deletions, replacements and swaps of neighbours that make b of a, or bound when
+// Distance is the number of single-byte insertions, deletions, replacements and swaps of neighbours that make b of a, or bound when
 // it is at least that many.
-func distance(a, b string, bound int) int {
-	if abs(len(a)-len(b)) >= bound {
+func Distance(a, b string, bound int) int {
+	if max(len(a)-len(b), len(b)-len(a)) >= bound {
 		return bound
 	}
 	before, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
@@ -44,11 +57,4 @@ func distance(a, b string, bound int) int {
 		before, prev, cur = prev, cur, before
 	}
 	return min(prev[len(b)], bound)
-}
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
 }

@@ -1,0 +1,58 @@
+// Package words turns numbers and foreign text into words for messages: "3 files", "1.2 MB", the first line of an error.
+package words
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Count is a number of things, whose plural ends in s: "1 file", "3 files".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// Size is a number of bytes: "512 B", "3.4 MB".
+func Size(n int64) string {
+	const unit = 1000
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, i := float64(n)/unit, 0
+	for value >= unit && i < 3 {
+		value /= unit
+		i++
+	}
+	return fmt.Sprintf("%.1f %cB", value, "kMGT"[i])
+}
+
+// FirstLine is the first line of s that is not blank, without the space around it.
+func FirstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+// OneLine is all of s on one line, with one space between words.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Clip cuts s after so many bytes, between two characters, and says so with "…".
+func Clip(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// ClipChars is s with so many characters at most, of which a "…" is the last when there are more.
+func ClipChars(s string, most int) string {
+	if chars := []rune(s); len(chars) > most {
+		return string(chars[:most-1]) + "…"
+	}
+	return s
+}
