@@ -181,6 +181,8 @@ func (e *Engine) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				e.end = e.store.Snapshot()
+			case <-running.Done(): // the loop is broken
+				e.end = e.store.Snapshot()
 			case <-wake:
 				if s := e.store.Snapshot(); state.TheSession(s.All()).Ended != nil {
 					e.end = s
@@ -190,6 +192,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.endAt = time.Now()
 	}()
 	err := e.supervisor.Run(running)
+	cancel()
 	<-stopped
 	if end := state.TheSession(e.store.Snapshot().All()).Ended; end != nil && end.Failure != "" {
 		return errors.Join(&Failure{Text: end.Failure, Cause: end.Cause}, err)

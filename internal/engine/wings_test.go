@@ -30,7 +30,7 @@ type wing struct {
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
-	{"base", "atomicfile filelock jsonpath problem retry suggest words < logstore outputfile project terminal < editor process", "",
+	{"base", "atomicfile bug filelock jsonpath problem retry suggest words < logstore outputfile project terminal < editor process", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It knows nothing of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure answers about a snapshot. It talks to nothing outside the process and starts no goroutine but the loop's."},

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -66,7 +67,10 @@ func same[O Object](a, b O, forget func(O)) bool {
 		if forget != nil {
 			forget(c)
 		}
-		out, _ := json.Marshal(c) // our own types
+		out, err := json.Marshal(c)
+		if err != nil {
+			bug.Reportf("%T cannot be written as JSON: %v", c, err)
+		}
 		return string(out)
 	}
 	return text(a) == text(b)

@@ -26,8 +26,10 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 	"github.com/hone-dev/hone/internal/api/server/rest"
 	"github.com/hone-dev/hone/internal/api/tables"
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 )
@@ -209,7 +211,7 @@ func (s *Subscriber) recovered(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(p) // the answer is not to look whole
 			default:
-				s.options.Log.Error("request panicked", "method", r.Method, "path", r.URL.Path, "panic", p)
+				bug.Caught("answer "+r.Method+" "+words.Clip(r.URL.Path, access.MostEchoed), p)
 				refuse(w, r, http.StatusInternalServerError, "this request has met a bug in hone")
 			}
 		}()

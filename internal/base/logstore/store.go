@@ -129,6 +129,9 @@ func (s *Store) Flush() { s.keeper.flushAll() }
 // least twelve bytes is. Lines that are stored already do not change.
 func (s *Store) SetSecrets(secrets []model.Secret) { s.scrub.Store(newScrubber(secrets)) }
 
+// Scrub returns a text of one or more lines without the secrets that are known now, for what goes elsewhere.
+func (s *Store) Scrub(text string) string { return s.scrub.Load().line(text) }
+
 // Subscribe returns a channel with one slot that is filled whenever lines were stored or dropped since it was last
 // emptied, and a function that ends the subscription. The channel is never closed.
 func (s *Store) Subscribe() (changed <-chan struct{}, cancel func()) {

@@ -31,6 +31,8 @@ func runSession(ctx context.Context, o options) error {
 		return o.notBegun(err)
 	}
 	defer cleanup()
+	bugs, restore := reportBugs(parts.Logs, parts.Log)
+	defer restore()
 	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
 	var reporter *cireport.Reporter
@@ -50,7 +52,7 @@ func runSession(ctx context.Context, o options) error {
 	publishing.Go(func() { publishStart(ctx, parts) })
 	publishing.Go(func() { rememberProject(ctx, parts.Store, is) })
 	publishing.Go(func() { collectInPauses(ctx, parts.Store) })
-	err = e.Run(ctx)
+	err = bugs.explain(e.Run(ctx))
 	cause := context.Cause(ctx) // of an end from outside
 	cancel(nil)
 	publishing.Wait()

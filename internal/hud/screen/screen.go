@@ -3,15 +3,12 @@ package screen
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/rivo/tview"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -57,24 +54,9 @@ func (o Options) leaves() bool { return o.Leave != "" || o.Past }
 // errLeft is why a screen ends that the user left while the session was still stopping.
 var errLeft = errors.New("left by the user")
 
-// PanicError is a mistake in the screen's own code. The terminal is restored before it is shown.
-type PanicError struct {
-	Value any
-	// Where is the function that panicked, with file and line; Stack is the whole stack.
-	Where string
-	Stack string
-}
-
-// Error says what happened and where.
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("the screen panicked: %v (%s)", e.Value, e.Where)
-}
-
-var _ error = (*PanicError)(nil)
-
 // Run shows the screen until ctx is done, which is not an error, or until the user leaves it, which they can do only
 // after they quit, or where Leave or Past is set; it does not wait for the session's end then. The terminal is as it was before when Run returns,
-// whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *PanicError is ours.
+// whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *bug.Report is ours.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -119,7 +101,7 @@ func show(ui *ui, app *tview.Application) (returned bool, err error) {
 
 // outcome tells the ends of a screen that are errors from those that are not.
 func outcome(cause error) error {
-	var p *PanicError
+	var p *bug.Report
 	switch {
 	case errors.As(cause, &p):
 		return p
@@ -140,21 +122,6 @@ func (p *pump) offer(job func(context.Context) string) {
 // guard ends the screen when the function that deferred it panicked.
 func (u *ui) guard() {
 	if p := recover(); p != nil {
-		u.leave(&PanicError{Value: p, Where: panicked(), Stack: string(debug.Stack())})
-	}
-}
-
-// panicked names the function that panicked: the first one of hone below the runtime's and guard's own.
-func panicked() string {
-	pcs := make([]uintptr, 32)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
-	for {
-		f, more := frames.Next()
-		if !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf("%s:%d", f.Function, f.Line)
-		}
-		if !more {
-			return "unknown"
-		}
+		u.leave(bug.Caught("show the screen", p))
 	}
 }

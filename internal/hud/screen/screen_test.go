@@ -12,6 +12,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -459,6 +460,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 		{"in a key", func(d *driver) { d.term.InjectKey(tcell.KeyRune, 't', tcell.ModNone) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			defer bug.Take(func(*bug.Report) {})()
 			v := shop(t)
 			synctest.Test(t, func(t *testing.T) {
 				term := newTerminal("UTF-8", 120, 34)
@@ -467,7 +469,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 				})
 				tt.sabotage(d)
 				<-d.done
-				var p *PanicError
+				var p *bug.Report
 				if err := d.stop(); !errors.As(err, &p) || !strings.Contains(err.Error(), "broken") || !strings.Contains(p.Stack, "goroutine") {
 					t.Errorf("Run returned %v", err)
 				}

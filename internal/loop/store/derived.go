@@ -28,7 +28,7 @@ func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tab
 	for _, t := range tables {
 		_, i := s.table(t.Name())
 		if i < 0 {
-			panic(fmt.Sprintf("store: %s is derived from table %q, which is not there", name, t.Name()))
+			panic(fmt.Sprintf("store: %s is derived from table %q, which is not there", name, t.Name())) // as in Define
 		}
 		d.tables, d.names = append(d.tables, i), append(d.names, t.Name())
 	}

@@ -6,7 +6,7 @@
 //
 // Only the goroutine of Store.Run changes state. A reducer is a pure function of a draft of one table and one action: no
 // I/O, no goroutine, no clock (Draft.Now is the time at which the action was dispatched), no channel. An action that no
-// table accepts is a bug and ends the program loudly.
+// table accepts is a bug: it is reported and left out, and fails a test (package bug). A panic of a reducer ends the session.
 //
 // A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
 // what happened and not only what was so at each look.

@@ -6,7 +6,7 @@ package store
 // itself.
 func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], was, is *Entry[S])) {
 	if t.follows = true; t.followers != nil || source.follows {
-		panic("store: table " + t.name + " must not follow " + source.name + ": one of them follows or is followed already")
+		panic("store: table " + t.name + " must not follow " + source.name + ": one of them follows or is followed already") // as in Define
 	}
 	source.followers = append(source.followers, follower[S]{t.index, func(d drafter, was, is *Entry[S]) {
 		follow(d.(*Draft[T]), was, is)

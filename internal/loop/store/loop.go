@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/bug"
 )
 
 // slowBatch is how long a batch may take before the watchdog says so (reference check C12).
@@ -90,14 +92,14 @@ func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 // Stats returns the loop's counters.
 func (s *Store) Stats() *Stats { return &s.stats }
 
-// Dispatch queues actions for the loop, in order. It panics when no table accepts an action: that is a bug of the caller.
-// It returns the time that the actions carry: a snapshot holds them if its At is not earlier. After the loop's end that
+// Dispatch queues actions for the loop, in order. An action that no table accepts is a bug of the caller, which is reported,
+// and is left out. It returns the time that the actions carry: a snapshot holds them if its At is not earlier. After the loop's end that
 // is zero.
 func (s *Store) Dispatch(actions ...Action) time.Time {
-	for _, a := range actions {
-		if !s.accepts(a) {
-			panic(fmt.Sprintf("store: no table accepts action %s", TypeOf(a)))
-		}
+	refused := func(a Action) bool { return !s.accepts(a) }
+	if i := slices.IndexFunc(actions, refused); i >= 0 {
+		bug.Reportf("no table accepts action %s", TypeOf(actions[i]))
+		actions = slices.DeleteFunc(slices.Clone(actions), refused)
 	}
 	s.mu.Lock()
 	if s.closed {
@@ -147,6 +149,9 @@ func (s *Store) Run(ctx context.Context) {
 		}
 	}
 }
+
+// close makes further actions no-ops, after a panic of the loop.
+func (s *Store) close() { s.take(true) }
 
 func (s *Store) take(last bool) []envelope {
 	s.mu.Lock()

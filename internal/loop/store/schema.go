@@ -38,7 +38,7 @@ func WithFinalizers() TableOption { return func(o *tableOptions) { o.finalizers 
 // Define adds a table to the schema. The name must be new; doc is one sentence that people read.
 func Define[T any](s *Schema, name, doc string, options ...TableOption) *Table[T] {
 	if slices.ContainsFunc(s.tables, func(d tableDef) bool { return d.Name() == name }) {
-		panic(fmt.Sprintf("store: table %q defined twice", name))
+		panic(fmt.Sprintf("store: table %q defined twice", name)) // while packages are initialized: no program with this fault starts
 	}
 	var o tableOptions
 	for _, option := range options {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/base/bug"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -157,6 +159,59 @@ func TestUnknownActionIsLoud(t *testing.T) {
 	New(newFixture().schema).Dispatch(unknown{})
 }
 
+// takeBugs collects what is reported during a test that means it to be.
+func takeBugs(t *testing.T) *[]*bug.Report {
+	var all []*bug.Report
+	t.Cleanup(bug.Take(func(r *bug.Report) { all = append(all, r) }))
+	return &all
+}
+
+func TestUnknownActionIsLeftOut(t *testing.T) {
+	bugs := takeBugs(t)
+	f := newFixture()
+	s := New(f.schema)
+	s.Dispatch(added{"a"}, unknown{}, added{"b"})
+	s.reduce(s.take(false))
+	if v := s.Snapshot().All(); f.counters.In(v).Value("a").N != 1 || f.counters.In(v).Value("b").N != 1 {
+		t.Error("the actions beside the unknown one are lost")
+	}
+	if len(*bugs) != 1 || (*bugs)[0].What != "no table accepts action unknown" {
+		t.Errorf("reported %+v", *bugs)
+	}
+}
+
+// TestBrokenLoopEndsTheSession has a reducer panic: all stop, and the one who runs them learns of it.
+func TestBrokenLoopEndsTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bugs := takeBugs(t)
+		f := newFixture()
+		On(f.counters, func(*Draft[counter], unknown) { panic("out of range") })
+		stopped := false
+		patient := sub{Contract{Name: "patient", Doc: "Waits.", Inputs: Reads(f.jobs), Outputs: Emits(unknown{})}, func(ctx context.Context, rt *Runtime) error {
+			<-ctx.Done()
+			stopped = true
+			rt.Dispatch(unknown{}) // a harmless no-op by now
+			return nil
+		}}
+		s := New(f.schema)
+		sup, err := NewSupervisor(s, quiet, append(f.all(), patient)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- sup.Run(t.Context()) }()
+		synctest.Wait()
+		s.Dispatch(unknown{})
+		var r *bug.Report
+		if err := <-ended; !errors.As(err, &r) || r.What != "the loop reduced an action: panic: out of range" || !strings.Contains(r.Where, "TestBrokenLoopEndsTheSession") {
+			t.Errorf("Run returned %v, want the panic and its place", err)
+		}
+		if !stopped || len(*bugs) != 1 {
+			t.Errorf("stopped: %v; reported: %+v", stopped, *bugs)
+		}
+	})
+}
+
 func TestWakesOnlyReadersOfChangedTables(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -202,12 +257,16 @@ func TestContractIsEnforced(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				bugs := takeBugs(t)
 				bad := sup.tasks[2]
 				bad.sub = sub{bad.contract, func(ctx context.Context, rt *Runtime) error { act(rt); return nil }}
 				got = sup.runOnce(t.Context(), bad)
 				var undeclared *UndeclaredError
 				if !errors.As(got, &undeclared) || undeclared.What != name || undeclared.Subscriber != "bad" {
 					t.Errorf("error = %v, want *UndeclaredError for %q", got, name)
+				}
+				if len(*bugs) != 1 || !strings.Contains((*bugs)[0].What, name) {
+					t.Errorf("reported %+v, want what was undeclared", *bugs)
 				}
 			})
 		})
@@ -330,6 +389,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 
 func TestSupervisorRestartsWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		bugs := takeBugs(t)
 		f := newFixture()
 		var starts []time.Duration
 		begin := time.Now()
@@ -358,6 +418,9 @@ func TestSupervisorRestartsWithBackoff(t *testing.T) {
 		}
 		if len(starts) != 4 {
 			t.Fatalf("started %d times, want 4", len(starts))
+		}
+		if len(*bugs) != 1 || (*bugs)[0].What != "run crashing: panic: boom" || !strings.Contains((*bugs)[0].Stack, "TestSupervisorRestartsWithBackoff") {
+			t.Errorf("reported %+v, want the panic alone, with its stack", *bugs)
 		}
 		for i, least := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond} {
 			if i > 0 && starts[i]-starts[i-1] < least {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/retry"
 )
 
@@ -70,12 +70,20 @@ func NewSupervisor(s *Store, log *slog.Logger, subs ...Subscriber) (*Supervisor,
 }
 
 // Run starts the loop and every subscriber, and returns when ctx is done and all have stopped, stage by stage. Its error
-// names the subscribers that did not stop within the grace period; their goroutines are lost.
+// names the subscribers that did not stop within the grace period; their goroutines are lost. A panic in the loop ends the
+// session early and is a *bug.Report.
 func (s *Supervisor) Run(ctx context.Context) error {
 	loopCtx, stopLoop := context.WithCancel(context.WithoutCancel(ctx))
 	loopDone := make(chan struct{})
+	var broken error // written before loopDone is closed
 	go func() {
 		defer close(loopDone)
+		defer func() {
+			if p := recover(); p != nil {
+				s.store.close()
+				broken = bug.Caught("the loop reduced an action", p)
+			}
+		}()
 		s.store.Run(loopCtx)
 	}()
 	for _, t := range s.tasks {
@@ -85,11 +93,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 		t.runtime.box.wake()
 		go s.supervise(taskCtx, t)
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-loopDone: // only when it is broken: without it nothing that happens is ever known
+	}
 	err := s.stop()
 	stopLoop()
 	<-loopDone
-	return err
+	return errors.Join(broken, err)
 }
 
 func (s *Supervisor) stop() error {
@@ -176,12 +187,12 @@ func (s *Supervisor) runOnce(ctx context.Context, t *task) (err error) {
 		if p == nil {
 			return
 		}
+		bug.Caught("run "+t.contract.Name, p)
 		if e, ok := p.(*UndeclaredError); ok {
 			err = e
 			return
 		}
 		err = fmt.Errorf("panic: %v", p)
-		s.log.Error("subscriber panicked", "subscriber", t.contract.Name, "panic", p, "stack", string(debug.Stack()))
 	}()
 	if err := fault(t.contract.Name); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -271,6 +272,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r buildanddeploy.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			bug.Caught("update "+string(req.Manifest.Name), p)
 			err = fmt.Errorf("hone made a mistake while updating %s: %v", req.Manifest.Name, p)
 		}
 	}()

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -198,6 +199,7 @@ func TestStartsOnceThoughTheSnapshotLags(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
+	defer bug.Take(func(*bug.Report) {})()
 	synctest.Test(t, func(t *testing.T) {
 		for _, tc := range []struct {
 			name string

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -168,6 +169,7 @@ func overtakes(t state.Tiltfile) bool {
 func (s *Subscriber) run(ctx context.Context, o tiltfile.Options, t state.Tiltfile) (r tiltfile.Result) {
 	defer func() {
 		if p := recover(); p != nil {
+			bug.Caught("evaluate the Tiltfile", p)
 			r = tiltfile.Result{Err: fmt.Errorf("hone made a mistake while evaluating the Tiltfile: %v", p)}
 			r.ConfigFiles, r.Ignores = t.ConfigFiles, t.Ignores
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -179,6 +180,7 @@ func TestFailures(t *testing.T) {
 			"hone made a mistake while evaluating the Tiltfile: nil map", false, []string{"/src/Tiltfile"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			defer bug.Take(func(*bug.Report) {})()
 			synctest.Test(t, func(t *testing.T) {
 				f := start(t)
 				f.answers(tc.answer)

@@ -30,7 +30,8 @@ func TestGraphNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestCrashedSubscriberIsRestarted lets a subscriber panic: the session goes on, and so does the subscriber.
+// TestCrashedSubscriberIsRestarted lets subscribers panic: the session goes on, and so do they, and the user learns what to
+// report.
 func TestCrashedSubscriberIsRestarted(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -41,6 +42,9 @@ func TestCrashedSubscriberIsRestarted(t *testing.T) {
 		t.Error(err)
 	}
 	s.says(`web │ .*response:200`) // the log of the pod arrives
+	for _, name := range []string{"PodLogManager", "BuildController"} {
+		s.says(`This is a bug in hone: run ` + name + `: panic: fault asked for by HONE_FAULT \(at store.fault:\d+\). Please report it with \S+bugs.txt`)
+	}
 	v, err := s.view()
 	for _, sub := range v.Subscribers {
 		if crashed := sub.Name == "PodLogManager" || sub.Name == "BuildController"; (sub.Crashes == 1) != crashed || sub.State != "running" {

@@ -100,6 +100,7 @@ type reference struct {
 var load = sync.OnceValue(func() reference {
 	l, err := parseAll(files)
 	if err != nil {
+		// The pages are part of the program: its own tests read them.
 		panic(fmt.Sprintf("the built-in pages of the language are broken: %v", err))
 	}
 	return l

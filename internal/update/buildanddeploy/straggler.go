@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -65,6 +66,7 @@ func (f *fanOut) start(ctx context.Context, c model.LackingContainer, update fun
 	go func() {
 		defer func() {
 			if p := recover(); p != nil {
+				bug.Caught("update "+c.Pod, p)
 				j.err = fmt.Errorf("hone made a mistake while updating %s: %v", c.Pod, p)
 			}
 			cancel()

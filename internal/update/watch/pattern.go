@@ -47,7 +47,7 @@ const leaky = `^|{}`
 var neutral = func() patternmatcher.MatchInfo {
 	m, err := patternmatcher.New([]string{"!x"})
 	if err != nil {
-		panic(err)
+		panic(err) // a constant: every test of this package would fail at its start
 	}
 	_, info, err := m.MatchesUsingParentResults("y", patternmatcher.MatchInfo{})
 	if err != nil {
