@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestNoOrphansInContainer repeats TestNoOrphans where the session's leader is outside the PID namespace, as for what
@@ -34,7 +36,7 @@ func TestParseStat(t *testing.T) {
 		{"12 (sh) S 1 34", stat{}},
 	} {
 		if got := parseStat([]byte(tt.line)); got != tt.want {
-			t.Errorf("%q: got %+v, want %+v", tt.line, got, tt.want)
+			t.Errorf("%q (-want +got):\n%s", tt.line, cmp.Diff(tt.want, got, cmp.AllowUnexported(stat{})))
 		}
 	}
 }

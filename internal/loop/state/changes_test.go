@@ -78,10 +78,10 @@ func check(t *testing.T, c Changes, m plain, around time.Time) {
 	collect("All", c.All(), m)
 	collect("After", c.After(around), m.later(around))
 	if got, want := PathsOf(c), slices.Sorted(maps.Keys(m)); !slices.Equal(got, want) {
-		t.Fatalf("paths %v, want %v", got, want)
+		t.Fatalf("paths (-want +got):\n%s", cmp.Diff(want, got))
 	}
 	if shown := c.Shown().(map[string]time.Time); !maps.Equal(shown, m) {
-		t.Fatalf("shown as %v, want %v", shown, m)
+		t.Fatalf("shown (-want +got):\n%s", cmp.Diff(map[string]time.Time(m), shown))
 	}
 	if c.Len() != len(m) || c.Empty() != (len(m) == 0) || c.Empty() != (c == Changes{}) {
 		t.Fatalf("%d files, empty %t, zero %t; want %d", c.Len(), c.Empty(), c == Changes{}, len(m))
@@ -156,7 +156,7 @@ func TestChanges(t *testing.T) {
 				was := line[max(0, len(line)-1-r.IntN(10))]
 				got, want := slices.Sorted(at.changes.Since(was.changes)), at.model.since(was.model)
 				if !slices.Equal(got, want) {
-					t.Fatalf("changed since: %v, want %v", got, want)
+					t.Fatalf("changed since (-want +got):\n%s", cmp.Diff(want, got))
 				}
 				history, line = append(history, at), append(line, at)
 			}

@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -44,7 +46,7 @@ func TestObjects(t *testing.T) {
 				got = append(got, e.ID+" of "+string(e.Value.Resource)+" "+e.Value.Health)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: %q, want %q", what, got, want)
+				t.Errorf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
 			}
 		}
 		set := func(e k8s.ObjectEvent) { cluster.SetObject("apps/v1", "Deployment", e) }

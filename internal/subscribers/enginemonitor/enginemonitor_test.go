@@ -10,6 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -44,8 +46,9 @@ func TestEngine(t *testing.T) {
 		want := state.Engine{Connected: true, Ever: true, Version: "29.0", Host: "unix:///d.sock", Platform: "linux/arm64"}
 		got := state.TheEngine(a.View())
 		since := got.Since
-		if got.Since = want.Since; got != want {
-			t.Errorf("%+v, want %+v", got, want)
+		got.Since = want.Since
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the engine (-want +got):\n%s", diff)
 		}
 		e.down.Store(true)
 		time.Sleep(pollHealthy)

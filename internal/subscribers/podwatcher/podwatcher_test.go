@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -80,7 +82,7 @@ func (f fixture) want(what string, want ...string) {
 		got = append(got, s)
 	}
 	if !slices.Equal(got, want) {
-		f.t.Errorf("%s: %s; want %s", what, strings.Join(got, ", "), strings.Join(want, ", "))
+		f.t.Errorf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/docker"
@@ -220,7 +222,7 @@ func TestWithBuilder(t *testing.T) {
 		slices.Sort(left)
 		slices.Sort(want)
 		if !slices.Equal(left, want) {
-			t.Errorf("left %v, want %v", left, want)
+			t.Errorf("left (-want +got):\n%s", cmp.Diff(want, left))
 		}
 	})
 }

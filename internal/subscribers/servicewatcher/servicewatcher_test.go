@@ -7,6 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
@@ -42,7 +44,7 @@ func TestServices(t *testing.T) {
 				got = append(got, e.ID+" of "+string(e.Value.Resource)+" at "+e.Value.URL)
 			}
 			if !slices.Equal(got, want) {
-				t.Errorf("%s: %q, want %q", what, got, want)
+				t.Errorf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
 			}
 		}
 		cluster.SetService(service("web", "u1", ""))

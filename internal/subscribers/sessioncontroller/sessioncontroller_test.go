@@ -9,6 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -527,8 +529,8 @@ func TestCauses(t *testing.T) {
 				f.ends(tc.name, tc.want.Failure)
 				got := *state.TheSession(f.View()).Ended
 				got.At = time.Time{}
-				if got != tc.want {
-					t.Errorf("ended as %+v, want %+v", got, tc.want)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("ended (-want +got):\n%s", diff)
 				}
 			})
 		})
