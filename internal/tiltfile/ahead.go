@@ -3,7 +3,6 @@ package tiltfile
 import (
 	"context"
 	"runtime"
-	"slices"
 	"sync"
 )
 
@@ -33,10 +32,10 @@ type flight struct {
 }
 
 // startAhead begins to run the commands whose answers the memo does not know.
-func startAhead(ctx context.Context, m *Memo, commands []prepared) *ahead {
+func startAhead(ctx context.Context, m *Memo, commands []command) *ahead {
 	a := &ahead{flights: map[string]*flight{}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
-	queue := make(chan prepared, len(commands))
+	queue := make(chan command, len(commands))
 	for _, c := range commands {
 		queue <- c
 	}
@@ -67,7 +66,7 @@ func (a *ahead) stop() {
 }
 
 // run returns the run of a command with that fingerprint: the one that was begun before, or a new one.
-func (a *ahead) run(m *Memo, c prepared, key string) *flight {
+func (a *ahead) run(m *Memo, c command, key string) *flight {
 	a.mu.Lock()
 	f := a.flights[key]
 	if f != nil {
@@ -86,22 +85,4 @@ func (a *ahead) run(m *Memo, c prepared, key string) *flight {
 		m.put(memoKey{kind: memoOutput, content: key}, f.out, 2*len(f.out))
 	}
 	return f
-}
-
-// lastCommands returns the known commands of the last evaluation of a Tiltfile.
-func (m *Memo) lastCommands(path string) []prepared {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.commands[path]
-}
-
-// keepCommands notes the known commands of an evaluation for the next one. Of one that failed those are kept as well
-// that it did not come to.
-func (m *Memo) keepCommands(path string, commands []prepared, failed bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if last := m.commands[path]; failed && len(last) > len(commands) {
-		commands = append(slices.Clip(commands), last[len(commands):]...)
-	}
-	m.commands[path] = commands
 }

@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -63,7 +64,7 @@ func checkVariable(x any) error {
 var configKey = regexp.MustCompile(`^[-._a-zA-Z0-9]+$`)
 
 func checkConfigKeys(x any) error {
-	for _, key := range sortedKeys(x.(map[string]string)) {
+	for _, key := range slices.Sorted(maps.Keys(x.(map[string]string))) {
 		if !configKey.MatchString(key) {
 			return fmt.Errorf("key %q: keys consist of letters, digits, dots, dashes and underscores", key)
 		}
@@ -160,7 +161,7 @@ func oneOf(words ...string) func(any) error {
 var componentTypes = map[string]model.ComponentType{"resource": model.ComponentResource, "global": model.ComponentGlobal}
 
 func checkComponent(x any) error {
-	return oneOf(sortedKeys(componentTypes)...)(strings.ToLower(x.(string)))
+	return oneOf(slices.Sorted(maps.Keys(componentTypes))...)(strings.ToLower(x.(string)))
 }
 
 // Checks of values as a whole.

@@ -6,21 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-// apiState is what the program declared through v1alpha1 so far, in the order of the calls. Extension repos
-// and extensions also go to state.ext while the program runs: a declaration holds for what is loaded after it.
-type apiState struct {
-	apiSites       map[apiID]site
-	buttons        []model.Button
-	commands       []model.Command
-	configMaps     []model.ConfigMap
-	fileWatches    []model.FileWatch
-	extensionRepos []model.ExtensionRepo
-	extensions     []model.Extension
-	kept           []model.KeptObject
-}
 
 // apiID tells objects apart.
 type apiID struct{ kind, name string }
@@ -28,19 +16,19 @@ type apiID struct{ kind, name string }
 // resourceAnnotation names the resource in whose log an object speaks.
 const resourceAnnotation = "tilt.dev/resource"
 
-// declareObject takes in an object, unless there is one of its kind and name already.
-func (c *call) declareObject(v *apiValue) error {
+// declare takes in an object, unless there is one of its kind and name already.
+func (d *apiDeclarations) declare(c *call, v *apiValue) error {
 	id := apiID{v.t.kind, v.text("name")}
-	if at, taken := c.apiSites[id]; taken {
+	if at, taken := d.sites[id]; taken {
 		return fmt.Errorf("there is already a %s called %q, declared at %s", id.kind, id.name, at)
 	}
-	if err := v.t.declare(c, v); err != nil {
+	if err := v.t.declare(d, c, v); err != nil {
 		return err
 	}
-	if c.apiSites == nil {
-		c.apiSites = map[apiID]site{}
+	if d.sites == nil {
+		d.sites = map[apiID]site{}
 	}
-	c.apiSites[id] = c.site()
+	d.sites[id] = c.site()
 	return nil
 }
 
@@ -53,7 +41,7 @@ func (v *apiValue) log() model.ManifestName {
 	return model.ManifestName(v.textMap("annotations")[resourceAnnotation])
 }
 
-func declareCommand(c *call, v *apiValue) error {
+func declareCommand(d *apiDeclarations, c *call, v *apiValue) error {
 	cmd := model.Command{Name: v.text("name"), Meta: v.meta(), Log: v.log(), Disable: v.disable(),
 		Cmd: model.Cmd{Argv: v.texts("args"), Dir: cmp.Or(v.text("dir"), c.dir()), Env: v.texts("env")}}
 	if p := v.one("readiness_probe"); p != nil {
@@ -68,25 +56,25 @@ func declareCommand(c *call, v *apiValue) error {
 			cmd.StartOn.After, _ = time.Parse(time.RFC3339, at) // the field's check has read it already
 		}
 	}
-	c.commands = append(c.commands, cmd)
+	d.commands = append(d.commands, cmd)
 	return nil
 }
 
 // disable returns what switches the object off.
 func (v *apiValue) disable() model.DisableSource {
-	var d model.DisableSource
+	var s model.DisableSource
 	source := v.one("disable_source")
 	if source == nil {
-		return d
+		return s
 	}
 	keys := source.many("every_config_map")
 	if one := source.one("config_map"); one != nil {
 		keys = append(keys, one)
 	}
 	for _, k := range keys {
-		d.Keys = append(d.Keys, model.ConfigMapKey{ConfigMap: k.text("name"), Key: k.text("key")})
+		s.Keys = append(s.Keys, model.ConfigMapKey{ConfigMap: k.text("name"), Key: k.text("key")})
 	}
-	return d
+	return s
 }
 
 // probe returns the probe; exec probes run in dir. Numbers left out stand for the defaults of package process.
@@ -111,12 +99,12 @@ func (v *apiValue) probe(dir string) *model.Probe {
 	return p
 }
 
-func declareConfigMap(c *call, v *apiValue) error {
-	c.configMaps = append(c.configMaps, model.ConfigMap{Name: v.text("name"), Meta: v.meta(), Data: v.textMap("data")})
+func declareConfigMap(d *apiDeclarations, c *call, v *apiValue) error {
+	d.configMaps = append(d.configMaps, model.ConfigMap{Name: v.text("name"), Meta: v.meta(), Data: v.textMap("data")})
 	return nil
 }
 
-func declareFileWatch(c *call, v *apiValue) error {
+func declareFileWatch(d *apiDeclarations, c *call, v *apiValue) error {
 	w := model.FileWatch{Name: v.text("name"), Meta: v.meta(), Disable: v.disable(),
 		Watch: model.WatchSpec{Paths: v.texts("watched_paths")}}
 	for _, i := range v.many("ignores") {
@@ -126,42 +114,42 @@ func declareFileWatch(c *call, v *apiValue) error {
 		}
 		w.Watch.Ignores = append(w.Watch.Ignores, model.Ignore{Base: i.text("base_path"), Patterns: patterns, Source: "ignores="})
 	}
-	c.fileWatches = append(c.fileWatches, w)
+	d.fileWatches = append(d.fileWatches, w)
 	return nil
 }
 
-func declareExtensionRepo(c *call, v *apiValue) error {
+func declareExtensionRepo(d *apiDeclarations, c *call, v *apiValue) error {
 	r := model.ExtensionRepo{Name: v.text("name"), Meta: v.meta(), URL: v.text("url"), Ref: v.text("ref"), LoadHost: v.text("load_host"),
 		GitSubpath: v.text("git_subpath")}
-	if err := c.ext.AddRepo(asRepo(r)); err != nil {
+	if err := d.registry.AddRepo(asRepo(r)); err != nil {
 		return err
 	}
-	c.extensionRepos = append(c.extensionRepos, r)
+	d.extensionRepos = append(d.extensionRepos, r)
 	return nil
 }
 
-func declareExtension(c *call, v *apiValue) error {
+func declareExtension(d *apiDeclarations, c *call, v *apiValue) error {
 	e := model.Extension{Name: v.text("name"), Meta: v.meta(), Repo: v.text("repo_name"), Path: v.text("repo_path"), Args: v.texts("args")}
-	if err := c.ext.AddExtension(asExtension(e)); err != nil {
+	if err := d.registry.AddExtension(asExtension(e)); err != nil {
 		return err
 	}
-	c.extensions = append(c.extensions, e)
+	d.extensions = append(d.extensions, e)
 	return nil
 }
 
 // declareKept takes in an object that hone does nothing about, and says so.
-func declareKept(c *call, v *apiValue) error {
+func declareKept(d *apiDeclarations, c *call, v *apiValue) error {
 	spec, err := v.spec()
 	if err != nil {
 		return err
 	}
-	c.kept = append(c.kept, model.KeptObject{Kind: v.t.kind, Name: v.text("name"), Meta: v.meta(), Spec: spec})
+	d.kept = append(d.kept, model.KeptObject{Kind: v.t.kind, Name: v.text("name"), Meta: v.meta(), Spec: spec})
 	c.warn(c.site(), "%s: hone keeps the %s %q, but does nothing about it; to deploy objects and follow their pods use "+
 		"k8s_yaml() with k8s_resource(), or k8s_custom_deploy()", c.name, v.t.kind, v.text("name"))
 	return nil
 }
 
-func declareButton(c *call, v *apiValue) error {
+func declareButton(d *apiDeclarations, c *call, v *apiValue) error {
 	where := v.one("location")
 	b := model.Button{Name: v.text("name"), Meta: v.meta(), Text: v.text("text"), IconName: v.text("icon_name"),
 		IconSVG: v.text("icon_svg"), Disabled: v.flag("disabled"), RequiresConfirmation: v.flag("requires_confirmation"),
@@ -173,7 +161,7 @@ func declareButton(c *call, v *apiValue) error {
 	for _, in := range v.many("inputs") {
 		b.Inputs = append(b.Inputs, in.input())
 	}
-	c.buttons = append(c.buttons, b)
+	d.buttons = append(d.buttons, b)
 	return nil
 }
 
@@ -204,4 +192,12 @@ func (v *apiValue) input() model.Input {
 		in.Kind, in.Default, in.Placeholder = model.InputText, t.text("default_value"), t.text("placeholder")
 	}
 	return in
+}
+
+func asRepo(r model.ExtensionRepo) extension.Repo {
+	return extension.Repo{Name: r.Name, URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}
+}
+
+func asExtension(e model.Extension) extension.Extension {
+	return extension.Extension{Name: e.Name, RepoName: e.Repo, RepoPath: e.Path}
 }

@@ -26,7 +26,7 @@ type apiType struct {
 	// check holds the rules about several fields at once; it may be nil.
 	check func(v *apiValue) error
 	// declare takes an object in; nil for parts.
-	declare func(c *call, v *apiValue) error
+	declare func(d *apiDeclarations, c *call, v *apiValue) error
 }
 
 // apiField is one field of a type.
@@ -73,12 +73,6 @@ var apiTypes = func() map[string]*apiType {
 	return out
 }()
 
-func init() {
-	for name, t := range apiTypes {
-		builtins[apiModule+name] = t.construct
-	}
-}
-
 // field returns the field of a name, or nil.
 func (t *apiType) field(name string) *apiField {
 	for _, f := range t.fields {
@@ -98,8 +92,12 @@ func (t *apiType) names() []string {
 	return out
 }
 
-// construct is the builtin that makes a value of the type, or declares an object.
-func (t *apiType) construct(c *call) (starlark.Value, error) {
+// constructor is the builtin that makes a value of the type, or declares an object.
+func (d *apiDeclarations) constructor(t *apiType) function {
+	return func(c *call) (starlark.Value, error) { return d.construct(t, c) }
+}
+
+func (d *apiDeclarations) construct(t *apiType, c *call) (starlark.Value, error) {
 	v := &apiValue{t, map[string]any{}}
 	var pairs []any
 	for i, f := range t.fields {
@@ -107,7 +105,7 @@ func (t *apiType) construct(c *call) (starlark.Value, error) {
 		if i > 0 || t.declare == nil {
 			name += "??" // finish tells of what is missing
 		}
-		pairs = append(pairs, name, &apiSlot{c.state, f, v})
+		pairs = append(pairs, name, &apiSlot{c.evaluation, f, v})
 	}
 	if err := c.unpack(pairs...); err != nil {
 		return nil, err
@@ -118,11 +116,11 @@ func (t *apiType) construct(c *call) (starlark.Value, error) {
 	if t.declare == nil {
 		return v, nil
 	}
-	return nil, c.declareObject(v)
+	return nil, d.declare(c, v)
 }
 
 // fromDict makes a value of the type from a dict that has its fields as keys.
-func (t *apiType) fromDict(s *state, d starlark.IterableMapping) (*apiValue, error) {
+func (t *apiType) fromDict(e *evaluation, d starlark.IterableMapping) (*apiValue, error) {
 	v := &apiValue{t, map[string]any{}}
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
@@ -137,7 +135,7 @@ func (t *apiType) fromDict(s *state, d starlark.IterableMapping) (*apiValue, err
 		if item[1] == starlark.None {
 			continue
 		}
-		if err := (&apiSlot{s, f, v}).Unpack(item[1]); err != nil {
+		if err := (&apiSlot{e, f, v}).Unpack(item[1]); err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}
@@ -251,7 +249,7 @@ func (f *apiField) zero() starlark.Value {
 
 // apiSlot takes the value of a field.
 type apiSlot struct {
-	*state
+	*evaluation
 	field *apiField
 	into  *apiValue
 }
@@ -323,7 +321,7 @@ func (a *apiSlot) part(v starlark.Value) (*apiValue, error) {
 			return v, nil
 		}
 	case starlark.IterableMapping:
-		return t.fromDict(a.state, v)
+		return t.fromDict(a.evaluation, v)
 	}
 	return nil, fmt.Errorf("got %s, want %s() or a dict with its fields", v.Type(), apiModule+t.name)
 }

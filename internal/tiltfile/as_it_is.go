@@ -8,18 +8,18 @@ import (
 )
 
 // tagAsTheyAre has images that are not built, and whose Tiltfile names no tag, deployed as the objects name them.
-func (s *state) tagAsTheyAre() error {
+func (d *k8sDeclarations) tagAsTheyAre() error {
 	var all faults
-	for _, im := range s.images.list {
+	for _, im := range d.images.list {
 		if im.Custom == nil || !im.Custom.BuildsNothing() || im.Custom.Tag != "" {
 			continue
 		}
-		tags, err := s.tagsOf(im)
+		tags, err := d.tagsOf(im)
 		switch {
 		case err != nil:
 			all.add(err)
 		case len(tags) > 1:
-			all.add(s.errorAt(im.site, "%s: %s is not built, and the objects run it with the tags %s: say which one is updated in place, with tag=",
+			all.add(d.errorAt(im.site, "%s: %s is not built, and the objects run it with the tags %s: say which one is updated in place, with tag=",
 				im.builtin, im.Ref, strings.Join(tags, ", ")))
 		case len(tags) == 1:
 			im.Custom.Tag, im.Custom.DisablePush, im.Custom.SkipsLocalDocker = tags[0], true, true
@@ -29,16 +29,16 @@ func (s *state) tagAsTheyAre() error {
 }
 
 // tagsOf returns the tags by which objects name an image; without one it is the newest.
-func (s *state) tagsOf(im *image) ([]string, error) {
+func (d *k8sDeclarations) tagsOf(im *image) ([]string, error) {
 	var tags []string
-	for _, o := range s.objects.list {
+	for _, o := range d.objects.list {
 		for _, ref := range o.images {
-			if s.images.find(ref) != im {
+			if d.images.find(ref) != im {
 				continue
 			}
-			named := s.images.parse(ref)
+			named := d.images.parse(ref)
 			if _, fixed := named.(reference.Digested); fixed {
-				return nil, s.errorAt(im.site, "%s: %s is not built, and %s names it by its digest: give it a tag there",
+				return nil, d.errorAt(im.site, "%s: %s is not built, and %s names it by its digest: give it a tag there",
 					im.builtin, im.Ref, o.fullName())
 			}
 			tag := reference.TagNameOnly(named).(reference.Tagged).Tag()

@@ -2,7 +2,6 @@ package tiltfile
 
 import (
 	"slices"
-	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
@@ -10,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// resource is a Kubernetes resource in the making.
-type resource struct {
+// draft is a Kubernetes resource in the making.
+type draft struct {
 	name string
 	// workload is the object that makes the pods; nil for a group of other objects.
 	workload *object
@@ -33,10 +32,10 @@ type resource struct {
 
 // assembly turns objects into resources.
 type assembly struct {
-	*state
-	resources []*resource
+	*k8sDeclarations
+	resources []*draft
 	// named finds a resource by its name.
-	named map[string]*resource
+	named map[string]*draft
 	// rest are the objects that belong to no resource yet.
 	rest []*object
 }
@@ -44,16 +43,16 @@ type assembly struct {
 // assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
 // target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized. With faults in
 // those calls there is an assembly nonetheless.
-func (s *state) assemble() (*assembly, error) {
-	a := &assembly{state: s, named: map[string]*resource{}}
-	customs, err := s.finishCustoms()
+func (d *k8sDeclarations) assemble() (*assembly, error) {
+	a := &assembly{k8sDeclarations: d, named: map[string]*draft{}}
+	customs, err := d.finishCustoms()
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range customs {
 		a.add(r)
 	}
-	if err := s.applyKinds(); err != nil {
+	if err := d.applyKinds(); err != nil {
 		return nil, err
 	}
 	if err := a.workloads(); err != nil {
@@ -62,7 +61,7 @@ func (s *state) assemble() (*assembly, error) {
 	var all faults
 	// pending are the names that resources would have but for a fault; that they are not known is no fault of its own.
 	pending := map[string]bool{}
-	for _, o := range s.options {
+	for _, o := range d.options {
 		if a.byName(o.workload) == nil && pending[o.workload] {
 			continue
 		}
@@ -89,7 +88,7 @@ func (a *assembly) workloads() error {
 	}
 	selectors, taken := newSelectorIndex(a.rest), map[*object]bool{}
 	for i, w := range workloads {
-		r := &resource{name: names[i], workload: w, objects: []*object{w}, site: w.site}
+		r := &draft{name: names[i], workload: w, objects: []*object{w}, site: w.site}
 		if err := checkName(r.name); err != nil {
 			return a.errorAt(w.site, "%s: %w", w.fullName(), err)
 		}
@@ -167,19 +166,19 @@ func (a *assembly) apply(o *resourceOptions) error {
 }
 
 // target finds the resource that a call is about, or makes the group that it declares.
-func (a *assembly) target(o *resourceOptions) (*resource, error) {
+func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	if o.workload == "" {
 		if a.byName(o.newName) != nil {
 			return nil, a.errorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
 		}
-		r := &resource{name: o.newName, site: o.site}
+		r := &draft{name: o.newName, site: o.site}
 		a.add(r)
 		return r, nil
 	}
 	if r := a.byName(o.workload); r != nil {
 		return r, nil
 	}
-	var found []*resource
+	var found []*draft
 	if sel, err := parseSelector(o.workload); err == nil {
 		for _, r := range a.resources {
 			if r.workload != nil && sel.matches(r.workload) {
@@ -199,7 +198,7 @@ func (a *assembly) target(o *resourceOptions) (*resource, error) {
 	return nil, a.errorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, didYouMean(o.workload, names), quoted(names))
 }
 
-func resourceNames(list []*resource) []string {
+func resourceNames(list []*draft) []string {
 	out := make([]string, len(list))
 	for i, r := range list {
 		out[i] = r.name
@@ -208,16 +207,16 @@ func resourceNames(list []*resource) []string {
 }
 
 // byName returns the resource of a name, or nil.
-func (a *assembly) byName(name string) *resource { return a.named[name] }
+func (a *assembly) byName(name string) *draft { return a.named[name] }
 
-func (a *assembly) add(r *resource) {
+func (a *assembly) add(r *draft) {
 	a.resources = append(a.resources, r)
 	if a.named[r.name] == nil {
 		a.named[r.name] = r
 	}
 }
 
-func (a *assembly) rename(r *resource, name string) {
+func (a *assembly) rename(r *draft, name string) {
 	if a.named[r.name] == r {
 		delete(a.named, r.name)
 	}
@@ -226,7 +225,7 @@ func (a *assembly) rename(r *resource, name string) {
 }
 
 // moveObjects moves what objects= selects out of the rest.
-func (a *assembly) moveObjects(o *resourceOptions, r *resource) error {
+func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
 	if r.custom != nil && len(o.objects.values) > 0 {
 		return a.errorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
 	}
@@ -237,11 +236,11 @@ func (a *assembly) moveObjects(o *resourceOptions, r *resource) error {
 			all.add(a.errorAt(o.site, "k8s_resource: objects: %w", err))
 			continue
 		}
-		found := sel.pick(a.state.objects.list)
+		found := sel.pick(a.k8sDeclarations.objects.list)
 		switch {
 		case len(found) == 0:
 			all.add(a.errorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
-				didYouMean(sel[0], objectNames(a.state.objects.list)), quotedNames(a.state.objects.list)))
+				didYouMean(sel[0], objectNames(a.k8sDeclarations.objects.list)), quotedNames(a.k8sDeclarations.objects.list)))
 			continue
 		case len(found) > 1:
 			all.add(a.errorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found)))
@@ -285,7 +284,7 @@ func (a *assembly) manifests() []model.Manifest {
 	for _, r := range a.resources {
 		m := model.Manifest{
 			Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), ResourceDeps: manifestNames(r.deps),
-			TriggerMode: a.modeOf(r.triggerMode), AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
+			TriggerMode: a.defaults.mode(r.triggerMode), AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
 			Images: targetsOf(append(a.imagesOf(r.objects), r.images...)),
 			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
 				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly,
@@ -303,16 +302,25 @@ func (a *assembly) manifests() []model.Manifest {
 	return out
 }
 
+// sites are where the resources were declared, by name.
+func (a *assembly) sites() map[model.ManifestName]site {
+	out := map[model.ManifestName]site{}
+	for _, r := range a.resources {
+		out[model.ManifestName(r.name)] = r.site
+	}
+	return out
+}
+
 // firstSite is where the first of what is deployed was declared.
 func (a *assembly) firstSite() site {
-	if len(a.state.objects.list) > 0 {
-		return a.state.objects.list[0].site
+	if len(a.k8sDeclarations.objects.list) > 0 {
+		return a.k8sDeclarations.objects.list[0].site
 	}
 	return a.resources[0].site
 }
 
 // podReadiness is what was asked for, else what fits the kind of the workload.
-func (r *resource) podReadiness() model.PodReadiness {
+func (r *draft) podReadiness() model.PodReadiness {
 	for _, o := range r.objects {
 		if r.readiness == "" {
 			r.readiness = o.readiness
@@ -332,31 +340,21 @@ func (r *resource) podReadiness() model.PodReadiness {
 }
 
 // imagesOf returns the built images that objects run.
-func (s *state) imagesOf(objs []*object) []*image {
+func (d *k8sDeclarations) imagesOf(objs []*object) []*image {
 	var used []*image
 	for _, o := range objs {
 		for _, ref := range o.images {
-			if im := s.images.find(ref); im != nil {
+			if im := d.images.find(ref); im != nil {
 				used = append(used, im)
 			}
 		}
 		for _, v := range o.envValues {
-			if im := s.images.findInEnv(v); im != nil {
+			if im := d.images.findInEnv(v); im != nil {
 				used = append(used, im)
 			}
 		}
 	}
 	return used
-}
-
-// targetsOf returns images with what they are built on, and notes that they are used.
-func targetsOf(used []*image) []model.ImageTarget {
-	var out []model.ImageTarget
-	for _, im := range ordered(used) {
-		im.used = true
-		out = append(out, im.ImageTarget)
-	}
-	return out
 }
 
 func locatorsOf(objs []*object) []model.ImageLocator {
@@ -374,38 +372,3 @@ func modelObjects(objs []*object) []model.K8sObject {
 	}
 	return out
 }
-
-// modeOf returns the trigger mode, the Tiltfile's default where none is set.
-func (s *state) modeOf(m triggerMode) model.TriggerMode {
-	if m.isSet {
-		return m.mode
-	}
-	return s.triggerMode
-}
-
-func manifestNames(names []string) []model.ManifestName {
-	var out []model.ManifestName
-	for _, n := range names {
-		out = append(out, model.ManifestName(n))
-	}
-	return out
-}
-
-func sortedLabels(labels []string) []string {
-	out := slices.Clone(labels)
-	slices.Sort(out)
-	return out
-}
-
-// appendNew appends the values that are not there yet.
-func appendNew(list, more []string) []string {
-	for _, v := range more {
-		if !slices.Contains(list, v) {
-			list = append(list, v)
-		}
-	}
-	return list
-}
-
-// describeCycle writes a circle of names.
-func describeCycle(names []string) string { return strings.Join(names, " → ") }

@@ -1,7 +1,6 @@
 package tiltfile
 
 import (
-	"fmt"
 	"hash/fnv"
 
 	"go.starlark.net/starlark"
@@ -15,6 +14,9 @@ type blob struct {
 }
 
 var _ starlark.Value = (*blob)(nil)
+
+// newBlob makes a blob of a text. source says where it comes from, for messages.
+func newBlob(text, source string) *blob { return &blob{text, source} }
 
 // String returns the text, so that str(blob) does.
 func (b *blob) String() string { return b.text }
@@ -33,13 +35,4 @@ func (b *blob) Hash() (uint32, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(b.text))
 	return h.Sum32(), nil
-}
-
-func blobBuiltin(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("input", &in); err != nil {
-		return nil, err
-	}
-	c.learnSecrets(in.value)
-	return &blob{in.value, fmt.Sprintf("blob() at %s", c.site())}, nil
 }

@@ -3,8 +3,10 @@ package tiltfile
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,8 +152,8 @@ func oddCall(t testing.TB, dir, name, param, key string) {
 // TestOddValues calls every builtin with two odd values in place of each of its arguments; FuzzOddValues knows more.
 func TestOddValues(t *testing.T) {
 	dir := sampleFolder(t)
-	for _, name := range sortedKeys(sampleArgs) {
-		params, _ := parametersOf(builtins[name], name)
+	for _, name := range slices.Sorted(maps.Keys(sampleArgs)) {
+		params, _ := parametersOf(name)
 		for _, p := range params {
 			oddCall(t, dir, name, p.name, "ring")
 			oddCall(t, dir, name, p.name, "deep list")
@@ -165,9 +167,9 @@ func FuzzOddValues(f *testing.F) {
 		f.Add(uint16(i), uint8(i), uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, which uint16, param, value uint8) {
-		names := sortedKeys(sampleArgs)
+		names := slices.Sorted(maps.Keys(sampleArgs))
 		name := names[int(which)%len(names)]
-		if params, _ := parametersOf(builtins[name], name); len(params) > 0 {
+		if params, _ := parametersOf(name); len(params) > 0 {
 			oddCall(t, sampleFolder(t), name, params[int(param)%len(params)].name, oddNames[int(value)%len(oddNames)])
 		}
 	})

@@ -1,16 +1,14 @@
 package tiltfile
 
 import (
-	"time"
-
 	"go.starlark.net/starlark"
 )
 
 // run executes the source of a file. The compiled program is remembered: it depends on nothing but path and source, since
 // every evaluation offers the same names to the same file.
-func (s *state) run(path, src string, env starlark.StringDict) (starlark.StringDict, error) {
-	done := s.profile.measure(func(p *profiler) *time.Duration { return &p.compile })
-	program, _, err := recall(s.memo, memoKey{memoProgram, path, src}, func() (*starlark.Program, error) {
+func (i *interpreter) run(path, src string, env starlark.StringDict) (starlark.StringDict, error) {
+	done := i.profile.compiling()
+	program, _, err := recall(i.memo, memoKey{memoProgram, path, src}, func() (*starlark.Program, error) {
 		_, p, err := starlark.SourceProgramOptions(dialect, path, src, env.Has)
 		return p, err
 	})
@@ -18,7 +16,7 @@ func (s *state) run(path, src string, env starlark.StringDict) (starlark.StringD
 	if err != nil {
 		return nil, err
 	}
-	globals, err := program.Init(s.thread, env)
+	globals, err := program.Init(i.thread, env)
 	globals.Freeze()
 	return globals, err
 }

@@ -33,7 +33,7 @@ type composeArgs struct {
 	wait     optBool
 }
 
-func dockerComposeBuiltin(c *call) (starlark.Value, error) {
+func (d *composeDeclarations) dockerCompose(c *call) (starlark.Value, error) {
 	var a composeArgs
 	var paths starlark.Value
 	if err := c.unpack("configPaths", &paths, "env_file??", &a.envFile, "project_name??", &a.name,
@@ -41,7 +41,7 @@ func dockerComposeBuiltin(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	for _, e := range oneOrMany(paths) {
-		f, err := c.composeFile(e)
+		f, err := composeFile(c, e)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +52,11 @@ func dockerComposeBuiltin(c *call) (starlark.Value, error) {
 	if a.envFile != "" {
 		a.envFile = c.abs(a.envFile)
 	}
-	return nil, c.composeCall(a)
+	return nil, d.call(c, a)
 }
 
 // composeFile takes one element of configPaths; None is passed over.
-func (c *call) composeFile(v starlark.Value) (model.ComposeFile, error) {
+func composeFile(c *call, v starlark.Value) (model.ComposeFile, error) {
 	if v == starlark.None {
 		return model.ComposeFile{}, nil
 	}
@@ -78,33 +78,33 @@ func (c *call) composeFile(v starlark.Value) (model.ComposeFile, error) {
 	return model.ComposeFile{Path: c.abs(t.value)}, nil
 }
 
-// composeCall adds a call to the project that it is about, and rereads the project. It is read at once rather than at
+// call adds a call to the project that it is about, and rereads the project. It is read at once rather than at
 // the end, since the Tiltfile may change the environment in between.
-func (c *call) composeCall(a composeArgs) error {
-	o := compose.Options{Files: a.files, Base: c.dir(), Name: a.name, Profiles: a.profiles.values, Env: c.env.values(), Read: c.composeRead}
+func (d *composeDeclarations) call(c *call, a composeArgs) error {
+	o := compose.Options{Files: a.files, Base: c.dir(), Name: a.name, Profiles: a.profiles.values, Env: c.env.values(), Read: func(path string) ([]byte, error) { return readComposeFile(c.evaluation, path) }}
 	if a.envFile != "" {
 		o.EnvFiles = []string{a.envFile}
 	}
 	src, err := compose.Open(o)
 	if err != nil {
-		return c.composeError(err)
+		return explainCompose(err)
 	}
-	p := c.composeProject(src.Project.Name)
+	p := d.project(src.Project.Name)
 	if p == nil {
 		p = &composeProject{site: c.site()}
 	} else if src, err = compose.Open(p.merged(o, src)); err != nil {
-		return c.composeError(err)
+		return explainCompose(err)
 	}
 	loaded, err := src.Load(c.ctx)
 	if err != nil {
-		return c.composeError(err)
+		return explainCompose(err)
 	}
 	wait := p.Wait
 	if a.wait.isSet {
 		wait = a.wait.value
 	}
 	if p.loaded == nil {
-		c.compose.projects = append(c.compose.projects, p)
+		d.projects = append(d.projects, p)
 	}
 	p.ComposeProject, p.loaded, p.files = src.Project, loaded, src.Files()
 	p.Wait, p.Env = wait, c.env.differences()
@@ -140,8 +140,8 @@ func (p *composeProject) merged(o compose.Options, src *compose.Source) compose.
 	return o
 }
 
-func (s *state) composeProject(name string) *composeProject {
-	for _, p := range s.compose.projects {
+func (d *composeDeclarations) project(name string) *composeProject {
+	for _, p := range d.projects {
 		if p.Name == name {
 			return p
 		}
@@ -149,16 +149,16 @@ func (s *state) composeProject(name string) *composeProject {
 	return nil
 }
 
-// composeRead reads a file of a project, with a hint where it is missing.
-func (c *call) composeRead(path string) ([]byte, error) {
-	data, err := c.readFile(path)
+// readComposeFile reads a file of a project, with a hint where it is missing.
+func readComposeFile(e *evaluation, path string) ([]byte, error) {
+	data, err := e.readFile(path)
 	switch {
 	case err == nil:
 		return data, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &missingFile{fmt.Sprintf("there is no file %s%s", path, c.sibling(path))}
+		return nil, &missingFile{fmt.Sprintf("there is no file %s%s", path, e.sibling(path))}
 	}
-	return nil, c.unreadable(path, err)
+	return nil, e.unreadable(path, err)
 }
 
 // missingFile says that a file does not exist.
@@ -170,8 +170,8 @@ func (m *missingFile) Error() string { return m.msg }
 // Is makes the error one of fs.ErrNotExist.
 func (m *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
-// composeError adds what the reading of files cannot know: the keys that may have been meant, and what to write.
-func (c *call) composeError(err error) error {
+// explainCompose adds what the reading of files cannot know: the keys that may have been meant, and what to write.
+func explainCompose(err error) error {
 	if errors.Is(err, compose.ErrNoFiles) {
 		return errors.New("configPaths names no Compose file, and COMPOSE_FILE is not set")
 	}

@@ -13,13 +13,6 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composeIndex is what the Tiltfile says about Docker Compose.
-type composeIndex struct {
-	projects []*composeProject
-	// options are the calls of dc_resource in order.
-	options []*composeOptions
-}
-
 // composeOptions is one call of dc_resource.
 type composeOptions struct {
 	common
@@ -46,7 +39,7 @@ type composeResource struct {
 	labels      []string
 }
 
-func dcResourceBuiltin(c *call) (starlark.Value, error) {
+func (d *composeDeclarations) dcResource(c *call) (starlark.Value, error) {
 	o := &composeOptions{site: c.site()}
 	if err := c.unpack("name", &o.name, "image??", &o.image, "trigger_mode??", &o.triggerMode, "resource_deps??", &o.deps,
 		"infer_links??", &o.inferLinks, "links??", &o.links, "labels??", &o.labels, "auto_init??", &o.autoInit,
@@ -64,28 +57,28 @@ func dcResourceBuiltin(c *call) (starlark.Value, error) {
 			return nil, fmt.Errorf("image: %w", err)
 		}
 	}
-	c.compose.options = append(c.compose.options, o)
+	d.options = append(d.options, o)
 	return nil, nil
 }
 
-// composeManifests makes resources of the services, and applies the calls of dc_resource in order. Sites are those of the
+// manifests makes resources of the services, and applies the calls of dc_resource in order. Sites are those of the
 // resources that exist already, by name; the new ones are added.
-func (s *state) composeManifests(sites map[model.ManifestName]site) ([]model.Manifest, error) {
-	if len(s.compose.projects) > 0 && s.registry != nil {
-		return nil, s.errorAt(s.compose.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", s.registry.Host)
+func (d *composeDeclarations) manifests(sites map[model.ManifestName]site) ([]model.Manifest, error) {
+	if len(d.projects) > 0 && d.images.registry != nil {
+		return nil, d.errorAt(d.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", d.images.registry.Host)
 	}
-	list := s.composeResources()
-	for _, o := range s.compose.options {
-		if err := s.applyCompose(o, list); err != nil {
+	list := d.resources()
+	for _, o := range d.options {
+		if err := d.apply(o, list); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.checkComposeNames(list, sites); err != nil {
+	if err := d.checkNames(list, sites); err != nil {
 		return nil, err
 	}
 	var out []model.Manifest
 	for _, r := range list {
-		m, err := s.composeManifest(r, list)
+		m, err := d.manifest(r, list)
 		if err != nil {
 			return nil, err
 		}
@@ -94,9 +87,9 @@ func (s *state) composeManifests(sites map[model.ManifestName]site) ([]model.Man
 	return out, nil
 }
 
-func (s *state) composeResources() []*composeResource {
+func (d *composeDeclarations) resources() []*composeResource {
 	var list []*composeResource
-	for _, p := range s.compose.projects {
+	for _, p := range d.projects {
 		for _, service := range p.loaded.Services {
 			list = append(list, &composeResource{Service: service, project: p, name: service.Name, site: p.site, inferLinks: true})
 		}
@@ -104,9 +97,9 @@ func (s *state) composeResources() []*composeResource {
 	return list
 }
 
-// applyCompose adds the options of one dc_resource call: lists grow, single values are replaced.
-func (s *state) applyCompose(o *composeOptions, list []*composeResource) error {
-	r, err := s.composeTarget(o, list)
+// apply adds the options of one dc_resource call: lists grow, single values are replaced.
+func (d *composeDeclarations) apply(o *composeOptions, list []*composeResource) error {
+	r, err := d.target(o, list)
 	if err != nil {
 		return err
 	}
@@ -132,14 +125,14 @@ func (s *state) applyCompose(o *composeOptions, list []*composeResource) error {
 	return nil
 }
 
-// composeTarget finds the service that a call is about: by its name, or by the name that an earlier call gave it.
-func (s *state) composeTarget(o *composeOptions, list []*composeResource) (*composeResource, error) {
-	if o.project != "" && s.composeProject(o.project) == nil {
-		names := make([]string, len(s.compose.projects))
-		for i, p := range s.compose.projects {
+// target finds the service that a call is about: by its name, or by the name that an earlier call gave it.
+func (d *composeDeclarations) target(o *composeOptions, list []*composeResource) (*composeResource, error) {
+	if o.project != "" && d.project(o.project) == nil {
+		names := make([]string, len(d.projects))
+		for i, p := range d.projects {
 			names[i] = p.Name
 		}
-		return nil, s.errorAt(o.site, "dc_resource: there is no project %q%s%s", o.project, didYouMean(o.project, names), knownAre(names))
+		return nil, d.errorAt(o.site, "dc_resource: there is no project %q%s%s", o.project, didYouMean(o.project, names), knownAre(names))
 	}
 	var found, renamed []*composeResource
 	var names []string
@@ -166,22 +159,22 @@ func (s *state) composeTarget(o *composeOptions, list []*composeResource) (*comp
 		for _, r := range found {
 			projects = append(projects, r.project.Name)
 		}
-		return nil, s.errorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, quoted(projects))
+		return nil, d.errorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, quoted(projects))
 	}
-	return nil, s.unknownService(o, names)
+	return nil, d.unknownService(o, names)
 }
 
-func (s *state) unknownService(o *composeOptions, names []string) error {
-	if len(s.compose.projects) == 0 {
-		return s.errorAt(o.site, "dc_resource: there is no service %q: docker_compose is not called", o.name)
+func (d *composeDeclarations) unknownService(o *composeOptions, names []string) error {
+	if len(d.projects) == 0 {
+		return d.errorAt(o.site, "dc_resource: there is no service %q: docker_compose is not called", o.name)
 	}
-	for _, p := range s.compose.projects {
+	for _, p := range d.projects {
 		if profiles := p.loaded.Inactive[o.name]; profiles != nil && (o.project == "" || o.project == p.Name) {
-			return s.placed(o.site, fmt.Sprintf("dc_resource: service %q is left out: none of its profiles (%s) is active", o.name, strings.Join(profiles, ", ")),
+			return d.placed(o.site, fmt.Sprintf("dc_resource: service %q is left out: none of its profiles (%s) is active", o.name, strings.Join(profiles, ", ")),
 				problem.New("", fmt.Sprintf("docker_compose(…, profiles=[%q])", profiles[0])))
 		}
 	}
-	return s.errorAt(o.site, "dc_resource: there is no service %q%s%s", o.name, didYouMean(o.name, names), knownAre(names))
+	return d.errorAt(o.site, "dc_resource: there is no service %q%s%s", o.name, didYouMean(o.name, names), knownAre(names))
 }
 
 func knownAre(names []string) string {
@@ -191,24 +184,24 @@ func knownAre(names []string) string {
 	return "; known are " + quoted(names)
 }
 
-// checkComposeNames refuses names that something else has.
-func (s *state) checkComposeNames(list []*composeResource, sites map[model.ManifestName]site) error {
+// checkNames refuses names that something else has.
+func (d *composeDeclarations) checkNames(list []*composeResource, sites map[model.ManifestName]site) error {
 	owner := map[string]*composeResource{}
 	for _, r := range list {
 		if err := checkName(r.name); err != nil {
-			return s.errorAt(r.site, "docker_compose: service %q: %w", r.Name, err)
+			return d.errorAt(r.site, "docker_compose: service %q: %w", r.Name, err)
 		}
 		if other := owner[r.name]; other != nil && other.project == r.project {
 			at := r.site
 			if r.name == r.Name {
 				at = other.site
 			}
-			return s.errorAt(at, "dc_resource: services %q and %q of project %q would both be called %q", other.Name, r.Name, r.project.Name, r.name)
+			return d.errorAt(at, "dc_resource: services %q and %q of project %q would both be called %q", other.Name, r.Name, r.project.Name, r.name)
 		} else if other != nil {
-			return s.nameTaken(r, fmt.Sprintf("docker_compose: projects %q and %q both have a service that is called %q here", other.project.Name, r.project.Name, r.name))
+			return d.nameTaken(r, fmt.Sprintf("docker_compose: projects %q and %q both have a service that is called %q here", other.project.Name, r.project.Name, r.name))
 		}
 		if at, taken := sites[model.ManifestName(r.name)]; taken {
-			return s.nameTaken(r, fmt.Sprintf("docker_compose: there is already a resource called %q, declared at %s", r.name, at))
+			return d.nameTaken(r, fmt.Sprintf("docker_compose: there is already a resource called %q, declared at %s", r.name, at))
 		}
 		owner[r.name] = r
 	}
@@ -218,13 +211,13 @@ func (s *state) checkComposeNames(list []*composeResource, sites map[model.Manif
 	return nil
 }
 
-func (s *state) nameTaken(r *composeResource, msg string) error {
-	return s.placed(r.site, msg, problem.New("", fmt.Sprintf("dc_resource(%q, project_name=%q, new_name=%q)", r.Name, r.project.Name, r.project.Name+"-"+r.Name)))
+func (d *composeDeclarations) nameTaken(r *composeResource, msg string) error {
+	return d.placed(r.site, msg, problem.New("", fmt.Sprintf("dc_resource(%q, project_name=%q, new_name=%q)", r.Name, r.project.Name, r.project.Name+"-"+r.Name)))
 }
 
-func (s *state) composeManifest(r *composeResource, list []*composeResource) (model.Manifest, error) {
+func (d *composeDeclarations) manifest(r *composeResource, list []*composeResource) (model.Manifest, error) {
 	m := model.Manifest{
-		Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), TriggerMode: s.modeOf(r.triggerMode),
+		Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), TriggerMode: d.defaults.mode(r.triggerMode),
 		AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
 		ResourceDeps: manifestNames(appendNew(r.deps, r.startedAfter(list))),
 		Compose: &model.ComposeTarget{Project: r.project.ComposeProject, Service: r.Name, Image: r.Image,
@@ -233,7 +226,7 @@ func (s *state) composeManifest(r *composeResource, list []*composeResource) (mo
 	if r.inferLinks {
 		m.Links = append(slices.Clip(m.Links), inferredLinks(r.Ports, r.links)...)
 	}
-	return m, s.composeImages(r, &m)
+	return m, d.settleImage(r, &m)
 }
 
 // startedAfter returns the resources of the services that Compose starts before this one.

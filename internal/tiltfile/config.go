@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -38,38 +40,39 @@ type flagDef struct {
 	usage string
 }
 
-func defineBuiltin(kind flagKind) function {
+// define returns the builtin that defines settings of a kind.
+func (d *configDeclarations) define(kind flagKind) function {
 	return func(c *call) (starlark.Value, error) {
-		d := &flagDef{kind: kind}
+		def := &flagDef{kind: kind}
 		var args bool
-		if err := c.unpack("name", &d.name, "args??", &args, "usage??", &d.usage); err != nil {
+		if err := c.unpack("name", &def.name, "args??", &args, "usage??", &def.usage); err != nil {
 			return nil, err
 		}
-		f := &c.flags
+		f := &d.flags
 		switch {
-		case d.name == "":
+		case def.name == "":
 			return nil, errors.New("the name of the setting is empty")
 		case f.parsed:
-			return nil, fmt.Errorf("setting %q must be defined before config.parse is called", d.name)
-		case f.defs[d.name] != nil:
-			return nil, fmt.Errorf("setting %q is defined twice", d.name)
+			return nil, fmt.Errorf("setting %q must be defined before config.parse is called", def.name)
+		case f.defs[def.name] != nil:
+			return nil, fmt.Errorf("setting %q is defined twice", def.name)
 		case args && f.positional != "":
-			return nil, fmt.Errorf("both %q and %q want the positional arguments (args=True)", f.positional, d.name)
+			return nil, fmt.Errorf("both %q and %q want the positional arguments (args=True)", f.positional, def.name)
 		}
 		if args {
-			f.positional = d.name
+			f.positional = def.name
 		}
-		f.defs[d.name] = d
-		f.order = append(f.order, d.name)
+		f.defs[def.name] = def
+		f.order = append(f.order, def.name)
 		return nil, nil
 	}
 }
 
-func configParseBuiltin(c *call) (starlark.Value, error) {
+func (d *configDeclarations) parse(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	c.flags.parsed = true
+	d.flags.parsed = true
 	path := filepath.Join(c.dir(), "tilt_config.json")
 	data, err := c.readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -77,18 +80,18 @@ func configParseBuiltin(c *call) (starlark.Value, error) {
 	}
 	values := map[string]any{}
 	if err == nil {
-		if values, err = c.flags.fromFile(data); err != nil {
+		if values, err = d.flags.fromFile(data); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	given, err := c.flags.fromArgs(c.opts.Args)
+	given, err := d.flags.fromArgs(d.args)
 	if err != nil {
 		p := problem.New(err.Error(), "")
-		p.Detail = c.flags.help()
+		p.Detail = d.flags.help()
 		return nil, &ArgsError{p}
 	}
 	out := starlark.NewDict(len(values))
-	for _, name := range c.flags.order {
+	for _, name := range d.flags.order {
 		v, ok := given[name]
 		if !ok {
 			if v, ok = values[name]; !ok {
@@ -114,7 +117,7 @@ func (f *configFlags) fromFile(data []byte) (map[string]any, error) {
 	if err := dec.Decode(&values); err != nil {
 		return nil, jsonError(data, err)
 	}
-	for _, name := range sortedKeys(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		d := f.defs[name]
 		if d == nil {
 			return nil, fmt.Errorf("there is no setting %q%s", name, f.hint(name))
@@ -180,20 +183,20 @@ func (f *configFlags) help() string {
 	return b.String()
 }
 
-func setEnabledBuiltin(c *call) (starlark.Value, error) {
+func (d *configDeclarations) setEnabled(c *call) (starlark.Value, error) {
 	var names textList
 	if err := c.unpack("resources", &names); err != nil {
 		return nil, err
 	}
-	c.enabledByCall, c.enabledSite = true, c.site()
-	c.enabled, c.enableAll = appendNew(nil, names.values), len(names.values) == 0
+	d.enabledByCall, d.enabledSite = true, c.site()
+	d.enabled, d.enableAll = appendNew(nil, names.values), len(names.values) == 0
 	return nil, nil
 }
 
-func clearEnabledBuiltin(c *call) (starlark.Value, error) {
+func (d *configDeclarations) clearEnabled(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	c.enabledByCall, c.enabledSite, c.enabled, c.enableAll = true, c.site(), nil, false
+	d.enabledByCall, d.enabledSite, d.enabled, d.enableAll = true, c.site(), nil, false
 	return nil, nil
 }

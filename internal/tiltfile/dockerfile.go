@@ -35,15 +35,15 @@ func baseImages(contents string, buildArgs map[string]*string, lookup func(strin
 	return imagesIn(ast, buildArgs, lookup)
 }
 
-// baseImages is the same with what the memo knows of the Dockerfile, for the evaluation's environment.
-func (s *state) baseImages(contents string, buildArgs map[string]*string) []string {
-	ast, err := remembered(s, memoKey{kind: memoDockerfile, content: contents}, func() (*parser.Result, error) {
+// knownBaseImages is baseImages with what the memo knows of the Dockerfile, for the evaluation's environment.
+func knownBaseImages(e *evaluation, contents string, buildArgs map[string]*string) []string {
+	ast, err := remembered(e, memoKey{kind: memoDockerfile, content: contents}, func() (*parser.Result, error) {
 		return parser.Parse(strings.NewReader(contents))
 	})
 	if err != nil {
 		return nil
 	}
-	return imagesIn(ast, buildArgs, s.env.get)
+	return imagesIn(ast, buildArgs, e.env.get)
 }
 
 // imagesIn collects the references of a parsed Dockerfile, which it only reads.

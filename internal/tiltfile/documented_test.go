@@ -3,8 +3,10 @@ package tiltfile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,31 +27,34 @@ type accepted struct {
 }
 
 // parametersOf asks a builtin what it takes. It says nothing for those that look at their arguments themselves.
-func parametersOf(fn function, name string) (params []accepted, unpacks bool) {
-	c := &call{state: newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard}), name: name}
-	c.declared = func(pairs []any) {
-		unpacks = true
-		optional := false // what follows an optional parameter is optional, too
-		for i := 0; i < len(pairs); i += 2 {
-			p := pairs[i].(string)
-			bare := strings.TrimRight(p, "?")
-			optional = optional || bare != p
-			params = append(params, accepted{bare, optional, pairs[i+1]})
-		}
+func parametersOf(name string) (params []accepted, unpacks bool) {
+	s := newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard})
+	pairs, unpacks := s.takes(name, s.builtins()[name])
+	optional := false // what follows an optional parameter is optional, too
+	for i := 0; i < len(pairs); i += 2 {
+		p := pairs[i].(string)
+		bare := strings.TrimRight(p, "?")
+		optional = optional || bare != p
+		params = append(params, accepted{bare, optional, pairs[i+1]})
 	}
-	_, _ = fn(c)
 	return params, unpacks
+}
+
+// builtinNames are the names of all builtins, sorted.
+func builtinNames() []string {
+	s := newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard})
+	return slices.Sorted(maps.Keys(s.builtins()))
 }
 
 // TestEveryBuiltinIsDocumented compares the language's documentation with what the interpreter registers.
 func TestEveryBuiltinIsDocumented(t *testing.T) {
-	for _, name := range sortedKeys(builtins) {
+	for _, name := range builtinNames() {
 		e := language.Lookup(name)
 		if e == nil || e.Kind != language.Function {
 			t.Errorf("%s: language/pages does not describe it as a function", name)
 			continue
 		}
-		params, unpacks := parametersOf(builtins[name], name)
+		params, unpacks := parametersOf(name)
 		compareParameters(t, name, e.Params, params, unpacks)
 	}
 	s := newState(context.Background(), "/Tiltfile", Options{})
@@ -102,28 +107,26 @@ func plainType(p language.Param) string {
 
 // typesOf returns the documented types that fit where a builtin stores an argument; nil where any may.
 func typesOf(target any) []string {
-	switch target.(type) {
-	case *string:
+	switch strings.ToLower(reflect.TypeOf(target).Elem().Name()) {
+	case "string", "duration":
 		return []string{"str"}
-	case *bool, *optBool:
+	case "bool", "optbool":
 		return []string{"bool"}
-	case *int, *optInt:
+	case "int", "optint":
 		return []string{"int"}
-	case *text:
+	case "text":
 		return []string{"str | blob", "str"}
-	case *textList:
+	case "textlist":
 		return []string{"str | list[str]", "list[str]"}
-	case *textMap:
+	case "textmap":
 		return []string{"dict[str, str]"}
-	case *argv:
+	case "argv":
 		return []string{"str | list[str]"}
-	case *duration:
-		return []string{"str"}
-	case *probe:
+	case "probe":
 		return []string{"probe"}
-	case *links:
+	case "links":
 		return []string{"str | link | list[str | link]"}
-	case *triggerMode:
+	case "triggermode":
 		return []string{"trigger_mode"}
 	}
 	return nil
@@ -132,13 +135,12 @@ func typesOf(target any) []string {
 // TestNothingElseIsDocumented finds entries of names that are not there.
 func TestNothingElseIsDocumented(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
-	known := s.buildPredeclared()
 	for _, c := range language.Chapters() {
 		for _, e := range c.Entries {
 			if e.Kind == language.Method || strings.HasPrefix(e.Name, "__") {
 				continue
 			}
-			if !defined(known, e.Name) && !starlark.Universe.Has(e.Name) {
+			if !defined(s.interp.predeclared, e.Name) && !starlark.Universe.Has(e.Name) {
 				t.Errorf("%s is documented, but the interpreter does not know it", e.Name)
 			}
 		}
@@ -153,7 +155,7 @@ func TestModulesAreDocumented(t *testing.T) {
 			if e.Kind != language.Module {
 				continue
 			}
-			m, ok := valueOf(s.predeclared, e.Name).(starlark.HasAttrs)
+			m, ok := valueOf(s.interp.predeclared, e.Name).(starlark.HasAttrs)
 			if !ok {
 				t.Errorf("%s is no module", e.Name)
 				continue
@@ -191,9 +193,16 @@ func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 
 // TestMethodsAreDocumented compares the documented methods with those that values have.
 func TestMethodsAreDocumented(t *testing.T) {
+	dir := sampleFolder(t)
+	s := newState(context.Background(), filepath.Join(dir, "Tiltfile"), Options{Logger: logstore.Discard})
+	v, err := starlark.Call(s.thread, s.interp.predeclared["local_git_repo"], starlark.Tuple{starlark.String("repo")}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := v.(starlark.HasAttrs)
 	for typ, v := range map[string]starlark.HasAttrs{
 		"str": starlark.String(""), "list": starlark.NewList(nil), "dict": starlark.NewDict(0), "set": starlark.NewSet(0),
-		"git.Repo": &gitRepo{},
+		"git.Repo": repo,
 	} {
 		var got []string
 		for _, e := range language.Methods(typ) {
@@ -250,7 +259,7 @@ func TestEveryBuiltinHasScenario(t *testing.T) {
 		}
 		all.Write(text)
 	}
-	for _, name := range sortedKeys(builtins) {
+	for _, name := range builtinNames() {
 		if !regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(name) + `\(`).MatchString(all.String()) {
 			t.Errorf("no testdata/*.txtar calls %s", name)
 		}

@@ -2,13 +2,9 @@ package tiltfile
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 )
@@ -120,43 +116,3 @@ func excerpt(m Mark, withText bool) string {
 	marker := strings.Repeat(" ", len(number)-2) + "| " + lead + strings.TrimRight("^ "+m.Msg, " ")
 	return strings.TrimPrefix(out+"\n"+marker, "\n")
 }
-
-// site is a place in a Tiltfile.
-type site struct {
-	file      string
-	line, col int
-	// calls are those that led to a call that stands there; nil for places that were found otherwise.
-	calls *starlark.CallStack
-}
-
-// backtrace lists the calls that led to the place, outermost first.
-func (p site) backtrace() string {
-	if p.calls == nil {
-		return ""
-	}
-	return strings.TrimSuffix(p.calls.String(), "\n")
-}
-
-func (p site) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
-
-func siteOf(p syntax.Position) site {
-	return site{file: p.Filename(), line: int(p.Line), col: int(p.Col)}
-}
-
-// errorAt returns an error at a place.
-func (s *state) errorAt(at site, format string, args ...any) *Error {
-	err := fmt.Errorf(format, args...)
-	return s.placed(at, err.Error(), errors.Unwrap(err))
-}
-
-// placed puts an error at a place.
-func (s *state) placed(at site, msg string, cause error) *Error {
-	e := &Error{File: at.file, Line: at.line, Col: at.col, Text: s.sourceLine(at), Msg: msg, Backtrace: at.backtrace(), cause: cause, debug: s.opts.Debug}
-	if at.calls != nil && at.file != s.main {
-		e.CalledFrom = s.calledFrom(*at.calls)
-	}
-	return e
-}
-
-// sourceLine returns the text of a line of a file that was executed.
-func (s *state) sourceLine(at site) string { return lineOf(unixLines(s.sources[at.file]), at.line) }

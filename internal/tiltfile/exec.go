@@ -20,10 +20,13 @@ import (
 // the background must not hold up the evaluation.
 const outputWait = 2 * time.Second
 
-// execution is a command run during the evaluation.
-type execution struct {
+// command is a program that the evaluation runs, with everything that it gets.
+type command struct {
 	model.Cmd
-	stdin string
+	// path is that of the program, environ the whole environment as "K=V".
+	path    string
+	environ []string
+	stdin   string
 	// quiet keeps the output out of the log.
 	quiet bool
 	// inputs returns what decides the output as the files are now, or nil where that is not known; a nil function says that
@@ -32,59 +35,13 @@ type execution struct {
 	inputs func() *inputs
 }
 
-// prepared is an execution with everything that it takes from the evaluation.
-type prepared struct {
-	execution
-	path string
-	env  []string
-}
-
-// exec runs a command to its end and returns what it wrote to standard output. It is killed with its process group
-// when the evaluation is cancelled. A command with known inputs does not run when the memo has its answer.
-func (s *state) exec(x execution) (string, error) {
-	out, err := s.execAny(x)
-	s.learnSecrets(out)
-	return out, err
-}
-
-func (s *state) execAny(x execution) (string, error) {
-	path, err := lookPath(x.Argv[0], x.Dir, s.env.get("PATH"))
-	if err != nil {
-		return "", err
-	}
-	p := prepared{x, path, s.commandEnv(x.Env)}
-	if key, err := p.fingerprint(); err == nil {
-		return s.execKnown(p, key)
-	}
-	s.profile.answered(false)
-	return p.run(s.ctx, s.log)
-}
-
-// execKnown returns the answer of a command whose inputs are known.
-func (s *state) execKnown(p prepared, key string) (string, error) {
-	s.known = append(s.known, p)
-	if out, ok := s.memo.get(memoKey{kind: memoOutput, content: key}); ok {
-		s.profile.answered(true)
-		return out.(string), nil
-	}
-	s.profile.answered(false)
-	f := s.ahead.run(s.memo, p, key)
-	switch {
-	case s.ctx.Err() != nil:
-		return "", context.Cause(s.ctx)
-	case f.valid:
-		return f.out, f.err
-	}
-	return p.run(s.ctx, s.log)
-}
-
 // run runs the command. Its output is logged line by line unless it is quiet.
-func (p prepared) run(parent context.Context, log logstore.Logger) (string, error) {
+func (p command) run(parent context.Context, log logstore.Logger) (string, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	cmd := exec.CommandContext(ctx, p.path, p.Argv[1:]...)
 	cmd.Args[0] = p.Argv[0]
-	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.env, strings.NewReader(p.stdin)
+	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.environ, strings.NewReader(p.stdin)
 	asGroup(cmd)
 	cmd.WaitDelay = outputWait
 	stdout, stderr := &bounded{stop: cancel}, &bounded{stop: cancel}
@@ -111,22 +68,6 @@ func (p prepared) run(parent context.Context, log logstore.Logger) (string, erro
 	fault := problem.New(fmt.Sprintf("command %q failed: %v", p.String(), err), "")
 	fault.Detail = tail(stdout.String()+stderr.String(), 40)
 	return "", fault
-}
-
-// commandEnv is the environment of commands: that of the evaluation, what tells where the session is, and the
-// command's own; later ones win.
-func (s *state) commandEnv(own []string) []string {
-	env := s.env.list()
-	if s.opts.TiltPort != "" {
-		env = append(env, "TILT_PORT="+s.opts.TiltPort)
-	}
-	if s.opts.TiltHost != "" {
-		env = append(env, "TILT_HOST="+s.opts.TiltHost)
-	}
-	if !s.env.has("TILT_DISABLE_ANALYTICS") {
-		env = append(env, "TILT_DISABLE_ANALYTICS=1")
-	}
-	return append(env, own...)
 }
 
 // lookPath finds a program in the evaluation's PATH, which need not be the process' own.
@@ -182,4 +123,28 @@ func (l *lineLogger) flush() {
 		logstore.Infof(l.log, " → %s", l.rest)
 		l.rest = nil
 	}
+}
+
+// mostOutput bounds what a command may write, standard output and standard error each, in bytes.
+const mostOutput = 64 << 20
+
+// errTooMuch says that a command wrote more than it may.
+var errTooMuch = errors.New("it wrote more than " + fmt.Sprintf("%d MiB", mostOutput>>20) + ", which is the most that a Tiltfile takes")
+
+// bounded keeps what a command writes, and stops the command when it is too much.
+type bounded struct {
+	text bytes.Buffer // not embedded: its ReadFrom would go around the bound
+	stop func(error)
+}
+
+// String is what was written.
+func (b *bounded) String() string { return b.text.String() }
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.text.Len()+len(p) > mostOutput {
+		b.stop(errTooMuch)
+		return 0, errTooMuch
+	}
+	return b.text.Write(p)
 }

@@ -3,47 +3,31 @@ package tiltfile
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
-// extScheme is how the names of extensions begin in load statements.
-const extScheme = "ext://"
-
-// extensions are what an evaluation knows of extensions.
-type extensions struct {
-	extension.Registry
-	store extension.Store
-	// folders maps the pseudo paths of embedded extensions to the folders of their files; a folder need not exist for an
-	// extension that consists of its Tiltfile only.
-	folders map[string]string
-}
-
-// isEmbedded reports whether a path is that of an extension that is part of hone: it has no file.
-func isEmbedded(path string) bool { return strings.HasPrefix(path, extScheme) }
-
 // extensionPath finds the file that ext://name means, and fetches its repository where that is necessary.
-func (s *state) extensionPath(name string) (string, error) {
-	at, err := s.ext.Resolve(name)
+func (i *interpreter) extensionPath(name string) (string, error) {
+	at, err := i.registry.Resolve(name)
 	switch {
 	case err != nil:
 		return "", err
 	case at.Embedded != "":
-		return s.embeddedPath(at.Embedded)
+		return i.embeddedPath(at.Embedded)
 	}
-	copied, err := s.ext.store.Checkout(s.ctx, at.Repo)
+	copied, err := i.store.Checkout(i.ctx, at.Repo)
 	if err != nil {
 		return "", extensionProblem(at, err)
 	}
 	if copied.Pin != "" {
-		s.config.add(copied.Pin)
+		i.dependOn(copied.Pin)
 	}
 	path := at.File(copied.Dir)
 	if !fileExists(path) {
 		if copied.Commit == "" {
-			s.config.add(path)
+			i.dependOn(path)
 		}
 		return "", noSuchExtension(at, copied, path)
 	}
@@ -51,22 +35,22 @@ func (s *state) extensionPath(name string) (string, error) {
 }
 
 // embeddedPath returns the pseudo path of an extension that is part of hone.
-func (s *state) embeddedPath(name string) (string, error) {
-	path := extScheme + name + "/" + extension.Entry
-	if _, known := s.ext.folders[path]; known {
+func (i *interpreter) embeddedPath(name string) (string, error) {
+	path := extension.EmbeddedPath(name)
+	if _, known := i.folders[path]; known {
 		return path, nil
 	}
-	dir := filepath.Join(s.ext.store.Dir, "embedded", name)
+	dir := filepath.Join(i.store.Dir, "embedded", name)
 	if extension.HasFiles(name) {
 		var err error
-		if dir, err = s.ext.store.EmbeddedDir(name); err != nil {
+		if dir, err = i.store.EmbeddedDir(name); err != nil {
 			return "", err
 		}
 	}
-	if s.ext.folders == nil {
-		s.ext.folders = map[string]string{}
+	if i.folders == nil {
+		i.folders = map[string]string{}
 	}
-	s.ext.folders[path] = dir
+	i.folders[path] = dir
 	return path, nil
 }
 
@@ -98,10 +82,9 @@ func noSuchExtension(at extension.Location, copied extension.Checkout, path stri
 }
 
 // moduleSource returns the text of a file that is to be executed.
-func (s *state) moduleSource(path string) ([]byte, error) {
-	if !isEmbedded(path) {
-		return s.readUpTo(path, mostSource)
+func (i *interpreter) moduleSource(path string) ([]byte, error) {
+	if !extension.IsEmbeddedPath(path) {
+		return i.readUpTo(path, mostSource)
 	}
-	name := strings.TrimSuffix(strings.TrimPrefix(path, extScheme), "/"+extension.Entry)
-	return extension.EmbeddedSource(name)
+	return extension.EmbeddedSource(extension.EmbeddedName(path))
 }

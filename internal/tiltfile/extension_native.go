@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,24 +15,32 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// native is the module of that name, which only embedded extensions see: what they need beyond the language.
-func (s *state) native() *starlarkstruct.Module {
-	kinds := starlark.NewSet(len(clusterScoped))
-	for _, kind := range sortedKeys(clusterScoped) {
+// newNative returns the module of that name, which only embedded extensions see: what they need beyond the language. What
+// they keep between evaluations lies in folder.
+func newNative(e *evaluation, folder string) *starlarkstruct.Module {
+	kinds := starlark.NewSet(0)
+	for _, kind := range ClusterScopedKinds() {
 		_ = kinds.Insert(starlark.String(kind)) // strings are hashable
 	}
 	kinds.Freeze()
+	cacheDir := func(c *call) (starlark.Value, error) {
+		var name string
+		if err := c.unpack("name", &name); err != nil {
+			return nil, err
+		}
+		return starlark.String(filepath.Join(folder, name)), nil
+	}
 	return &starlarkstruct.Module{Name: "native", Members: starlark.StringDict{
-		"base64":         s.bind("base64", base64Builtin),
-		"cache_dir":      s.bind("cache_dir", cacheDirBuiltin),
+		"base64":         e.bind("base64", toBase64),
+		"cache_dir":      e.bind("cache_dir", cacheDir),
 		"cluster_scoped": kinds,
-		"is_text":        s.bind("is_text", isTextBuiltin),
-		"key_files":      s.bind("key_files", keyFilesBuiltin),
-		"satisfies":      s.bind("satisfies", satisfiesBuiltin),
+		"is_text":        e.bind("is_text", isText),
+		"key_files":      e.bind("key_files", readKeyFiles),
+		"satisfies":      e.bind("satisfies", fits),
 	}}
 }
 
-func base64Builtin(c *call) (starlark.Value, error) {
+func toBase64(c *call) (starlark.Value, error) {
 	var in text
 	if err := c.unpack("text", &in); err != nil {
 		return nil, err
@@ -39,8 +48,8 @@ func base64Builtin(c *call) (starlark.Value, error) {
 	return starlark.String(base64.StdEncoding.EncodeToString([]byte(in.value))), nil
 }
 
-// isTextBuiltin tells texts from what only bytes can hold.
-func isTextBuiltin(c *call) (starlark.Value, error) {
+// isText tells texts from what only bytes can hold.
+func isText(c *call) (starlark.Value, error) {
 	var in text
 	if err := c.unpack("text", &in); err != nil {
 		return nil, err
@@ -48,16 +57,7 @@ func isTextBuiltin(c *call) (starlark.Value, error) {
 	return starlark.Bool(utf8.ValidString(in.value) && !strings.ContainsRune(in.value, 0)), nil
 }
 
-// cacheDirBuiltin returns a folder for what an extension keeps between evaluations.
-func cacheDirBuiltin(c *call) (starlark.Value, error) {
-	var name string
-	if err := c.unpack("name", &name); err != nil {
-		return nil, err
-	}
-	return starlark.String(filepath.Join(c.ext.store.Dir, "cache", name)), nil
-}
-
-func satisfiesBuiltin(c *call) (starlark.Value, error) {
+func fits(c *call) (starlark.Value, error) {
 	var have, constraint string
 	if err := c.unpack("version", &have, "constraint", &constraint); err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ type keyFiles struct {
 	values map[string]string
 }
 
-// keyFilesBuiltin takes what from_file= and from_env_file= take, and returns a dict from keys to contents.
-func keyFilesBuiltin(c *call) (starlark.Value, error) {
+// readKeyFiles takes what from_file= and from_env_file= take, and returns a dict from keys to contents.
+func readKeyFiles(c *call) (starlark.Value, error) {
 	k := keyFiles{call: c, values: map[string]string{}}
 	var files textList
 	var envFile string
@@ -87,7 +87,7 @@ func keyFilesBuiltin(c *call) (starlark.Value, error) {
 		return nil, failure(fmt.Sprintf("%s: %v", k.who, err))
 	}
 	out := starlark.NewDict(len(k.values))
-	for _, key := range sortedKeys(k.values) {
+	for _, key := range slices.Sorted(maps.Keys(k.values)) {
 		if err := out.SetKey(starlark.String(key), starlark.String(k.values[key])); err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (k keyFiles) file(key, path string, named bool) error {
 		return fmt.Errorf("from_file: %s is a folder; a folder takes no key", full)
 	}
 	if k.watch {
-		k.config.add(full)
+		k.dependOn(full)
 	}
 	entries, err := os.ReadDir(full)
 	if err != nil {

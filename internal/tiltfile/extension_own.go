@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -30,7 +29,7 @@ func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
 	if err == nil || s.ctx.Err() != nil {
 		return
 	}
-	s.warn(s.apiSites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	s.warn(s.api.sites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
 	if tf.LeftOut == nil {
 		tf.LeftOut = map[string]string{}
 	}
@@ -43,36 +42,28 @@ func (s *state) declareGiven() {
 		return // it knows what the root Tiltfile knows
 	}
 	for _, r := range s.opts.Given.ExtensionRepos {
-		if err := s.ext.AddRepo(asRepo(r)); err != nil {
+		if err := s.interp.registry.AddRepo(asRepo(r)); err != nil {
 			s.warn(site{}, "extension repository %q is left out: %v", r.Name, err)
 		}
 	}
 	for _, e := range s.opts.Given.Extensions {
-		if err := s.ext.AddExtension(asExtension(e)); err != nil {
+		if err := s.interp.registry.AddExtension(asExtension(e)); err != nil {
 			s.warn(site{}, "extension %q is left out: %v", e.Name, err)
 		}
 	}
 }
 
-func asRepo(r model.ExtensionRepo) extension.Repo {
-	return extension.Repo{Name: r.Name, URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}
-}
-
-func asExtension(e model.Extension) extension.Extension {
-	return extension.Extension{Name: e.Name, RepoName: e.Repo, RepoPath: e.Path}
-}
-
 func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
-	path, err := s.extensionPath(e.Name)
+	path, err := s.interp.extensionPath(e.Name)
 	if err != nil {
 		return err
 	}
-	if s.modules[path] != nil {
+	if s.interp.modules[path] != nil {
 		return nil
 	}
 	own := s.within(path, e.Args, tf.Manifests)
 	declared, err := own.load()
-	s.config.add(own.config.list()...)
+	s.dependOn(own.configFiles()...)
 	maps.Copy(s.read, own.read)
 	s.warnings = append(s.warnings, own.warnings...)
 	var taken []string
@@ -87,8 +78,8 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	case len(taken) > 0:
 		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
 	}
-	s.ext, s.apiSites = own.ext, own.apiSites
-	s.ignores = append(s.ignores, own.ignores...) // which are about its own folders
+	s.interp.registry, s.folders, s.api.sites = own.interp.registry, own.folders, own.api.sites
+	s.ignores.list = append(s.ignores.list, own.ignores.list...) // which are about its own folders
 	merge(tf, declared)
 	return nil
 }
@@ -98,16 +89,16 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	o := s.opts
 	o.Path, o.Args, o.Env = path, args, s.env.list()
 	own := newState(s.ctx, path, o)
-	own.ext.Registry, own.ext.folders = s.ext.Registry.Clone(), maps.Clone(s.ext.folders)
-	own.predeclared = own.buildPredeclared() // config.main_dir is that of the extension
-	own.apiSites = maps.Clone(s.apiSites)
+	own.interp.registry, own.folders = s.interp.registry.Clone(), maps.Clone(s.folders)
+	own.interp.predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
+	own.api.sites = maps.Clone(s.api.sites)
 	// The project vouches for what it asks for; an extension cannot vouch for the project.
-	own.gate = s.gate
-	own.gate.contexts = maps.Clone(s.gate.contexts)
+	*own.gate = *s.gate.clone()
 	own.inner = true
 	for _, m := range beside {
 		own.beside = append(own.beside, m.Name)
 	}
+	own.api.beside = own.beside
 	return own
 }
 

@@ -4,51 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 
 	"go.starlark.net/starlark"
 )
 
-// contents reads a file for a builtin; with a default a missing file is no error and found is false.
-func (c *call) contents(path string, fallback starlark.Value) (content string, found bool, err error) {
-	data, err := c.readFile(c.abs(path))
-	switch {
-	case err == nil:
-		c.learnSecrets(string(data))
-		return string(data), true, nil
-	case errors.Is(err, fs.ErrNotExist) && fallback != nil:
-		return "", false, nil
-	}
-	return "", false, c.unreadable(path, err)
-}
-
-// unreadable explains why a file could not be read, with the path as the Tiltfile wrote it.
-func (c *call) unreadable(path string, err error) error {
-	switch full := c.abs(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no file %s%s", full, c.sibling(full))
-	case isDir(full):
-		return fmt.Errorf("%s is a folder, not a file", full)
-	}
-	return err
-}
-
-// sibling suggests the file in the same folder that was probably meant.
-func (s *state) sibling(full string) string {
-	entries, err := os.ReadDir(filepath.Dir(full))
-	if err != nil {
-		return ""
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
-	}
-	return didYouMean(filepath.Base(full), names)
-}
-
-func readFileBuiltin(c *call) (starlark.Value, error) {
+func readFile(c *call) (starlark.Value, error) {
 	var path string
 	var fallback starlark.Value
 	if err := c.unpack("path", &path, "default??", &fallback); err != nil {
@@ -65,19 +27,19 @@ func readFileBuiltin(c *call) (starlark.Value, error) {
 		}
 		content = t.value
 	}
-	return &blob{content, c.abs(path)}, nil
+	return newBlob(content, c.abs(path)), nil
 }
 
-func watchFileBuiltin(c *call) (starlark.Value, error) {
+func watchFile(c *call) (starlark.Value, error) {
 	var path string
 	if err := c.unpack("path", &path); err != nil {
 		return nil, err
 	}
-	c.config.add(c.abs(path))
+	c.dependOn(c.abs(path))
 	return nil, nil
 }
 
-func listdirBuiltin(c *call) (starlark.Value, error) {
+func listdir(c *call) (starlark.Value, error) {
 	var dir string
 	var recursive bool
 	if err := c.unpack("dir", &dir, "recursive??", &recursive); err != nil {
@@ -85,7 +47,7 @@ func listdirBuiltin(c *call) (starlark.Value, error) {
 	}
 	root := c.abs(dir)
 	if recursive {
-		c.config.add(root)
+		c.dependOn(root)
 	}
 	files := []string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -104,4 +66,13 @@ func listdirBuiltin(c *call) (starlark.Value, error) {
 		return nil
 	})
 	return stringValues(files), err
+}
+
+func makeBlob(c *call) (starlark.Value, error) {
+	var in text
+	if err := c.unpack("input", &in); err != nil {
+		return nil, err
+	}
+	c.learned(in.value)
+	return newBlob(in.value, fmt.Sprintf("blob() at %s", c.site())), nil
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -35,8 +34,8 @@ func FuzzSyntaxError(f *testing.F) {
 			t.Fatalf("%q: %+v", src, x)
 		}
 		s := newState(context.Background(), "Tiltfile", Options{Logger: logstore.Discard})
-		s.sources["Tiltfile"] = src
-		if text := problem.Text(s.locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
+		s.texts["Tiltfile"] = src
+		if text := problem.Text(s.interp.locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
 			t.Fatalf("%q: %s", src, text)
 		}
 	})
@@ -66,18 +65,19 @@ func FuzzProgram(f *testing.F) {
 			return // these make values of any size
 		}
 		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: NewMemo()})
-		s.sources[s.main] = src
-		s.predeclared = starlark.StringDict{}
+		s.texts[s.main] = src
+		some := map[string]function{}
 		for _, name := range inert {
-			place(s.predeclared, "", name, s.bind(name, builtins[name]))
+			some[name] = s.builtins()[name]
 		}
+		s.interp.predeclare(some, nil)
 		s.thread.OnMaxSteps = nil
 		s.thread.SetMaxExecutionSteps(20_000)
-		_, err := s.run(s.main, src, s.predeclared)
+		_, err := s.interp.run(s.main, src, s.interp.predeclared)
 		if err == nil {
 			_, err = s.finish()
 		}
-		checkPlaced(t, src, s.locate(err))
+		checkPlaced(t, src, s.interp.locate(err))
 	})
 }
 
@@ -102,43 +102,4 @@ func checkPlaced(t *testing.T, src string, err error) {
 	if problem.Text(err) == "" {
 		t.Fatalf("%q: nothing to show for %v", src, err)
 	}
-}
-
-// FuzzUnpack compares what a builtin is given with starlark.UnpackArgs: both must refuse the same calls and understand
-// the others alike.
-func FuzzUnpack(f *testing.F) {
-	for _, s := range []string{"1, 'x'", "a=1", "'x', b=None", "1, 2, 3, 4, 5", "c=True, c=False", "b='x', a=1, d=[1]", "d={}", "e=len", "None, None, None", "a='x', b=1, z=3"} {
-		f.Add(s)
-	}
-	type values struct {
-		A int
-		B string
-		C bool
-		D *starlark.List
-		E starlark.Callable
-	}
-	f.Fuzz(func(t *testing.T, args string) {
-		if strings.ContainsAny(args, "*%<\n:") {
-			return
-		}
-		var ours, theirs values
-		var ourErr, theirErr error
-		probe := starlark.NewBuiltin("f", func(_ *starlark.Thread, _ *starlark.Builtin, pos starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
-			c := &call{name: "f", args: pos, kwargs: kw}
-			ourErr = c.unpack("a", &ours.A, "b?", &ours.B, "c??", &ours.C, "d", &ours.D, "e??", &ours.E)
-			theirErr = starlark.UnpackArgs("f", pos, kw, "a", &theirs.A, "b?", &theirs.B, "c??", &theirs.C, "d?", &theirs.D, "e??", &theirs.E)
-			return starlark.None, nil
-		})
-		thread := &starlark.Thread{}
-		thread.SetMaxExecutionSteps(1000)
-		if _, err := starlark.ExecFileOptions(dialect, thread, "x", "f("+args+")", starlark.StringDict{"f": probe}); err != nil {
-			return
-		}
-		if (ourErr == nil) != (theirErr == nil) {
-			t.Fatalf("f(%s): got %v, want %v", args, ourErr, theirErr)
-		}
-		if ourErr == nil && (ours.A != theirs.A || ours.B != theirs.B || ours.C != theirs.C || ours.D != theirs.D) {
-			t.Fatalf("f(%s): got %+v, want %+v", args, ours, theirs)
-		}
-	})
 }

@@ -3,6 +3,7 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"go.starlark.net/starlark"
 
@@ -10,31 +11,51 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// gate keeps a Tiltfile from acting on a cluster that nobody said it may.
+// gate keeps a Tiltfile from acting on a cluster that nobody said it may. It is used by one goroutine.
 type gate struct {
-	contexts map[string]bool
-	asked    bool
-	cluster  model.Cluster
-	err      error
+	ask       func() (model.Cluster, error)
+	namespace string
+	contexts  map[string]bool
+	asked     bool
+	answer    model.Cluster
+	err       error
+}
+
+// newGate returns a gate that learns about the cluster from ask, which is called at most once, and only when the answer is
+// needed; nil is no cluster. k8s_namespace() returns namespace unless it is empty.
+func newGate(ask func() (model.Cluster, error), namespace string) *gate {
+	return &gate{ask: ask, namespace: namespace}
+}
+
+// clone returns a gate that is open for the same contexts. Those that it is opened for later do not open this one.
+func (g *gate) clone() *gate {
+	c := *g
+	c.contexts = maps.Clone(g.contexts)
+	return &c
+}
+
+// builtins are the functions that are about the kube context.
+func (g *gate) builtins() map[string]function {
+	return map[string]function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
 }
 
 // cluster returns the cluster, which is asked for once.
-func (s *state) cluster() (model.Cluster, error) {
-	if !s.gate.asked && s.opts.Cluster != nil {
-		s.gate.cluster, s.gate.err = s.opts.Cluster()
+func (g *gate) cluster() (model.Cluster, error) {
+	if !g.asked && g.ask != nil {
+		g.answer, g.err = g.ask()
 	}
-	s.gate.asked = true
-	return s.gate.cluster, s.gate.err
+	g.asked = true
+	return g.answer, g.err
 }
 
 // allowed refuses what the Tiltfile wants to do while the kube context is neither a development cluster nor allowed by
 // name. Without any kubeconfig there is nothing to protect.
-func (s *state) allowed(what string) error {
-	cl, err := s.cluster()
+func (g *gate) allowed(what string) error {
+	cl, err := g.cluster()
 	if err != nil {
 		return fmt.Errorf("find the cluster: %w", err)
 	}
-	if cl.Context == "" || cl.Product.Dev() || s.gate.contexts[cl.Context] {
+	if cl.Context == "" || cl.Product.Dev() || g.contexts[cl.Context] {
 		return nil
 	}
 	return problem.New(
@@ -42,39 +63,39 @@ func (s *state) allowed(what string) error {
 		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context))
 }
 
-func allowContextsBuiltin(c *call) (starlark.Value, error) {
+func (g *gate) allowContexts(c *call) (starlark.Value, error) {
 	var contexts textList
 	if err := c.unpack("contexts", &contexts); err != nil {
 		return nil, err
 	}
-	if c.gate.contexts == nil {
-		c.gate.contexts = map[string]bool{}
+	if g.contexts == nil {
+		g.contexts = map[string]bool{}
 	}
 	for _, name := range contexts.values {
 		if name == "" {
 			return nil, errors.New("the name of a context is empty")
 		}
-		c.gate.contexts[name] = true
+		g.contexts[name] = true
 	}
 	return nil, nil
 }
 
-func contextBuiltin(c *call) (starlark.Value, error) {
+func (g *gate) k8sContext(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	cl, err := c.cluster()
+	cl, err := g.cluster()
 	return starlark.String(cl.Context), err
 }
 
-func namespaceBuiltin(c *call) (starlark.Value, error) {
+func (g *gate) k8sNamespace(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	if c.opts.Namespace != "" {
-		return starlark.String(c.opts.Namespace), nil
+	if g.namespace != "" {
+		return starlark.String(g.namespace), nil
 	}
-	cl, err := c.cluster()
+	cl, err := g.cluster()
 	if cl.Namespace == "" {
 		cl.Namespace = "default"
 	}

@@ -30,7 +30,7 @@ func (r *gitRepo) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (r *gitRepo) AttrNames() []string { return []string{"paths"} }
 
-func localGitRepoBuiltin(c *call) (starlark.Value, error) {
+func localGitRepo(c *call) (starlark.Value, error) {
 	var path string
 	if err := c.unpack("path", &path); err != nil {
 		return nil, err

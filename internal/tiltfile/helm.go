@@ -14,7 +14,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-func helmBuiltin(c *call) (starlark.Value, error) {
+// rendererBuiltins are the functions that render objects of Kubernetes.
+func rendererBuiltins() map[string]function {
+	return map[string]function{"helm": helm, "kustomize": kustomize}
+}
+
+func helm(c *call) (starlark.Value, error) {
 	var path, namespace, kubeVersion string
 	name := "chart"
 	var values, set textList
@@ -24,14 +29,14 @@ func helmBuiltin(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	chart := c.abs(path)
-	c.config.add(chart)
+	c.dependOn(chart)
 	if _, err := os.Stat(chart); err != nil {
 		return nil, fmt.Errorf("there is no chart %s%s", chart, c.sibling(chart))
 	}
 	if name == "" {
 		return nil, errors.New("name: the name of the release is empty")
 	}
-	if err := c.watchSubcharts(chart, map[string]bool{}); err != nil {
+	if err := watchSubcharts(c.evaluation, chart, map[string]bool{}); err != nil {
 		return nil, err
 	}
 	argv := []string{"helm", "template", name, chart}
@@ -42,7 +47,7 @@ func helmBuiltin(c *call) (starlark.Value, error) {
 		argv = append(argv, "--namespace", namespace)
 	}
 	for _, v := range c.absAll(values.values) {
-		c.config.add(v)
+		c.dependOn(v)
 		argv = append(argv, "--values", v)
 	}
 	for _, v := range set.values {
@@ -51,11 +56,11 @@ func helmBuiltin(c *call) (starlark.Value, error) {
 	if kubeVersion != "" {
 		argv = append(argv, "--kube-version", kubeVersion)
 	}
-	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: c.helmInputs(argv)})
+	out, err := c.exec(command{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: helmInputs(c.evaluation, argv)})
 	if err != nil {
 		return nil, err
 	}
-	return c.rendered(out, namespace, "helm: "+chart)
+	return rendered(c, out, namespace, "helm: "+chart)
 }
 
 var (
@@ -64,18 +69,18 @@ var (
 )
 
 // rendered drops the chart's tests, and puts the namespace into objects that leave it open.
-func (c *call) rendered(out, namespace, source string) (starlark.Value, error) {
+func rendered(c *call, out, namespace, source string) (starlark.Value, error) {
 	var kept []*object
 	for _, doc := range splitYAML(out) {
 		if m := helmSource.FindStringSubmatch(doc.text); m != nil && testSource.MatchString(m[1]) {
 			continue
 		}
-		objs, err := c.parseObjects(doc.text, source)
+		objs, err := parseObjects(c.memo, c.profile, doc.text, source)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range objs {
-			if namespace != "" && o.Namespace == "" && !clusterScoped[o.Kind] {
+			if namespace != "" && o.Namespace == "" && !ClusterScoped(o.Kind) {
 				if err := o.setNamespace(namespace); err != nil {
 					return nil, err
 				}
@@ -83,39 +88,12 @@ func (c *call) rendered(out, namespace, source string) (starlark.Value, error) {
 		}
 		kept = append(kept, objs...)
 	}
-	return joinYAML(kept, source)
-}
-
-// clusterScoped are the kinds of Kubernetes itself that live in no namespace.
-var clusterScoped = map[string]bool{
-	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
-	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "RuntimeClass": true,
-	"IngressClass": true, "VolumeAttachment": true, "CSIDriver": true, "CSINode": true, "APIService": true,
-	"MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true, "PodSecurityPolicy": true,
-	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
-}
-
-// ClusterScoped reports whether kind is one of Kubernetes' own kinds that live in no namespace.
-func ClusterScoped(kind string) bool { return clusterScoped[kind] }
-
-// setNamespace puts a namespace into the object's text, after which it must be parsed again.
-func (o *object) setNamespace(namespace string) error {
-	var fields map[string]any
-	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
-		return err
-	}
-	meta, ok := fields["metadata"].(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s has no metadata", o.ID())
-	}
-	meta["namespace"] = namespace
-	text, err := yaml.Marshal(fields)
-	o.yaml, o.Namespace = string(text), namespace
-	return err
+	text, err := joinObjects(kept)
+	return newBlob(text, source), err
 }
 
 // watchSubcharts adds the charts that a chart takes from the file system.
-func (c *call) watchSubcharts(chart string, seen map[string]bool) error {
+func watchSubcharts(e *evaluation, chart string, seen map[string]bool) error {
 	if seen[chart] || !isDir(chart) {
 		return nil
 	}
@@ -141,8 +119,8 @@ func (c *call) watchSubcharts(chart string, seen map[string]bool) error {
 			if !filepath.IsAbs(local) {
 				local = filepath.Join(chart, local)
 			}
-			c.config.add(local)
-			if err := c.watchSubcharts(local, seen); err != nil {
+			e.dependOn(local)
+			if err := watchSubcharts(e, local, seen); err != nil {
 				return err
 			}
 		}

@@ -62,8 +62,9 @@ var elsewhere = map[string]string{
 	"next":       "loop over the list itself",
 }
 
-// explainUndefined says what may be meant by a name that nothing in the file defines.
-func (s *state) explainUndefined(file, name string) (msg, mend string) {
+// explainUndefined says what may be meant by a name that nothing in a file defines. isBuiltin knows the dotted names of
+// builtins, predeclared are the names that every file finds.
+func explainUndefined(file, src, name string, isBuiltin func(name string) bool, predeclared []string) (msg, mend string) {
 	msg = "undefined: " + name
 	if ext, ok := extensionOf[name]; ok {
 		if ext == "" {
@@ -75,11 +76,11 @@ func (s *state) explainUndefined(file, name string) (msg, mend string) {
 		return msg, mend
 	}
 	for _, module := range []string{"os", "os.path", "config", "shlex"} {
-		if _, ok := builtins[module+"."+name]; ok {
+		if isBuiltin(module + "." + name) {
 			return msg + fmt.Sprintf(" (did you mean %s.%s?)", module, name), ""
 		}
 	}
-	candidates := slices.Concat(boundNames(file, s.sources[file]), s.predeclared.Keys(), starlark.Universe.Keys())
+	candidates := slices.Concat(boundNames(file, src), predeclared, starlark.Universe.Keys())
 	return msg + didYouMean(name, candidates), ""
 }
 

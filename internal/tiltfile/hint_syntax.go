@@ -102,23 +102,6 @@ func explainSyntax(src string, e syntax.Error) explained {
 	return x
 }
 
-// unixLines ends all lines with a line feed: to the parser a carriage return alone ends one, too.
-func unixLines(src string) string {
-	if !strings.Contains(src, "\r") {
-		return src
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n")
-}
-
-// lineOf returns the text of a line, or nothing where there is none.
-func lineOf(src string, n int) string {
-	lines := strings.Split(src, "\n")
-	if n < 1 || n > len(lines) {
-		return ""
-	}
-	return lines[n-1]
-}
-
 // plainToken names a token as people call it.
 func plainToken(token string) string {
 	switch token {

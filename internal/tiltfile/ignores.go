@@ -15,57 +15,65 @@ import (
 )
 
 // readIgnoreFile reads a file in .dockerignore syntax whose patterns are relative to base.
-func (s *state) readIgnoreFile(path, base string) (model.Ignore, bool) {
-	data, err := s.readFile(path)
+func readIgnoreFile(e *evaluation, path, base string) (model.Ignore, bool) {
+	data, err := e.readFile(path)
 	if err != nil {
 		return model.Ignore{}, false
 	}
-	patterns, err := remembered(s, memoKey{kind: memoIgnores, content: string(data)}, func() ([]string, error) {
+	patterns, err := remembered(e, memoKey{kind: memoIgnores, content: string(data)}, func() ([]string, error) {
 		return ignorefile.ReadAll(bytes.NewReader(data))
 	})
 	if err != nil {
-		s.warn(site{}, "%s cannot be read: %v", path, err)
+		e.warn(site{}, "%s cannot be read: %v", path, err)
 		return model.Ignore{}, false
 	}
 	return model.Ignore{Base: base, Patterns: slices.Clip(patterns), Source: path}, len(patterns) > 0
 }
 
 // dockerignore reads the rules of a build context: the file named after the Dockerfile wins over the context's own.
-func (s *state) dockerignore(context, dockerfile string) (model.Ignore, bool) {
+func dockerignore(e *evaluation, context, dockerfile string) (model.Ignore, bool) {
 	if dockerfile != "" {
 		own := dockerfile + ".dockerignore"
-		s.config.add(own)
+		e.dependOn(own)
 		if _, err := os.Stat(own); err == nil {
-			return s.readIgnoreFile(own, context)
+			return readIgnoreFile(e, own, context)
 		}
 	}
-	return s.readIgnoreFile(filepath.Join(context, ".dockerignore"), context)
+	return readIgnoreFile(e, filepath.Join(context, ".dockerignore"), context)
 }
 
-// readTiltIgnore reads the .tiltignore beside the root Tiltfile.
-func (s *state) readTiltIgnore() {
-	dir := s.dir()
-	if r, ok := s.readIgnoreFile(filepath.Join(dir, ".tiltignore"), dir); ok {
-		s.ignores = append(s.ignores, r)
+// ignoreRules are the rules for every watch. They are used by one goroutine.
+type ignoreRules struct{ list []model.Ignore }
+
+// newIgnoreRules returns no rules.
+func newIgnoreRules() *ignoreRules { return &ignoreRules{} }
+
+// builtins are the functions that add rules.
+func (r *ignoreRules) builtins() map[string]function {
+	return map[string]function{"watch_settings": r.watchSettings}
+}
+
+// readTiltIgnore adds the rules of the .tiltignore beside the root Tiltfile.
+func (r *ignoreRules) readTiltIgnore(e *evaluation) {
+	dir := e.dir()
+	if rule, ok := readIgnoreFile(e, filepath.Join(dir, ".tiltignore"), dir); ok {
+		r.list = append(r.list, rule)
 	}
 }
 
-// globalIgnores are the rules for every watch.
-func (s *state) globalIgnores() []model.Ignore { return s.ignores }
-
-func watchSettingsBuiltin(c *call) (starlark.Value, error) {
+func (r *ignoreRules) watchSettings(c *call) (starlark.Value, error) {
 	var ignore textList
 	if err := c.unpack("ignore", &ignore); err != nil {
 		return nil, err
 	}
 	if len(ignore.values) > 0 {
-		c.ignores = append(c.ignores, model.Ignore{Base: c.dir(), Patterns: ignore.values, Source: "watch_settings"})
+		r.list = append(r.list, model.Ignore{Base: c.dir(), Patterns: ignore.values, Source: "watch_settings"})
 	}
 	return nil, nil
 }
 
 // onlyRule ignores everything, then takes the given paths back in.
-func (s *state) onlyRule(context string, only []string) (model.Ignore, error) {
+func onlyRule(context string, only []string) (model.Ignore, error) {
 	r := model.Ignore{Base: context, Patterns: []string{"**"}, Source: "only="}
 	for _, p := range only {
 		if strings.ContainsAny(p, "*?[") {
@@ -113,4 +121,22 @@ func folderOf(path string) string {
 		return filepath.Dir(path)
 	}
 	return path
+}
+
+// ignoreTiltfiles leaves the files of the program out of what is watched.
+func ignoreTiltfiles(e *evaluation, w *model.WatchSpec) {
+	for _, path := range e.paths() {
+		if anyParent(w.Paths, path) {
+			w.Ignores = append(w.Ignores, ignoreFile(path, "Tiltfile"))
+		}
+	}
+}
+
+func anyParent(dirs []string, p string) bool {
+	for _, d := range dirs {
+		if model.IsChild(d, p) {
+			return true
+		}
+	}
+	return false
 }

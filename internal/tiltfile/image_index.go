@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 
@@ -97,7 +98,7 @@ func (x *imageIndex) refs() []string {
 // that is spelled much like its own, else one that differs only in the registry or the organization.
 func (x *imageIndex) meant(im *image) string {
 	var refs []string
-	for _, ref := range sortedKeys(x.parsed) {
+	for _, ref := range slices.Sorted(maps.Keys(x.parsed)) {
 		if named := x.parsed[ref]; named != nil && x.find(ref) == nil {
 			refs = append(refs, reference.FamiliarString(named))
 		}
@@ -154,6 +155,16 @@ func ordered(images []*image) []*image {
 	}
 	for _, im := range images {
 		visit(im)
+	}
+	return out
+}
+
+// targetsOf returns images with what they are built on, and notes that they are used.
+func targetsOf(used []*image) []model.ImageTarget {
+	var out []model.ImageTarget
+	for _, im := range ordered(used) {
+		im.used = true
+		out = append(out, im.ImageTarget)
 	}
 	return out
 }

@@ -23,8 +23,8 @@ type imageArgs struct {
 	containerArgs  starlark.Value
 }
 
-// image makes the part of an image that does not depend on how it is built.
-func (c *call) image(a imageArgs) (*image, error) {
+// newImage makes the part of an image that does not depend on how it is built.
+func newImage(c *call, a imageArgs) (*image, error) {
 	ref, err := parseRef(a.ref)
 	if err != nil {
 		return nil, err
@@ -45,11 +45,11 @@ func (c *call) image(a imageArgs) (*image, error) {
 		}
 		im.ContainerArgs = &list.values
 	}
-	im.LiveUpdate, im.steps, err = c.liveUpdate(a.liveUpdate)
+	im.LiveUpdate, im.steps, err = parseLiveUpdate(c, a.liveUpdate)
 	return im, err
 }
 
-func dockerBuildBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) dockerBuild(c *call) (starlark.Value, error) {
 	var a imageArgs
 	var context, dockerfile, target, network, platform string
 	var buildArgs textMap
@@ -73,7 +73,7 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 			return nil, fmt.Errorf("extra_tag: %w", err)
 		}
 	}
-	im, err := c.image(a)
+	im, err := newImage(c, a)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,14 @@ func dockerBuildBuiltin(c *call) (starlark.Value, error) {
 		build.Platform = c.env.get("DOCKER_DEFAULT_PLATFORM")
 	}
 	im.Docker = build
-	if err := c.dockerfile(build, context, dockerfile, contents); err != nil {
+	if err := findDockerfile(c, build, context, dockerfile, contents); err != nil {
 		return nil, err
 	}
-	im.bases = c.baseImages(build.Contents, build.BuildArgs)
-	if err := c.watchContext(im, given(a.ignore), given(only), contents.value != ""); err != nil {
+	im.bases = knownBaseImages(c.evaluation, build.Contents, build.BuildArgs)
+	if err := watchContext(c, im, given(a.ignore), given(only), contents.value != ""); err != nil {
 		return nil, err
 	}
-	return nil, c.images.add(im)
+	return nil, d.add(im)
 }
 
 // given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=”.
@@ -114,9 +114,9 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 	return out
 }
 
-// dockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
+// findDockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
 // is built; only a Dockerfile that lies in it must.
-func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents text) error {
+func findDockerfile(c *call, b *model.DockerBuild, context, path string, contents text) error {
 	if contents.value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
 	}
@@ -125,7 +125,7 @@ func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents t
 		b.Context = c.abs(context)
 		base = b.Context
 		if info, err := os.Stat(b.Context); err == nil && !info.IsDir() {
-			c.config.add(b.Context)
+			c.dependOn(b.Context)
 			return fmt.Errorf("context: %s is a file, not a folder", b.Context)
 		}
 	}
@@ -153,7 +153,7 @@ func (c *call) dockerfile(b *model.DockerBuild, context, path string, contents t
 }
 
 // watchContext fills in what a docker_build watches, and what it leaves out.
-func (c *call) watchContext(im *image, ignore, only []string, inline bool) error {
+func watchContext(c *call, im *image, ignore, only []string, inline bool) error {
 	b := im.Docker
 	if b.Context == "" {
 		return nil
@@ -163,14 +163,14 @@ func (c *call) watchContext(im *image, ignore, only []string, inline bool) error
 	if inline {
 		dockerfile = ""
 	}
-	if r, ok := c.dockerignore(b.Context, dockerfile); ok {
+	if r, ok := dockerignore(c.evaluation, b.Context, dockerfile); ok {
 		rules = append(rules, r)
 	}
 	if len(ignore) > 0 {
 		rules = append(rules, model.Ignore{Base: b.Context, Patterns: ignore, Source: "ignore="})
 	}
 	if len(only) > 0 {
-		r, err := c.onlyRule(b.Context, only)
+		r, err := onlyRule(b.Context, only)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (c *call) watchContext(im *image, ignore, only []string, inline bool) error
 	return nil
 }
 
-func customBuildBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) customBuild(c *call) (starlark.Value, error) {
 	var a imageArgs
 	var command, bat, batVal argv
 	var deps, imageDeps textList
@@ -206,12 +206,12 @@ func customBuildBuiltin(c *call) (starlark.Value, error) {
 	case len(bat.words) > 0 && len(batVal.words) > 0:
 		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
 	}
-	for _, d := range imageDeps.values {
-		if _, err := parseRef(d); err != nil {
+	for _, ref := range imageDeps.values {
+		if _, err := parseRef(ref); err != nil {
 			return nil, fmt.Errorf("image_deps: %w", err)
 		}
 	}
-	im, err := c.image(a)
+	im, err := newImage(c, a)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +222,10 @@ func customBuildBuiltin(c *call) (starlark.Value, error) {
 	}
 	im.bases = imageDeps.values
 	im.Watch.Paths = c.absAll(deps.values)
-	for _, d := range im.Watch.Paths {
-		base := folderOf(d)
-		if base == d {
-			if r, ok := c.dockerignore(base, ""); ok {
+	for _, path := range im.Watch.Paths {
+		base := folderOf(path)
+		if base == path {
+			if r, ok := dockerignore(c.evaluation, base, ""); ok {
 				im.Watch.Ignores = append(im.Watch.Ignores, r)
 			}
 		}
@@ -233,16 +233,16 @@ func customBuildBuiltin(c *call) (starlark.Value, error) {
 			im.Watch.Ignores = append(im.Watch.Ignores, model.Ignore{Base: base, Patterns: a.ignore.values, Source: "ignore="})
 		}
 	}
-	return nil, c.images.add(im)
+	return nil, d.add(im)
 }
 
-func defaultRegistryBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) defaultRegistry(c *call) (starlark.Value, error) {
 	var r model.Registry
 	if err := c.unpack("host", &r.Host, "host_from_cluster??", &r.HostFromCluster, "single_name??", &r.SingleName); err != nil {
 		return nil, err
 	}
-	if c.registry != nil {
-		return nil, fmt.Errorf("the default registry is already %s", c.registry.Host)
+	if d.registry != nil {
+		return nil, fmt.Errorf("the default registry is already %s", d.registry.Host)
 	}
 	for _, host := range []string{r.Host, r.HostFromCluster} {
 		if host == "" {
@@ -252,6 +252,6 @@ func defaultRegistryBuiltin(c *call) (starlark.Value, error) {
 			return nil, fmt.Errorf("%q is not the name of a registry, such as \"localhost:5000\" or \"gcr.io/project\"", host)
 		}
 	}
-	c.registry = &r
+	d.registry = &r
 	return nil, nil
 }

@@ -36,7 +36,7 @@ const (
 )
 
 // fingerprint is the hash of everything that decides what a command prints, or errUnknown.
-func (p prepared) fingerprint() (string, error) {
+func (p command) fingerprint() (string, error) {
 	if p.inputs == nil {
 		return "", errUnknown
 	}
@@ -49,7 +49,7 @@ func (p prepared) fingerprint() (string, error) {
 		return "", err
 	}
 	h.texts(p.Argv)
-	h.texts(p.env)
+	h.texts(p.environ)
 	h.texts([]string{p.Dir, p.stdin})
 	h.templates = in.templates
 	if h.templates && slices.ContainsFunc(p.Argv, func(s string) bool { return impure([]byte(s)) }) {

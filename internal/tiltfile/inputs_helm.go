@@ -17,11 +17,11 @@ var helmFlags = map[string]bool{
 // helmInputs are what decides the output of "helm template NAME CHART FLAG…": the chart, the values files, and the
 // kubeconfig, whose namespace is the release's unless one is given. It is nil where there is a flag that is not known
 // here, or a chart or values that are no files.
-func (c *call) helmInputs(argv []string) func() *inputs {
+func helmInputs(e *evaluation, argv []string) func() *inputs {
 	if len(argv) < 4 || argv[1] != "template" || !filepath.IsAbs(argv[3]) {
 		return nil
 	}
-	in := &inputs{paths: append([]string{argv[3]}, c.kubeconfigs()...), templates: true}
+	in := &inputs{paths: append([]string{argv[3]}, kubeconfigs(e)...), templates: true}
 	for i := 4; i < len(argv); i++ {
 		if argv[i] == "--values" && i+1 < len(argv) && filepath.IsAbs(argv[i+1]) {
 			i++
@@ -40,19 +40,19 @@ func (c *call) helmInputs(argv []string) func() *inputs {
 }
 
 // kubeconfigs are the files from which clients of Kubernetes take their defaults.
-func (s *state) kubeconfigs() []string {
-	home := s.env.get("HOME")
+func kubeconfigs(e *evaluation) []string {
+	home := e.env.get("HOME")
 	paths := []string{filepath.Join(home, ".kube", "kuberc")}
-	if rc := s.env.get("KUBERC"); rc != "" {
-		paths = append(paths, s.abs(rc))
+	if rc := e.env.get("KUBERC"); rc != "" {
+		paths = append(paths, e.abs(rc))
 	}
-	list := filepath.SplitList(s.env.get("KUBECONFIG"))
+	list := filepath.SplitList(e.env.get("KUBECONFIG"))
 	if len(list) == 0 {
 		list = []string{filepath.Join(home, ".kube", "config")}
 	}
 	for _, p := range list {
 		if p != "" {
-			paths = append(paths, s.abs(p))
+			paths = append(paths, e.abs(p))
 		}
 	}
 	return paths
@@ -68,16 +68,16 @@ var kustomizeFlags = map[string]bool{
 // kustomizeInputs are what decides the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG… FOLDER": the
 // kustomization with all files that it names. It is nil where a kustomization says something that is not known here, or
 // takes something from the network, a chart or a plugin.
-func (c *call) kustomizeInputs(argv []string) func() *inputs {
+func kustomizeInputs(e *evaluation, argv []string) func() *inputs {
 	for _, flag := range argv[2 : len(argv)-1] {
 		if !kustomizeFlags[flag] {
 			return nil
 		}
 	}
-	configs, dir := c.kubeconfigs(), argv[len(argv)-1]
+	configs, dir := kubeconfigs(e), argv[len(argv)-1]
 	return func() *inputs {
 		in := &inputs{paths: slices.Clone(configs)}
-		if !in.addKustomization(dir, map[string]bool{}) {
+		if !addKustomization(in, dir, map[string]bool{}) {
 			return nil
 		}
 		return in
@@ -183,7 +183,7 @@ func (k kustomizationPaths) files() (paths []string, ok bool) {
 // addKustomization adds a folder's kustomization with all that it names; ok is false where that is not known. A file that
 // is not there may come to be, or be an address without a scheme ("github.com/…"): its absence is an input only where it
 // cannot be an address.
-func (in *inputs) addKustomization(dir string, seen map[string]bool) (ok bool) {
+func addKustomization(in *inputs, dir string, seen map[string]bool) (ok bool) {
 	if seen[dir] {
 		return true
 	}
@@ -210,7 +210,7 @@ func (in *inputs) addKustomization(dir string, seen map[string]bool) (ok bool) {
 		switch {
 		case fileExists(p):
 			in.paths = append(in.paths, p)
-		case !isDir(p) || !in.addKustomization(p, seen):
+		case !isDir(p) || !addKustomization(in, p, seen):
 			return false
 		}
 	}

@@ -33,13 +33,13 @@ func (x *objectIndex) add(o *object, allowDuplicates bool) error {
 	return nil
 }
 
-func k8sYAMLBuiltin(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) k8sYAML(c *call) (starlark.Value, error) {
 	var yaml starlark.Value
 	var allowDuplicates bool
 	if err := c.unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
 		return nil, err
 	}
-	objs, err := c.readObjects(yaml)
+	objs, err := readObjects(c, yaml)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func k8sYAMLBuiltin(c *call) (starlark.Value, error) {
 	at := c.site()
 	for _, o := range objs {
 		o.site = at
-		if err := c.objects.add(o, allowDuplicates); err != nil {
+		if err := d.objects.add(o, allowDuplicates); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,7 @@ func k8sYAMLBuiltin(c *call) (starlark.Value, error) {
 }
 
 // readObjects takes what k8s_yaml and filter_yaml take: a path, a blob, or a list of those.
-func (c *call) readObjects(v starlark.Value) ([]*object, error) {
+func readObjects(c *call, v starlark.Value) ([]*object, error) {
 	var out []*object
 	for _, e := range oneOrMany(v) {
 		var t text
@@ -67,13 +67,13 @@ func (c *call) readObjects(v starlark.Value) ([]*object, error) {
 		source := t.source
 		if !t.isBlob {
 			source = c.abs(t.value)
-			content, err := c.yamlFile(t.value)
+			content, err := yamlFile(c, t.value)
 			if err != nil {
 				return nil, err
 			}
 			t.value = content
 		}
-		objs, err := c.parseObjects(t.value, source)
+		objs, err := parseObjects(c.memo, c.profile, t.value, source)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (c *call) readObjects(v starlark.Value) ([]*object, error) {
 	return out, nil
 }
 
-func (c *call) yamlFile(path string) (string, error) {
+func yamlFile(c *call, path string) (string, error) {
 	switch {
 	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
 		return "", problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", path),
@@ -94,7 +94,7 @@ func (c *call) yamlFile(path string) (string, error) {
 	return content, err
 }
 
-func filterYAMLBuiltin(c *call) (starlark.Value, error) {
+func filterYAML(c *call) (starlark.Value, error) {
 	var yaml starlark.Value
 	var labels textMap
 	var name, namespace, kind, apiVersion string
@@ -110,53 +110,25 @@ func filterYAMLBuiltin(c *call) (starlark.Value, error) {
 		}
 		patterns[i] = re
 	}
-	objs, err := c.readObjects(yaml)
+	objs, err := readObjects(c, yaml)
 	if err != nil {
 		return nil, err
 	}
 	var match, rest []*object
 	for _, o := range objs {
 		if patterns[0].MatchString(o.Name) && patterns[1].MatchString(o.namespaced()) && patterns[2].MatchString(o.Kind) &&
-			patterns[3].MatchString(o.APIVersion) && hasLabels(o, labels.values) {
+			patterns[3].MatchString(o.APIVersion) && o.hasLabels(labels.values) {
 			match = append(match, o)
 		} else {
 			rest = append(rest, o)
 		}
 	}
-	a, err := joinYAML(match, "filter_yaml")
+	a, err := joinObjects(match)
 	if err != nil {
 		return nil, err
 	}
-	b, err := joinYAML(rest, "filter_yaml")
-	return starlark.Tuple{a, b}, err
-}
-
-func hasLabels(o *object, want map[string]string) bool {
-	for k, v := range want {
-		if got, ok := o.labels[k]; !ok || got != v {
-			return false
-		}
-	}
-	return true
-}
-
-// joinYAML makes one stream of objects.
-func joinYAML(objs []*object, source string) (*blob, error) {
-	var b strings.Builder
-	for i, o := range objs {
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		t, err := o.text()
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(t)
-		if !strings.HasSuffix(t, "\n") {
-			b.WriteString("\n")
-		}
-	}
-	return &blob{b.String(), source}, nil
+	b, err := joinObjects(rest)
+	return starlark.Tuple{newBlob(a, "filter_yaml"), newBlob(b, "filter_yaml")}, err
 }
 
 // nameFunction is what workload_to_resource_function was given.
@@ -165,17 +137,17 @@ type nameFunction struct {
 	site site
 }
 
-func workloadFunctionBuiltin(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) workloadFunction(c *call) (starlark.Value, error) {
 	var fn starlark.Callable
 	if err := c.unpack("fn", &fn); err != nil {
 		return nil, err
 	}
-	if c.nameFn != nil {
-		return nil, fmt.Errorf("there is already a function, set at %s", c.nameFn.site)
+	if d.nameFn != nil {
+		return nil, fmt.Errorf("there is already a function, set at %s", d.nameFn.site)
 	}
 	if f, ok := fn.(*starlark.Function); ok && f.NumParams() != 1 {
 		return nil, fmt.Errorf("%s must take one argument, the id of a workload; it takes %d", f.Name(), f.NumParams())
 	}
-	c.nameFn = &nameFunction{fn, c.site()}
+	d.nameFn = &nameFunction{fn, c.site()}
 	return nil, nil
 }

@@ -19,20 +19,20 @@ type customDeploy struct {
 	steps []*step
 }
 
-func k8sCustomDeployBuiltin(c *call) (starlark.Value, error) {
-	d := &customDeploy{site: c.site()}
+func (d *k8sDeclarations) k8sCustomDeploy(c *call) (starlark.Value, error) {
+	x := &customDeploy{site: c.site()}
 	var apply, del, applyBat, delBat argv
 	var deps, imageDeps textList
 	var applyDir, delDir string
 	var applyEnv, delEnv textMap
 	var liveUpdate starlark.Value
-	if err := c.unpack("name", &d.name, "apply_cmd", &apply, "delete_cmd", &del, "deps", &deps,
-		"image_selector??", &d.ImageSelector, "live_update??", &liveUpdate, "apply_dir??", &applyDir, "apply_env??", &applyEnv,
+	if err := c.unpack("name", &x.name, "apply_cmd", &apply, "delete_cmd", &del, "deps", &deps,
+		"image_selector??", &x.ImageSelector, "live_update??", &liveUpdate, "apply_dir??", &applyDir, "apply_env??", &applyEnv,
 		"apply_cmd_bat??", &applyBat, "delete_dir??", &delDir, "delete_env??", &delEnv, "delete_cmd_bat??", &delBat,
-		"container_selector??", &d.ContainerSelector, "image_deps??", &imageDeps); err != nil {
+		"container_selector??", &x.ContainerSelector, "image_deps??", &imageDeps); err != nil {
 		return nil, err
 	}
-	if err := checkName(d.name); err != nil {
+	if err := checkName(x.name); err != nil {
 		return nil, err
 	}
 	switch {
@@ -41,76 +41,85 @@ func k8sCustomDeployBuiltin(c *call) (starlark.Value, error) {
 	case len(del.words) == 0:
 		return nil, errors.New("delete_cmd: the command is empty")
 	}
-	if i := slices.IndexFunc(c.customs, func(o *customDeploy) bool { return o.name == d.name }); i >= 0 {
-		return nil, fmt.Errorf("there is already a resource called %q, declared at %s", d.name, c.customs[i].site)
+	if i := slices.IndexFunc(d.customs, func(o *customDeploy) bool { return o.name == x.name }); i >= 0 {
+		return nil, fmt.Errorf("there is already a resource called %q, declared at %s", x.name, d.customs[i].site)
 	}
-	d.Apply, d.Delete = c.cmd(apply, applyDir, applyEnv, false), c.cmd(del, delDir, delEnv, false)
-	d.Watch.Paths = c.absAll(deps.values)
+	x.Apply, x.Delete = c.cmd(apply, applyDir, applyEnv, false), c.cmd(del, delDir, delEnv, false)
+	x.Watch.Paths = c.absAll(deps.values)
 	for _, ref := range imageDeps.values {
 		if _, err := parseRef(ref); err != nil {
 			return nil, fmt.Errorf("image_deps: %w", err)
 		}
 	}
-	d.ImageDeps = imageDeps.values
+	x.ImageDeps = imageDeps.values
 	var err error
-	if d.LiveUpdate, d.steps, err = c.liveUpdate(liveUpdate); err != nil {
+	if x.LiveUpdate, x.steps, err = parseLiveUpdate(c, liveUpdate); err != nil {
 		return nil, err
 	}
-	if err := d.checkSelectors(); err != nil {
+	if err := x.checkSelectors(); err != nil {
 		return nil, err
 	}
-	c.customs = append(c.customs, d)
+	d.customs = append(d.customs, x)
 	return nil, nil
 }
 
 // checkSelectors wants exactly one way to find the containers that are updated in place.
-func (d *customDeploy) checkSelectors() error {
-	if d.ImageSelector != "" {
-		if _, err := parseRef(d.ImageSelector); err != nil {
+func (x *customDeploy) checkSelectors() error {
+	if x.ImageSelector != "" {
+		if _, err := parseRef(x.ImageSelector); err != nil {
 			return fmt.Errorf("image_selector: %w", err)
 		}
 	}
 	switch {
-	case d.LiveUpdate.Empty():
+	case x.LiveUpdate.Empty():
 		return nil
-	case d.LiveUpdate.RestartContainer:
+	case x.LiveUpdate.RestartContainer:
 		return errors.New("live_update: restart_container() works with Docker Compose only")
-	case d.LiveUpdate.RestartProcess != nil:
+	case x.LiveUpdate.RestartProcess != nil:
 		return problem.New("live_update: restart_process() needs hone to deploy the pods, but a command deploys these", inCustomDeploy)
-	case d.ImageSelector != "" && d.ContainerSelector != "":
+	case x.ImageSelector != "" && x.ContainerSelector != "":
 		return errors.New("live_update: give either image_selector= or container_selector=, not both")
-	case d.ImageSelector == "" && d.ContainerSelector == "":
+	case x.ImageSelector == "" && x.ContainerSelector == "":
 		return errors.New("live_update: say which containers are updated, with image_selector= or container_selector=")
 	}
 	return nil
 }
 
 // finishCustoms connects the custom deploys with the images that they depend on, and returns them as resources.
-func (s *state) finishCustoms() ([]*resource, error) {
-	var out []*resource
-	for _, d := range s.customs {
-		r := &resource{name: d.name, site: d.site, custom: d}
-		for _, ref := range d.ImageDeps {
-			if im := s.images.find(ref); im != nil {
+func (d *k8sDeclarations) finishCustoms() ([]*draft, error) {
+	var out []*draft
+	for _, x := range d.customs {
+		r := &draft{name: x.name, site: x.site, custom: x}
+		for _, ref := range x.ImageDeps {
+			if im := d.images.find(ref); im != nil {
 				r.images = append(r.images, im)
 			} else {
-				s.warn(d.site, "image_deps: no image %q is built here%s, so the command is not told about it", ref, didYouMean(ref, s.images.refs()))
+				d.warn(x.site, "image_deps: no image %q is built here%s, so the command is not told about it", ref, didYouMean(ref, d.images.refs()))
 			}
 		}
 		// The results of images are known by the names that the images have, not by those that the deploy calls them.
-		d.ImageDeps = slices.Clone(d.ImageDeps)
-		for i, ref := range d.ImageDeps {
-			if im := s.images.find(ref); im != nil {
-				d.ImageDeps[i] = im.Ref
+		x.ImageDeps = slices.Clone(x.ImageDeps)
+		for i, ref := range x.ImageDeps {
+			if im := d.images.find(ref); im != nil {
+				x.ImageDeps[i] = im.Ref
 			}
 		}
-		if im := s.images.find(d.ImageSelector); d.ImageSelector != "" && !d.LiveUpdate.Empty() && im != nil {
-			return nil, s.errorAt(d.site, "k8s_custom_deploy: image_selector: image %q is built by %s at %s: put the live_update there, and the image into image_deps=",
+		if im := d.images.find(x.ImageSelector); x.ImageSelector != "" && !x.LiveUpdate.Empty() && im != nil {
+			return nil, d.errorAt(x.site, "k8s_custom_deploy: image_selector: image %q is built by %s at %s: put the live_update there, and the image into image_deps=",
 				im.Ref, im.builtin, im.site)
 		}
-		s.ignoreTiltfiles(&d.Watch)
-		d.Apply, d.Delete = s.withEnv(d.Apply), s.withEnv(d.Delete)
+		ignoreTiltfiles(d.evaluation, &x.Watch)
+		x.Apply, x.Delete = d.withEnv(x.Apply), d.withEnv(x.Delete)
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// checkSteps finds steps of custom deploys whose sources lie outside of what the deploys watch.
+func (d *k8sDeclarations) checkSteps() error {
+	var all faults
+	for _, x := range d.customs {
+		all.add(checkSources(d.evaluation, x.steps, x.Watch.Paths, fmt.Sprintf("resource %q", x.name)))
+	}
+	return all.err()
 }

@@ -3,7 +3,9 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
@@ -54,7 +56,7 @@ func (p objectPattern) matches(o *object) bool {
 	return fits(p.apiVersion, o.APIVersion) && fits(p.kind, o.Kind) && fits(p.name, o.Name) && fits(p.namespace, o.namespaced())
 }
 
-func k8sKindBuiltin(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) k8sKind(c *call) (starlark.Value, error) {
 	r := &kindRule{builtin: c.name, site: c.site(), workload: true}
 	var kind, apiVersion string
 	var paths textList
@@ -88,11 +90,11 @@ func k8sKindBuiltin(c *call) (starlark.Value, error) {
 		r.places = []imagePlace{place}
 	}
 	r.readiness = ready.value
-	c.kinds = append(c.kinds, r)
+	d.kinds = append(d.kinds, r)
 	return nil, nil
 }
 
-func k8sImageJSONPathBuiltin(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) k8sImageJSONPath(c *call) (starlark.Value, error) {
 	r := &kindRule{builtin: c.name, site: c.site()}
 	var paths textList
 	var apiVersion, kind, name, namespace string
@@ -112,7 +114,7 @@ func k8sImageJSONPathBuiltin(c *call) (starlark.Value, error) {
 	if r.places, err = imagePlaces("paths", paths.values); err != nil {
 		return nil, err
 	}
-	c.kinds = append(c.kinds, r)
+	d.kinds = append(d.kinds, r)
 	return nil, nil
 }
 
@@ -140,7 +142,7 @@ func imageObjectPlace(v starlark.Value) (place imagePlace, err error) {
 			return place, fmt.Errorf("%s is missing; write {'json_path': '{.spec.image}', 'repo_field': 'repo', 'tag_field': 'tag'}", k)
 		}
 	}
-	for _, k := range sortedKeys(m.values) {
+	for _, k := range slices.Sorted(maps.Keys(m.values)) {
 		if k != keys[0] && k != keys[1] && k != keys[2] {
 			return place, fmt.Errorf("unexpected key %q%s", k, didYouMean(k, keys))
 		}
@@ -151,10 +153,10 @@ func imageObjectPlace(v starlark.Value) (place imagePlace, err error) {
 }
 
 // applyKinds looks for the images that the rules tell of, and marks the objects that are workloads because of a rule.
-func (s *state) applyKinds() error {
-	for _, o := range s.objects.list {
+func (d *k8sDeclarations) applyKinds() error {
+	for _, o := range d.objects.list {
 		var root any
-		for _, r := range s.kinds {
+		for _, r := range d.kinds {
 			if !r.which.matches(o) {
 				continue
 			}
@@ -164,7 +166,7 @@ func (s *state) applyKinds() error {
 				}
 			}
 			if err := r.apply(o, root); err != nil {
-				return s.errorAt(r.site, "%s: %w", r.builtin, err)
+				return d.errorAt(r.site, "%s: %w", r.builtin, err)
 			}
 		}
 	}

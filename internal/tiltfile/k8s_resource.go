@@ -3,23 +3,11 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
-	"unicode"
 
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-// common are the options that resources of every kind have.
-type common struct {
-	triggerMode triggerMode
-	deps        textList
-	autoInit    optBool
-	links       links
-	labels      labelList
-}
 
 // resourceOptions is one call of k8s_resource.
 type resourceOptions struct {
@@ -34,7 +22,7 @@ type resourceOptions struct {
 	selectorsOnly optBool
 }
 
-func k8sResourceBuiltin(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) k8sResource(c *call) (starlark.Value, error) {
 	o := &resourceOptions{site: c.site()}
 	var strategy string
 	if err := c.unpack("workload??", &o.workload, "new_name??", &o.newName, "port_forwards??", &o.portForwards,
@@ -59,22 +47,8 @@ func k8sResourceBuiltin(c *call) (starlark.Value, error) {
 	if err := checkName(o.newName); o.newName != "" && err != nil {
 		return nil, fmt.Errorf("new_name: %w", err)
 	}
-	c.options = append(c.options, o)
+	d.options = append(d.options, o)
 	return nil, nil
-}
-
-// checkName refuses names that a resource must not have.
-func checkName(name string) error {
-	switch model.ManifestName(name) {
-	case "":
-		return errors.New("the name of the resource is empty")
-	case model.TiltfileName, model.UncategorizedName:
-		return fmt.Errorf("%q is reserved; choose another name", name)
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("%q holds line breaks or other control characters, which no name of a resource may", name)
-	}
-	return nil
 }
 
 // podSelectors takes a dict of labels or a list of those.
@@ -105,74 +79,4 @@ func (r *readiness) Unpack(v starlark.Value) error {
 		return nil
 	}
 	return fmt.Errorf("got %s, want \"wait\", \"ignore\" or \"succeeded\"", v)
-}
-
-// labelList takes a label or a list of labels, under which the resource is grouped.
-type labelList struct{ values []string }
-
-var labelPattern = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
-
-// Unpack implements starlark.Unpacker.
-func (l *labelList) Unpack(v starlark.Value) error {
-	var t textList
-	if err := t.Unpack(v); err != nil {
-		return err
-	}
-	for _, label := range t.values {
-		if !labelPattern.MatchString(label) {
-			return fmt.Errorf("%q is not a label: up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends", label)
-		}
-	}
-	l.values = t.values
-	return nil
-}
-
-// triggerMode is TRIGGER_MODE_AUTO or TRIGGER_MODE_MANUAL, or neither.
-type triggerMode struct {
-	mode  model.TriggerMode
-	isSet bool
-}
-
-var _ starlark.Value = triggerMode{}
-
-// Unpack implements starlark.Unpacker.
-func (m *triggerMode) Unpack(v starlark.Value) error {
-	t, ok := v.(triggerMode)
-	if !ok {
-		return fmt.Errorf("got %s, want TRIGGER_MODE_AUTO or TRIGGER_MODE_MANUAL", v.Type())
-	}
-	*m = t
-	return nil
-}
-
-// String returns the constant's name.
-func (m triggerMode) String() string {
-	if m.mode == model.TriggerManual {
-		return "TRIGGER_MODE_MANUAL"
-	}
-	return "TRIGGER_MODE_AUTO"
-}
-
-// Type implements starlark.Value.
-func (m triggerMode) Type() string { return "trigger_mode" }
-
-// Freeze implements starlark.Value.
-func (m triggerMode) Freeze() {}
-
-// Truth implements starlark.Value.
-func (m triggerMode) Truth() starlark.Bool { return true }
-
-// Hash implements starlark.Value.
-func (m triggerMode) Hash() (uint32, error) { return uint32(m.mode), nil }
-
-func triggerModeBuiltin(c *call) (starlark.Value, error) {
-	var mode triggerMode
-	if err := c.unpack("trigger_mode", &mode); err != nil {
-		return nil, err
-	}
-	if c.triggerSet {
-		return nil, errors.New("the default is already set; it can be set once")
-	}
-	c.triggerMode, c.triggerSet = mode.mode, true
-	return nil, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-func kustomizeBuiltin(c *call) (starlark.Value, error) {
+func kustomize(c *call) (starlark.Value, error) {
 	var path, bin string
 	var flags textList
 	if err := c.unpack("path", &path, "kustomize_bin??", &bin, "flags??", &flags); err != nil {
@@ -23,10 +23,10 @@ func kustomizeBuiltin(c *call) (starlark.Value, error) {
 	}
 	dir := c.abs(path)
 	if kustomization(dir) == "" {
-		c.config.add(filepath.Join(dir, kustomizationNames[0]))
+		c.dependOn(filepath.Join(dir, kustomizationNames[0]))
 		return nil, fmt.Errorf("there is no %s in %s", kustomizationNames[0], dir)
 	}
-	if err := c.watchKustomization(dir, map[string]bool{}); err != nil {
+	if err := watchKustomization(c.evaluation, dir, map[string]bool{}); err != nil {
 		return nil, err
 	}
 	argv := []string{"kustomize", "build"}
@@ -39,11 +39,11 @@ func kustomizeBuiltin(c *call) (starlark.Value, error) {
 		argv = []string{"kubectl", "kustomize"}
 	}
 	argv = append(append(argv, flags.values...), dir)
-	out, err := c.exec(execution{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: c.kustomizeInputs(argv)})
+	out, err := c.exec(command{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: kustomizeInputs(c.evaluation, argv)})
 	if err != nil {
 		return nil, err
 	}
-	return &blob{out, "kustomize: " + dir}, nil
+	return newBlob(out, "kustomize: "+dir), nil
 }
 
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
@@ -56,11 +56,6 @@ func kustomization(dir string) string {
 		}
 	}
 	return ""
-}
-
-func fileExists(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }
 
 // kustomizationFile is the part of a kustomization that names files.
@@ -123,13 +118,13 @@ func (k kustomizationFile) references() []string {
 }
 
 // watchKustomization adds a kustomization with all files and folders that it is made of.
-func (c *call) watchKustomization(dir string, seen map[string]bool) error {
+func watchKustomization(e *evaluation, dir string, seen map[string]bool) error {
 	file := kustomization(dir)
 	if seen[dir] || file == "" {
 		return nil
 	}
 	seen[dir] = true
-	data, err := c.readFile(file)
+	data, err := e.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -144,11 +139,11 @@ func (c *call) watchKustomization(dir string, seen map[string]bool) error {
 		}
 		switch info, err := os.Stat(full); {
 		case err == nil && info.IsDir():
-			if err := c.watchKustomization(full, seen); err != nil {
+			if err := watchKustomization(e, full, seen); err != nil {
 				return err
 			}
 		case err == nil, !strings.Contains(ref, ".git"):
-			c.config.add(full)
+			e.dependOn(full)
 		}
 	}
 	return nil

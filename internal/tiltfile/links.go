@@ -36,7 +36,7 @@ func (link) AttrNames() []string { return []string{"name", "url"} }
 // String shows the link as it was made.
 func (l link) String() string { return fmt.Sprintf("link(%q, %q)", l.URL, l.Name) }
 
-func linkBuiltin(c *call) (starlark.Value, error) {
+func newLinkValue(c *call) (starlark.Value, error) {
 	var address, name string
 	if err := c.unpack("url", &address, "name??", &name); err != nil {
 		return nil, err

@@ -76,28 +76,28 @@ func (p *step) source() string {
 	return p.kind + "()"
 }
 
-func (c *call) newStep(order stepKind, p *step) (starlark.Value, error) {
+func (d *imageDeclarations) newStep(c *call, order stepKind, p *step) (starlark.Value, error) {
 	p.kind, p.order, p.site = c.name, order, c.site()
-	c.steps = append(c.steps, p)
+	d.steps = append(d.steps, p)
 	return p, nil
 }
 
-func initialSyncBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) initialSync(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	return c.newStep(stepInitialSync, &step{})
+	return d.newStep(c, stepInitialSync, &step{})
 }
 
-func fallBackOnBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) fallBackOn(c *call) (starlark.Value, error) {
 	var files textList
 	if err := c.unpack("paths", &files); err != nil {
 		return nil, err
 	}
-	return c.newStep(stepFallBack, &step{paths: c.absAll(files.values)})
+	return d.newStep(c, stepFallBack, &step{paths: c.absAll(files.values)})
 }
 
-func syncBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) sync(c *call) (starlark.Value, error) {
 	var local, remote, text string
 	if err := c.unpack("local_path", &local, "remote_path", &remote, "owner??", &text); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func syncBuiltin(c *call) (starlark.Value, error) {
 	if !path.IsAbs(remote) {
 		return nil, fmt.Errorf("remote_path: %q must be absolute, such as %q", remote, "/"+strings.TrimPrefix(path.Clean(remote), "./"))
 	}
-	return c.newStep(stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote), Owner: owner}})
+	return d.newStep(c, stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote), Owner: owner}})
 }
 
 // syncDest is the path in the container: a file that is synced to a folder ("/app/") keeps its name there.
@@ -125,7 +125,7 @@ func syncDest(local, remote string) string {
 	return path.Clean(remote)
 }
 
-func runBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) run(c *call) (starlark.Value, error) {
 	var cmd argv
 	var trigger textList
 	var echoOff bool
@@ -139,17 +139,17 @@ func runBuiltin(c *call) (starlark.Value, error) {
 	if len(trigger.values) > 0 {
 		run.Triggers = c.absAll(trigger.values)
 	}
-	return c.newStep(stepRun, &step{run: run})
+	return d.newStep(c, stepRun, &step{run: run})
 }
 
-func restartContainerBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) restartContainer(c *call) (starlark.Value, error) {
 	if err := c.unpack(); err != nil {
 		return nil, err
 	}
-	return c.newStep(stepRestart, &step{})
+	return d.newStep(c, stepRestart, &step{})
 }
 
-func restartProcessBuiltin(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) restartProcess(c *call) (starlark.Value, error) {
 	var trigger textList
 	var file string
 	if err := c.unpack("trigger??", &trigger, "file??", &file); err != nil {
@@ -162,11 +162,11 @@ func restartProcessBuiltin(c *call) (starlark.Value, error) {
 	if len(trigger.values) > 0 {
 		again.Triggers = c.absAll(trigger.values)
 	}
-	return c.newStep(stepRestart, &step{again: again})
+	return d.newStep(c, stepRestart, &step{again: again})
 }
 
-// liveUpdate takes the value of live_update= and checks the order of its steps.
-func (c *call) liveUpdate(v starlark.Value) (model.LiveUpdate, []*step, error) {
+// parseLiveUpdate takes the value of live_update= and checks the order of its steps.
+func parseLiveUpdate(c *call, v starlark.Value) (model.LiveUpdate, []*step, error) {
 	var lu model.LiveUpdate
 	var steps []*step
 	for i, e := range oneOrMany(v) {
@@ -216,25 +216,23 @@ func checkOrder(before []*step, p *step) error {
 	return nil
 }
 
-// checkSteps finds steps that belong to no image, and sync sources that no image watches.
-func (s *state) checkSteps() error {
+// checkSteps finds steps that belong to no image, and sync sources that no image watches. Steps of live updates without an
+// image are for their owners to check, with checkSources.
+func (d *imageDeclarations) checkSteps() error {
 	var all faults
-	for _, p := range s.steps {
+	for _, p := range d.steps {
 		if !p.used {
-			all.add(s.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p.source()))
+			all.add(d.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p.source()))
 		}
 	}
-	for _, im := range s.images.list {
-		all.add(s.checkSources(im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)))
-	}
-	for _, d := range s.customs {
-		all.add(s.checkSources(d.steps, d.Watch.Paths, fmt.Sprintf("resource %q", d.name)))
+	for _, im := range d.list {
+		all.add(checkSources(d.evaluation, im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)))
 	}
 	return all.err()
 }
 
 // checkSources finds steps whose local paths lie outside of what is watched for them.
-func (s *state) checkSources(steps []*step, watched []string, whose string) error {
+func checkSources(e *evaluation, steps []*step, watched []string, whose string) error {
 	var all faults
 	for _, p := range steps {
 		sources := p.paths
@@ -243,7 +241,7 @@ func (s *state) checkSources(steps []*step, watched []string, whose string) erro
 		}
 		for _, src := range sources {
 			if !anyParent(watched, src) {
-				all.add(s.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", ")))
+				all.add(e.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", ")))
 			}
 		}
 	}
@@ -257,13 +255,4 @@ func watchedPaths(im *image) []string {
 		out = append(out, d.Watch.Paths...)
 	}
 	return out
-}
-
-func anyParent(dirs []string, p string) bool {
-	for _, d := range dirs {
-		if model.IsChild(d, p) {
-			return true
-		}
-	}
-	return false
 }

@@ -20,15 +20,17 @@ type localResource struct {
 	target  model.LocalTarget
 }
 
-func localResourceBuiltin(c *call) (starlark.Value, error) { return c.localResource(false) }
-
-// testBuiltin is the old name of a local_resource that runs beside others.
-func testBuiltin(c *call) (starlark.Value, error) {
-	c.warn(c.site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
-	return c.localResource(true)
+func (d *localDeclarations) localResource(c *call) (starlark.Value, error) {
+	return d.declare(c, false)
 }
 
-func (c *call) localResource(parallel bool) (starlark.Value, error) {
+// test is the old name of a local_resource that runs beside others.
+func (d *localDeclarations) test(c *call) (starlark.Value, error) {
+	c.warn(c.site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
+	return d.declare(c, true)
+}
+
+func (d *localDeclarations) declare(c *call, parallel bool) (starlark.Value, error) {
 	l := &localResource{builtin: c.name, site: c.site()}
 	var cmd, serve, bat, serveBat argv
 	var deps, ignore textList
@@ -59,19 +61,19 @@ func (c *call) localResource(parallel bool) (starlark.Value, error) {
 	if len(ignore.values) > 0 {
 		l.target.Watch.Ignores = []model.Ignore{{Base: c.dir(), Patterns: ignore.values, Source: "ignore="}}
 	}
-	if slices.ContainsFunc(c.locals, func(o *localResource) bool { return o.name == l.name }) {
+	if slices.ContainsFunc(d.locals, func(o *localResource) bool { return o.name == l.name }) {
 		return nil, errors.New("there is already a local resource of that name")
 	}
-	c.locals = append(c.locals, l)
+	d.locals = append(d.locals, l)
 	return nil, nil
 }
 
-func (s *state) localManifest(l *localResource) model.Manifest {
+func (d *localDeclarations) manifest(l *localResource) model.Manifest {
 	target := l.target
-	target.Update, target.Serve = s.withEnv(target.Update), s.withEnv(target.Serve)
+	target.Update, target.Serve = d.withEnv(target.Update), d.withEnv(target.Serve)
 	return model.Manifest{
 		Name: model.ManifestName(l.name), Labels: sortedLabels(appendNew(nil, l.labels.values)),
-		ResourceDeps: manifestNames(appendNew(nil, l.common.deps.values)), TriggerMode: s.modeOf(l.triggerMode),
+		ResourceDeps: manifestNames(appendNew(nil, l.common.deps.values)), TriggerMode: d.defaults.mode(l.triggerMode),
 		AutoInit: l.autoInit.value || !l.autoInit.isSet, Links: l.links.list, Local: &target,
 	}
 }

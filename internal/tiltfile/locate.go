@@ -3,7 +3,6 @@ package tiltfile
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,11 +12,11 @@ import (
 )
 
 // locate turns what an evaluation failed with into an *Error, or into Errors where several errors are joined.
-func (s *state) locate(err error) error {
+func (i *interpreter) locate(err error) error {
 	if err == nil {
 		return nil
 	}
-	list := s.locateAll(err)
+	list := i.locateAll(err)
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -29,22 +28,22 @@ func (s *state) locate(err error) error {
 
 // locateAll finds the place of an error: the innermost that its chain of causes knows. What the calls on the way there
 // know is added: from where a loaded file was called.
-func (s *state) locateAll(err error) []*Error {
-	found := []*Error{{File: s.main, Msg: err.Error(), cause: err, debug: s.opts.Debug}}
+func (i *interpreter) locateAll(err error) []*Error {
+	found := []*Error{i.unplaced(err)}
 	var outer *starlark.EvalError
 	for e := err; e != nil; {
 		switch e := e.(type) {
 		case *Error:
-			return fromCall(s, []*Error{e}, outer)
+			return fromCall(i.sources, []*Error{e}, outer)
 		case *starlark.EvalError:
 			if outer == nil {
 				outer = e
 			}
-			found = []*Error{s.locateEval(e)}
+			found = []*Error{i.locateEval(e)}
 		case syntax.Error:
-			found = []*Error{s.locateSyntax(e)}
+			found = []*Error{i.locateSyntax(e)}
 		case resolve.ErrorList:
-			found = s.locateResolve(e)
+			found = i.locateResolve(e)
 		}
 		several, ok := e.(interface{ Unwrap() []error })
 		if _, args := e.(*argsError); !ok || args {
@@ -53,15 +52,15 @@ func (s *state) locateAll(err error) []*Error {
 		}
 		found = nil
 		for _, one := range several.Unwrap() {
-			found = append(found, s.locateAll(one)...)
+			found = append(found, i.locateAll(one)...)
 		}
 		break
 	}
-	return fromCall(s, found, outer)
+	return fromCall(i.sources, found, outer)
 }
 
 // fromCall adds to errors in a loaded file which line of the root Tiltfile led there.
-func fromCall(s *state, found []*Error, outer *starlark.EvalError) []*Error {
+func fromCall(s *sources, found []*Error, outer *starlark.EvalError) []*Error {
 	for _, e := range found {
 		if outer != nil && e.File != s.main {
 			e.CalledFrom = s.calledFrom(outer.CallStack)
@@ -70,65 +69,31 @@ func fromCall(s *state, found []*Error, outer *starlark.EvalError) []*Error {
 	return found
 }
 
-// calledFrom is the innermost line of the root Tiltfile on a call stack.
-func (s *state) calledFrom(stack starlark.CallStack) string {
-	for i := range len(stack) {
-		if at := siteOf(stack.At(i).Pos); at.file == s.main && at.line > 0 {
-			return fmt.Sprintf("%s: %s", at, strings.TrimSpace(s.sourceLine(at)))
-		}
-	}
-	return ""
-}
-
-func (s *state) locateEval(e *starlark.EvalError) *Error {
+func (i *interpreter) locateEval(e *starlark.EvalError) *Error {
 	at := innermost(e.CallStack)
 	var args *argsError
 	var marks []Mark
 	if errors.As(e.Unwrap(), &args) && at == caller(e.CallStack) {
-		at, marks = s.markArgs(at, args)
+		at, marks = i.markArgs(at, args)
 	}
 	if at.file == "" {
-		at.file = s.main
+		at.file = i.main
 	}
-	found := s.placed(at, strings.TrimPrefix(e.Msg, "Starlark computation cancelled: "), e.Unwrap())
+	found := i.placed(at, strings.TrimPrefix(e.Msg, "Starlark computation cancelled: "), e.Unwrap())
 	found.Marks = marks
 	found.Backtrace, _, _ = strings.Cut(e.Backtrace(), "\nError")
-	if _, ours := builtins[e.CallStack.At(0).Name]; !ours {
+	if !i.isBuiltin(e.CallStack.At(0).Name) {
 		found.Mend = explainRuntime(e.Msg)
 	}
 	return found
 }
 
-// innermost returns the innermost place of a call stack that is in a file of the user, since nobody can mend the
-// extensions that are part of hone; where there is none, the innermost place of all.
-func innermost(stack starlark.CallStack) site {
-	for i := range len(stack) {
-		if pos := stack.At(i).Pos; inProgram(pos) && !isEmbedded(pos.Filename()) {
-			return siteOf(pos)
-		}
-	}
-	return caller(stack)
-}
-
-// caller returns the innermost place of a call stack.
-func caller(stack starlark.CallStack) site {
-	for i := range len(stack) {
-		if pos := stack.At(i).Pos; inProgram(pos) {
-			return siteOf(pos)
-		}
-	}
-	return site{}
-}
-
-// inProgram tells a place in a program from that of a builtin.
-func inProgram(p syntax.Position) bool { return p.Line > 0 && p.Filename() != "<builtin>" }
-
 // markArgs finds the arguments at fault. The error is where the first of them is; several are marked one by one.
-func (s *state) markArgs(call site, e *argsError) (site, []Mark) {
+func (i *interpreter) markArgs(call site, e *argsError) (site, []Mark) {
 	marks := make([]Mark, len(e.faults))
-	for i, f := range e.faults {
-		at := argSite(call.file, s.sources[call.file], call, f.at)
-		marks[i] = Mark{Line: at.line, Col: at.col, Text: s.sourceLine(at), Msg: f.err.Error()}
+	for n, f := range e.faults {
+		at := argSite(call.file, i.texts[call.file], call, f.at)
+		marks[n] = Mark{Line: at.line, Col: at.col, Text: i.line(at), Msg: f.err.Error()}
 	}
 	sortMarks(marks)
 	first := site{file: call.file, line: marks[0].Line, col: marks[0].Col}
@@ -143,7 +108,7 @@ func sortMarks(marks []Mark) {
 }
 
 // locateResolve places what is wrong with names: each that is not known is reported once.
-func (s *state) locateResolve(list resolve.ErrorList) []*Error {
+func (i *interpreter) locateResolve(list resolve.ErrorList) []*Error {
 	var out []*Error
 	seen := map[string]bool{}
 	for _, e := range list {
@@ -152,9 +117,9 @@ func (s *state) locateResolve(list resolve.ErrorList) []*Error {
 		}
 		seen[e.Msg] = true
 		at := siteOf(e.Pos)
-		found := s.placed(at, e.Msg, nil)
+		found := i.placed(at, e.Msg, nil)
 		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok && !strings.Contains(name, " ") {
-			found.Msg, found.Mend = s.explainUndefined(at.file, name)
+			found.Msg, found.Mend = explainUndefined(at.file, i.texts[at.file], name, i.isBuiltin, i.predeclared.Keys())
 		} else {
 			found.Msg, found.Mend = explainResolve(e.Msg)
 		}
@@ -164,9 +129,9 @@ func (s *state) locateResolve(list resolve.ErrorList) []*Error {
 }
 
 // locateSyntax places a syntax error and says it in plain words.
-func (s *state) locateSyntax(e syntax.Error) *Error {
-	x := explainSyntax(s.sources[e.Pos.Filename()], e)
-	found := s.placed(site{file: e.Pos.Filename(), line: x.line, col: x.col}, x.msg, nil)
+func (i *interpreter) locateSyntax(e syntax.Error) *Error {
+	x := explainSyntax(i.texts[e.Pos.Filename()], e)
+	found := i.placed(site{file: e.Pos.Filename(), line: x.line, col: x.col}, x.msg, nil)
 	found.Mend = x.mend
 	return found
 }

@@ -29,8 +29,8 @@ type Memo struct {
 	answers map[memoKey]*list.Element
 	// recent holds *answer, the one asked for last in front.
 	recent list.List
-	// commands are the remembered commands of the last evaluation of each Tiltfile.
-	commands map[string][]prepared
+	// notes are what the last evaluation of each Tiltfile left for the next one.
+	notes map[string]any
 }
 
 // memoKind tells questions apart that may have the same text.
@@ -62,7 +62,7 @@ type answer struct {
 func NewMemo() *Memo { return newMemo(memoLimit) }
 
 func newMemo(limit int) *Memo {
-	return &Memo{limit: limit, answers: map[memoKey]*list.Element{}, commands: map[string][]prepared{}}
+	return &Memo{limit: limit, answers: map[memoKey]*list.Element{}, notes: map[string]any{}}
 }
 
 // get returns a remembered answer.
@@ -113,9 +113,22 @@ func recall[V any](m *Memo, key memoKey, make func() (V, error)) (value V, known
 	return value, false, err
 }
 
-// remembered is recall for the goroutine of an evaluation, whose profile learns of it.
-func remembered[V any](s *state, key memoKey, make func() (V, error)) (V, error) {
-	v, known, err := recall(s.memo, key, make)
-	s.profile.answered(known)
-	return v, err
+// note returns what was noted about a Tiltfile; nil is nothing.
+func (m *Memo) note(path string) any {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.notes[path]
+}
+
+// setNote changes what is noted about a Tiltfile. change gets what was noted so far; nil is nothing.
+func (m *Memo) setNote(path string, change func(last any) any) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.notes[path] = change(m.notes[path])
 }

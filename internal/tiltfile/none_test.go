@@ -1,7 +1,9 @@
 package tiltfile
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,8 +24,8 @@ var noneIsValue = map[string]bool{
 // them. For an optional argument it is the same as leaving it out; of the others the table says for which it is taken.
 func TestNone(t *testing.T) {
 	dir := sampleFolder(t)
-	for _, name := range sortedKeys(sampleArgs) {
-		params, _ := parametersOf(builtins[name], name)
+	for _, name := range slices.Sorted(maps.Keys(sampleArgs)) {
+		params, _ := parametersOf(name)
 		plain, err := runSample(t, dir, sampleProgram(name))
 		if err != nil {
 			t.Errorf("%s(%s): %v", name, sampleArgs[name], err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,8 +65,9 @@ func (o *object) text() (string, error) {
 // long streams are what takes most of the time of an evaluation.
 //
 // A document is read once as long as the memo remembers it: its objects are copied for each that asks, so that assembly
-// may write into them. The maps that they share are never written to.
-func (m *Memo) parseObjects(stream, source string) (objs []*object, known bool, err error) {
+// may write into them. The maps that they share are never written to. The profile learns whether the memo knew all of them.
+// Memo and profile may be nil.
+func parseObjects(m *Memo, p *profiler, stream, source string) ([]*object, error) {
 	docs := splitYAML(stream)
 	parsed, errs := make([][]*object, len(docs)), make([]error, len(docs))
 	var next, made atomic.Int64
@@ -74,7 +76,7 @@ func (m *Memo) parseObjects(stream, source string) (objs []*object, known bool, 
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(docs); i = int(next.Add(1)) - 1 {
 				var known bool
-				if parsed[i], known, errs[i] = m.documentObjects(docs[i], source); !known {
+				if parsed[i], known, errs[i] = documentObjects(m, docs[i], source); !known {
 					made.Add(1)
 				}
 			}
@@ -82,9 +84,11 @@ func (m *Memo) parseObjects(stream, source string) (objs []*object, known bool, 
 	}
 	workers.Wait()
 	if err := joinDocumentErrors(errs); err != nil {
-		return nil, false, err
+		p.answered(false)
+		return nil, err
 	}
-	return slices.Concat(parsed...), made.Load() == 0, nil
+	p.answered(made.Load() == 0)
+	return slices.Concat(parsed...), nil
 }
 
 // joinDocumentErrors returns the first error, with the others as its detail.
@@ -106,14 +110,14 @@ func joinDocumentErrors(errs []error) error {
 }
 
 // documentObjects returns copies of what a document holds.
-func (m *Memo) documentObjects(d document, source string) (objs []*object, known bool, err error) {
+func documentObjects(m *Memo, d document, source string) (objs []*object, known bool, err error) {
 	key := memoKey{kind: memoDocument, content: d.text}
 	if v, ok := m.get(key); ok {
 		return copies(v.([]*object)), true, nil
 	}
 	key.content = strings.Clone(d.text)
 	d.text = key.content
-	if objs, err = d.objects(source); err != nil {
+	if objs, err = objectsOf(d, source); err != nil {
 		return nil, false, err
 	}
 	m.put(key, objs, 0)
@@ -130,21 +134,8 @@ func copies(objs []*object) []*object {
 	return out
 }
 
-// parseObjects is Memo.parseObjects without a memo.
-func parseObjects(stream, source string) ([]*object, error) {
-	objs, _, err := (*Memo)(nil).parseObjects(stream, source)
-	return objs, err
-}
-
-// parseObjects reads the objects in a YAML stream with what the evaluation's memo knows of them.
-func (s *state) parseObjects(stream, source string) ([]*object, error) {
-	objs, known, err := s.memo.parseObjects(stream, source)
-	s.profile.answered(known)
-	return objs, err
-}
-
-// objects reads what one document holds.
-func (d document) objects(source string) ([]*object, error) {
+// objectsOf reads what one document holds.
+func objectsOf(d document, source string) ([]*object, error) {
 	data, err := d.json(source)
 	if err != nil || string(data) == "null" {
 		return nil, err
@@ -157,18 +148,6 @@ func (d document) objects(source string) ([]*object, error) {
 		objs[0].yaml = strings.TrimLeft(d.text, "\r\n")
 	}
 	return objs, nil
-}
-
-// firstLine is the line of the first content.
-func (d document) firstLine() int {
-	n := d.line
-	for line := range strings.SplitSeq(d.text, "\n") {
-		if hasContent(line) {
-			return n
-		}
-		n++
-	}
-	return d.line
 }
 
 // typeMeta is the head that every object has.
@@ -323,3 +302,63 @@ func stringMap(m map[string]any) map[string]string {
 	}
 	return out
 }
+
+// hasLabels reports whether the object has all of the labels.
+func (o *object) hasLabels(want map[string]string) bool {
+	for k, v := range want {
+		if got, ok := o.labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// joinObjects makes one stream of objects.
+func joinObjects(objs []*object) (string, error) {
+	var b strings.Builder
+	for i, o := range objs {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		t, err := o.text()
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(t)
+		if !strings.HasSuffix(t, "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return b.String(), nil
+}
+
+// setNamespace puts a namespace into the object's text, after which it must be parsed again.
+func (o *object) setNamespace(namespace string) error {
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
+		return err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s has no metadata", o.ID())
+	}
+	meta["namespace"] = namespace
+	text, err := yaml.Marshal(fields)
+	o.yaml, o.Namespace = string(text), namespace
+	return err
+}
+
+// clusterScoped are the kinds of Kubernetes itself that live in no namespace.
+var clusterScoped = map[string]bool{
+	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
+	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "RuntimeClass": true,
+	"IngressClass": true, "VolumeAttachment": true, "CSIDriver": true, "CSINode": true, "APIService": true,
+	"MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true, "PodSecurityPolicy": true,
+	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
+}
+
+// ClusterScoped reports whether kind is one of Kubernetes' own kinds that live in no namespace.
+func ClusterScoped(kind string) bool { return clusterScoped[kind] }
+
+// ClusterScopedKinds are the kinds of Kubernetes itself that live in no namespace, sorted.
+func ClusterScopedKinds() []string { return slices.Sorted(maps.Keys(clusterScoped)) }

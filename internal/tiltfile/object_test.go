@@ -1,6 +1,7 @@
 package tiltfile
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestParseObjects(t *testing.T) {
 		{"null", "null\n---\n~\n", ""},
 		{"anchors", "apiVersion: v1\nkind: A\nmetadata: &m {name: a}\nspec: {<<: *m}\n", "a/a"},
 	} {
-		objs, err := parseObjects(c.in, "f")
+		objs, err := parseObjects(nil, nil, c.in, "f")
 		var ids []string
 		for _, o := range objs {
 			ids = append(ids, o.ID().String())
@@ -43,7 +44,7 @@ func TestParseObjects(t *testing.T) {
 }
 
 func TestObjectJSONIsCanonical(t *testing.T) {
-	a, err := parseObjects("kind: A\nmetadata: {name: a, labels: {z: x, b: 'y'}}\napiVersion: v1\nspec: {big: 12345678901234567, f: 1.50}\n", "f")
+	a, err := parseObjects(nil, nil, "kind: A\nmetadata: {name: a, labels: {z: x, b: 'y'}}\napiVersion: v1\nspec: {big: 12345678901234567, f: 1.50}\n", "f")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestErrorsComeInOrder(t *testing.T) {
 	for range 50 {
 		b.WriteString("apiVersion: v1\nkind: A\n---\n")
 	}
-	if _, err := parseObjects(b.String(), "f"); err == nil || !strings.HasPrefix(err.Error(), "f, document 1, line 1:") {
+	if _, err := parseObjects(nil, nil, b.String(), "f"); err == nil || !strings.HasPrefix(err.Error(), "f, document 1, line 1:") {
 		t.Errorf("got %v, want the first error", err)
 	}
 }
@@ -92,4 +93,29 @@ func boolText(b bool) string {
 		return "true"
 	}
 	return "false"
+}
+
+func FuzzSplitYAML(f *testing.F) {
+	for _, s := range []string{"a: 1\n---\nb: 2\n", "---\n...\n", "%YAML 1.2\n--- x\n", "\ufeff# c\n", "apiVersion: v1\nkind: List\nitems:\n- kind: X\n", "a: &x [*x]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		last := 0
+		for i, d := range splitYAML(in) {
+			if d.index != i+1 || d.line < max(1, last) || !strings.Contains(in, d.text) {
+				t.Fatalf("document %d of %q: %+v", i, in, d)
+			}
+			last = d.line
+			data, err := d.json("f")
+			if err == nil && !json.Valid(data) {
+				t.Fatalf("%q gave invalid JSON %q", d.text, data)
+			}
+		}
+		objs, err := parseObjects(nil, nil, in, "f")
+		for _, o := range objs {
+			if err == nil && (o.Kind == "" || o.Name == "" || !json.Valid([]byte(o.JSON))) {
+				t.Fatalf("%q gave %+v", in, o)
+			}
+		}
+	})
 }

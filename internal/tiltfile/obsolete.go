@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -27,7 +28,7 @@ var features = map[string]bool{
 	"labels": false, "sidecar_restart": false,
 }
 
-func featureBuiltin(c *call) (starlark.Value, error) {
+func feature(c *call) (starlark.Value, error) {
 	var name string
 	if err := c.unpack("feature_name", &name); err != nil {
 		return nil, err
@@ -35,15 +36,15 @@ func featureBuiltin(c *call) (starlark.Value, error) {
 	live, known := features[name]
 	switch {
 	case !known:
-		return nil, fmt.Errorf("there is no feature %q%s", name, didYouMean(name, sortedKeys(features)))
+		return nil, fmt.Errorf("there is no feature %q%s", name, didYouMean(name, slices.Sorted(maps.Keys(features))))
 	case !live:
 		c.warn(c.site(), "%s: feature %q is settled; the call can go", c.name, name)
 	}
 	return nil, nil
 }
 
-// assemblyVersionBuiltin accepts the one way of assembly that there is.
-func assemblyVersionBuiltin(c *call) (starlark.Value, error) {
+// assemblyVersion accepts the one way of assembly that there is.
+func assemblyVersion(c *call) (starlark.Value, error) {
 	var version int
 	if err := c.unpack("version", &version); err != nil {
 		return nil, err

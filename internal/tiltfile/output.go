@@ -9,23 +9,15 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// errExit ends the evaluation of every file without being an error.
-var errExit = errors.New("exit")
-
-// failure is what fail() says. It stands alone: the user wrote it for the user.
-type failure string
-
-func (f failure) Error() string { return string(f) }
-
-func failBuiltin(c *call) (starlark.Value, error) {
-	msg, err := c.message()
+func failWith(c *call) (starlark.Value, error) {
+	msg, err := message(c)
 	if err != nil {
 		return nil, err
 	}
 	return nil, failure(msg)
 }
 
-func warnBuiltin(c *call) (starlark.Value, error) {
+func warn(c *call) (starlark.Value, error) {
 	var msg text
 	if err := c.unpack("msg", &msg); err != nil {
 		return nil, err
@@ -34,7 +26,7 @@ func warnBuiltin(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
-func exitBuiltin(c *call) (starlark.Value, error) {
+func exit(c *call) (starlark.Value, error) {
 	var code starlark.Value
 	if err := c.unpack("code??", &code); err != nil {
 		return nil, err
@@ -46,7 +38,7 @@ func exitBuiltin(c *call) (starlark.Value, error) {
 }
 
 // message joins positional arguments as print does.
-func (c *call) message() (string, error) {
+func message(c *call) (string, error) {
 	sep := " "
 	for _, kw := range c.kwargs {
 		if kw[0] != starlark.String("sep") {
@@ -63,12 +55,4 @@ func (c *call) message() (string, error) {
 		words[i] = plainText(a)
 	}
 	return strings.Join(words, sep), nil
-}
-
-// plainText is a value as print shows it: strings and blobs without quotes.
-func plainText(v starlark.Value) string {
-	if t, ok := starlark.AsString(v); ok {
-		return t
-	}
-	return v.String()
 }

@@ -2,10 +2,7 @@ package tiltfile
 
 import (
 	"fmt"
-	"net/netip"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"go.starlark.net/starlark"
 
@@ -25,7 +22,7 @@ func (p portForward) String() string {
 	return fmt.Sprintf("port_forward(%d, %d)", p.LocalPort, p.ContainerPort)
 }
 
-func portForwardBuiltin(c *call) (starlark.Value, error) {
+func newPortForward(c *call) (starlark.Value, error) {
 	var local starlark.Int
 	var container starlark.Value
 	p := portForward{opaque: opaque{"port_forward"}}
@@ -101,34 +98,3 @@ func parsePortForward(s string) (model.PortForward, error) {
 }
 
 const portForwardForms = `"local", "local:container" or "host:local:container"`
-
-func port(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > 65535 {
-		return 0, fmt.Errorf("%s is not a port (1 to 65535)", s)
-	}
-	return n, nil
-}
-
-// bareHost takes an IPv6 address out of the brackets that keep it apart from ports.
-func bareHost(host string) (string, error) {
-	if inner, ok := strings.CutPrefix(host, "["); ok {
-		if inner, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(inner, ":") {
-			return "", fmt.Errorf("%q is not an IPv6 address in brackets", host)
-		}
-		host = inner
-	}
-	return host, checkHost(host)
-}
-
-func checkHost(host string) error {
-	if strings.ContainsFunc(host, func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(" /[]", r) }) {
-		return fmt.Errorf("%q is not the name or address of a host", host)
-	}
-	if strings.Contains(host, ":") {
-		if _, err := netip.ParseAddr(host); err != nil {
-			return fmt.Errorf("%q is neither the name of a host nor an IPv6 address", host)
-		}
-	}
-	return nil
-}

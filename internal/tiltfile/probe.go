@@ -45,7 +45,7 @@ func (p *probe) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func probeBuiltin(c *call) (starlark.Value, error) {
+func newProbe(c *call) (starlark.Value, error) {
 	delay, timeout, period, success, failures := 0, 1, 10, 1, 3
 	var exec, http, tcp starlark.Value
 	if err := c.unpack("initial_delay_secs??", &delay, "timeout_secs??", &timeout, "period_secs??", &period,
@@ -99,7 +99,7 @@ func (a probeAction) apply(p *model.Probe) {
 	}
 }
 
-func execActionBuiltin(c *call) (starlark.Value, error) {
+func newExecAction(c *call) (starlark.Value, error) {
 	var command argv
 	if err := c.unpack("command", &command); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func execActionBuiltin(c *call) (starlark.Value, error) {
 	return probeAction{opaque: opaque{c.name}, exec: &model.Cmd{Argv: command.words, Dir: c.dir()}}, nil
 }
 
-func httpGetActionBuiltin(c *call) (starlark.Value, error) {
+func newHTTPGetAction(c *call) (starlark.Value, error) {
 	h := &model.HTTPProbe{Host: "localhost", Scheme: "http", Path: "/"}
 	if err := c.unpack("port", &h.Port, "host??", &h.Host, "scheme??", &h.Scheme, "path??", &h.Path); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func httpGetActionBuiltin(c *call) (starlark.Value, error) {
 	return probeAction{opaque: opaque{c.name}, http: h}, err
 }
 
-func tcpSocketActionBuiltin(c *call) (starlark.Value, error) {
+func newTCPSocketAction(c *call) (starlark.Value, error) {
 	t := &model.TCPProbe{Host: "localhost"}
 	if err := c.unpack("port", &t.Port, "host??", &t.Host); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 )
@@ -65,9 +66,10 @@ type profiler struct {
 	found, made int
 }
 
+// callSite is a builtin at a place.
 type callSite struct {
-	name string
-	at   site
+	name, file string
+	line       int
 }
 
 // openCall is a call that runs.
@@ -92,8 +94,8 @@ func (p *profiler) enter() {
 	}
 }
 
-// leave ends the innermost call.
-func (p *profiler) leave(name string, at func() site) {
+// leave ends the innermost call. at says where it stands.
+func (p *profiler) leave(name string, at func() (file string, line int)) {
 	if p == nil {
 		return
 	}
@@ -104,8 +106,8 @@ func (p *profiler) leave(name string, at func() site) {
 	if last > 0 {
 		p.open[last-1].inner += total
 	}
-	key := callSite{name, at()}
-	key.at.col, key.at.calls = 0, nil
+	key := callSite{name: name}
+	key.file, key.line = at()
 	t := p.calls[key]
 	if t == nil {
 		t = &CallTimes{}
@@ -128,13 +130,22 @@ func (p *profiler) answered(known bool) {
 	}
 }
 
-// measure adds the time until the returned function is called to a sum.
-func (p *profiler) measure(sum func(*profiler) *time.Duration) func() {
+// compiling adds the time until the returned function is called to Profile.Compile.
+func (p *profiler) compiling() (done func()) {
 	if p == nil {
 		return func() {}
 	}
 	start := time.Now()
-	return func() { *sum(p) += time.Since(start) }
+	return func() { p.compile += time.Since(start) }
+}
+
+// assembling adds the time until the returned function is called to Profile.Assembly.
+func (p *profiler) assembling() (done func()) {
+	if p == nil {
+		return func() {}
+	}
+	start := time.Now()
+	return func() { p.assembly += time.Since(start) }
 }
 
 func (t *CallTimes) add(o CallTimes) {
@@ -158,10 +169,10 @@ func (p *profiler) result() *Profile {
 			byName[key.name] = b
 		}
 		b.add(*t)
-		b.Sites = append(b.Sites, SiteProfile{File: key.at.file, Line: key.at.line, CallTimes: *t})
+		b.Sites = append(b.Sites, SiteProfile{File: key.file, Line: key.line, CallTimes: *t})
 	}
 	out := &Profile{Total: time.Since(p.started), Compile: p.compile, Assembly: p.assembly}
-	for _, name := range sortedKeys(byName) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		b := byName[name]
 		slices.SortFunc(b.Sites, func(x, y SiteProfile) int {
 			return cmp.Or(cmp.Compare(y.Own, x.Own), cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line))

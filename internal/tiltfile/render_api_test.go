@@ -1,6 +1,8 @@
 package tiltfile
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +91,7 @@ func (p *printer) meta(m model.Meta) {
 
 func (p *printer) pairs(indent int, name string, m map[string]string) {
 	var list []string
-	for _, k := range sortedKeys(m) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		list = append(list, k+"="+m[k])
 	}
 	p.list(indent, name, list)

@@ -2,8 +2,11 @@ package tiltfile
 
 import (
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
+
+	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -11,22 +14,53 @@ import (
 // shortestSecret is how long values are that logs must not show: shorter ones stand in ordinary text by chance.
 const shortestSecret = 5
 
-// learnSecrets looks for Secrets in a text that the program gets to know, so that what it prints of them from then on can be
+// secretFinder knows the Secrets that the program came by. It is used by one goroutine.
+type secretFinder struct {
+	memo *Memo
+	// tell is told of values that were not known yet; nil does without.
+	tell func(more []model.Secret)
+	// off is set where the Tiltfile wants secrets to be shown.
+	off     bool
+	learned []model.Secret
+}
+
+// newSecretFinder returns a finder that tells of each value as soon as it is found.
+func newSecretFinder(m *Memo, tell func(more []model.Secret)) *secretFinder {
+	return &secretFinder{memo: m, tell: tell}
+}
+
+// builtins are the functions that are about secrets.
+func (f *secretFinder) builtins() map[string]function {
+	return map[string]function{"secret_settings": f.settings}
+}
+
+func (f *secretFinder) settings(c *call) (starlark.Value, error) {
+	var disable optBool
+	if err := c.unpack("disable_scrub??", &disable); err != nil {
+		return nil, err
+	}
+	if disable.isSet {
+		f.off = disable.value
+	}
+	return nil, nil
+}
+
+// look looks for Secrets in a text that the program gets to know, so that what it prints of them from then on can be
 // hidden, whether it declares them later or not. Texts that cannot be read hold none.
-func (s *state) learnSecrets(text string) {
-	if s.keepSecrets || !mayHoldSecret(text) {
+func (f *secretFinder) look(text string) {
+	if f.off || !mayHoldSecret(text) {
 		return
 	}
 	for _, doc := range splitYAML(text) {
 		if !mayHoldSecret(doc.text) {
 			continue
 		}
-		objs, _, err := s.memo.parseObjects(doc.text, "")
+		objs, err := parseObjects(f.memo, nil, doc.text, "")
 		if err != nil {
 			continue
 		}
 		for _, o := range objs {
-			s.learn(secretsOf(o))
+			f.learn(secretsOf(o))
 		}
 	}
 }
@@ -37,23 +71,23 @@ func mayHoldSecret(text string) bool {
 }
 
 // learn tells of secrets that were not known yet.
-func (s *state) learn(secrets []model.Secret) {
+func (f *secretFinder) learn(secrets []model.Secret) {
 	var more []model.Secret
 	for _, secret := range secrets {
-		if !slices.Contains(s.learned, secret) {
-			s.learned = append(s.learned, secret)
+		if !slices.Contains(f.learned, secret) {
+			f.learned = append(f.learned, secret)
 			more = append(more, secret)
 		}
 	}
-	if len(more) > 0 && s.opts.OnSecrets != nil {
-		s.opts.OnSecrets(more)
+	if len(more) > 0 && f.tell != nil {
+		f.tell(more)
 	}
 }
 
 // secretsOf are the values of a Secret, plain and in base64; none of other objects.
 func secretsOf(o *object) []model.Secret {
 	var out []model.Secret
-	for _, key := range sortedKeys(o.secret) {
+	for _, key := range slices.Sorted(maps.Keys(o.secret)) {
 		v := strings.TrimRight(o.secret[key], "\n")
 		if len(v) < shortestSecret {
 			continue
@@ -64,20 +98,17 @@ func secretsOf(o *object) []model.Secret {
 	return out
 }
 
-// secrets returns what logs must not show: the values of the Secrets that are declared, and of those that the program came
-// by.
-func (s *state) secrets() []model.Secret {
-	if s.keepSecrets {
+// all returns what logs must not show: the values that are given, those of the Secrets among the objects, and those that
+// the program came by.
+func (f *secretFinder) all(given []model.Secret, objs []*object) []model.Secret {
+	if f.off {
 		return nil
 	}
-	var out []model.Secret
-	for _, p := range s.compose.projects {
-		out = append(out, p.loaded.Secrets...)
-	}
-	for _, o := range s.objects.list {
+	out := slices.Clone(given)
+	for _, o := range objs {
 		out = append(out, secretsOf(o)...)
 	}
-	for _, secret := range s.learned {
+	for _, secret := range f.learned {
 		if !slices.Contains(out, secret) {
 			out = append(out, secret)
 		}

@@ -2,6 +2,7 @@ package tiltfile
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -23,7 +24,7 @@ func newSelectorIndex(objs []*object) selectorIndex {
 		if len(o.selector) == 0 {
 			continue
 		}
-		k := sortedKeys(o.selector)[0]
+		k := slices.Sorted(maps.Keys(o.selector))[0]
 		l := label{k, o.selector[k]}
 		x[l] = append(x[l], selecting{i, o})
 	}

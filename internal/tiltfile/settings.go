@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-func updateSettingsBuiltin(c *call) (starlark.Value, error) {
+func (s *sessionSettings) updateSettings(c *call) (starlark.Value, error) {
 	var parallel, timeout optInt
 	var suppress textList
 	var serverSide string
@@ -30,12 +30,12 @@ func updateSettingsBuiltin(c *call) (starlark.Value, error) {
 		return nil, fmt.Errorf("k8s_server_side_apply: %q is none of \"true\", \"false\" and \"auto\"", serverSide)
 	}
 	if parallel.isSet {
-		c.update.MaxParallel = parallel.value
+		s.update.MaxParallel = parallel.value
 	}
 	if timeout.isSet {
-		c.update.UpsertTimeout = time.Duration(timeout.value) * time.Second
+		s.update.UpsertTimeout = time.Duration(timeout.value) * time.Second
 	}
-	c.update.SuppressUnusedImageWarnings = appendNew(c.update.SuppressUnusedImageWarnings, suppress.values)
+	s.update.SuppressUnusedImageWarnings = appendNew(s.update.SuppressUnusedImageWarnings, suppress.values)
 	return nil, nil
 }
 
@@ -59,35 +59,24 @@ func (d *duration) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func ciSettingsBuiltin(c *call) (starlark.Value, error) {
+func (s *sessionSettings) ciSettings(c *call) (starlark.Value, error) {
 	var grace, timeout, ready duration
 	if err := c.unpack("k8s_grace_period??", &grace, "timeout??", &timeout, "readiness_timeout??", &ready); err != nil {
 		return nil, err
 	}
 	if grace.isSet {
-		c.ci.GracePeriod = grace.value
+		s.ci.GracePeriod = grace.value
 	}
 	if timeout.isSet {
-		c.ci.Timeout = timeout.value
+		s.ci.Timeout = timeout.value
 	}
 	if ready.isSet {
-		c.ci.ReadinessTimeout = ready.value
+		s.ci.ReadinessTimeout = ready.value
 	}
 	return nil, nil
 }
 
-func secretSettingsBuiltin(c *call) (starlark.Value, error) {
-	var disable optBool
-	if err := c.unpack("disable_scrub??", &disable); err != nil {
-		return nil, err
-	}
-	if disable.isSet {
-		c.keepSecrets = disable.value
-	}
-	return nil, nil
-}
-
-func pruneSettingsBuiltin(c *call) (starlark.Value, error) {
+func (s *sessionSettings) pruneSettings(c *call) (starlark.Value, error) {
 	var disable optBool
 	var age, builds, interval, keep optInt
 	if err := c.unpack("disable??", &disable, "max_age_mins??", &age, "num_builds??", &builds, "interval_hrs??", &interval,
@@ -101,19 +90,19 @@ func pruneSettingsBuiltin(c *call) (starlark.Value, error) {
 		return nil, errors.New("numbers must not be negative, but for max_age_mins")
 	}
 	if disable.isSet {
-		c.prune.Disable = disable.value
+		s.prune.Disable = disable.value
 	}
 	if age.value != 0 {
-		c.prune.MaxAge = max(0, time.Duration(age.value)*time.Minute) // less than 0 is any age: 0 is the default's name
+		s.prune.MaxAge = max(0, time.Duration(age.value)*time.Minute) // less than 0 is any age: 0 is the default's name
 	}
 	if builds.value != 0 {
-		c.prune.NumBuilds, c.prune.Interval = builds.value, 0
+		s.prune.NumBuilds, s.prune.Interval = builds.value, 0
 	}
 	if interval.value != 0 {
-		c.prune.NumBuilds, c.prune.Interval = 0, time.Duration(interval.value)*time.Hour
+		s.prune.NumBuilds, s.prune.Interval = 0, time.Duration(interval.value)*time.Hour
 	}
 	if keep.isSet {
-		c.prune.KeepRecent = keep.value
+		s.prune.KeepRecent = keep.value
 	}
 	return nil, nil
 }
@@ -121,7 +110,7 @@ func pruneSettingsBuiltin(c *call) (starlark.Value, error) {
 // tiltVersion is the version of Tilt whose language this package speaks.
 const tiltVersion = "0.37.0"
 
-func versionSettingsBuiltin(c *call) (starlark.Value, error) {
+func versionSettings(c *call) (starlark.Value, error) {
 	var check bool
 	var constraint string
 	if err := c.unpack("check_updates??", &check, "constraint??", &constraint); err != nil {

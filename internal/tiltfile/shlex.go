@@ -9,8 +9,8 @@ import (
 
 var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoteBuiltin makes one word of a shell of any text.
-func quoteBuiltin(c *call) (starlark.Value, error) {
+// quoteWord makes one word of a shell of any text.
+func quoteWord(c *call) (starlark.Value, error) {
 	var s text
 	if err := c.unpack("s", &s); err != nil {
 		return nil, err

@@ -76,8 +76,8 @@ func Load(ctx context.Context, o Options) Result {
 	}
 	s := newState(ctx, path, o)
 	tf, err := s.load()
-	tf.ConfigFiles, tf.Read = s.config.list(), s.read
-	tf.Ignores = s.globalIgnores()
+	tf.ConfigFiles, tf.Read = s.configFiles(), s.read
+	tf.Ignores = s.ignores.list
 	tf.Warnings = s.warnings
 	if err != nil {
 		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}

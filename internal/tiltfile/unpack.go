@@ -3,6 +3,8 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -149,7 +151,7 @@ func (u *unpacker) meant(name string) string {
 		return n
 	}
 	var others []string
-	for _, other := range sortedKeys(language.OtherNames) {
+	for _, other := range slices.Sorted(maps.Keys(language.OtherNames)) {
 		if u.index(language.OtherNames[other]) >= 0 {
 			others = append(others, other)
 		}
@@ -230,4 +232,12 @@ func (c *call) place(param int) argPlace {
 		}
 	}
 	return noArg
+}
+
+// takes asks a builtin what it takes, as pairs of names and variables like those of unpack. unpacks is false for builtins
+// that look at their arguments themselves. The builtin does not act.
+func (e *evaluation) takes(name string, fn function) (pairs []any, unpacks bool) {
+	c := &call{evaluation: e, name: name, declared: func(p []any) { pairs, unpacks = p, true }}
+	_, _ = fn(c)
+	return pairs, unpacks
 }

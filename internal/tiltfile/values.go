@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"go.starlark.net/starlark"
-
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 // text takes a string or a blob.
@@ -117,14 +115,6 @@ func (a *argv) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// cmd returns the command in a folder, which is that of the running file where none is given.
-func (c *call) cmd(a argv, dir string, env textMap, echoOff bool) model.Cmd {
-	if len(a.words) == 0 {
-		return model.Cmd{}
-	}
-	return model.Cmd{Argv: a.words, Dir: c.abs(dir), Env: env.env(), EchoOff: echoOff}
-}
-
 // optBool is a bool that knows whether it was given.
 type optBool struct{ value, isSet bool }
 
@@ -179,15 +169,6 @@ func oneOrMany(v starlark.Value) []starlark.Value {
 	return []starlark.Value{v}
 }
 
-// absAll resolves paths against the running file's folder.
-func (s *state) absAll(paths []string) []string {
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		out[i] = s.abs(p)
-	}
-	return out
-}
-
 // strings makes a Starlark list of strings.
 func stringValues(list []string) *starlark.List {
 	out := make([]starlark.Value, len(list))
@@ -211,3 +192,21 @@ func (opaque) Truth() starlark.Bool { return true }
 
 // Hash says that the value cannot be a key.
 func (o opaque) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: %s", o.kind) }
+
+// appendNew appends the values that are not there yet.
+func appendNew(list, more []string) []string {
+	for _, v := range more {
+		if !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// plainText is a value as print shows it: strings and blobs without quotes.
+func plainText(v starlark.Value) string {
+	if t, ok := starlark.AsString(v); ok {
+		return t
+	}
+	return v.String()
+}

@@ -3,9 +3,7 @@ package tiltfile
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,4 +87,14 @@ func (d document) at(source string, line int) string {
 	return fmt.Sprintf("%s, document %d, line %d: ", source, d.index, line)
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// firstLine is the line of the first content.
+func (d document) firstLine() int {
+	n := d.line
+	for line := range strings.SplitSeq(d.text, "\n") {
+		if hasContent(line) {
+			return n
+		}
+		n++
+	}
+	return d.line
+}
