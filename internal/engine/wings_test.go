@@ -38,7 +38,8 @@ var wings = []wing{
 		"What talks to Kubernetes: the client, and deploying, logs and port forwards on top of it. It knows nothing of the session's state."},
 	{"containers", "docker < compose", "base",
 		"What talks to a container engine: the client, and Compose on top of it. It knows nothing of the session's state."},
-	{"tiltfile", "language extension < . lsp", "base containers/compose",
+	{"tiltfile", "language extension dialect file memo profile yamlstream < fault value lsp < hint command < eval" +
+		" < .", "base containers/compose",
 		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it."},
 	{"update", "agent watch < liveupdate imagebuild < synclet < buildanddeploy", "base cluster containers",
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries one after the other. It knows nothing of the session's state."},
@@ -71,7 +72,8 @@ var limits = []limit{
 	{`.`, `^github\.com/docker/docker`, `^internal/containers/docker(/|$)`, "the Docker client stops at its wrapper"},
 	{`.`, `^github\.com/(rivo/tview|gdamore/tcell)`, `^internal/hud(/screen)?$`, "the terminal library stops at the screen"},
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/containers/compose$`, "the Compose library stops at its wrapper"},
-	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/lsp)?$`, "Starlark stops at the interpreter, and at what reads Tiltfiles for editors"},
+	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/|$)`, "Starlark stops at the wing that evaluates Tiltfiles"},
+	{`^internal/tiltfile/(language|extension|file|memo|profile|yamlstream|command)$`, `^go\.starlark\.net`, ``, "what needs no Starlark knows none"},
 	{`.`, `^github\.com/bazelbuild`, `^internal/tiltfile/lsp$`, "the formatter stops at its wrapper"},
 	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "what editors are told is known without the interpreter and without a session"},
 }
@@ -176,6 +178,7 @@ func TestPlanRefuses(t *testing.T) {
 		"internal/base/logstore":            "internal/loop/store",
 		"internal/containers/docker":        "internal/cluster/k8s",
 		"internal/tiltfile/lsp":             "internal/tiltfile",
+		"internal/tiltfile/hint":            "internal/tiltfile/eval",
 		"internal/update/imagebuild":        "internal/loop/state",
 		"internal/cli/cireport":             "internal/test/harness",
 		"internal/subscribers/workers/deep": "internal/subscribers/pruner",

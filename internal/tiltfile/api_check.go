@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -110,7 +112,7 @@ func checkRegexp(x any) error {
 }
 
 func checkPort(x any) error {
-	_, err := port(fmt.Sprint(x))
+	_, err := value.Port(fmt.Sprint(x))
 	return err
 }
 
@@ -121,7 +123,7 @@ func checkPortOrAny(x any) error {
 	return checkPort(x)
 }
 
-func checkHostText(x any) error { return checkHost(x.(string)) }
+func checkHostText(x any) error { return value.CheckHost(x.(string)) }
 
 var headerName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$")
 
@@ -153,7 +155,7 @@ func oneOf(words ...string) func(any) error {
 		if word == "" || slices.Contains(words, word) {
 			return nil
 		}
-		return fmt.Errorf("got %q%s, want one of %s", word, didYouMean(word, words), strings.Join(words, ", "))
+		return fmt.Errorf("got %q%s, want one of %s", word, hint.DidYouMean(word, words), strings.Join(words, ", "))
 	}
 }
 

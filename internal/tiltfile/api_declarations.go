@@ -1,7 +1,9 @@
 package tiltfile
 
 import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -9,11 +11,11 @@ import (
 // goroutine. Extension repos and extensions also go to the registry while the program runs: a declaration holds for what is
 // loaded after it.
 type apiDeclarations struct {
-	*evaluation
+	*eval.Evaluation
 	registry extensionRegistry
 	// beside are resources that there are besides those of the Tiltfile.
 	beside         []model.ManifestName
-	sites          map[apiID]site
+	sites          map[apiID]fault.Site
 	buttons        []model.Button
 	commands       []model.Command
 	configMaps     []model.ConfigMap
@@ -30,13 +32,13 @@ type extensionRegistry interface {
 }
 
 // newAPIDeclarations returns the declarations of an evaluation that has just begun.
-func newAPIDeclarations(e *evaluation, r extensionRegistry) *apiDeclarations {
-	return &apiDeclarations{evaluation: e, registry: r}
+func newAPIDeclarations(e *eval.Evaluation, r extensionRegistry) *apiDeclarations {
+	return &apiDeclarations{Evaluation: e, registry: r}
 }
 
 // builtins are the functions of the module v1alpha1.
-func (d *apiDeclarations) builtins() map[string]function {
-	out := map[string]function{}
+func (d *apiDeclarations) builtins() map[string]eval.Function {
+	out := map[string]eval.Function{}
 	for name, t := range apiTypes {
 		out[apiModule+name] = d.constructor(t)
 	}

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -17,7 +19,7 @@ type apiID struct{ kind, name string }
 const resourceAnnotation = "tilt.dev/resource"
 
 // declare takes in an object, unless there is one of its kind and name already.
-func (d *apiDeclarations) declare(c *call, v *apiValue) error {
+func (d *apiDeclarations) declare(c *eval.Call, v *apiValue) error {
 	id := apiID{v.t.kind, v.text("name")}
 	if at, taken := d.sites[id]; taken {
 		return fmt.Errorf("there is already a %s called %q, declared at %s", id.kind, id.name, at)
@@ -26,9 +28,9 @@ func (d *apiDeclarations) declare(c *call, v *apiValue) error {
 		return err
 	}
 	if d.sites == nil {
-		d.sites = map[apiID]site{}
+		d.sites = map[apiID]fault.Site{}
 	}
-	d.sites[id] = c.site()
+	d.sites[id] = c.Site()
 	return nil
 }
 
@@ -41,11 +43,11 @@ func (v *apiValue) log() model.ManifestName {
 	return model.ManifestName(v.textMap("annotations")[resourceAnnotation])
 }
 
-func declareCommand(d *apiDeclarations, c *call, v *apiValue) error {
+func declareCommand(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	cmd := model.Command{Name: v.text("name"), Meta: v.meta(), Log: v.log(), Disable: v.disable(),
-		Cmd: model.Cmd{Argv: v.texts("args"), Dir: cmp.Or(v.text("dir"), c.dir()), Env: v.texts("env")}}
+		Cmd: model.Cmd{Argv: v.texts("args"), Dir: cmp.Or(v.text("dir"), c.Dir()), Env: v.texts("env")}}
 	if p := v.one("readiness_probe"); p != nil {
-		cmd.Readiness = p.probe(c.dir())
+		cmd.Readiness = p.probe(c.Dir())
 	}
 	if r := v.one("restart_on"); r != nil {
 		cmd.RestartOn = model.Triggers{FileWatches: r.texts("file_watches"), Buttons: r.texts("ui_buttons")}
@@ -99,12 +101,12 @@ func (v *apiValue) probe(dir string) *model.Probe {
 	return p
 }
 
-func declareConfigMap(d *apiDeclarations, c *call, v *apiValue) error {
+func declareConfigMap(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	d.configMaps = append(d.configMaps, model.ConfigMap{Name: v.text("name"), Meta: v.meta(), Data: v.textMap("data")})
 	return nil
 }
 
-func declareFileWatch(d *apiDeclarations, c *call, v *apiValue) error {
+func declareFileWatch(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	w := model.FileWatch{Name: v.text("name"), Meta: v.meta(), Disable: v.disable(),
 		Watch: model.WatchSpec{Paths: v.texts("watched_paths")}}
 	for _, i := range v.many("ignores") {
@@ -118,7 +120,7 @@ func declareFileWatch(d *apiDeclarations, c *call, v *apiValue) error {
 	return nil
 }
 
-func declareExtensionRepo(d *apiDeclarations, c *call, v *apiValue) error {
+func declareExtensionRepo(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	r := model.ExtensionRepo{Name: v.text("name"), Meta: v.meta(), URL: v.text("url"), Ref: v.text("ref"), LoadHost: v.text("load_host"),
 		GitSubpath: v.text("git_subpath")}
 	if err := d.registry.AddRepo(asRepo(r)); err != nil {
@@ -128,7 +130,7 @@ func declareExtensionRepo(d *apiDeclarations, c *call, v *apiValue) error {
 	return nil
 }
 
-func declareExtension(d *apiDeclarations, c *call, v *apiValue) error {
+func declareExtension(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	e := model.Extension{Name: v.text("name"), Meta: v.meta(), Repo: v.text("repo_name"), Path: v.text("repo_path"), Args: v.texts("args")}
 	if err := d.registry.AddExtension(asExtension(e)); err != nil {
 		return err
@@ -138,18 +140,18 @@ func declareExtension(d *apiDeclarations, c *call, v *apiValue) error {
 }
 
 // declareKept takes in an object that hone does nothing about, and says so.
-func declareKept(d *apiDeclarations, c *call, v *apiValue) error {
+func declareKept(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	spec, err := v.spec()
 	if err != nil {
 		return err
 	}
 	d.kept = append(d.kept, model.KeptObject{Kind: v.t.kind, Name: v.text("name"), Meta: v.meta(), Spec: spec})
-	c.warn(c.site(), "%s: hone keeps the %s %q, but does nothing about it; to deploy objects and follow their pods use "+
-		"k8s_yaml() with k8s_resource(), or k8s_custom_deploy()", c.name, v.t.kind, v.text("name"))
+	c.Warn(c.Site(), "%s: hone keeps the %s %q, but does nothing about it; to deploy objects and follow their pods use "+
+		"k8s_yaml() with k8s_resource(), or k8s_custom_deploy()", c.Name, v.t.kind, v.text("name"))
 	return nil
 }
 
-func declareButton(d *apiDeclarations, c *call, v *apiValue) error {
+func declareButton(d *apiDeclarations, c *eval.Call, v *apiValue) error {
 	where := v.one("location")
 	b := model.Button{Name: v.text("name"), Meta: v.meta(), Text: v.text("text"), IconName: v.text("icon_name"),
 		IconSVG: v.text("icon_svg"), Disabled: v.flag("disabled"), RequiresConfirmation: v.flag("requires_confirmation"),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -12,9 +13,9 @@ import (
 func (d *apiDeclarations) objects(manifests []model.Manifest) model.APIObjects {
 	for i := range d.commands {
 		cmd := &d.commands[i]
-		cmd.Cmd = d.withEnv(cmd.Cmd)
+		cmd.Cmd = d.WithEnv(cmd.Cmd)
 		if cmd.Readiness != nil && cmd.Readiness.Exec != nil {
-			*cmd.Readiness.Exec = d.withEnv(*cmd.Readiness.Exec)
+			*cmd.Readiness.Exec = d.WithEnv(*cmd.Readiness.Exec)
 		}
 	}
 	d.checkButtons(manifests)
@@ -47,7 +48,7 @@ func (d *apiDeclarations) checkCommands(manifests []model.Manifest) {
 		}
 		if cmd.StartOn != nil {
 			if len(cmd.StartOn.Buttons) == 0 {
-				d.warn(d.sites[id], "v1alpha1.cmd: start_on of %q names no button, so it never runs", cmd.Name)
+				d.Warn(d.sites[id], "v1alpha1.cmd: start_on of %q names no button, so it never runs", cmd.Name)
 			}
 			for _, b := range cmd.StartOn.Buttons {
 				d.checkKnown(id, "start_on", b, kindButton)
@@ -68,7 +69,7 @@ func (d *apiDeclarations) checkKnown(id apiID, field, name, kind string) {
 	}
 	if !slices.Contains(known, name) {
 		slices.Sort(known)
-		d.warn(d.sites[id], "%s %q: %s: there is no %s called %q%s", id.kind, id.name, field, kind, name, didYouMean(name, known))
+		d.Warn(d.sites[id], "%s %q: %s: there is no %s called %q%s", id.kind, id.name, field, kind, name, hint.DidYouMean(name, known))
 	}
 }
 
@@ -82,7 +83,7 @@ func (d *apiDeclarations) checkResource(id apiID, field, name string, manifests 
 		names = append(names, string(other))
 	}
 	if name != "" && !slices.Contains(names, name) {
-		d.warn(d.sites[id], "%s %q: %s: there is no resource %q%s", id.kind, id.name, field, name, didYouMean(name, names))
+		d.Warn(d.sites[id], "%s %q: %s: there is no resource %q%s", id.kind, id.name, field, name, hint.DidYouMean(name, names))
 	}
 }
 
@@ -97,10 +98,10 @@ func (d *apiDeclarations) checkSwitch(id apiID, off model.DisableSource) {
 		data := d.configMaps[i].Data
 		value, ok := data[key.Key]
 		if !ok {
-			d.warn(d.sites[id], "%s %q: disable_source: ConfigMap %q has no key %q%s", id.kind, id.name, key.ConfigMap, key.Key,
-				didYouMean(key.Key, slices.Sorted(maps.Keys(data))))
+			d.Warn(d.sites[id], "%s %q: disable_source: ConfigMap %q has no key %q%s", id.kind, id.name, key.ConfigMap, key.Key,
+				hint.DidYouMean(key.Key, slices.Sorted(maps.Keys(data))))
 		} else if _, err := strconv.ParseBool(value); err != nil {
-			d.warn(d.sites[id], "%s %q: disable_source: ConfigMap %q has %q at key %q, which is neither true nor false",
+			d.Warn(d.sites[id], "%s %q: disable_source: ConfigMap %q has %q at key %q, which is neither true nor false",
 				id.kind, id.name, key.ConfigMap, value, key.Key)
 		}
 	}

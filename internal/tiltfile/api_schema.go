@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // apiModule is what the names of the API's types begin with.
@@ -26,7 +30,7 @@ type apiType struct {
 	// check holds the rules about several fields at once; it may be nil.
 	check func(v *apiValue) error
 	// declare takes an object in; nil for parts.
-	declare func(d *apiDeclarations, c *call, v *apiValue) error
+	declare func(d *apiDeclarations, c *eval.Call, v *apiValue) error
 }
 
 // apiField is one field of a type.
@@ -93,11 +97,11 @@ func (t *apiType) names() []string {
 }
 
 // constructor is the builtin that makes a value of the type, or declares an object.
-func (d *apiDeclarations) constructor(t *apiType) function {
-	return func(c *call) (starlark.Value, error) { return d.construct(t, c) }
+func (d *apiDeclarations) constructor(t *apiType) eval.Function {
+	return func(c *eval.Call) (starlark.Value, error) { return d.construct(t, c) }
 }
 
-func (d *apiDeclarations) construct(t *apiType, c *call) (starlark.Value, error) {
+func (d *apiDeclarations) construct(t *apiType, c *eval.Call) (starlark.Value, error) {
 	v := &apiValue{t, map[string]any{}}
 	var pairs []any
 	for i, f := range t.fields {
@@ -105,9 +109,9 @@ func (d *apiDeclarations) construct(t *apiType, c *call) (starlark.Value, error)
 		if i > 0 || t.declare == nil {
 			name += "??" // finish tells of what is missing
 		}
-		pairs = append(pairs, name, &apiSlot{c.evaluation, f, v})
+		pairs = append(pairs, name, &apiSlot{c.Evaluation, f, v})
 	}
-	if err := c.unpack(pairs...); err != nil {
+	if err := c.Unpack(pairs...); err != nil {
 		return nil, err
 	}
 	if err := v.finish(); err != nil {
@@ -120,13 +124,13 @@ func (d *apiDeclarations) construct(t *apiType, c *call) (starlark.Value, error)
 }
 
 // fromDict makes a value of the type from a dict that has its fields as keys.
-func (t *apiType) fromDict(e *evaluation, d starlark.IterableMapping) (*apiValue, error) {
+func (t *apiType) fromDict(e *eval.Evaluation, d starlark.IterableMapping) (*apiValue, error) {
 	v := &apiValue{t, map[string]any{}}
 	for _, item := range d.Items() {
 		key, ok := starlark.AsString(item[0])
 		f := t.field(key)
 		if !ok || f == nil {
-			hint := didYouMean(key, t.names())
+			hint := hint.DidYouMean(key, t.names())
 			if hint == "" {
 				hint = fmt.Sprintf(" (it has %s)", strings.Join(t.names(), ", "))
 			}
@@ -203,7 +207,7 @@ func (f *apiField) starlark(x any) starlark.Value {
 	case bool:
 		return starlark.Bool(x)
 	case []string:
-		return frozen(stringValues(x))
+		return frozen(value.Strings(x))
 	case map[string]string:
 		d := starlark.NewDict(len(x))
 		for _, k := range slices.Sorted(maps.Keys(x)) {
@@ -249,7 +253,7 @@ func (f *apiField) zero() starlark.Value {
 
 // apiSlot takes the value of a field.
 type apiSlot struct {
-	*evaluation
+	*eval.Evaluation
 	field *apiField
 	into  *apiValue
 }
@@ -271,45 +275,45 @@ func (a *apiSlot) Unpack(v starlark.Value) error {
 func (a *apiSlot) convert(v starlark.Value) (any, error) {
 	switch a.field.kind {
 	case fieldInt:
-		var n optInt
+		var n value.Int
 		err := n.Unpack(v)
-		return n.value, err
+		return n.Value, err
 	case fieldBool:
-		var b optBool
+		var b value.Bool
 		err := b.Unpack(v)
-		return b.value, err
+		return b.Value, err
 	case fieldTexts, fieldPaths:
 		list, err := strictList(v)
 		if err == nil && a.field.kind == fieldPaths {
-			list = a.absAll(list)
+			list = a.AbsAll(list)
 		}
 		return list, err
 	case fieldTextMap:
-		var m textMap
+		var m value.TextMap
 		err := m.Unpack(v)
-		return m.values, err
+		return m.Values, err
 	case fieldOne:
 		return a.part(v)
 	case fieldMany:
 		return a.parts(v)
 	}
-	var t text
+	var t value.Text
 	err := t.Unpack(v)
-	if a.field.kind == fieldPath && t.value != "" {
-		t.value = a.abs(t.value)
+	if a.field.kind == fieldPath && t.Value != "" {
+		t.Value = a.Abs(t.Value)
 	}
-	return t.value, err
+	return t.Value, err
 }
 
 // strictList takes a list of strings, and no string alone: that would be a command without its words told apart.
 func strictList(v starlark.Value) ([]string, error) {
 	switch v.(type) {
-	case starlark.String, *blob:
+	case starlark.String, *value.Blob:
 		return nil, errors.New("got string, want list of strings")
 	}
-	var list textList
+	var list value.Texts
 	err := list.Unpack(v)
-	return list.values, err
+	return list.Values, err
 }
 
 // part takes a value of the field's type, or a dict with its fields.
@@ -321,7 +325,7 @@ func (a *apiSlot) part(v starlark.Value) (*apiValue, error) {
 			return v, nil
 		}
 	case starlark.IterableMapping:
-		return t.fromDict(a.evaluation, v)
+		return t.fromDict(a.Evaluation, v)
 	}
 	return nil, fmt.Errorf("got %s, want %s() or a dict with its fields", v.Type(), apiModule+t.name)
 }
@@ -332,7 +336,7 @@ func (a *apiSlot) parts(v starlark.Value) ([]*apiValue, error) {
 		return nil, fmt.Errorf("got %s, want list of %s()", v.Type(), apiModule+a.field.of)
 	}
 	out := []*apiValue{}
-	for i, e := range elements(it) {
+	for i, e := range value.Elements(it) {
 		part, err := a.part(e)
 		if err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)

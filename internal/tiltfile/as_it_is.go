@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
 // tagAsTheyAre has images that are not built, and whose Tiltfile names no tag, deployed as the objects name them.
 func (d *k8sDeclarations) tagAsTheyAre() error {
-	var all faults
+	var all fault.List
 	for _, im := range d.images.list {
 		if im.Custom == nil || !im.Custom.BuildsNothing() || im.Custom.Tag != "" {
 			continue
@@ -17,15 +19,15 @@ func (d *k8sDeclarations) tagAsTheyAre() error {
 		tags, err := d.tagsOf(im)
 		switch {
 		case err != nil:
-			all.add(err)
+			all.Add(err)
 		case len(tags) > 1:
-			all.add(d.errorAt(im.site, "%s: %s is not built, and the objects run it with the tags %s: say which one is updated in place, with tag=",
+			all.Add(d.ErrorAt(im.site, "%s: %s is not built, and the objects run it with the tags %s: say which one is updated in place, with tag=",
 				im.builtin, im.Ref, strings.Join(tags, ", ")))
 		case len(tags) == 1:
 			im.Custom.Tag, im.Custom.DisablePush, im.Custom.SkipsLocalDocker = tags[0], true, true
 		}
 	}
-	return all.err()
+	return all.Err()
 }
 
 // tagsOf returns the tags by which objects name an image; without one it is the newest.
@@ -38,7 +40,7 @@ func (d *k8sDeclarations) tagsOf(im *image) ([]string, error) {
 			}
 			named := d.images.parse(ref)
 			if _, fixed := named.(reference.Digested); fixed {
-				return nil, d.errorAt(im.site, "%s: %s is not built, and %s names it by its digest: give it a tag there",
+				return nil, d.ErrorAt(im.site, "%s: %s is not built, and %s names it by its digest: give it a tag there",
 					im.builtin, im.Ref, o.fullName())
 			}
 			tag := reference.TagNameOnly(named).(reference.Tagged).Tag()

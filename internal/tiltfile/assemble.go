@@ -6,6 +6,9 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -18,13 +21,13 @@ type draft struct {
 	custom        *customDeploy
 	images        []*image
 	objects       []*object
-	site          site
+	site          fault.Site
 	portForwards  []model.PortForward
 	podSelectors  []map[string]string
 	selectorsOnly bool
 	readiness     model.PodReadiness
 	triggerMode   triggerMode
-	autoInit      optBool
+	autoInit      value.Bool
 	deps          []string
 	links         []model.Link
 	labels        []string
@@ -58,7 +61,7 @@ func (d *k8sDeclarations) assemble() (*assembly, error) {
 	if err := a.workloads(); err != nil {
 		return nil, err
 	}
-	var all faults
+	var all fault.List
 	// pending are the names that resources would have but for a fault; that they are not known is no fault of its own.
 	pending := map[string]bool{}
 	for _, o := range d.options {
@@ -66,11 +69,11 @@ func (d *k8sDeclarations) assemble() (*assembly, error) {
 			continue
 		}
 		if err := a.apply(o); err != nil {
-			all.add(err)
+			all.Add(err)
 			pending[o.newName] = o.newName != ""
 		}
 	}
-	return a, all.err()
+	return a, all.Err()
 }
 
 func (a *assembly) workloads() error {
@@ -90,10 +93,10 @@ func (a *assembly) workloads() error {
 	for i, w := range workloads {
 		r := &draft{name: names[i], workload: w, objects: []*object{w}, site: w.site}
 		if err := checkName(r.name); err != nil {
-			return a.errorAt(w.site, "%s: %w", w.fullName(), err)
+			return a.ErrorAt(w.site, "%s: %w", w.fullName(), err)
 		}
 		if other := a.byName(r.name); other != nil {
-			return a.errorAt(w.site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
+			return a.ErrorAt(w.site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
 				w.fullName(), r.name, other.site)
 		}
 		for _, o := range selectors.take(w) {
@@ -116,16 +119,16 @@ func (a *assembly) workloadNames(workloads []*object) ([]string, error) {
 			"name": starlark.String(w.Name), "kind": starlark.String(w.Kind),
 			"namespace": starlark.String(w.namespaced()), "group": starlark.String(w.Group()),
 		})
-		v, err := starlark.Call(a.thread, a.nameFn.fn, starlark.Tuple{id}, nil)
+		v, err := starlark.Call(a.Thread, a.nameFn.fn, starlark.Tuple{id}, nil)
 		if err != nil {
 			return nil, err
 		}
 		name, ok := starlark.AsString(v)
 		if !ok || name == "" {
-			return nil, a.errorAt(a.nameFn.site, "%s returned %s for %s, want the name of the resource", a.nameFn.fn.Name(), v, w.fullName())
+			return nil, a.ErrorAt(a.nameFn.site, "%s returned %s for %s, want the name of the resource", a.nameFn.fn.Name(), v, w.fullName())
 		}
 		if j := slices.Index(names[:i], name); j >= 0 {
-			return nil, a.errorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, workloads[j].fullName(), w.fullName())
+			return nil, a.ErrorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, workloads[j].fullName(), w.fullName())
 		}
 		names[i] = name
 	}
@@ -141,23 +144,23 @@ func (a *assembly) apply(o *resourceOptions) error {
 	r.portForwards = append(r.portForwards, o.portForwards.list...)
 	r.podSelectors = append(r.podSelectors, o.podSelectors.list...)
 	r.links = append(r.links, o.links.list...)
-	r.deps = appendNew(r.deps, o.deps.values)
-	r.labels = appendNew(r.labels, o.labels.values)
+	r.deps = value.AppendNew(r.deps, o.deps.Values)
+	r.labels = value.AppendNew(r.labels, o.labels.values)
 	if o.podReadiness.value != "" {
 		r.readiness = o.podReadiness.value
 	}
-	if o.selectorsOnly.isSet {
-		r.selectorsOnly = o.selectorsOnly.value
+	if o.selectorsOnly.IsSet {
+		r.selectorsOnly = o.selectorsOnly.Value
 	}
 	if o.triggerMode.isSet {
 		r.triggerMode = o.triggerMode
 	}
-	if o.autoInit.isSet {
+	if o.autoInit.IsSet {
 		r.autoInit = o.autoInit
 	}
 	if o.newName != "" && o.newName != r.name {
 		if other := a.byName(o.newName); other != nil {
-			return a.errorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
+			return a.ErrorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
 		}
 		a.rename(r, o.newName)
 	}
@@ -169,7 +172,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	if o.workload == "" {
 		if a.byName(o.newName) != nil {
-			return nil, a.errorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
+			return nil, a.ErrorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
 		}
 		r := &draft{name: o.newName, site: o.site}
 		a.add(r)
@@ -191,11 +194,11 @@ func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, a.errorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, quoted(resourceNames(found)))
+		return nil, a.ErrorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, hint.Quoted(resourceNames(found)))
 	case len(names) == 0:
-		return nil, a.errorAt(o.site, "k8s_resource: there is no workload %q: no YAML given to k8s_yaml holds one", o.workload)
+		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: no YAML given to k8s_yaml holds one", o.workload)
 	}
-	return nil, a.errorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, didYouMean(o.workload, names), quoted(names))
+	return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, hint.DidYouMean(o.workload, names), hint.Quoted(names))
 }
 
 func resourceNames(list []*draft) []string {
@@ -226,35 +229,35 @@ func (a *assembly) rename(r *draft, name string) {
 
 // moveObjects moves what objects= selects out of the rest.
 func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
-	if r.custom != nil && len(o.objects.values) > 0 {
-		return a.errorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
+	if r.custom != nil && len(o.objects.Values) > 0 {
+		return a.ErrorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
 	}
-	var all faults
-	for _, text := range o.objects.values {
+	var all fault.List
+	for _, text := range o.objects.Values {
 		sel, err := parseSelector(text)
 		if err != nil {
-			all.add(a.errorAt(o.site, "k8s_resource: objects: %w", err))
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %w", err))
 			continue
 		}
 		found := sel.pick(a.k8sDeclarations.objects.list)
 		switch {
 		case len(found) == 0:
-			all.add(a.errorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
-				didYouMean(sel[0], objectNames(a.k8sDeclarations.objects.list)), quotedNames(a.k8sDeclarations.objects.list)))
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
+				hint.DidYouMean(sel[0], objectNames(a.k8sDeclarations.objects.list)), quotedNames(a.k8sDeclarations.objects.list)))
 			continue
 		case len(found) > 1:
-			all.add(a.errorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found)))
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, quotedNames(found)))
 			continue
 		}
 		i := slices.Index(a.rest, found[0])
 		if i < 0 {
-			all.add(a.errorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0])))
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0])))
 			continue
 		}
 		a.rest = slices.Delete(a.rest, i, i+1)
 		r.objects = append(r.objects, found[0])
 	}
-	return all.err()
+	return all.Err()
 }
 
 func objectNames(objs []*object) []string {
@@ -284,7 +287,7 @@ func (a *assembly) manifests() []model.Manifest {
 	for _, r := range a.resources {
 		m := model.Manifest{
 			Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), ResourceDeps: manifestNames(r.deps),
-			TriggerMode: a.defaults.mode(r.triggerMode), AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
+			TriggerMode: a.defaults.mode(r.triggerMode), AutoInit: r.autoInit.Value || !r.autoInit.IsSet, Links: r.links,
 			Images: targetsOf(append(a.imagesOf(r.objects), r.images...)),
 			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
 				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly,
@@ -303,8 +306,8 @@ func (a *assembly) manifests() []model.Manifest {
 }
 
 // sites are where the resources were declared, by name.
-func (a *assembly) sites() map[model.ManifestName]site {
-	out := map[model.ManifestName]site{}
+func (a *assembly) sites() map[model.ManifestName]fault.Site {
+	out := map[model.ManifestName]fault.Site{}
 	for _, r := range a.resources {
 		out[model.ManifestName(r.name)] = r.site
 	}
@@ -312,7 +315,7 @@ func (a *assembly) sites() map[model.ManifestName]site {
 }
 
 // firstSite is where the first of what is deployed was declared.
-func (a *assembly) firstSite() site {
+func (a *assembly) firstSite() fault.Site {
 	if len(a.k8sDeclarations.objects.list) > 0 {
 		return a.k8sDeclarations.objects.list[0].site
 	}

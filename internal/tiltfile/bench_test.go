@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 )
 
 // benchYAML is the YAML of one resource of ordinary size: a Deployment, a Service and a ConfigMap.
@@ -111,7 +114,7 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkReload(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			path, memo := benchProject(b, n), NewMemo()
+			path, memo := benchProject(b, n), memo.New()
 			benchLoad(b, n, Options{Path: path, Memo: memo})
 			replicas := 1
 			for b.Loop() {
@@ -129,8 +132,8 @@ func BenchmarkReadYAML(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var docs [][]byte
 			for i := range n {
-				for _, d := range splitYAML(fmt.Sprintf(benchYAML, i)) {
-					docs = append(docs, []byte(d.text))
+				for _, d := range yamlstream.Split(fmt.Sprintf(benchYAML, i)) {
+					docs = append(docs, []byte(d.Text))
 				}
 			}
 			for b.Loop() {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
 // TestBounds checks that what is too large is an error that says so.
@@ -19,10 +21,10 @@ func TestBounds(t *testing.T) {
 		name, program, want string
 		size                int64
 	}{
-		{"read_file", "read_file('large')", "large is larger than 64 MiB", mostFile + 1},
-		{"read_file at the bound", "read_file('large')", "", mostFile},
-		{"load", "load('large', 'x')", "large is larger than 8 MiB", mostSource + 1},
-		{"k8s_yaml", "k8s_yaml('large')", "large is larger than 64 MiB", mostFile + 1},
+		{"read_file", "read_file('large')", "large is larger than 64 MiB", file.Most + 1},
+		{"read_file at the bound", "read_file('large')", "", file.Most},
+		{"load", "load('large', 'x')", "large is larger than 8 MiB", file.MostSource + 1},
+		{"k8s_yaml", "k8s_yaml('large')", "large is larger than 64 MiB", file.Most + 1},
 		{"a number", "decode_json('9' * 50000000)", "a number of 50000000 digits", 0},
 		{"a number in a list", "decode_json('[' + '9' * 10001 + ']')", "a number of 10001 digits", 0},
 		{"a long number", "decode_json('9' * 10000)", "", 0},
@@ -73,7 +75,7 @@ func TestNesting(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := loadText(t, program+"\n", nil)
-			var placed *Error
+			var placed *fault.Error
 			if !errors.As(res.Err, &placed) || placed.Line == 0 || !strings.HasPrefix(placed.Msg, "a value is nested more than 10000 levels deep") {
 				t.Errorf("got %v", res.Err)
 			}
@@ -143,7 +145,7 @@ var oddNames = []string{"cycle", "ring", "deep list", "deep dict", "deep tuple",
 // evaluation must come back, with an error that has a place.
 func oddCall(t testing.TB, dir, name, param, key string) {
 	_, err := runSample(t, dir, odd+sampleProgram(name, param+"=odd['"+key+"']()"))
-	var placed *Error
+	var placed *fault.Error
 	if err != nil && (!errors.As(err, &placed) || placed.Line == 0) {
 		t.Errorf("%s(%s=%s): %.300v has no place", name, param, key, err)
 	}

@@ -4,12 +4,14 @@ import (
 	"maps"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 )
 
 // builtins are the functions of the language by name; a dot puts one into a module. Each topic has its own.
-func (s *state) builtins() map[string]function {
-	all := map[string]function{}
-	for _, topic := range []map[string]function{
+func (s *state) builtins() map[string]eval.Function {
+	all := map[string]eval.Function{}
+	for _, topic := range []map[string]eval.Function{
 		s.interp.builtins(), s.secrets.builtins(), s.gate.builtins(), s.ignores.builtins(), s.images.builtins(),
 		s.k8s.builtins(), s.services.builtins(), s.locals.builtins(), s.api.builtins(), s.config.builtins(),
 		s.settings.builtins(), s.defaults.builtins(), rendererBuiltins(), stdlibBuiltins(),
@@ -23,10 +25,10 @@ func (s *state) builtins() map[string]function {
 func (s *state) constants() starlark.StringDict {
 	all := starlark.StringDict{
 		"config.tilt_subcommand": starlark.String(s.opts.Subcommand),
-		"config.main_path":       starlark.String(s.main),
-		"config.main_dir":        starlark.String(s.dir()),
+		"config.main_path":       starlark.String(s.Main),
+		"config.main_dir":        starlark.String(s.Dir()),
 	}
-	maps.Copy(all, stdlibConstants(s.env))
+	maps.Copy(all, stdlibConstants(s.Env))
 	maps.Copy(all, resourceConstants())
 	return all
 }

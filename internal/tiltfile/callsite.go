@@ -2,20 +2,24 @@ package tiltfile
 
 import (
 	"go.starlark.net/syntax"
+
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
 // argSite finds the place of an argument of the call whose opening parenthesis stands at a place. An argument that
 // comes out of *args or **kwargs has none of its own: then it is that of the call.
-func argSite(path, src string, call site, arg argPlace) site {
-	f, err := dialect.Parse(path, src, 0)
-	if err != nil || arg == noArg {
+func argSite(path, src string, call fault.Site, arg eval.ArgumentPlace) fault.Site {
+	f, err := dialect.Options.Parse(path, src, 0)
+	if err != nil || arg == eval.NoArgument {
 		return call
 	}
 	found := call
 	syntax.Walk(f, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.CallExpr); ok && siteOf(c.Lparen) == call {
+		if c, ok := n.(*syntax.CallExpr); ok && fault.SiteOf(c.Lparen) == call {
 			if at := argOf(c, arg); at.Line > 0 {
-				found = siteOf(at)
+				found = fault.SiteOf(at)
 			}
 		}
 		return true
@@ -24,7 +28,7 @@ func argSite(path, src string, call site, arg argPlace) site {
 }
 
 // argOf returns where an argument begins; of a keyword it is the name.
-func argOf(c *syntax.CallExpr, arg argPlace) syntax.Position {
+func argOf(c *syntax.CallExpr, arg eval.ArgumentPlace) syntax.Position {
 	position, spread := 0, false
 	for _, a := range c.Args {
 		start, _ := a.Span()
@@ -38,12 +42,12 @@ func argOf(c *syntax.CallExpr, arg argPlace) syntax.Position {
 			if a.Op != syntax.EQ {
 				break
 			}
-			if name, ok := a.X.(*syntax.Ident); ok && name.Name == arg.keyword {
+			if name, ok := a.X.(*syntax.Ident); ok && name.Name == arg.Keyword {
 				return start
 			}
 			continue
 		}
-		if arg.keyword == "" && !spread && position == arg.position {
+		if arg.Keyword == "" && !spread && position == arg.Position {
 			return start
 		}
 		position++

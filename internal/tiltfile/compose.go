@@ -11,6 +11,10 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -18,7 +22,7 @@ import (
 type composeProject struct {
 	model.ComposeProject
 	// site is the first call.
-	site     site
+	site     fault.Site
 	loaded   *compose.Project
 	files    []string
 	profiles []string // as given, nil when none are
@@ -29,18 +33,18 @@ type composeArgs struct {
 	files    []model.ComposeFile
 	envFile  string
 	name     string
-	profiles textList
-	wait     optBool
+	profiles value.Texts
+	wait     value.Bool
 }
 
-func (d *composeDeclarations) dockerCompose(c *call) (starlark.Value, error) {
+func (d *composeDeclarations) dockerCompose(c *eval.Call) (starlark.Value, error) {
 	var a composeArgs
 	var paths starlark.Value
-	if err := c.unpack("configPaths", &paths, "env_file??", &a.envFile, "project_name??", &a.name,
+	if err := c.Unpack("configPaths", &paths, "env_file??", &a.envFile, "project_name??", &a.name,
 		"profiles??", &a.profiles, "wait??", &a.wait); err != nil {
 		return nil, err
 	}
-	for _, e := range oneOrMany(paths) {
+	for _, e := range value.OneOrMany(paths) {
 		f, err := composeFile(c, e)
 		if err != nil {
 			return nil, err
@@ -50,38 +54,38 @@ func (d *composeDeclarations) dockerCompose(c *call) (starlark.Value, error) {
 		}
 	}
 	if a.envFile != "" {
-		a.envFile = c.abs(a.envFile)
+		a.envFile = c.Abs(a.envFile)
 	}
 	return nil, d.call(c, a)
 }
 
 // composeFile takes one element of configPaths; None is passed over.
-func composeFile(c *call, v starlark.Value) (model.ComposeFile, error) {
+func composeFile(c *eval.Call, v starlark.Value) (model.ComposeFile, error) {
 	if v == starlark.None {
 		return model.ComposeFile{}, nil
 	}
-	var t text
+	var t value.Text
 	if err := t.Unpack(v); err != nil {
 		return model.ComposeFile{}, fmt.Errorf("configPaths: got %s, want the path of a file, a blob, or a list of those", v.Type())
 	}
 	switch {
-	case t.isBlob:
-		return model.ComposeFile{Content: t.value, Source: t.source}, nil
-	case t.value == "":
+	case t.IsBlob:
+		return model.ComposeFile{Content: t.Value, Source: t.Source}, nil
+	case t.Value == "":
 		return model.ComposeFile{}, errors.New("configPaths: a path is empty")
-	case strings.Contains(t.value, "\n"):
+	case strings.Contains(t.Value, "\n"):
 		return model.ComposeFile{}, errors.New("configPaths: a string is the path of a file; wrap text in blob(…)")
-	case strings.Contains(t.value, "://"):
-		return model.ComposeFile{}, problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", t.value),
-			fmt.Sprintf("docker_compose(local('curl -fsSL %s'))", t.value))
+	case strings.Contains(t.Value, "://"):
+		return model.ComposeFile{}, problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", t.Value),
+			fmt.Sprintf("docker_compose(local('curl -fsSL %s'))", t.Value))
 	}
-	return model.ComposeFile{Path: c.abs(t.value)}, nil
+	return model.ComposeFile{Path: c.Abs(t.Value)}, nil
 }
 
 // call adds a call to the project that it is about, and rereads the project. It is read at once rather than at
 // the end, since the Tiltfile may change the environment in between.
-func (d *composeDeclarations) call(c *call, a composeArgs) error {
-	o := compose.Options{Files: a.files, Base: c.dir(), Name: a.name, Profiles: a.profiles.values, Env: c.env.values(), Read: func(path string) ([]byte, error) { return readComposeFile(c.evaluation, path) }}
+func (d *composeDeclarations) call(c *eval.Call, a composeArgs) error {
+	o := compose.Options{Files: a.files, Base: c.Dir(), Name: a.name, Profiles: a.profiles.Values, Env: c.Env.Map(), Read: func(path string) ([]byte, error) { return readComposeFile(c.Evaluation, path) }}
 	if a.envFile != "" {
 		o.EnvFiles = []string{a.envFile}
 	}
@@ -91,31 +95,31 @@ func (d *composeDeclarations) call(c *call, a composeArgs) error {
 	}
 	p := d.project(src.Project.Name)
 	if p == nil {
-		p = &composeProject{site: c.site()}
+		p = &composeProject{site: c.Site()}
 	} else if src, err = compose.Open(p.merged(o, src)); err != nil {
 		return explainCompose(err)
 	}
-	loaded, err := src.Load(c.ctx)
+	loaded, err := src.Load(c.Context)
 	if err != nil {
 		return explainCompose(err)
 	}
 	wait := p.Wait
-	if a.wait.isSet {
-		wait = a.wait.value
+	if a.wait.IsSet {
+		wait = a.wait.Value
 	}
 	if p.loaded == nil {
 		d.projects = append(d.projects, p)
 	}
 	p.ComposeProject, p.loaded, p.files = src.Project, loaded, src.Files()
-	p.Wait, p.Env = wait, c.env.differences()
-	if a.profiles.values != nil {
-		p.profiles = appendNew(p.profiles, a.profiles.values)
+	p.Wait, p.Env = wait, c.Env.Differences()
+	if a.profiles.Values != nil {
+		p.profiles = value.AppendNew(p.profiles, a.profiles.Values)
 		if p.profiles == nil {
 			p.profiles = []string{}
 		}
 	}
 	if unset := src.Unset(); len(unset) > 0 {
-		c.warn(c.site(), "docker_compose: variables of the Compose files that are not set count as empty: %s", quoted(unset))
+		c.Warn(c.Site(), "docker_compose: variables of the Compose files that are not set count as empty: %s", hint.Quoted(unset))
 	}
 	return nil
 }
@@ -135,7 +139,7 @@ func (p *composeProject) merged(o compose.Options, src *compose.Source) compose.
 		o.EnvFiles = p.EnvFiles
 	}
 	if p.profiles != nil || o.Profiles != nil {
-		o.Profiles = appendNew(append([]string{}, p.profiles...), o.Profiles)
+		o.Profiles = value.AppendNew(append([]string{}, p.profiles...), o.Profiles)
 	}
 	return o
 }
@@ -150,15 +154,15 @@ func (d *composeDeclarations) project(name string) *composeProject {
 }
 
 // readComposeFile reads a file of a project, with a hint where it is missing.
-func readComposeFile(e *evaluation, path string) ([]byte, error) {
-	data, err := e.readFile(path)
+func readComposeFile(e *eval.Evaluation, path string) ([]byte, error) {
+	data, err := e.ReadFile(path)
 	switch {
 	case err == nil:
 		return data, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &missingFile{fmt.Sprintf("there is no file %s%s", path, e.sibling(path))}
+		return nil, &missingFile{fmt.Sprintf("there is no file %s%s", path, e.Sibling(path))}
 	}
-	return nil, e.unreadable(path, err)
+	return nil, e.Unreadable(path, err)
 }
 
 // missingFile says that a file does not exist.
@@ -177,7 +181,7 @@ func explainCompose(err error) error {
 	}
 	var e *compose.Error
 	if errors.As(err, &e) && e.Unknown != "" {
-		return fmt.Errorf("%w%s", err, didYouMean(e.Unknown, e.Known))
+		return fmt.Errorf("%w%s", err, hint.DidYouMean(e.Unknown, e.Known))
 	}
 	return err
 }

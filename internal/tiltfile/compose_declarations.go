@@ -1,10 +1,13 @@
 package tiltfile
 
-import "github.com/hone-dev/hone/pkg/model"
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/pkg/model"
+)
 
 // composeDeclarations are what the Tiltfile says about Docker Compose. They are used by one goroutine.
 type composeDeclarations struct {
-	*evaluation
+	*eval.Evaluation
 	images   *imageDeclarations
 	defaults *resourceDefaults
 	projects []*composeProject
@@ -13,13 +16,13 @@ type composeDeclarations struct {
 }
 
 // newComposeDeclarations returns the declarations of an evaluation that has just begun. Services may run the given images.
-func newComposeDeclarations(e *evaluation, images *imageDeclarations, defaults *resourceDefaults) *composeDeclarations {
-	return &composeDeclarations{evaluation: e, images: images, defaults: defaults}
+func newComposeDeclarations(e *eval.Evaluation, images *imageDeclarations, defaults *resourceDefaults) *composeDeclarations {
+	return &composeDeclarations{Evaluation: e, images: images, defaults: defaults}
 }
 
 // builtins are the functions that declare services.
-func (d *composeDeclarations) builtins() map[string]function {
-	return map[string]function{"docker_compose": d.dockerCompose, "dc_resource": d.dcResource}
+func (d *composeDeclarations) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"docker_compose": d.dockerCompose, "dc_resource": d.dcResource}
 }
 
 // secrets are the values of the projects' secrets.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -19,7 +20,7 @@ func (d *composeDeclarations) settleImage(r *composeResource, m *model.Manifest)
 		return nil
 	}
 	if r.image != "" {
-		d.warn(r.site, "dc_resource: image: no image %q is built here%s", r.image, didYouMean(r.image, d.images.refs()))
+		d.Warn(r.site, "dc_resource: image: no image %q is built here%s", r.image, hint.DidYouMean(r.image, d.images.refs()))
 	}
 	if t.Build == nil {
 		return nil
@@ -53,11 +54,11 @@ func (d *composeDeclarations) watch(r *composeResource) model.WatchSpec {
 		return w
 	}
 	w.Paths = append([]string{b.Context}, b.Contexts...)
-	if rules, ok := dockerignore(d.evaluation, b.Context, b.Dockerfile); ok {
+	if rules, ok := dockerignore(d.Evaluation, b.Context, b.Dockerfile); ok {
 		w.Ignores = append(w.Ignores, rules)
 	}
 	for _, dir := range b.Contexts {
-		if rules, ok := dockerignore(d.evaluation, dir, ""); ok {
+		if rules, ok := dockerignore(d.Evaluation, dir, ""); ok {
 			w.Ignores = append(w.Ignores, rules)
 		}
 	}
@@ -72,7 +73,7 @@ func (d *composeDeclarations) watch(r *composeResource) model.WatchSpec {
 	for _, path := range r.project.files {
 		leave(path, "Compose file")
 	}
-	for _, path := range d.paths() {
+	for _, path := range d.Paths() {
 		leave(path, "Tiltfile")
 	}
 	for _, path := range r.Binds {
@@ -93,7 +94,7 @@ func (d *composeDeclarations) buildHash(r *composeResource) string {
 	h := sha256.New()
 	h.Write([]byte(r.Hash + r.BuildHash))
 	if r.Build.Dockerfile != "" {
-		data, _ := d.readFile(r.Build.Dockerfile)
+		data, _ := d.ReadFile(r.Build.Dockerfile)
 		h.Write(data)
 	}
 	return hex.EncodeToString(h.Sum(nil))

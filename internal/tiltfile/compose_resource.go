@@ -10,18 +10,22 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/containers/compose"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // composeOptions is one call of dc_resource.
 type composeOptions struct {
 	common
-	site       site
+	site       fault.Site
 	name       string
 	project    string
 	newName    string
 	image      string
-	inferLinks optBool
+	inferLinks value.Bool
 }
 
 // composeResource is a service in the making of a resource.
@@ -29,19 +33,19 @@ type composeResource struct {
 	compose.Service
 	project     *composeProject
 	name        string
-	site        site
+	site        fault.Site
 	image       string
 	inferLinks  bool
 	triggerMode triggerMode
-	autoInit    optBool
+	autoInit    value.Bool
 	deps        []string
 	links       []model.Link
 	labels      []string
 }
 
-func (d *composeDeclarations) dcResource(c *call) (starlark.Value, error) {
-	o := &composeOptions{site: c.site()}
-	if err := c.unpack("name", &o.name, "image??", &o.image, "trigger_mode??", &o.triggerMode, "resource_deps??", &o.deps,
+func (d *composeDeclarations) dcResource(c *eval.Call) (starlark.Value, error) {
+	o := &composeOptions{site: c.Site()}
+	if err := c.Unpack("name", &o.name, "image??", &o.image, "trigger_mode??", &o.triggerMode, "resource_deps??", &o.deps,
 		"infer_links??", &o.inferLinks, "links??", &o.links, "labels??", &o.labels, "auto_init??", &o.autoInit,
 		"project_name??", &o.project, "new_name??", &o.newName); err != nil {
 		return nil, err
@@ -63,9 +67,9 @@ func (d *composeDeclarations) dcResource(c *call) (starlark.Value, error) {
 
 // manifests makes resources of the services, and applies the calls of dc_resource in order. Sites are those of the
 // resources that exist already, by name; the new ones are added.
-func (d *composeDeclarations) manifests(sites map[model.ManifestName]site) ([]model.Manifest, error) {
+func (d *composeDeclarations) manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
 	if len(d.projects) > 0 && d.images.registry != nil {
-		return nil, d.errorAt(d.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", d.images.registry.Host)
+		return nil, d.ErrorAt(d.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", d.images.registry.Host)
 	}
 	list := d.resources()
 	for _, o := range d.options {
@@ -104,16 +108,16 @@ func (d *composeDeclarations) apply(o *composeOptions, list []*composeResource) 
 		return err
 	}
 	r.links = append(r.links, o.links.list...)
-	r.deps = appendNew(r.deps, o.deps.values)
-	r.labels = appendNew(r.labels, o.labels.values)
+	r.deps = value.AppendNew(r.deps, o.deps.Values)
+	r.labels = value.AppendNew(r.labels, o.labels.values)
 	if o.triggerMode.isSet {
 		r.triggerMode = o.triggerMode
 	}
-	if o.autoInit.isSet {
+	if o.autoInit.IsSet {
 		r.autoInit = o.autoInit
 	}
-	if o.inferLinks.isSet {
-		r.inferLinks = o.inferLinks.value
+	if o.inferLinks.IsSet {
+		r.inferLinks = o.inferLinks.Value
 	}
 	if o.image != "" {
 		r.image = o.image
@@ -132,7 +136,7 @@ func (d *composeDeclarations) target(o *composeOptions, list []*composeResource)
 		for i, p := range d.projects {
 			names[i] = p.Name
 		}
-		return nil, d.errorAt(o.site, "dc_resource: there is no project %q%s%s", o.project, didYouMean(o.project, names), knownAre(names))
+		return nil, d.ErrorAt(o.site, "dc_resource: there is no project %q%s%s", o.project, hint.DidYouMean(o.project, names), knownAre(names))
 	}
 	var found, renamed []*composeResource
 	var names []string
@@ -140,7 +144,7 @@ func (d *composeDeclarations) target(o *composeOptions, list []*composeResource)
 		if o.project != "" && r.project.Name != o.project {
 			continue
 		}
-		names = appendNew(names, []string{r.Name})
+		names = value.AppendNew(names, []string{r.Name})
 		switch o.name {
 		case r.Name:
 			found = append(found, r)
@@ -159,44 +163,44 @@ func (d *composeDeclarations) target(o *composeOptions, list []*composeResource)
 		for _, r := range found {
 			projects = append(projects, r.project.Name)
 		}
-		return nil, d.errorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, quoted(projects))
+		return nil, d.ErrorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, hint.Quoted(projects))
 	}
 	return nil, d.unknownService(o, names)
 }
 
 func (d *composeDeclarations) unknownService(o *composeOptions, names []string) error {
 	if len(d.projects) == 0 {
-		return d.errorAt(o.site, "dc_resource: there is no service %q: docker_compose is not called", o.name)
+		return d.ErrorAt(o.site, "dc_resource: there is no service %q: docker_compose is not called", o.name)
 	}
 	for _, p := range d.projects {
 		if profiles := p.loaded.Inactive[o.name]; profiles != nil && (o.project == "" || o.project == p.Name) {
-			return d.placed(o.site, fmt.Sprintf("dc_resource: service %q is left out: none of its profiles (%s) is active", o.name, strings.Join(profiles, ", ")),
+			return d.Placed(o.site, fmt.Sprintf("dc_resource: service %q is left out: none of its profiles (%s) is active", o.name, strings.Join(profiles, ", ")),
 				problem.New("", fmt.Sprintf("docker_compose(…, profiles=[%q])", profiles[0])))
 		}
 	}
-	return d.errorAt(o.site, "dc_resource: there is no service %q%s%s", o.name, didYouMean(o.name, names), knownAre(names))
+	return d.ErrorAt(o.site, "dc_resource: there is no service %q%s%s", o.name, hint.DidYouMean(o.name, names), knownAre(names))
 }
 
 func knownAre(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; known are " + quoted(names)
+	return "; known are " + hint.Quoted(names)
 }
 
 // checkNames refuses names that something else has.
-func (d *composeDeclarations) checkNames(list []*composeResource, sites map[model.ManifestName]site) error {
+func (d *composeDeclarations) checkNames(list []*composeResource, sites map[model.ManifestName]fault.Site) error {
 	owner := map[string]*composeResource{}
 	for _, r := range list {
 		if err := checkName(r.name); err != nil {
-			return d.errorAt(r.site, "docker_compose: service %q: %w", r.Name, err)
+			return d.ErrorAt(r.site, "docker_compose: service %q: %w", r.Name, err)
 		}
 		if other := owner[r.name]; other != nil && other.project == r.project {
 			at := r.site
 			if r.name == r.Name {
 				at = other.site
 			}
-			return d.errorAt(at, "dc_resource: services %q and %q of project %q would both be called %q", other.Name, r.Name, r.project.Name, r.name)
+			return d.ErrorAt(at, "dc_resource: services %q and %q of project %q would both be called %q", other.Name, r.Name, r.project.Name, r.name)
 		} else if other != nil {
 			return d.nameTaken(r, fmt.Sprintf("docker_compose: projects %q and %q both have a service that is called %q here", other.project.Name, r.project.Name, r.name))
 		}
@@ -212,14 +216,14 @@ func (d *composeDeclarations) checkNames(list []*composeResource, sites map[mode
 }
 
 func (d *composeDeclarations) nameTaken(r *composeResource, msg string) error {
-	return d.placed(r.site, msg, problem.New("", fmt.Sprintf("dc_resource(%q, project_name=%q, new_name=%q)", r.Name, r.project.Name, r.project.Name+"-"+r.Name)))
+	return d.Placed(r.site, msg, problem.New("", fmt.Sprintf("dc_resource(%q, project_name=%q, new_name=%q)", r.Name, r.project.Name, r.project.Name+"-"+r.Name)))
 }
 
 func (d *composeDeclarations) manifest(r *composeResource, list []*composeResource) (model.Manifest, error) {
 	m := model.Manifest{
 		Name: model.ManifestName(r.name), Labels: sortedLabels(r.labels), TriggerMode: d.defaults.mode(r.triggerMode),
-		AutoInit: r.autoInit.value || !r.autoInit.isSet, Links: r.links,
-		ResourceDeps: manifestNames(appendNew(r.deps, r.startedAfter(list))),
+		AutoInit: r.autoInit.Value || !r.autoInit.IsSet, Links: r.links,
+		ResourceDeps: manifestNames(value.AppendNew(r.deps, r.startedAfter(list))),
 		Compose: &model.ComposeTarget{Project: r.project.ComposeProject, Service: r.Name, Image: r.Image,
 			Entrypoint: r.Entrypoint, Command: r.Command, Ports: r.Ports, Build: r.Build, Hash: r.Hash},
 	}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -60,7 +61,7 @@ func FuzzCompose(f *testing.F) {
 		writeFile(t, filepath.Join(dir, "Tiltfile"), []byte("docker_compose('c.yml', project_name='p')\n"))
 		res := Load(t.Context(), Options{Path: filepath.Join(dir, "Tiltfile"), Env: []string{"HOME=" + dir}})
 		if res.Err != nil {
-			e, ok := res.Err.(*Error)
+			e, ok := res.Err.(*fault.Error)
 			if !ok || e.Line != 1 || e.Msg == "" {
 				t.Fatalf("%q gave %#v", text, res.Err)
 			}

@@ -13,6 +13,10 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // configFlags are the settings that the Tiltfile defines with config.define_….
@@ -41,11 +45,11 @@ type flagDef struct {
 }
 
 // define returns the builtin that defines settings of a kind.
-func (d *configDeclarations) define(kind flagKind) function {
-	return func(c *call) (starlark.Value, error) {
+func (d *configDeclarations) define(kind flagKind) eval.Function {
+	return func(c *eval.Call) (starlark.Value, error) {
 		def := &flagDef{kind: kind}
 		var args bool
-		if err := c.unpack("name", &def.name, "args??", &args, "usage??", &def.usage); err != nil {
+		if err := c.Unpack("name", &def.name, "args??", &args, "usage??", &def.usage); err != nil {
 			return nil, err
 		}
 		f := &d.flags
@@ -68,13 +72,13 @@ func (d *configDeclarations) define(kind flagKind) function {
 	}
 }
 
-func (d *configDeclarations) parse(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (d *configDeclarations) parse(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
 	d.flags.parsed = true
-	path := filepath.Join(c.dir(), "tilt_config.json")
-	data, err := c.readFile(path)
+	path := filepath.Join(c.Dir(), "tilt_config.json")
+	data, err := c.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -88,7 +92,7 @@ func (d *configDeclarations) parse(c *call) (starlark.Value, error) {
 	if err != nil {
 		p := problem.New(err.Error(), "")
 		p.Detail = d.flags.help()
-		return nil, &ArgsError{p}
+		return nil, &fault.ArgsError{Err: p}
 	}
 	out := starlark.NewDict(len(values))
 	for _, name := range d.flags.order {
@@ -98,7 +102,7 @@ func (d *configDeclarations) parse(c *call) (starlark.Value, error) {
 				continue
 			}
 		}
-		sv, err := toStarlark(v)
+		sv, err := value.FromJSON(v)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +119,7 @@ func (f *configFlags) fromFile(data []byte) (map[string]any, error) {
 	dec.UseNumber()
 	var values map[string]any
 	if err := dec.Decode(&values); err != nil {
-		return nil, jsonError(data, err)
+		return nil, value.JSONError(data, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		d := f.defs[name]
@@ -156,7 +160,7 @@ func (f *configFlags) hint(name string) string {
 	if len(f.order) == 0 {
 		return "; no settings are defined"
 	}
-	if h := didYouMean(name, f.order); h != "" {
+	if h := hint.DidYouMean(name, f.order); h != "" {
 		return h
 	}
 	return "; defined are " + strings.Join(f.order, ", ")
@@ -183,20 +187,20 @@ func (f *configFlags) help() string {
 	return b.String()
 }
 
-func (d *configDeclarations) setEnabled(c *call) (starlark.Value, error) {
-	var names textList
-	if err := c.unpack("resources", &names); err != nil {
+func (d *configDeclarations) setEnabled(c *eval.Call) (starlark.Value, error) {
+	var names value.Texts
+	if err := c.Unpack("resources", &names); err != nil {
 		return nil, err
 	}
-	d.enabledByCall, d.enabledSite = true, c.site()
-	d.enabled, d.enableAll = appendNew(nil, names.values), len(names.values) == 0
+	d.enabledByCall, d.enabledSite = true, c.Site()
+	d.enabled, d.enableAll = value.AppendNew(nil, names.Values), len(names.Values) == 0
 	return nil, nil
 }
 
-func (d *configDeclarations) clearEnabled(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (d *configDeclarations) clearEnabled(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
-	d.enabledByCall, d.enabledSite, d.enabled, d.enableAll = true, c.site(), nil, false
+	d.enabledByCall, d.enabledSite, d.enabled, d.enableAll = true, c.Site(), nil, false
 	return nil, nil
 }

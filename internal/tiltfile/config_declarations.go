@@ -1,9 +1,14 @@
 package tiltfile
 
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+)
+
 // configDeclarations are the settings that the Tiltfile defines, and the resources that it enables. They are used by one
 // goroutine.
 type configDeclarations struct {
-	*evaluation
+	*eval.Evaluation
 	// args are the arguments of the command line.
 	args          []string
 	flags         configFlags
@@ -11,17 +16,17 @@ type configDeclarations struct {
 	enabled       []string
 	// enableAll is set where the last call named none, which means all.
 	enableAll   bool
-	enabledSite site
+	enabledSite fault.Site
 }
 
 // newConfigDeclarations returns the declarations of an evaluation that has just begun.
-func newConfigDeclarations(e *evaluation, args []string) *configDeclarations {
-	return &configDeclarations{evaluation: e, args: args, flags: configFlags{defs: map[string]*flagDef{}}}
+func newConfigDeclarations(e *eval.Evaluation, args []string) *configDeclarations {
+	return &configDeclarations{Evaluation: e, args: args, flags: configFlags{defs: map[string]*flagDef{}}}
 }
 
 // builtins are the functions of the module config.
-func (d *configDeclarations) builtins() map[string]function {
-	return map[string]function{
+func (d *configDeclarations) builtins() map[string]eval.Function {
+	return map[string]eval.Function{
 		"config.define_string":           d.define(kindString),
 		"config.define_string_list":      d.define(kindStringList),
 		"config.define_bool":             d.define(kindBool),

@@ -3,6 +3,8 @@ package tiltfile
 import (
 	"fmt"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -38,20 +40,20 @@ func (d *configDeclarations) enabledNames(manifests []model.Manifest) ([]model.M
 			enable(dep)
 		}
 	}
-	var all faults
+	var all fault.List
 	for _, r := range requested {
 		if _, ok := byName[model.ManifestName(r)]; !ok && r != string(model.UncategorizedName) {
 			err := d.unknownResource(r, names)
 			if !d.enabledByCall {
-				err = &ArgsError{err}
+				err = &fault.ArgsError{Err: err}
 			}
-			all.add(err)
+			all.Add(err)
 			continue
 		}
 		enable(model.ManifestName(r))
 	}
-	if all.any() {
-		return nil, all.err()
+	if all.Any() {
+		return nil, all.Err()
 	}
 	out := []model.ManifestName{}
 	for _, m := range manifests {
@@ -63,13 +65,13 @@ func (d *configDeclarations) enabledNames(manifests []model.Manifest) ([]model.M
 }
 
 func (d *configDeclarations) unknownResource(name string, known []string) error {
-	msg := fmt.Sprintf("there is no resource %q%s", name, didYouMean(name, known))
+	msg := fmt.Sprintf("there is no resource %q%s", name, hint.DidYouMean(name, known))
 	if len(known) > 0 {
-		msg += "; known are " + quoted(known)
+		msg += "; known are " + hint.Quoted(known)
 	}
 	at := d.enabledSite
-	if at.file == "" {
-		at.file = d.main
+	if at.File == "" {
+		at.File = d.Main
 	}
-	return d.placed(at, msg, nil)
+	return d.Placed(at, msg, nil)
 }

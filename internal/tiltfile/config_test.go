@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 func FuzzConfig(f *testing.F) {
@@ -30,7 +32,7 @@ func FuzzConfig(f *testing.F) {
 				if _, ok := flags.defs[name].convert(v); !ok {
 					t.Fatalf("setting %q has type %v", name, reflect.TypeOf(v))
 				}
-				if _, err := toStarlark(v); err != nil {
+				if _, err := value.FromJSON(v); err != nil {
 					t.Fatal(err)
 				}
 			}

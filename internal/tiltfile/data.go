@@ -9,11 +9,16 @@ import (
 
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 )
 
-func readJSON(c *call) (starlark.Value, error) {
+func readJSON(c *eval.Call) (starlark.Value, error) {
 	return readData(c, func(content, path string) (starlark.Value, error) {
-		v, err := decodeJSON([]byte(content))
+		v, err := value.DecodeJSON([]byte(content))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -21,11 +26,11 @@ func readJSON(c *call) (starlark.Value, error) {
 	})
 }
 
-func readYAML(c *call) (starlark.Value, error) {
+func readYAML(c *eval.Call) (starlark.Value, error) {
 	return readData(c, func(content, path string) (starlark.Value, error) { return decodeYAML(c, content, path) })
 }
 
-func readYAMLStream(c *call) (starlark.Value, error) {
+func readYAMLStream(c *eval.Call) (starlark.Value, error) {
 	return readData(c, func(content, path string) (starlark.Value, error) {
 		docs, err := decodeYAMLStream(c, content, path)
 		return starlark.NewList(docs), err
@@ -33,54 +38,54 @@ func readYAMLStream(c *call) (starlark.Value, error) {
 }
 
 // readData reads and decodes a file, or returns the default in its place.
-func readData(c *call, decode func(content, path string) (starlark.Value, error)) (starlark.Value, error) {
+func readData(c *eval.Call, decode func(content, path string) (starlark.Value, error)) (starlark.Value, error) {
 	var path string
 	var fallback starlark.Value
 	// None is a proper default here, so the argument is not marked as skipping None.
-	if err := c.unpack("path", &path, "default?", &fallback); err != nil {
+	if err := c.Unpack("path", &path, "default?", &fallback); err != nil {
 		return nil, err
 	}
-	content, found, err := c.contents(path, fallback)
+	content, found, err := c.Contents(path, fallback)
 	if err != nil || !found {
 		return fallback, err
 	}
-	return decode(content, c.abs(path))
+	return decode(content, c.Abs(path))
 }
 
-func decodeJSONText(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("json", &in); err != nil {
+func decodeJSONText(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("json", &in); err != nil {
 		return nil, err
 	}
-	c.learned(in.value)
-	return decodeJSON([]byte(in.value))
+	c.Learn(in.Value)
+	return value.DecodeJSON([]byte(in.Value))
 }
 
-func decodeYAMLText(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("yaml", &in); err != nil {
+func decodeYAMLText(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("yaml", &in); err != nil {
 		return nil, err
 	}
-	c.learned(in.value)
-	return decodeYAML(c, in.value, in.source)
+	c.Learn(in.Value)
+	return decodeYAML(c, in.Value, in.Source)
 }
 
-func decodeYAMLStreamText(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("yaml", &in); err != nil {
+func decodeYAMLStreamText(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("yaml", &in); err != nil {
 		return nil, err
 	}
-	c.learned(in.value)
-	docs, err := decodeYAMLStream(c, in.value, in.source)
+	c.Learn(in.Value)
+	docs, err := decodeYAMLStream(c, in.Value, in.Source)
 	return starlark.NewList(docs), err
 }
 
-func encodeJSON(c *call) (starlark.Value, error) {
+func encodeJSON(c *eval.Call) (starlark.Value, error) {
 	var obj starlark.Value
-	if err := c.unpack("obj", &obj); err != nil {
+	if err := c.Unpack("obj", &obj); err != nil {
 		return nil, err
 	}
-	v, err := fromStarlark(obj)
+	v, err := value.ToJSON(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -88,27 +93,27 @@ func encodeJSON(c *call) (starlark.Value, error) {
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	err = enc.Encode(v)
-	c.learned(out.String())
-	return newBlob(out.String(), "encode_json"), err
+	c.Learn(out.String())
+	return value.NewBlob(out.String(), "encode_json"), err
 }
 
-func encodeYAMLValue(c *call) (starlark.Value, error) {
+func encodeYAMLValue(c *eval.Call) (starlark.Value, error) {
 	var obj starlark.Value
-	if err := c.unpack("obj", &obj); err != nil {
+	if err := c.Unpack("obj", &obj); err != nil {
 		return nil, err
 	}
 	out, err := encodeYAML(obj)
-	c.learned(out)
-	return newBlob(out, "encode_yaml"), err
+	c.Learn(out)
+	return value.NewBlob(out, "encode_yaml"), err
 }
 
-func encodeYAMLStream(c *call) (starlark.Value, error) {
+func encodeYAMLStream(c *eval.Call) (starlark.Value, error) {
 	var objs starlark.Iterable
-	if err := c.unpack("objs", &objs); err != nil {
+	if err := c.Unpack("objs", &objs); err != nil {
 		return nil, err
 	}
 	var docs []string
-	for _, v := range elements(objs) {
+	for _, v := range value.Elements(objs) {
 		doc, err := encodeYAML(v)
 		if err != nil {
 			return nil, err
@@ -116,12 +121,12 @@ func encodeYAMLStream(c *call) (starlark.Value, error) {
 		docs = append(docs, doc)
 	}
 	out := strings.Join(docs, "---\n")
-	c.learned(out)
-	return newBlob(out, "encode_yaml_stream"), nil
+	c.Learn(out)
+	return value.NewBlob(out, "encode_yaml_stream"), nil
 }
 
 func encodeYAML(v starlark.Value) (string, error) {
-	data, err := fromStarlark(v)
+	data, err := value.ToJSON(v)
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +135,7 @@ func encodeYAML(v starlark.Value) (string, error) {
 }
 
 // decodeYAML takes a single document; no document at all is None.
-func decodeYAML(c *call, content, source string) (starlark.Value, error) {
+func decodeYAML(c *eval.Call, content, source string) (starlark.Value, error) {
 	docs, err := decodeYAMLStream(c, content, source)
 	switch {
 	case err != nil:
@@ -143,14 +148,14 @@ func decodeYAML(c *call, content, source string) (starlark.Value, error) {
 	return docs[0], nil
 }
 
-func decodeYAMLStream(c *call, content, source string) ([]starlark.Value, error) {
+func decodeYAMLStream(c *eval.Call, content, source string) ([]starlark.Value, error) {
 	var out []starlark.Value
-	for _, doc := range splitYAML(content) {
-		data, err := remembered(c.evaluation, memoKey{kind: memoJSON, content: strings.Clone(doc.text)}, func() ([]byte, error) { return doc.json(source) })
+	for _, doc := range yamlstream.Split(content) {
+		data, err := eval.Remembered(c.Evaluation, memo.Key{Kind: memo.JSON, Content: strings.Clone(doc.Text)}, func() ([]byte, error) { return doc.JSON(source) })
 		if err != nil {
 			return nil, err
 		}
-		v, err := decodeJSON(data)
+		v, err := value.DecodeJSON(data)
 		if err != nil {
 			return nil, err
 		}

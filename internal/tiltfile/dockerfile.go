@@ -8,6 +8,9 @@ import (
 
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 	"github.com/moby/buildkit/frontend/dockerfile/shell"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
 // dockerfileScan collects the references to other images in a Dockerfile.
@@ -36,14 +39,14 @@ func baseImages(contents string, buildArgs map[string]*string, lookup func(strin
 }
 
 // knownBaseImages is baseImages with what the memo knows of the Dockerfile, for the evaluation's environment.
-func knownBaseImages(e *evaluation, contents string, buildArgs map[string]*string) []string {
-	ast, err := remembered(e, memoKey{kind: memoDockerfile, content: contents}, func() (*parser.Result, error) {
+func knownBaseImages(e *eval.Evaluation, contents string, buildArgs map[string]*string) []string {
+	ast, err := eval.Remembered(e, memo.Key{Kind: memo.Dockerfile, Content: contents}, func() (*parser.Result, error) {
 		return parser.Parse(strings.NewReader(contents))
 	})
 	if err != nil {
 		return nil
 	}
-	return imagesIn(ast, buildArgs, e.env.get)
+	return imagesIn(ast, buildArgs, e.Env.Getenv)
 }
 
 // imagesIn collects the references of a parsed Dockerfile, which it only reads.

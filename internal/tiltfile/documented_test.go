@@ -29,7 +29,7 @@ type accepted struct {
 // parametersOf asks a builtin what it takes. It says nothing for those that look at their arguments themselves.
 func parametersOf(name string) (params []accepted, unpacks bool) {
 	s := newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard})
-	pairs, unpacks := s.takes(name, s.builtins()[name])
+	pairs, unpacks := s.Takes(name, s.builtins()[name])
 	optional := false // what follows an optional parameter is optional, too
 	for i := 0; i < len(pairs); i += 2 {
 		p := pairs[i].(string)
@@ -195,7 +195,7 @@ func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 func TestMethodsAreDocumented(t *testing.T) {
 	dir := sampleFolder(t)
 	s := newState(context.Background(), filepath.Join(dir, "Tiltfile"), Options{Logger: logstore.Discard})
-	v, err := starlark.Call(s.thread, s.interp.predeclared["local_git_repo"], starlark.Tuple{starlark.String("repo")}, nil)
+	v, err := starlark.Call(s.Thread, s.interp.predeclared["local_git_repo"], starlark.Tuple{starlark.String("repo")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -29,7 +30,7 @@ func loadText(t *testing.T, text string, change func(*Options)) Result {
 
 func TestErrorIsProblemWithBacktrace(t *testing.T) {
 	res := loadText(t, "def f():\n  local('echo why; false', quiet=True)\ndef g():\n  f()\ng()\n", nil)
-	var e *Error
+	var e *fault.Error
 	if !errors.As(res.Err, &e) {
 		t.Fatalf("got %v, want an *Error", res.Err)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
 // extensionPath finds the file that ext://name means, and fetches its repository where that is necessary.
@@ -17,17 +19,17 @@ func (i *interpreter) extensionPath(name string) (string, error) {
 	case at.Embedded != "":
 		return i.embeddedPath(at.Embedded)
 	}
-	copied, err := i.store.Checkout(i.ctx, at.Repo)
+	copied, err := i.store.Checkout(i.Context, at.Repo)
 	if err != nil {
 		return "", extensionProblem(at, err)
 	}
 	if copied.Pin != "" {
-		i.dependOn(copied.Pin)
+		i.DependOn(copied.Pin)
 	}
 	path := at.File(copied.Dir)
-	if !fileExists(path) {
+	if !file.Exists(path) {
 		if copied.Commit == "" {
-			i.dependOn(path)
+			i.DependOn(path)
 		}
 		return "", noSuchExtension(at, copied, path)
 	}
@@ -37,7 +39,7 @@ func (i *interpreter) extensionPath(name string) (string, error) {
 // embeddedPath returns the pseudo path of an extension that is part of hone.
 func (i *interpreter) embeddedPath(name string) (string, error) {
 	path := extension.EmbeddedPath(name)
-	if _, known := i.folders[path]; known {
+	if _, known := i.Folders[path]; known {
 		return path, nil
 	}
 	dir := filepath.Join(i.store.Dir, "embedded", name)
@@ -47,10 +49,10 @@ func (i *interpreter) embeddedPath(name string) (string, error) {
 			return "", err
 		}
 	}
-	if i.folders == nil {
-		i.folders = map[string]string{}
+	if i.Folders == nil {
+		i.Folders = map[string]string{}
 	}
-	i.folders[path] = dir
+	i.Folders[path] = dir
 	return path, nil
 }
 
@@ -62,7 +64,7 @@ func extensionProblem(at extension.Location, err error) error {
 	}
 	summary := fmt.Sprintf("extension %q", at.Name)
 	if at.Repo == extension.Public {
-		summary += " is not part of hone" + didYouMean(at.Name, extension.Embedded())
+		summary += " is not part of hone" + hint.DidYouMean(at.Name, extension.Embedded())
 	}
 	p := problem.Wrap(err, summary, cause.Mend)
 	p.Detail, p.Link = cause.Detail, cause.Link
@@ -71,7 +73,7 @@ func extensionProblem(at extension.Location, err error) error {
 
 // noSuchExtension says that a repository does not hold what was asked for.
 func noSuchExtension(at extension.Location, copied extension.Checkout, path string) error {
-	hint := didYouMean(at.Name, extension.Embedded())
+	hint := hint.DidYouMean(at.Name, extension.Embedded())
 	if copied.Commit == "" {
 		return problem.New(fmt.Sprintf("there is no extension %q: %s does not exist%s", at.Name, path, hint),
 			"write it, or correct the name or the url of the repository")
@@ -84,7 +86,7 @@ func noSuchExtension(at extension.Location, copied extension.Checkout, path stri
 // moduleSource returns the text of a file that is to be executed.
 func (i *interpreter) moduleSource(path string) ([]byte, error) {
 	if !extension.IsEmbeddedPath(path) {
-		return i.readUpTo(path, mostSource)
+		return i.ReadUpTo(path, file.MostSource)
 	}
 	return extension.EmbeddedSource(extension.EmbeddedName(path))
 }

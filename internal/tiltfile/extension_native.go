@@ -13,53 +13,57 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // newNative returns the module of that name, which only embedded extensions see: what they need beyond the language. What
 // they keep between evaluations lies in folder.
-func newNative(e *evaluation, folder string) *starlarkstruct.Module {
+func newNative(e *eval.Evaluation, folder string) *starlarkstruct.Module {
 	kinds := starlark.NewSet(0)
 	for _, kind := range ClusterScopedKinds() {
 		_ = kinds.Insert(starlark.String(kind)) // strings are hashable
 	}
 	kinds.Freeze()
-	cacheDir := func(c *call) (starlark.Value, error) {
+	cacheDir := func(c *eval.Call) (starlark.Value, error) {
 		var name string
-		if err := c.unpack("name", &name); err != nil {
+		if err := c.Unpack("name", &name); err != nil {
 			return nil, err
 		}
 		return starlark.String(filepath.Join(folder, name)), nil
 	}
 	return &starlarkstruct.Module{Name: "native", Members: starlark.StringDict{
-		"base64":         e.bind("base64", toBase64),
-		"cache_dir":      e.bind("cache_dir", cacheDir),
+		"base64":         e.Bind("base64", toBase64),
+		"cache_dir":      e.Bind("cache_dir", cacheDir),
 		"cluster_scoped": kinds,
-		"is_text":        e.bind("is_text", isText),
-		"key_files":      e.bind("key_files", readKeyFiles),
-		"satisfies":      e.bind("satisfies", fits),
+		"is_text":        e.Bind("is_text", isText),
+		"key_files":      e.Bind("key_files", readKeyFiles),
+		"satisfies":      e.Bind("satisfies", fits),
 	}}
 }
 
-func toBase64(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("text", &in); err != nil {
+func toBase64(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("text", &in); err != nil {
 		return nil, err
 	}
-	return starlark.String(base64.StdEncoding.EncodeToString([]byte(in.value))), nil
+	return starlark.String(base64.StdEncoding.EncodeToString([]byte(in.Value))), nil
 }
 
 // isText tells texts from what only bytes can hold.
-func isText(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("text", &in); err != nil {
+func isText(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("text", &in); err != nil {
 		return nil, err
 	}
-	return starlark.Bool(utf8.ValidString(in.value) && !strings.ContainsRune(in.value, 0)), nil
+	return starlark.Bool(utf8.ValidString(in.Value) && !strings.ContainsRune(in.Value, 0)), nil
 }
 
-func fits(c *call) (starlark.Value, error) {
+func fits(c *eval.Call) (starlark.Value, error) {
 	var have, constraint string
-	if err := c.unpack("version", &have, "constraint", &constraint); err != nil {
+	if err := c.Unpack("version", &have, "constraint", &constraint); err != nil {
 		return nil, err
 	}
 	ok, err := satisfies(have, constraint)
@@ -68,23 +72,23 @@ func fits(c *call) (starlark.Value, error) {
 
 // keyFiles collects keys with the contents of files, as kubectl does for ConfigMaps and Secrets.
 type keyFiles struct {
-	*call
+	*eval.Call
 	who    string
 	watch  bool
 	values map[string]string
 }
 
 // readKeyFiles takes what from_file= and from_env_file= take, and returns a dict from keys to contents.
-func readKeyFiles(c *call) (starlark.Value, error) {
-	k := keyFiles{call: c, values: map[string]string{}}
-	var files textList
+func readKeyFiles(c *eval.Call) (starlark.Value, error) {
+	k := keyFiles{Call: c, values: map[string]string{}}
+	var files value.Texts
 	var envFile string
-	if err := c.unpack("who", &k.who, "from_file??", &files, "from_env_file??", &envFile, "watch??", &k.watch); err != nil {
+	if err := c.Unpack("who", &k.who, "from_file??", &files, "from_env_file??", &envFile, "watch??", &k.watch); err != nil {
 		return nil, err
 	}
-	err := k.collect(files.values, envFile)
+	err := k.collect(files.Values, envFile)
 	if err != nil {
-		return nil, failure(fmt.Sprintf("%s: %v", k.who, err))
+		return nil, eval.Failure(fmt.Sprintf("%s: %v", k.who, err))
 	}
 	out := starlark.NewDict(len(k.values))
 	for _, key := range slices.Sorted(maps.Keys(k.values)) {
@@ -118,8 +122,8 @@ func (k keyFiles) collect(files []string, envFile string) error {
 
 // file adds a file, or the files of a folder.
 func (k keyFiles) file(key, path string, named bool) error {
-	full := k.abs(path)
-	if !isDir(full) {
+	full := k.Abs(path)
+	if !file.IsDir(full) {
 		if !named {
 			key = filepath.Base(path)
 		}
@@ -129,7 +133,7 @@ func (k keyFiles) file(key, path string, named bool) error {
 		return fmt.Errorf("from_file: %s is a folder; a folder takes no key", full)
 	}
 	if k.watch {
-		k.dependOn(full)
+		k.DependOn(full)
 	}
 	entries, err := os.ReadDir(full)
 	if err != nil {
@@ -168,14 +172,14 @@ func (k keyFiles) set(key, content string) error {
 const keyLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
 func (k keyFiles) content(path string) (string, error) {
-	full := k.abs(path)
-	read := func(path string) ([]byte, error) { return readBounded(path, mostFile) }
+	full := k.Abs(path)
+	read := func(path string) ([]byte, error) { return file.Read(path, file.Most) }
 	if k.watch {
-		read = k.readFile
+		read = k.ReadFile
 	}
 	data, err := read(full)
 	if err != nil {
-		return "", k.unreadable(path, err)
+		return "", k.Unreadable(path, err)
 	}
 	return string(data), nil
 }
@@ -194,7 +198,7 @@ func (k keyFiles) envFile(path string) error {
 		key, value, given := strings.Cut(line, "=")
 		if !given {
 			var ok bool
-			if value, ok = k.env.lookup(key); !ok {
+			if value, ok = k.Env.LookupEnv(key); !ok {
 				continue
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -26,10 +27,10 @@ func (s *state) ownExtensions(tf *model.Tiltfile) {
 
 func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
 	err := s.ownExtension(tf, e)
-	if err == nil || s.ctx.Err() != nil {
+	if err == nil || s.Context.Err() != nil {
 		return
 	}
-	s.warn(s.api.sites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	s.Warn(s.api.sites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
 	if tf.LeftOut == nil {
 		tf.LeftOut = map[string]string{}
 	}
@@ -43,12 +44,12 @@ func (s *state) declareGiven() {
 	}
 	for _, r := range s.opts.Given.ExtensionRepos {
 		if err := s.interp.registry.AddRepo(asRepo(r)); err != nil {
-			s.warn(site{}, "extension repository %q is left out: %v", r.Name, err)
+			s.Warn(fault.Site{}, "extension repository %q is left out: %v", r.Name, err)
 		}
 	}
 	for _, e := range s.opts.Given.Extensions {
 		if err := s.interp.registry.AddExtension(asExtension(e)); err != nil {
-			s.warn(site{}, "extension %q is left out: %v", e.Name, err)
+			s.Warn(fault.Site{}, "extension %q is left out: %v", e.Name, err)
 		}
 	}
 }
@@ -63,9 +64,9 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	}
 	own := s.within(path, e.Args, tf.Manifests)
 	declared, err := own.load()
-	s.dependOn(own.configFiles()...)
-	maps.Copy(s.read, own.read)
-	s.warnings = append(s.warnings, own.warnings...)
+	s.DependOn(own.ConfigFiles()...)
+	maps.Copy(s.Read, own.Read)
+	s.Warnings = append(s.Warnings, own.Warnings...)
 	var taken []string
 	for _, m := range declared.Manifests {
 		if slices.Contains(own.beside, m.Name) {
@@ -78,7 +79,7 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	case len(taken) > 0:
 		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
 	}
-	s.interp.registry, s.folders, s.api.sites = own.interp.registry, own.folders, own.api.sites
+	s.interp.registry, s.Folders, s.api.sites = own.interp.registry, own.Folders, own.api.sites
 	s.ignores.list = append(s.ignores.list, own.ignores.list...) // which are about its own folders
 	merge(tf, declared)
 	return nil
@@ -87,9 +88,9 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 // within returns the evaluation of another root Tiltfile, beside the resources that there are already.
 func (s *state) within(path string, args []string, beside []model.Manifest) *state {
 	o := s.opts
-	o.Path, o.Args, o.Env = path, args, s.env.list()
-	own := newState(s.ctx, path, o)
-	own.interp.registry, own.folders = s.interp.registry.Clone(), maps.Clone(s.folders)
+	o.Path, o.Args, o.Env = path, args, s.Env.List()
+	own := newState(s.Context, path, o)
+	own.interp.registry, own.Folders = s.interp.registry.Clone(), maps.Clone(s.Folders)
 	own.interp.predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
 	own.api.sites = maps.Clone(s.api.sites)
 	// The project vouches for what it asks for; an extension cannot vouch for the project.

@@ -8,46 +8,49 @@ import (
 	"syscall"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-func readFile(c *call) (starlark.Value, error) {
+func readFile(c *eval.Call) (starlark.Value, error) {
 	var path string
 	var fallback starlark.Value
-	if err := c.unpack("path", &path, "default??", &fallback); err != nil {
+	if err := c.Unpack("path", &path, "default??", &fallback); err != nil {
 		return nil, err
 	}
-	content, found, err := c.contents(path, fallback)
+	content, found, err := c.Contents(path, fallback)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		var t text
+		var t value.Text
 		if err := t.Unpack(fallback); err != nil {
 			return nil, fmt.Errorf("default: %w", err)
 		}
-		content = t.value
+		content = t.Value
 	}
-	return newBlob(content, c.abs(path)), nil
+	return value.NewBlob(content, c.Abs(path)), nil
 }
 
-func watchFile(c *call) (starlark.Value, error) {
+func watchFile(c *eval.Call) (starlark.Value, error) {
 	var path string
-	if err := c.unpack("path", &path); err != nil {
+	if err := c.Unpack("path", &path); err != nil {
 		return nil, err
 	}
-	c.dependOn(c.abs(path))
+	c.DependOn(c.Abs(path))
 	return nil, nil
 }
 
-func listdir(c *call) (starlark.Value, error) {
+func listdir(c *eval.Call) (starlark.Value, error) {
 	var dir string
 	var recursive bool
-	if err := c.unpack("dir", &dir, "recursive??", &recursive); err != nil {
+	if err := c.Unpack("dir", &dir, "recursive??", &recursive); err != nil {
 		return nil, err
 	}
-	root := c.abs(dir)
+	root := c.Abs(dir)
 	if recursive {
-		c.dependOn(root)
+		c.DependOn(root)
 	}
 	files := []string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -65,14 +68,14 @@ func listdir(c *call) (starlark.Value, error) {
 		}
 		return nil
 	})
-	return stringValues(files), err
+	return value.Strings(files), err
 }
 
-func makeBlob(c *call) (starlark.Value, error) {
-	var in text
-	if err := c.unpack("input", &in); err != nil {
+func makeBlob(c *eval.Call) (starlark.Value, error) {
+	var in value.Text
+	if err := c.Unpack("input", &in); err != nil {
 		return nil, err
 	}
-	c.learned(in.value)
-	return newBlob(in.value, fmt.Sprintf("blob() at %s", c.site())), nil
+	c.Learn(in.Value)
+	return value.NewBlob(in.Value, fmt.Sprintf("blob() at %s", c.Site())), nil
 }

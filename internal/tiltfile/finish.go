@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -13,32 +15,32 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if s.images.registry != nil {
 		tf.DefaultRegistry = *s.images.registry
 	}
-	var all faults
-	all.add(s.images.connectImages())
+	var all fault.List
+	all.Add(s.images.connectImages())
 	s.images.finishImages()
 	a, err := s.k8s.assemble()
-	all.add(err)
-	all.add(s.images.checkSteps())
-	all.add(s.k8s.checkSteps())
+	all.Add(err)
+	all.Add(s.images.checkSteps())
+	all.Add(s.k8s.checkSteps())
 	if a == nil {
-		return tf, all.err()
+		return tf, all.Err()
 	}
-	all.add(s.k8s.tagAsTheyAre())
+	all.Add(s.k8s.tagAsTheyAre())
 	manifests, sites := a.manifests(), a.sites()
 	if len(manifests) > 0 {
 		if err := s.gate.allowed("deploy"); err != nil {
-			all.add(s.placed(a.firstSite(), err.Error(), err))
+			all.Add(s.Placed(a.firstSite(), err.Error(), err))
 		}
 	}
 	composed, err := s.services.manifests(sites)
-	all.add(err)
+	all.Add(err)
 	manifests = append(manifests, composed...)
-	all.add(s.images.checkRestarts(manifests))
+	all.Add(s.images.checkRestarts(manifests))
 	local, err := s.locals.manifests(sites)
-	all.add(err)
+	all.Add(err)
 	manifests = append(manifests, local...)
-	if all.any() {
-		return tf, all.err() // what resources depend on may be among them
+	if all.Any() {
+		return tf, all.Err() // what resources depend on may be among them
 	}
 	if err := s.checkDeps(manifests, sites); err != nil {
 		return tf, err
@@ -54,36 +56,36 @@ func (s *state) finish() (model.Tiltfile, error) {
 }
 
 // checkDeps drops dependencies on resources that do not exist, with a warning, and refuses circles.
-func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestName]site) error {
+func (s *state) checkDeps(manifests []model.Manifest, sites map[model.ManifestName]fault.Site) error {
 	byName := map[model.ManifestName]*model.Manifest{}
 	var names []string
 	for i := range manifests {
 		byName[manifests[i].Name] = &manifests[i]
 		names = append(names, string(manifests[i].Name))
 	}
-	var all faults
+	var all fault.List
 	for i := range manifests {
 		m := &manifests[i]
 		m.ResourceDeps = slices.DeleteFunc(m.ResourceDeps, func(d model.ManifestName) bool {
 			missing := byName[d] == nil && !slices.Contains(s.beside, d)
 			if missing {
-				s.warn(sites[m.Name], "resource %q depends on %q, which does not exist%s; the dependency is left out", m.Name, d, didYouMean(string(d), names))
+				s.Warn(sites[m.Name], "resource %q depends on %q, which does not exist%s; the dependency is left out", m.Name, d, hint.DidYouMean(string(d), names))
 			}
 			return missing
 		})
 		if slices.Contains(m.ResourceDeps, m.Name) {
-			all.add(s.errorAt(sites[m.Name], "resource_deps: resource %q depends on itself", m.Name))
+			all.Add(s.ErrorAt(sites[m.Name], "resource_deps: resource %q depends on itself", m.Name))
 			m.ResourceDeps = slices.DeleteFunc(m.ResourceDeps, func(d model.ManifestName) bool { return d == m.Name })
 		}
 	}
 	done := map[model.ManifestName]bool{}
 	for _, m := range manifests {
 		if path := depCycle(byName, m.Name, nil, done); path != nil {
-			all.add(s.errorAt(sites[model.ManifestName(path[0])], "resource_deps: resources depend on each other in a circle: %s", strings.Join(path, " → ")))
+			all.Add(s.ErrorAt(sites[model.ManifestName(path[0])], "resource_deps: resources depend on each other in a circle: %s", strings.Join(path, " → ")))
 			byName[model.ManifestName(path[0])].ResourceDeps = nil // the circle has been reported
 		}
 	}
-	return all.err()
+	return all.Err()
 }
 
 // depCycle returns the names on a circle that can be reached from a resource, or nil.

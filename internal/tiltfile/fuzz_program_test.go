@@ -11,6 +11,11 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
 var syntaxSeeds = []string{
@@ -24,17 +29,17 @@ func FuzzSyntaxError(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		_, err := dialect.Parse("Tiltfile", src, 0)
+		_, err := dialect.Options.Parse("Tiltfile", src, 0)
 		var e syntax.Error
 		if !errors.As(err, &e) {
 			return
 		}
-		x := explainSyntax(src, e)
-		if lines := strings.Split(unixLines(src), "\n"); x.line < 1 || x.line > len(lines)+1 || x.col < 1 || x.msg == "" {
+		x := hint.Syntax(src, e)
+		if lines := strings.Split(fault.UnixLines(src), "\n"); x.Line < 1 || x.Line > len(lines)+1 || x.Col < 1 || x.Msg == "" {
 			t.Fatalf("%q: %+v", src, x)
 		}
 		s := newState(context.Background(), "Tiltfile", Options{Logger: logstore.Discard})
-		s.texts["Tiltfile"] = src
+		s.Texts["Tiltfile"] = src
 		if text := problem.Text(s.interp.locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
 			t.Fatalf("%q: %s", src, text)
 		}
@@ -64,16 +69,16 @@ func FuzzProgram(f *testing.F) {
 		if strings.ContainsAny(src, "*%") || strings.Contains(src, "<<") {
 			return // these make values of any size
 		}
-		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: NewMemo()})
-		s.texts[s.main] = src
-		some := map[string]function{}
+		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: memo.New()})
+		s.Texts[s.Main] = src
+		some := map[string]eval.Function{}
 		for _, name := range inert {
 			some[name] = s.builtins()[name]
 		}
 		s.interp.predeclare(some, nil)
-		s.thread.OnMaxSteps = nil
-		s.thread.SetMaxExecutionSteps(20_000)
-		_, err := s.interp.run(s.main, src, s.interp.predeclared)
+		s.Thread.OnMaxSteps = nil
+		s.Thread.SetMaxExecutionSteps(20_000)
+		_, err := s.interp.run(s.Main, src, s.interp.predeclared)
 		if err == nil {
 			_, err = s.finish()
 		}
@@ -83,19 +88,19 @@ func FuzzProgram(f *testing.F) {
 
 func checkPlaced(t *testing.T, src string, err error) {
 	t.Helper()
-	var list Errors
-	var one *Error
+	var list fault.Errors
+	var one *fault.Error
 	switch {
 	case err == nil:
 		return
 	case errors.As(err, &list):
 	case errors.As(err, &one):
-		list = Errors{one}
+		list = fault.Errors{one}
 	default:
 		t.Fatalf("%q: %T %v has no place", src, err, err)
 	}
 	for _, e := range list {
-		if e.File != "/nowhere/Tiltfile" || e.Msg == "" || slices.ContainsFunc(e.Marks, func(m Mark) bool { return m.Line < 1 }) {
+		if e.File != "/nowhere/Tiltfile" || e.Msg == "" || slices.ContainsFunc(e.Marks, func(m fault.Mark) bool { return m.Line < 1 }) {
 			t.Fatalf("%q: %+v", src, e)
 		}
 	}

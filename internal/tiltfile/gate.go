@@ -8,6 +8,8 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -35,8 +37,8 @@ func (g *gate) clone() *gate {
 }
 
 // builtins are the functions that are about the kube context.
-func (g *gate) builtins() map[string]function {
-	return map[string]function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
+func (g *gate) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
 }
 
 // cluster returns the cluster, which is asked for once.
@@ -63,15 +65,15 @@ func (g *gate) allowed(what string) error {
 		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context))
 }
 
-func (g *gate) allowContexts(c *call) (starlark.Value, error) {
-	var contexts textList
-	if err := c.unpack("contexts", &contexts); err != nil {
+func (g *gate) allowContexts(c *eval.Call) (starlark.Value, error) {
+	var contexts value.Texts
+	if err := c.Unpack("contexts", &contexts); err != nil {
 		return nil, err
 	}
 	if g.contexts == nil {
 		g.contexts = map[string]bool{}
 	}
-	for _, name := range contexts.values {
+	for _, name := range contexts.Values {
 		if name == "" {
 			return nil, errors.New("the name of a context is empty")
 		}
@@ -80,16 +82,16 @@ func (g *gate) allowContexts(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
-func (g *gate) k8sContext(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (g *gate) k8sContext(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
 	cl, err := g.cluster()
 	return starlark.String(cl.Context), err
 }
 
-func (g *gate) k8sNamespace(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (g *gate) k8sNamespace(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
 	if g.namespace != "" {

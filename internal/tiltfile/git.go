@@ -5,11 +5,15 @@ import (
 	"path/filepath"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // gitRepo is what local_git_repo() returns.
 type gitRepo struct {
-	opaque
+	value.Opaque
 	dir   string
 	paths *starlark.Builtin
 }
@@ -30,23 +34,23 @@ func (r *gitRepo) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (r *gitRepo) AttrNames() []string { return []string{"paths"} }
 
-func localGitRepo(c *call) (starlark.Value, error) {
+func localGitRepo(c *eval.Call) (starlark.Value, error) {
 	var path string
-	if err := c.unpack("path", &path); err != nil {
+	if err := c.Unpack("path", &path); err != nil {
 		return nil, err
 	}
-	dir := c.abs(path)
-	if !isDir(dir) {
-		return nil, fmt.Errorf("there is no folder %s%s", dir, c.sibling(dir))
+	dir := c.Abs(path)
+	if !file.IsDir(dir) {
+		return nil, fmt.Errorf("there is no folder %s%s", dir, c.Sibling(dir))
 	}
 	// In worktrees and submodules .git is a file.
-	if git := filepath.Join(dir, ".git"); !isDir(git) && !fileExists(git) {
+	if git := filepath.Join(dir, ".git"); !file.IsDir(git) && !file.Exists(git) {
 		return nil, fmt.Errorf("%s is not the top folder of a git repository: it has no .git", dir)
 	}
-	r := &gitRepo{opaque: opaque{"git.Repo"}, dir: dir}
-	r.paths = c.bind("paths", func(c *call) (starlark.Value, error) {
+	r := &gitRepo{Opaque: value.Opaque{Kind: "git.Repo"}, dir: dir}
+	r.paths = c.Bind("paths", func(c *eval.Call) (starlark.Value, error) {
 		var sub string
-		if err := c.unpack("path", &sub); err != nil {
+		if err := c.Unpack("path", &sub); err != nil {
 			return nil, err
 		}
 		return starlark.String(filepath.Join(dir, sub)), nil

@@ -11,32 +11,37 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // rendererBuiltins are the functions that render objects of Kubernetes.
-func rendererBuiltins() map[string]function {
-	return map[string]function{"helm": helm, "kustomize": kustomize}
+func rendererBuiltins() map[string]eval.Function {
+	return map[string]eval.Function{"helm": helm, "kustomize": kustomize}
 }
 
-func helm(c *call) (starlark.Value, error) {
+func helm(c *eval.Call) (starlark.Value, error) {
 	var path, namespace, kubeVersion string
 	name := "chart"
-	var values, set textList
+	var values, set value.Texts
 	var skipCRDs bool
-	if err := c.unpack("path", &path, "name??", &name, "namespace??", &namespace, "values??", &values,
+	if err := c.Unpack("path", &path, "name??", &name, "namespace??", &namespace, "values??", &values,
 		"set??", &set, "kube_version??", &kubeVersion, "skip_crds??", &skipCRDs); err != nil {
 		return nil, err
 	}
-	chart := c.abs(path)
-	c.dependOn(chart)
+	chart := c.Abs(path)
+	c.DependOn(chart)
 	if _, err := os.Stat(chart); err != nil {
-		return nil, fmt.Errorf("there is no chart %s%s", chart, c.sibling(chart))
+		return nil, fmt.Errorf("there is no chart %s%s", chart, c.Sibling(chart))
 	}
 	if name == "" {
 		return nil, errors.New("name: the name of the release is empty")
 	}
-	if err := watchSubcharts(c.evaluation, chart, map[string]bool{}); err != nil {
+	if err := watchSubcharts(c.Evaluation, chart, map[string]bool{}); err != nil {
 		return nil, err
 	}
 	argv := []string{"helm", "template", name, chart}
@@ -46,17 +51,17 @@ func helm(c *call) (starlark.Value, error) {
 	if namespace != "" {
 		argv = append(argv, "--namespace", namespace)
 	}
-	for _, v := range c.absAll(values.values) {
-		c.dependOn(v)
+	for _, v := range c.AbsAll(values.Values) {
+		c.DependOn(v)
 		argv = append(argv, "--values", v)
 	}
-	for _, v := range set.values {
+	for _, v := range set.Values {
 		argv = append(argv, "--set", v)
 	}
 	if kubeVersion != "" {
 		argv = append(argv, "--kube-version", kubeVersion)
 	}
-	out, err := c.exec(command{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: helmInputs(c.evaluation, argv)})
+	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: helmInputs(c.Evaluation, argv)})
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +74,13 @@ var (
 )
 
 // rendered drops the chart's tests, and puts the namespace into objects that leave it open.
-func rendered(c *call, out, namespace, source string) (starlark.Value, error) {
+func rendered(c *eval.Call, out, namespace, source string) (starlark.Value, error) {
 	var kept []*object
-	for _, doc := range splitYAML(out) {
-		if m := helmSource.FindStringSubmatch(doc.text); m != nil && testSource.MatchString(m[1]) {
+	for _, doc := range yamlstream.Split(out) {
+		if m := helmSource.FindStringSubmatch(doc.Text); m != nil && testSource.MatchString(m[1]) {
 			continue
 		}
-		objs, err := parseObjects(c.memo, c.profile, doc.text, source)
+		objs, err := parseObjects(c.Memo, c.Profile, doc.Text, source)
 		if err != nil {
 			return nil, err
 		}
@@ -89,17 +94,17 @@ func rendered(c *call, out, namespace, source string) (starlark.Value, error) {
 		kept = append(kept, objs...)
 	}
 	text, err := joinObjects(kept)
-	return newBlob(text, source), err
+	return value.NewBlob(text, source), err
 }
 
 // watchSubcharts adds the charts that a chart takes from the file system.
-func watchSubcharts(e *evaluation, chart string, seen map[string]bool) error {
-	if seen[chart] || !isDir(chart) {
+func watchSubcharts(e *eval.Evaluation, chart string, seen map[string]bool) error {
+	if seen[chart] || !file.IsDir(chart) {
 		return nil
 	}
 	seen[chart] = true
 	for _, name := range []string{"Chart.yaml", "requirements.yaml"} {
-		data, err := readBounded(filepath.Join(chart, name), mostFile)
+		data, err := file.Read(filepath.Join(chart, name), file.Most)
 		if err != nil {
 			continue
 		}
@@ -119,7 +124,7 @@ func watchSubcharts(e *evaluation, chart string, seen map[string]bool) error {
 			if !filepath.IsAbs(local) {
 				local = filepath.Join(chart, local)
 			}
-			e.dependOn(local)
+			e.DependOn(local)
 			if err := watchSubcharts(e, local, seen); err != nil {
 				return err
 			}

@@ -11,30 +11,35 @@ import (
 	"github.com/moby/patternmatcher/ignorefile"
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // readIgnoreFile reads a file in .dockerignore syntax whose patterns are relative to base.
-func readIgnoreFile(e *evaluation, path, base string) (model.Ignore, bool) {
-	data, err := e.readFile(path)
+func readIgnoreFile(e *eval.Evaluation, path, base string) (model.Ignore, bool) {
+	data, err := e.ReadFile(path)
 	if err != nil {
 		return model.Ignore{}, false
 	}
-	patterns, err := remembered(e, memoKey{kind: memoIgnores, content: string(data)}, func() ([]string, error) {
+	patterns, err := eval.Remembered(e, memo.Key{Kind: memo.Ignores, Content: string(data)}, func() ([]string, error) {
 		return ignorefile.ReadAll(bytes.NewReader(data))
 	})
 	if err != nil {
-		e.warn(site{}, "%s cannot be read: %v", path, err)
+		e.Warn(fault.Site{}, "%s cannot be read: %v", path, err)
 		return model.Ignore{}, false
 	}
 	return model.Ignore{Base: base, Patterns: slices.Clip(patterns), Source: path}, len(patterns) > 0
 }
 
 // dockerignore reads the rules of a build context: the file named after the Dockerfile wins over the context's own.
-func dockerignore(e *evaluation, context, dockerfile string) (model.Ignore, bool) {
+func dockerignore(e *eval.Evaluation, context, dockerfile string) (model.Ignore, bool) {
 	if dockerfile != "" {
 		own := dockerfile + ".dockerignore"
-		e.dependOn(own)
+		e.DependOn(own)
 		if _, err := os.Stat(own); err == nil {
 			return readIgnoreFile(e, own, context)
 		}
@@ -49,25 +54,25 @@ type ignoreRules struct{ list []model.Ignore }
 func newIgnoreRules() *ignoreRules { return &ignoreRules{} }
 
 // builtins are the functions that add rules.
-func (r *ignoreRules) builtins() map[string]function {
-	return map[string]function{"watch_settings": r.watchSettings}
+func (r *ignoreRules) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"watch_settings": r.watchSettings}
 }
 
 // readTiltIgnore adds the rules of the .tiltignore beside the root Tiltfile.
-func (r *ignoreRules) readTiltIgnore(e *evaluation) {
-	dir := e.dir()
+func (r *ignoreRules) readTiltIgnore(e *eval.Evaluation) {
+	dir := e.Dir()
 	if rule, ok := readIgnoreFile(e, filepath.Join(dir, ".tiltignore"), dir); ok {
 		r.list = append(r.list, rule)
 	}
 }
 
-func (r *ignoreRules) watchSettings(c *call) (starlark.Value, error) {
-	var ignore textList
-	if err := c.unpack("ignore", &ignore); err != nil {
+func (r *ignoreRules) watchSettings(c *eval.Call) (starlark.Value, error) {
+	var ignore value.Texts
+	if err := c.Unpack("ignore", &ignore); err != nil {
 		return nil, err
 	}
-	if len(ignore.values) > 0 {
-		r.list = append(r.list, model.Ignore{Base: c.dir(), Patterns: ignore.values, Source: "watch_settings"})
+	if len(ignore.Values) > 0 {
+		r.list = append(r.list, model.Ignore{Base: c.Dir(), Patterns: ignore.Values, Source: "watch_settings"})
 	}
 	return nil, nil
 }
@@ -117,15 +122,15 @@ func escapePattern(path string) string {
 
 // folderOf returns the folder that a file lies in; any other path is taken for a folder, which may come later.
 func folderOf(path string) string {
-	if fileExists(path) {
+	if file.Exists(path) {
 		return filepath.Dir(path)
 	}
 	return path
 }
 
 // ignoreTiltfiles leaves the files of the program out of what is watched.
-func ignoreTiltfiles(e *evaluation, w *model.WatchSpec) {
-	for _, path := range e.paths() {
+func ignoreTiltfiles(e *eval.Evaluation, w *model.WatchSpec) {
+	for _, path := range e.Paths() {
 		if anyParent(w.Paths, path) {
 			w.Ignores = append(w.Ignores, ignoreFile(path, "Tiltfile"))
 		}

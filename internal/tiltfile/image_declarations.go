@@ -1,10 +1,13 @@
 package tiltfile
 
-import "github.com/hone-dev/hone/pkg/model"
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/pkg/model"
+)
 
 // imageDeclarations are what the Tiltfile says about images. They are used by one goroutine.
 type imageDeclarations struct {
-	*evaluation
+	*eval.Evaluation
 	imageIndex
 	// steps are those of all live updates, and those that belong to none.
 	steps []*step
@@ -13,11 +16,13 @@ type imageDeclarations struct {
 }
 
 // newImageDeclarations returns the declarations of an evaluation that has just begun.
-func newImageDeclarations(e *evaluation) *imageDeclarations { return &imageDeclarations{evaluation: e} }
+func newImageDeclarations(e *eval.Evaluation) *imageDeclarations {
+	return &imageDeclarations{Evaluation: e}
+}
 
 // builtins are the functions that declare images and how they are updated in place.
-func (d *imageDeclarations) builtins() map[string]function {
-	return map[string]function{
+func (d *imageDeclarations) builtins() map[string]eval.Function {
+	return map[string]eval.Function{
 		"docker_build":      d.dockerBuild,
 		"custom_build":      d.customBuild,
 		"default_registry":  d.defaultRegistry,

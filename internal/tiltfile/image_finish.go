@@ -6,34 +6,35 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // connectImages finds which images are built on which, and refuses circles.
 func (d *imageDeclarations) connectImages() error {
-	var all faults
+	var all fault.List
 	for _, im := range d.list {
 		for _, ref := range im.bases {
 			base := d.find(ref)
 			switch {
 			case base == im:
-				all.add(d.errorAt(im.site, "%s: image %q is built on itself", im.builtin, im.Ref))
+				all.Add(d.ErrorAt(im.site, "%s: image %q is built on itself", im.builtin, im.Ref))
 			case base != nil && !slices.Contains(im.deps, base):
 				im.deps = append(im.deps, base)
 				im.DependsOn = append(im.DependsOn, base.Ref)
 				base.used = true
 			case base == nil && im.Custom != nil:
-				d.warn(im.site, "image_deps: no image %q is built here, so the command is not told about it", ref)
+				d.Warn(im.site, "image_deps: no image %q is built here, so the command is not told about it", ref)
 			}
 		}
 	}
 	for _, im := range d.list {
 		if path := imageCycle(im, nil); path != nil {
-			all.add(d.errorAt(im.site, "%s: images are built on each other in a circle: %s", im.builtin, strings.Join(path, " → ")))
+			all.Add(d.ErrorAt(im.site, "%s: images are built on each other in a circle: %s", im.builtin, strings.Join(path, " → ")))
 			im.deps = nil // the circle has been reported
 		}
 	}
-	return all.err()
+	return all.Err()
 }
 
 // imageCycle returns the references on a circle that starts and ends in an image, or nil.
@@ -60,9 +61,9 @@ func imageCycle(im *image, path []*image) []string {
 // anyway, and the environment that the Tiltfile set.
 func (d *imageDeclarations) finishImages() {
 	for _, im := range d.list {
-		ignoreTiltfiles(d.evaluation, &im.Watch)
+		ignoreTiltfiles(d.Evaluation, &im.Watch)
 		if im.Custom != nil {
-			im.Custom.Command = d.withEnv(im.Custom.Command)
+			im.Custom.Command = d.WithEnv(im.Custom.Command)
 		}
 	}
 }
@@ -76,8 +77,8 @@ func (d *imageDeclarations) warnUnusedImages(suppress []string) {
 		}) {
 			continue
 		}
-		at, from := d.usersSite(im.site)
-		d.warn(at, "image %q is built%s, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
+		at, from := d.UsersSite(im.site)
+		d.Warn(at, "image %q is built%s, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
 			im.Ref, from, d.meant(im), im.Ref)
 	}
 }
@@ -107,13 +108,13 @@ func (d *imageDeclarations) checkRestart(m model.Manifest, ref string, p *step) 
 	process := p.again != nil
 	switch {
 	case m.IsK8s() && !process:
-		return d.placed(p.site, fmt.Sprintf("live_update: restart_container() works with Docker Compose only, but image %s runs in Kubernetes resource %s", ref, m.Name),
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_container() works with Docker Compose only, but image %s runs in Kubernetes resource %s", ref, m.Name),
 			problem.New("", "restart_process() restarts the process, in the same container"))
 	case m.IsCompose() && process:
-		return d.placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
 			problem.New("", "use restart_container() with docker_build or custom_build"))
 	case m.IsK8s() && m.K8s.CustomDeploy != nil && process && d.deliversItself(ref):
-		return d.placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
 			problem.New("", "let custom_build leave the image in the engine (without skips_local_docker, disable_push and outputs_image_ref_to),\n"+
 				"or "+inCustomDeploy))
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/distribution/reference"
 
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -16,7 +18,7 @@ type image struct {
 	model.ImageTarget
 	ref     reference.Named
 	builtin string
-	site    site
+	site    fault.Site
 	// bases are references in the Dockerfile that may mean other built images.
 	bases []string
 	steps []*step
@@ -103,7 +105,7 @@ func (x *imageIndex) meant(im *image) string {
 			refs = append(refs, reference.FamiliarString(named))
 		}
 	}
-	if hint := didYouMean(im.Ref, refs); hint != "" {
+	if hint := hint.DidYouMean(im.Ref, refs); hint != "" {
 		return hint
 	}
 	for _, ref := range refs {

@@ -10,6 +10,9 @@ import (
 	"github.com/distribution/reference"
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -18,46 +21,46 @@ type imageArgs struct {
 	ref            string
 	liveUpdate     starlark.Value
 	matchInEnvVars bool
-	ignore         textList
-	entrypoint     argv
+	ignore         value.Texts
+	entrypoint     value.Argv
 	containerArgs  starlark.Value
 }
 
 // newImage makes the part of an image that does not depend on how it is built.
-func newImage(c *call, a imageArgs) (*image, error) {
+func newImage(c *eval.Call, a imageArgs) (*image, error) {
 	ref, err := parseRef(a.ref)
 	if err != nil {
 		return nil, err
 	}
-	im := &image{ref: ref, builtin: c.name, site: c.site()}
+	im := &image{ref: ref, builtin: c.Name, site: c.Site()}
 	im.Ref = reference.FamiliarString(ref)
 	im.MatchInEnvVars = a.matchInEnvVars
-	if len(a.entrypoint.words) > 0 {
-		im.Entrypoint = a.entrypoint.words
+	if len(a.entrypoint.Words) > 0 {
+		im.Entrypoint = a.entrypoint.Words
 	}
 	if a.containerArgs != nil {
-		var list textList
+		var list value.Texts
 		if _, isText := starlark.AsString(a.containerArgs); isText {
 			return nil, errors.New("container_args: got string, want list of strings")
 		}
 		if err := list.Unpack(a.containerArgs); err != nil {
 			return nil, fmt.Errorf("container_args: %w", err)
 		}
-		im.ContainerArgs = &list.values
+		im.ContainerArgs = &list.Values
 	}
 	im.LiveUpdate, im.steps, err = parseLiveUpdate(c, a.liveUpdate)
 	return im, err
 }
 
-func (d *imageDeclarations) dockerBuild(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
 	var a imageArgs
 	var context, dockerfile, target, network, platform string
-	var buildArgs textMap
-	var contents text
+	var buildArgs value.TextMap
+	var contents value.Text
 	var cache starlark.Value
-	var only, ssh, secret, extraTag, cacheFrom, extraHosts textList
+	var only, ssh, secret, extraTag, cacheFrom, extraHosts value.Texts
 	var pull bool
-	if err := c.unpack("ref", &a.ref, "context", &context, "build_args??", &buildArgs, "dockerfile??", &dockerfile,
+	if err := c.Unpack("ref", &a.ref, "context", &context, "build_args??", &buildArgs, "dockerfile??", &dockerfile,
 		"dockerfile_contents??", &contents, "cache??", &cache, "live_update??", &a.liveUpdate,
 		"match_in_env_vars??", &a.matchInEnvVars, "ignore??", &a.ignore, "only??", &only, "entrypoint??", &a.entrypoint,
 		"container_args??", &a.containerArgs, "target??", &target, "ssh??", &ssh, "secret??", &secret,
@@ -66,7 +69,7 @@ func (d *imageDeclarations) dockerBuild(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	if cache != nil {
-		c.warn(c.site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
+		c.Warn(c.Site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
 	}
 	for _, t := range given(extraTag) {
 		if _, err := parseRef(t); err != nil {
@@ -79,24 +82,24 @@ func (d *imageDeclarations) dockerBuild(c *call) (starlark.Value, error) {
 	}
 	build := &model.DockerBuild{Target: target, Secrets: given(secret), SSH: given(ssh), Network: network,
 		ExtraTags: given(extraTag), CacheFrom: given(cacheFrom), Pull: pull, Platform: platform,
-		ExtraHosts: given(extraHosts), BuildArgs: nilWhenEmpty(buildArgs.values)}
+		ExtraHosts: given(extraHosts), BuildArgs: nilWhenEmpty(buildArgs.Values)}
 	if build.Platform == "" {
-		build.Platform = c.env.get("DOCKER_DEFAULT_PLATFORM")
+		build.Platform = c.Env.Getenv("DOCKER_DEFAULT_PLATFORM")
 	}
 	im.Docker = build
 	if err := findDockerfile(c, build, context, dockerfile, contents); err != nil {
 		return nil, err
 	}
-	im.bases = knownBaseImages(c.evaluation, build.Contents, build.BuildArgs)
-	if err := watchContext(c, im, given(a.ignore), given(only), contents.value != ""); err != nil {
+	im.bases = knownBaseImages(c.Evaluation, build.Contents, build.BuildArgs)
+	if err := watchContext(c, im, given(a.ignore), given(only), contents.Value != ""); err != nil {
 		return nil, err
 	}
 	return nil, d.add(im)
 }
 
 // given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=”.
-func given(l textList) []string {
-	return slices.DeleteFunc(slices.Clone(l.values), func(v string) bool { return v == "" })
+func given(l value.Texts) []string {
+	return slices.DeleteFunc(slices.Clone(l.Values), func(v string) bool { return v == "" })
 }
 
 // nilWhenEmpty passes on the build args; an empty value takes the one of the environment.
@@ -116,44 +119,44 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 
 // findDockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
 // is built; only a Dockerfile that lies in it must.
-func findDockerfile(c *call, b *model.DockerBuild, context, path string, contents text) error {
-	if contents.value != "" && path != "" {
+func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, contents value.Text) error {
+	if contents.Value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
 	}
-	base := c.dir()
+	base := c.Dir()
 	if context != "-" {
-		b.Context = c.abs(context)
+		b.Context = c.Abs(context)
 		base = b.Context
 		if info, err := os.Stat(b.Context); err == nil && !info.IsDir() {
-			c.dependOn(b.Context)
+			c.DependOn(b.Context)
 			return fmt.Errorf("context: %s is a file, not a folder", b.Context)
 		}
 	}
 	b.Dockerfile = filepath.Join(base, "Dockerfile")
 	if path != "" {
-		b.Dockerfile = c.abs(path)
+		b.Dockerfile = c.Abs(path)
 	}
-	if contents.value != "" {
-		b.Contents = contents.value
+	if contents.Value != "" {
+		b.Contents = contents.Value
 		return nil
 	}
-	data, err := c.readFile(b.Dockerfile)
+	data, err := c.ReadFile(b.Dockerfile)
 	if err != nil {
 		switch {
 		case path != "" || !errors.Is(err, os.ErrNotExist):
-			return c.unreadable(b.Dockerfile, err)
-		case b.Context != "" && !isDir(b.Context):
+			return c.Unreadable(b.Dockerfile, err)
+		case b.Context != "" && !file.IsDir(b.Context):
 			return fmt.Errorf("context: there is no folder %s%s, which should hold the Dockerfile; name that with dockerfile= if the folder comes later",
-				b.Context, c.sibling(b.Context))
+				b.Context, c.Sibling(b.Context))
 		}
-		return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.sibling(b.Dockerfile))
+		return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.Sibling(b.Dockerfile))
 	}
 	b.Contents = string(data)
 	return nil
 }
 
 // watchContext fills in what a docker_build watches, and what it leaves out.
-func watchContext(c *call, im *image, ignore, only []string, inline bool) error {
+func watchContext(c *eval.Call, im *image, ignore, only []string, inline bool) error {
 	b := im.Docker
 	if b.Context == "" {
 		return nil
@@ -163,7 +166,7 @@ func watchContext(c *call, im *image, ignore, only []string, inline bool) error 
 	if inline {
 		dockerfile = ""
 	}
-	if r, ok := dockerignore(c.evaluation, b.Context, dockerfile); ok {
+	if r, ok := dockerignore(c.Evaluation, b.Context, dockerfile); ok {
 		rules = append(rules, r)
 	}
 	if len(ignore) > 0 {
@@ -184,14 +187,14 @@ func watchContext(c *call, im *image, ignore, only []string, inline bool) error 
 	return nil
 }
 
-func (d *imageDeclarations) customBuild(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) customBuild(c *eval.Call) (starlark.Value, error) {
 	var a imageArgs
-	var command, bat, batVal argv
-	var deps, imageDeps textList
+	var command, bat, batVal value.Argv
+	var deps, imageDeps value.Texts
 	var tag, outputs, dir string
 	var disablePush, skipsDocker bool
-	var env textMap
-	if err := c.unpack("ref", &a.ref, "command", &command, "deps", &deps, "tag??", &tag, "disable_push??", &disablePush,
+	var env value.TextMap
+	if err := c.Unpack("ref", &a.ref, "command", &command, "deps", &deps, "tag??", &tag, "disable_push??", &disablePush,
 		"skips_local_docker??", &skipsDocker, "live_update??", &a.liveUpdate, "match_in_env_vars??", &a.matchInEnvVars,
 		"ignore??", &a.ignore, "entrypoint??", &a.entrypoint, "container_args??", &a.containerArgs,
 		"command_bat_val??", &batVal, "outputs_image_ref_to??", &outputs, "command_bat??", &bat,
@@ -199,14 +202,14 @@ func (d *imageDeclarations) customBuild(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	switch {
-	case len(command.words) == 0:
+	case len(command.Words) == 0:
 		return nil, errors.New("the command is empty")
 	case tag != "" && outputs != "":
 		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
-	case len(bat.words) > 0 && len(batVal.words) > 0:
+	case len(bat.Words) > 0 && len(batVal.Words) > 0:
 		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
 	}
-	for _, ref := range imageDeps.values {
+	for _, ref := range imageDeps.Values {
 		if _, err := parseRef(ref); err != nil {
 			return nil, fmt.Errorf("image_deps: %w", err)
 		}
@@ -215,30 +218,30 @@ func (d *imageDeclarations) customBuild(c *call) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	im.Custom = &model.CustomBuild{Command: c.cmd(command, dir, env, false), Tag: tag, DisablePush: disablePush,
-		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.values}
+	im.Custom = &model.CustomBuild{Command: c.Cmd(command, dir, env, false), Tag: tag, DisablePush: disablePush,
+		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.Values}
 	if outputs != "" {
-		im.Custom.OutputsImageRefTo = c.abs(outputs)
+		im.Custom.OutputsImageRefTo = c.Abs(outputs)
 	}
-	im.bases = imageDeps.values
-	im.Watch.Paths = c.absAll(deps.values)
+	im.bases = imageDeps.Values
+	im.Watch.Paths = c.AbsAll(deps.Values)
 	for _, path := range im.Watch.Paths {
 		base := folderOf(path)
 		if base == path {
-			if r, ok := dockerignore(c.evaluation, base, ""); ok {
+			if r, ok := dockerignore(c.Evaluation, base, ""); ok {
 				im.Watch.Ignores = append(im.Watch.Ignores, r)
 			}
 		}
-		if len(a.ignore.values) > 0 {
-			im.Watch.Ignores = append(im.Watch.Ignores, model.Ignore{Base: base, Patterns: a.ignore.values, Source: "ignore="})
+		if len(a.ignore.Values) > 0 {
+			im.Watch.Ignores = append(im.Watch.Ignores, model.Ignore{Base: base, Patterns: a.ignore.Values, Source: "ignore="})
 		}
 	}
 	return nil, d.add(im)
 }
 
-func (d *imageDeclarations) defaultRegistry(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) defaultRegistry(c *eval.Call) (starlark.Value, error) {
 	var r model.Registry
-	if err := c.unpack("host", &r.Host, "host_from_cluster??", &r.HostFromCluster, "single_name??", &r.SingleName); err != nil {
+	if err := c.Unpack("host", &r.Host, "host_from_cluster??", &r.HostFromCluster, "single_name??", &r.SingleName); err != nil {
 		return nil, err
 	}
 	if d.registry != nil {

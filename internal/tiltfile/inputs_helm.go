@@ -6,6 +6,10 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
 // helmFlags are the flags of "helm template" that read nothing, and whether a value follows them.
@@ -17,15 +21,15 @@ var helmFlags = map[string]bool{
 // helmInputs are what decides the output of "helm template NAME CHART FLAG…": the chart, the values files, and the
 // kubeconfig, whose namespace is the release's unless one is given. It is nil where there is a flag that is not known
 // here, or a chart or values that are no files.
-func helmInputs(e *evaluation, argv []string) func() *inputs {
+func helmInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	if len(argv) < 4 || argv[1] != "template" || !filepath.IsAbs(argv[3]) {
 		return nil
 	}
-	in := &inputs{paths: append([]string{argv[3]}, kubeconfigs(e)...), templates: true}
+	in := &command.Inputs{Paths: append([]string{argv[3]}, kubeconfigs(e)...), Templates: true}
 	for i := 4; i < len(argv); i++ {
 		if argv[i] == "--values" && i+1 < len(argv) && filepath.IsAbs(argv[i+1]) {
 			i++
-			in.paths = append(in.paths, argv[i])
+			in.Paths = append(in.Paths, argv[i])
 			continue
 		}
 		takesValue, known := helmFlags[argv[i]]
@@ -36,23 +40,23 @@ func helmInputs(e *evaluation, argv []string) func() *inputs {
 			i++
 		}
 	}
-	return func() *inputs { return in }
+	return func() *command.Inputs { return in }
 }
 
 // kubeconfigs are the files from which clients of Kubernetes take their defaults.
-func kubeconfigs(e *evaluation) []string {
-	home := e.env.get("HOME")
+func kubeconfigs(e *eval.Evaluation) []string {
+	home := e.Env.Getenv("HOME")
 	paths := []string{filepath.Join(home, ".kube", "kuberc")}
-	if rc := e.env.get("KUBERC"); rc != "" {
-		paths = append(paths, e.abs(rc))
+	if rc := e.Env.Getenv("KUBERC"); rc != "" {
+		paths = append(paths, e.Abs(rc))
 	}
-	list := filepath.SplitList(e.env.get("KUBECONFIG"))
+	list := filepath.SplitList(e.Env.Getenv("KUBECONFIG"))
 	if len(list) == 0 {
 		list = []string{filepath.Join(home, ".kube", "config")}
 	}
 	for _, p := range list {
 		if p != "" {
-			paths = append(paths, e.abs(p))
+			paths = append(paths, e.Abs(p))
 		}
 	}
 	return paths
@@ -68,15 +72,15 @@ var kustomizeFlags = map[string]bool{
 // kustomizeInputs are what decides the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG… FOLDER": the
 // kustomization with all files that it names. It is nil where a kustomization says something that is not known here, or
 // takes something from the network, a chart or a plugin.
-func kustomizeInputs(e *evaluation, argv []string) func() *inputs {
+func kustomizeInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	for _, flag := range argv[2 : len(argv)-1] {
 		if !kustomizeFlags[flag] {
 			return nil
 		}
 	}
 	configs, dir := kubeconfigs(e), argv[len(argv)-1]
-	return func() *inputs {
-		in := &inputs{paths: slices.Clone(configs)}
+	return func() *command.Inputs {
+		in := &command.Inputs{Paths: slices.Clone(configs)}
 		if !addKustomization(in, dir, map[string]bool{}) {
 			return nil
 		}
@@ -183,15 +187,15 @@ func (k kustomizationPaths) files() (paths []string, ok bool) {
 // addKustomization adds a folder's kustomization with all that it names; ok is false where that is not known. A file that
 // is not there may come to be, or be an address without a scheme ("github.com/…"): its absence is an input only where it
 // cannot be an address.
-func addKustomization(in *inputs, dir string, seen map[string]bool) (ok bool) {
+func addKustomization(in *command.Inputs, dir string, seen map[string]bool) (ok bool) {
 	if seen[dir] {
 		return true
 	}
 	seen[dir] = true
 	for _, n := range kustomizationNames {
-		in.paths = append(in.paths, filepath.Join(dir, n))
+		in.Paths = append(in.Paths, filepath.Join(dir, n))
 	}
-	data, err := readBounded(kustomization(dir), mostFile)
+	data, err := file.Read(kustomization(dir), file.Most)
 	if err != nil {
 		return false
 	}
@@ -208,9 +212,9 @@ func addKustomization(in *inputs, dir string, seen map[string]bool) (ok bool) {
 			p = filepath.Join(dir, p)
 		}
 		switch {
-		case fileExists(p):
-			in.paths = append(in.paths, p)
-		case !isDir(p) || !addKustomization(in, p, seen):
+		case file.Exists(p):
+			in.Paths = append(in.Paths, p)
+		case !file.IsDir(p) || !addKustomization(in, p, seen):
 			return false
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
 // toolProject is a project whose helm and kustomize are fakes that count their runs.
@@ -28,7 +30,7 @@ func newToolProject(t *testing.T, files map[string]string) *toolProject {
 	for name, text := range files {
 		p.write(name, text)
 	}
-	p.o = Options{Path: filepath.Join(root, "Tiltfile"), Memo: NewMemo(), Env: []string{
+	p.o = Options{Path: filepath.Join(root, "Tiltfile"), Memo: memo.New(), Env: []string{
 		"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH"), "FAKE_RUNS=" + filepath.Join(root, "runs"), "HOME=" + root,
 	}}
 	return p

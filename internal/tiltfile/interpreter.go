@@ -6,12 +6,14 @@ import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
 // interpreter runs the files of an evaluation. It is used by one goroutine.
 type interpreter struct {
-	*evaluation
+	*eval.Evaluation
 	// registry knows the extensions that were declared so far.
 	registry extension.Registry
 	store    extension.Store
@@ -20,35 +22,35 @@ type interpreter struct {
 	modules     map[string]*module
 	predeclared starlark.StringDict
 	// functions are the builtins by their dotted names.
-	functions map[string]function
+	functions map[string]eval.Function
 }
 
 // newInterpreter returns an interpreter that takes extensions from a store. It takes over what the evaluation's thread does
 // for load statements.
-func newInterpreter(e *evaluation, store extension.Store) *interpreter {
-	i := &interpreter{evaluation: e, store: store, modules: map[string]*module{}}
-	boundNesting(e.thread)
-	e.thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
-		e.profile.enter()
-		defer e.leave("load")
+func newInterpreter(e *eval.Evaluation, store extension.Store) *interpreter {
+	i := &interpreter{Evaluation: e, store: store, modules: map[string]*module{}}
+	dialect.BoundNesting(e.Thread)
+	e.Thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+		e.Profile.Enter()
+		defer e.Leave("load")
 		return i.loadModule(name)
 	}
 	return i
 }
 
 // builtins are the functions of the interpreter itself.
-func (i *interpreter) builtins() map[string]function {
-	return map[string]function{"include": i.include, "load_dynamic": i.loadDynamic}
+func (i *interpreter) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"include": i.include, "load_dynamic": i.loadDynamic}
 }
 
 // predeclare sets the names that every file finds; a dot puts one into a module.
-func (i *interpreter) predeclare(functions map[string]function, constants starlark.StringDict) {
-	i.functions, i.predeclared = functions, boundedUniverse()
+func (i *interpreter) predeclare(functions map[string]eval.Function, constants starlark.StringDict) {
+	i.functions, i.predeclared = functions, dialect.Universe()
 	for name, v := range constants {
 		place(i.predeclared, "", name, v)
 	}
 	for name, fn := range functions {
-		place(i.predeclared, "", name, i.bind(name, fn))
+		place(i.predeclared, "", name, i.Bind(name, fn))
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // objectKey is what must not be declared twice.
@@ -33,10 +36,10 @@ func (x *objectIndex) add(o *object, allowDuplicates bool) error {
 	return nil
 }
 
-func (d *k8sDeclarations) k8sYAML(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	var yaml starlark.Value
 	var allowDuplicates bool
-	if err := c.unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
+	if err := c.Unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
 		return nil, err
 	}
 	objs, err := readObjects(c, yaml)
@@ -46,7 +49,7 @@ func (d *k8sDeclarations) k8sYAML(c *call) (starlark.Value, error) {
 	if len(objs) == 0 {
 		return nil, errors.New("there are no objects in the YAML")
 	}
-	at := c.site()
+	at := c.Site()
 	for _, o := range objs {
 		o.site = at
 		if err := d.objects.add(o, allowDuplicates); err != nil {
@@ -57,23 +60,23 @@ func (d *k8sDeclarations) k8sYAML(c *call) (starlark.Value, error) {
 }
 
 // readObjects takes what k8s_yaml and filter_yaml take: a path, a blob, or a list of those.
-func readObjects(c *call, v starlark.Value) ([]*object, error) {
+func readObjects(c *eval.Call, v starlark.Value) ([]*object, error) {
 	var out []*object
-	for _, e := range oneOrMany(v) {
-		var t text
+	for _, e := range value.OneOrMany(v) {
+		var t value.Text
 		if err := t.Unpack(e); err != nil {
 			return nil, fmt.Errorf("yaml: got %s, want the path of a file, a blob, or a list of those", e.Type())
 		}
-		source := t.source
-		if !t.isBlob {
-			source = c.abs(t.value)
-			content, err := yamlFile(c, t.value)
+		source := t.Source
+		if !t.IsBlob {
+			source = c.Abs(t.Value)
+			content, err := yamlFile(c, t.Value)
 			if err != nil {
 				return nil, err
 			}
-			t.value = content
+			t.Value = content
 		}
-		objs, err := parseObjects(c.memo, c.profile, t.value, source)
+		objs, err := parseObjects(c.Memo, c.Profile, t.Value, source)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +85,7 @@ func readObjects(c *call, v starlark.Value) ([]*object, error) {
 	return out, nil
 }
 
-func yamlFile(c *call, path string) (string, error) {
+func yamlFile(c *eval.Call, path string) (string, error) {
 	switch {
 	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
 		return "", problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", path),
@@ -90,15 +93,15 @@ func yamlFile(c *call, path string) (string, error) {
 	case strings.Contains(path, "\n"):
 		return "", errors.New("yaml: a string is the path of a file; wrap text in blob(…)")
 	}
-	content, _, err := c.contents(path, nil)
+	content, _, err := c.Contents(path, nil)
 	return content, err
 }
 
-func filterYAML(c *call) (starlark.Value, error) {
+func filterYAML(c *eval.Call) (starlark.Value, error) {
 	var yaml starlark.Value
-	var labels textMap
+	var labels value.TextMap
 	var name, namespace, kind, apiVersion string
-	if err := c.unpack("yaml", &yaml, "labels??", &labels, "name??", &name, "namespace??", &namespace, "kind??", &kind,
+	if err := c.Unpack("yaml", &yaml, "labels??", &labels, "name??", &name, "namespace??", &namespace, "kind??", &kind,
 		"api_version??", &apiVersion); err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func filterYAML(c *call) (starlark.Value, error) {
 	var match, rest []*object
 	for _, o := range objs {
 		if patterns[0].MatchString(o.Name) && patterns[1].MatchString(o.namespaced()) && patterns[2].MatchString(o.Kind) &&
-			patterns[3].MatchString(o.APIVersion) && o.hasLabels(labels.values) {
+			patterns[3].MatchString(o.APIVersion) && o.hasLabels(labels.Values) {
 			match = append(match, o)
 		} else {
 			rest = append(rest, o)
@@ -128,18 +131,18 @@ func filterYAML(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	b, err := joinObjects(rest)
-	return starlark.Tuple{newBlob(a, "filter_yaml"), newBlob(b, "filter_yaml")}, err
+	return starlark.Tuple{value.NewBlob(a, "filter_yaml"), value.NewBlob(b, "filter_yaml")}, err
 }
 
 // nameFunction is what workload_to_resource_function was given.
 type nameFunction struct {
 	fn   starlark.Callable
-	site site
+	site fault.Site
 }
 
-func (d *k8sDeclarations) workloadFunction(c *call) (starlark.Value, error) {
+func (d *k8sDeclarations) workloadFunction(c *eval.Call) (starlark.Value, error) {
 	var fn starlark.Callable
-	if err := c.unpack("fn", &fn); err != nil {
+	if err := c.Unpack("fn", &fn); err != nil {
 		return nil, err
 	}
 	if d.nameFn != nil {
@@ -148,6 +151,6 @@ func (d *k8sDeclarations) workloadFunction(c *call) (starlark.Value, error) {
 	if f, ok := fn.(*starlark.Function); ok && f.NumParams() != 1 {
 		return nil, fmt.Errorf("%s must take one argument, the id of a workload; it takes %d", f.Name(), f.NumParams())
 	}
-	d.nameFn = &nameFunction{fn, c.site()}
+	d.nameFn = &nameFunction{fn, c.Site()}
 	return nil, nil
 }

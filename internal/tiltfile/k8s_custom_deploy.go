@@ -8,6 +8,10 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -15,18 +19,18 @@ import (
 type customDeploy struct {
 	model.CustomDeploy
 	name  string
-	site  site
+	site  fault.Site
 	steps []*step
 }
 
-func (d *k8sDeclarations) k8sCustomDeploy(c *call) (starlark.Value, error) {
-	x := &customDeploy{site: c.site()}
-	var apply, del, applyBat, delBat argv
-	var deps, imageDeps textList
+func (d *k8sDeclarations) k8sCustomDeploy(c *eval.Call) (starlark.Value, error) {
+	x := &customDeploy{site: c.Site()}
+	var apply, del, applyBat, delBat value.Argv
+	var deps, imageDeps value.Texts
 	var applyDir, delDir string
-	var applyEnv, delEnv textMap
+	var applyEnv, delEnv value.TextMap
 	var liveUpdate starlark.Value
-	if err := c.unpack("name", &x.name, "apply_cmd", &apply, "delete_cmd", &del, "deps", &deps,
+	if err := c.Unpack("name", &x.name, "apply_cmd", &apply, "delete_cmd", &del, "deps", &deps,
 		"image_selector??", &x.ImageSelector, "live_update??", &liveUpdate, "apply_dir??", &applyDir, "apply_env??", &applyEnv,
 		"apply_cmd_bat??", &applyBat, "delete_dir??", &delDir, "delete_env??", &delEnv, "delete_cmd_bat??", &delBat,
 		"container_selector??", &x.ContainerSelector, "image_deps??", &imageDeps); err != nil {
@@ -36,22 +40,22 @@ func (d *k8sDeclarations) k8sCustomDeploy(c *call) (starlark.Value, error) {
 		return nil, err
 	}
 	switch {
-	case len(apply.words) == 0:
+	case len(apply.Words) == 0:
 		return nil, errors.New("apply_cmd: the command is empty")
-	case len(del.words) == 0:
+	case len(del.Words) == 0:
 		return nil, errors.New("delete_cmd: the command is empty")
 	}
 	if i := slices.IndexFunc(d.customs, func(o *customDeploy) bool { return o.name == x.name }); i >= 0 {
 		return nil, fmt.Errorf("there is already a resource called %q, declared at %s", x.name, d.customs[i].site)
 	}
-	x.Apply, x.Delete = c.cmd(apply, applyDir, applyEnv, false), c.cmd(del, delDir, delEnv, false)
-	x.Watch.Paths = c.absAll(deps.values)
-	for _, ref := range imageDeps.values {
+	x.Apply, x.Delete = c.Cmd(apply, applyDir, applyEnv, false), c.Cmd(del, delDir, delEnv, false)
+	x.Watch.Paths = c.AbsAll(deps.Values)
+	for _, ref := range imageDeps.Values {
 		if _, err := parseRef(ref); err != nil {
 			return nil, fmt.Errorf("image_deps: %w", err)
 		}
 	}
-	x.ImageDeps = imageDeps.values
+	x.ImageDeps = imageDeps.Values
 	var err error
 	if x.LiveUpdate, x.steps, err = parseLiveUpdate(c, liveUpdate); err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func (d *k8sDeclarations) finishCustoms() ([]*draft, error) {
 			if im := d.images.find(ref); im != nil {
 				r.images = append(r.images, im)
 			} else {
-				d.warn(x.site, "image_deps: no image %q is built here%s, so the command is not told about it", ref, didYouMean(ref, d.images.refs()))
+				d.Warn(x.site, "image_deps: no image %q is built here%s, so the command is not told about it", ref, hint.DidYouMean(ref, d.images.refs()))
 			}
 		}
 		// The results of images are known by the names that the images have, not by those that the deploy calls them.
@@ -105,11 +109,11 @@ func (d *k8sDeclarations) finishCustoms() ([]*draft, error) {
 			}
 		}
 		if im := d.images.find(x.ImageSelector); x.ImageSelector != "" && !x.LiveUpdate.Empty() && im != nil {
-			return nil, d.errorAt(x.site, "k8s_custom_deploy: image_selector: image %q is built by %s at %s: put the live_update there, and the image into image_deps=",
+			return nil, d.ErrorAt(x.site, "k8s_custom_deploy: image_selector: image %q is built by %s at %s: put the live_update there, and the image into image_deps=",
 				im.Ref, im.builtin, im.site)
 		}
-		ignoreTiltfiles(d.evaluation, &x.Watch)
-		x.Apply, x.Delete = d.withEnv(x.Apply), d.withEnv(x.Delete)
+		ignoreTiltfiles(d.Evaluation, &x.Watch)
+		x.Apply, x.Delete = d.WithEnv(x.Apply), d.WithEnv(x.Delete)
 		out = append(out, r)
 	}
 	return out, nil
@@ -117,9 +121,9 @@ func (d *k8sDeclarations) finishCustoms() ([]*draft, error) {
 
 // checkSteps finds steps of custom deploys whose sources lie outside of what the deploys watch.
 func (d *k8sDeclarations) checkSteps() error {
-	var all faults
+	var all fault.List
 	for _, x := range d.customs {
-		all.add(checkSources(d.evaluation, x.steps, x.Watch.Paths, fmt.Sprintf("resource %q", x.name)))
+		all.Add(checkSources(d.Evaluation, x.steps, x.Watch.Paths, fmt.Sprintf("resource %q", x.name)))
 	}
-	return all.err()
+	return all.Err()
 }

@@ -1,8 +1,10 @@
 package tiltfile
 
+import "github.com/hone-dev/hone/internal/tiltfile/eval"
+
 // k8sDeclarations are what the Tiltfile says about Kubernetes. They are used by one goroutine.
 type k8sDeclarations struct {
-	*evaluation
+	*eval.Evaluation
 	images   *imageDeclarations
 	defaults *resourceDefaults
 	objects  objectIndex
@@ -15,13 +17,13 @@ type k8sDeclarations struct {
 }
 
 // newK8sDeclarations returns the declarations of an evaluation that has just begun. Objects run the given images.
-func newK8sDeclarations(e *evaluation, images *imageDeclarations, defaults *resourceDefaults) *k8sDeclarations {
-	return &k8sDeclarations{evaluation: e, images: images, defaults: defaults, objects: objectIndex{byKey: map[objectKey]*object{}}}
+func newK8sDeclarations(e *eval.Evaluation, images *imageDeclarations, defaults *resourceDefaults) *k8sDeclarations {
+	return &k8sDeclarations{Evaluation: e, images: images, defaults: defaults, objects: objectIndex{byKey: map[objectKey]*object{}}}
 }
 
 // builtins are the functions that declare objects and resources of Kubernetes.
-func (d *k8sDeclarations) builtins() map[string]function {
-	return map[string]function{
+func (d *k8sDeclarations) builtins() map[string]eval.Function {
+	return map[string]eval.Function{
 		"k8s_yaml":                      d.k8sYAML,
 		"filter_yaml":                   filterYAML,
 		"workload_to_resource_function": d.workloadFunction,

@@ -11,13 +11,17 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/jsonpath"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // kindRule is one call of k8s_kind or k8s_image_json_path: which objects it is about, and what it says of them.
 type kindRule struct {
 	builtin   string
-	site      site
+	site      fault.Site
 	which     objectPattern
 	places    []imagePlace
 	readiness model.PodReadiness
@@ -56,30 +60,30 @@ func (p objectPattern) matches(o *object) bool {
 	return fits(p.apiVersion, o.APIVersion) && fits(p.kind, o.Kind) && fits(p.name, o.Name) && fits(p.namespace, o.namespaced())
 }
 
-func (d *k8sDeclarations) k8sKind(c *call) (starlark.Value, error) {
-	r := &kindRule{builtin: c.name, site: c.site(), workload: true}
+func (d *k8sDeclarations) k8sKind(c *eval.Call) (starlark.Value, error) {
+	r := &kindRule{builtin: c.Name, site: c.Site(), workload: true}
 	var kind, apiVersion string
-	var paths textList
+	var paths value.Texts
 	var imageObject starlark.Value
 	var ready readiness
-	if n := len(c.args); n > 1 {
+	if n := len(c.Args); n > 1 {
 		return nil, fmt.Errorf("got %d arguments without a name, want one, the kind; write api_version=…, image_json_path=… and so on", n)
 	}
-	if err := c.unpack("kind", &kind, "api_version??", &apiVersion, "image_json_path??", &paths, "image_object??", &imageObject,
+	if err := c.Unpack("kind", &kind, "api_version??", &apiVersion, "image_json_path??", &paths, "image_object??", &imageObject,
 		"pod_readiness??", &ready); err != nil {
 		return nil, err
 	}
 	if kind == "" {
 		return nil, errors.New("kind: the name of the kind is empty")
 	}
-	if len(paths.values) > 0 && imageObject != nil {
+	if len(paths.Values) > 0 && imageObject != nil {
 		return nil, errors.New("give either image_json_path= or image_object=, not both")
 	}
 	var err error
 	if r.which, err = newObjectPattern(apiVersion, kind, "", ""); err != nil {
 		return nil, err
 	}
-	if r.places, err = imagePlaces("image_json_path", paths.values); err != nil {
+	if r.places, err = imagePlaces("image_json_path", paths.Values); err != nil {
 		return nil, err
 	}
 	if imageObject != nil {
@@ -94,15 +98,15 @@ func (d *k8sDeclarations) k8sKind(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
-func (d *k8sDeclarations) k8sImageJSONPath(c *call) (starlark.Value, error) {
-	r := &kindRule{builtin: c.name, site: c.site()}
-	var paths textList
+func (d *k8sDeclarations) k8sImageJSONPath(c *eval.Call) (starlark.Value, error) {
+	r := &kindRule{builtin: c.Name, site: c.Site()}
+	var paths value.Texts
 	var apiVersion, kind, name, namespace string
-	if err := c.unpack("paths", &paths, "api_version??", &apiVersion, "kind??", &kind, "name??", &name, "namespace??", &namespace); err != nil {
+	if err := c.Unpack("paths", &paths, "api_version??", &apiVersion, "kind??", &kind, "name??", &name, "namespace??", &namespace); err != nil {
 		return nil, err
 	}
 	switch {
-	case len(paths.values) == 0:
+	case len(paths.Values) == 0:
 		return nil, errors.New("paths: there is no path")
 	case apiVersion == "" && kind == "" && name == "" && namespace == "":
 		return nil, errors.New("say which objects are meant: give at least one of api_version=, kind=, name= and namespace=")
@@ -111,7 +115,7 @@ func (d *k8sDeclarations) k8sImageJSONPath(c *call) (starlark.Value, error) {
 	if r.which, err = newObjectPattern(apiVersion, kind, name, namespace); err != nil {
 		return nil, err
 	}
-	if r.places, err = imagePlaces("paths", paths.values); err != nil {
+	if r.places, err = imagePlaces("paths", paths.Values); err != nil {
 		return nil, err
 	}
 	d.kinds = append(d.kinds, r)
@@ -132,23 +136,23 @@ func imagePlaces(argument string, paths []string) ([]imagePlace, error) {
 
 // imageObjectPlace reads {'json_path': …, 'repo_field': …, 'tag_field': …}.
 func imageObjectPlace(v starlark.Value) (place imagePlace, err error) {
-	var m textMap
+	var m value.TextMap
 	if err := m.Unpack(v); err != nil {
 		return place, err
 	}
 	keys := []string{"json_path", "repo_field", "tag_field"}
 	for _, k := range keys {
-		if m.values[k] == "" {
+		if m.Values[k] == "" {
 			return place, fmt.Errorf("%s is missing; write {'json_path': '{.spec.image}', 'repo_field': 'repo', 'tag_field': 'tag'}", k)
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(m.values)) {
+	for _, k := range slices.Sorted(maps.Keys(m.Values)) {
 		if k != keys[0] && k != keys[1] && k != keys[2] {
-			return place, fmt.Errorf("unexpected key %q%s", k, didYouMean(k, keys))
+			return place, fmt.Errorf("unexpected key %q%s", k, hint.DidYouMean(k, keys))
 		}
 	}
-	place.repoField, place.tagField = m.values["repo_field"], m.values["tag_field"]
-	place.path, err = jsonpath.Parse(m.values["json_path"])
+	place.repoField, place.tagField = m.Values["repo_field"], m.Values["tag_field"]
+	place.path, err = jsonpath.Parse(m.Values["json_path"])
 	return place, err
 }
 
@@ -166,7 +170,7 @@ func (d *k8sDeclarations) applyKinds() error {
 				}
 			}
 			if err := r.apply(o, root); err != nil {
-				return d.errorAt(r.site, "%s: %w", r.builtin, err)
+				return d.ErrorAt(r.site, "%s: %w", r.builtin, err)
 			}
 		}
 	}
@@ -187,7 +191,7 @@ func (r *kindRule) apply(o *object, root any) error {
 		if len(refs) > 0 {
 			o.workload = true
 		}
-		o.images = appendNew(o.images, refs)
+		o.images = value.AppendNew(o.images, refs)
 		o.locators = append(o.locators, model.ImageLocator{Object: o.ID(), Path: place.path.String(),
 			RepoField: place.repoField, TagField: place.tagField})
 	}

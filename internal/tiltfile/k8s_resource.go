@@ -6,26 +6,29 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // resourceOptions is one call of k8s_resource.
 type resourceOptions struct {
 	common
-	site          site
+	site          fault.Site
 	workload      string
 	newName       string
 	portForwards  portForwards
 	podSelectors  podSelectors
-	objects       textList
+	objects       value.Texts
 	podReadiness  readiness
-	selectorsOnly optBool
+	selectorsOnly value.Bool
 }
 
-func (d *k8sDeclarations) k8sResource(c *call) (starlark.Value, error) {
-	o := &resourceOptions{site: c.site()}
+func (d *k8sDeclarations) k8sResource(c *eval.Call) (starlark.Value, error) {
+	o := &resourceOptions{site: c.Site()}
 	var strategy string
-	if err := c.unpack("workload??", &o.workload, "new_name??", &o.newName, "port_forwards??", &o.portForwards,
+	if err := c.Unpack("workload??", &o.workload, "new_name??", &o.newName, "port_forwards??", &o.portForwards,
 		"extra_pod_selectors??", &o.podSelectors, "trigger_mode??", &o.triggerMode, "resource_deps??", &o.deps,
 		"objects??", &o.objects, "auto_init??", &o.autoInit, "pod_readiness??", &o.podReadiness, "links??", &o.links,
 		"labels??", &o.labels, "discovery_strategy??", &strategy); err != nil {
@@ -34,12 +37,12 @@ func (d *k8sDeclarations) k8sResource(c *call) (starlark.Value, error) {
 	switch strategy {
 	case "":
 	case "default", "selectors-only":
-		o.selectorsOnly = optBool{strategy == "selectors-only", true}
+		o.selectorsOnly = value.Bool{Value: strategy == "selectors-only", IsSet: true}
 	default:
 		return nil, fmt.Errorf("discovery_strategy: %q is neither \"default\" nor \"selectors-only\"", strategy)
 	}
 	switch {
-	case o.workload == "" && len(o.objects.values) == 0:
+	case o.workload == "" && len(o.objects.Values) == 0:
 		return nil, errors.New("name a workload, or give new_name= and objects= to group other objects")
 	case o.workload == "" && o.newName == "":
 		return nil, errors.New("a group of objects without a workload needs a new_name=")
@@ -56,13 +59,13 @@ type podSelectors struct{ list []map[string]string }
 
 // Unpack implements starlark.Unpacker.
 func (p *podSelectors) Unpack(v starlark.Value) error {
-	for _, e := range oneOrMany(v) {
-		var m textMap
+	for _, e := range value.OneOrMany(v) {
+		var m value.TextMap
 		if err := m.Unpack(e); err != nil {
 			return fmt.Errorf("%w: a selector is a dict of labels", err)
 		}
-		if len(m.values) > 0 {
-			p.list = append(p.list, m.values)
+		if len(m.Values) > 0 {
+			p.list = append(p.list, m.Values)
 		}
 	}
 	return nil

@@ -12,38 +12,42 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-func kustomize(c *call) (starlark.Value, error) {
+func kustomize(c *eval.Call) (starlark.Value, error) {
 	var path, bin string
-	var flags textList
-	if err := c.unpack("path", &path, "kustomize_bin??", &bin, "flags??", &flags); err != nil {
+	var flags value.Texts
+	if err := c.Unpack("path", &path, "kustomize_bin??", &bin, "flags??", &flags); err != nil {
 		return nil, err
 	}
-	dir := c.abs(path)
+	dir := c.Abs(path)
 	if kustomization(dir) == "" {
-		c.dependOn(filepath.Join(dir, kustomizationNames[0]))
+		c.DependOn(filepath.Join(dir, kustomizationNames[0]))
 		return nil, fmt.Errorf("there is no %s in %s", kustomizationNames[0], dir)
 	}
-	if err := watchKustomization(c.evaluation, dir, map[string]bool{}); err != nil {
+	if err := watchKustomization(c.Evaluation, dir, map[string]bool{}); err != nil {
 		return nil, err
 	}
 	argv := []string{"kustomize", "build"}
 	if bin != "" {
 		if strings.ContainsRune(bin, filepath.Separator) {
-			bin = c.abs(bin)
+			bin = c.Abs(bin)
 		}
 		argv[0] = bin
-	} else if _, err := lookPath("kustomize", c.dir(), c.env.get("PATH")); errors.Is(err, exec.ErrNotFound) {
+	} else if _, err := command.LookPath("kustomize", c.Dir(), c.Env.Getenv("PATH")); errors.Is(err, exec.ErrNotFound) {
 		argv = []string{"kubectl", "kustomize"}
 	}
-	argv = append(append(argv, flags.values...), dir)
-	out, err := c.exec(command{Cmd: model.Cmd{Argv: argv, Dir: c.dir()}, quiet: true, inputs: kustomizeInputs(c.evaluation, argv)})
+	argv = append(append(argv, flags.Values...), dir)
+	out, err := c.Exec(command.Command{Cmd: model.Cmd{Argv: argv, Dir: c.Dir()}, Quiet: true, Inputs: kustomizeInputs(c.Evaluation, argv)})
 	if err != nil {
 		return nil, err
 	}
-	return newBlob(out, "kustomize: "+dir), nil
+	return value.NewBlob(out, "kustomize: "+dir), nil
 }
 
 var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
@@ -51,7 +55,7 @@ var kustomizationNames = []string{"kustomization.yaml", "kustomization.yml", "Ku
 // kustomization returns the file that describes a folder, or "".
 func kustomization(dir string) string {
 	for _, n := range kustomizationNames {
-		if p := filepath.Join(dir, n); fileExists(p) {
+		if p := filepath.Join(dir, n); file.Exists(p) {
 			return p
 		}
 	}
@@ -118,13 +122,13 @@ func (k kustomizationFile) references() []string {
 }
 
 // watchKustomization adds a kustomization with all files and folders that it is made of.
-func watchKustomization(e *evaluation, dir string, seen map[string]bool) error {
+func watchKustomization(e *eval.Evaluation, dir string, seen map[string]bool) error {
 	file := kustomization(dir)
 	if seen[dir] || file == "" {
 		return nil
 	}
 	seen[dir] = true
-	data, err := e.readFile(file)
+	data, err := e.ReadFile(file)
 	if err != nil {
 		return err
 	}
@@ -143,7 +147,7 @@ func watchKustomization(e *evaluation, dir string, seen map[string]bool) error {
 				return err
 			}
 		case err == nil, !strings.Contains(ref, ".git"):
-			e.dependOn(full)
+			e.DependOn(full)
 		}
 	}
 	return nil

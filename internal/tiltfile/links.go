@@ -8,12 +8,14 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // link is what link() returns.
 type link struct {
-	opaque
+	value.Opaque
 	model.Link
 }
 
@@ -36,13 +38,13 @@ func (link) AttrNames() []string { return []string{"name", "url"} }
 // String shows the link as it was made.
 func (l link) String() string { return fmt.Sprintf("link(%q, %q)", l.URL, l.Name) }
 
-func newLinkValue(c *call) (starlark.Value, error) {
+func newLinkValue(c *eval.Call) (starlark.Value, error) {
 	var address, name string
-	if err := c.unpack("url", &address, "name??", &name); err != nil {
+	if err := c.Unpack("url", &address, "name??", &name); err != nil {
 		return nil, err
 	}
 	l, err := newLink(address, name)
-	return link{opaque{"link"}, l}, err
+	return link{value.Opaque{Kind: "link"}, l}, err
 }
 
 // newLink checks an address; without a scheme it is http.
@@ -64,7 +66,7 @@ type links struct{ list []model.Link }
 
 // Unpack implements starlark.Unpacker.
 func (l *links) Unpack(v starlark.Value) error {
-	for _, e := range oneOrMany(v) {
+	for _, e := range value.OneOrMany(v) {
 		switch e := e.(type) {
 		case link:
 			l.list = append(l.list, e.Link)

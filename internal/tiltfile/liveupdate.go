@@ -9,6 +9,9 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -25,9 +28,9 @@ const (
 
 // step is a live update step as a Starlark value.
 type step struct {
-	opaque
+	value.Opaque
 	order stepKind
-	site  site
+	site  fault.Site
 	used  bool
 	paths []string // fall_back_on
 	sync  model.Sync
@@ -38,11 +41,11 @@ type step struct {
 var _ starlark.Value = (*step)(nil)
 
 // Type returns the name that programs tell steps apart by.
-func (p *step) Type() string { return "live_update_" + p.kind + "_step" }
+func (p *step) Type() string { return "live_update_" + p.Kind + "_step" }
 
 // String returns the step in the form in which programs take it apart: the paths of a sync stand in single quotes.
 func (p *step) String() string {
-	text := p.kind + " step"
+	text := p.Kind + " step"
 	switch p.order {
 	case stepFallBack:
 		return fmt.Sprintf("%s: %v", text, p.paths)
@@ -73,33 +76,33 @@ func (p *step) source() string {
 	case stepRun:
 		return fmt.Sprintf("run(%q)", p.run.Cmd)
 	}
-	return p.kind + "()"
+	return p.Kind + "()"
 }
 
-func (d *imageDeclarations) newStep(c *call, order stepKind, p *step) (starlark.Value, error) {
-	p.kind, p.order, p.site = c.name, order, c.site()
+func (d *imageDeclarations) newStep(c *eval.Call, order stepKind, p *step) (starlark.Value, error) {
+	p.Kind, p.order, p.site = c.Name, order, c.Site()
 	d.steps = append(d.steps, p)
 	return p, nil
 }
 
-func (d *imageDeclarations) initialSync(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (d *imageDeclarations) initialSync(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
 	return d.newStep(c, stepInitialSync, &step{})
 }
 
-func (d *imageDeclarations) fallBackOn(c *call) (starlark.Value, error) {
-	var files textList
-	if err := c.unpack("paths", &files); err != nil {
+func (d *imageDeclarations) fallBackOn(c *eval.Call) (starlark.Value, error) {
+	var files value.Texts
+	if err := c.Unpack("paths", &files); err != nil {
 		return nil, err
 	}
-	return d.newStep(c, stepFallBack, &step{paths: c.absAll(files.values)})
+	return d.newStep(c, stepFallBack, &step{paths: c.AbsAll(files.Values)})
 }
 
-func (d *imageDeclarations) sync(c *call) (starlark.Value, error) {
+func (d *imageDeclarations) sync(c *eval.Call) (starlark.Value, error) {
 	var local, remote, text string
-	if err := c.unpack("local_path", &local, "remote_path", &remote, "owner??", &text); err != nil {
+	if err := c.Unpack("local_path", &local, "remote_path", &remote, "owner??", &text); err != nil {
 		return nil, err
 	}
 	var owner model.Owner
@@ -112,7 +115,7 @@ func (d *imageDeclarations) sync(c *call) (starlark.Value, error) {
 	if !path.IsAbs(remote) {
 		return nil, fmt.Errorf("remote_path: %q must be absolute, such as %q", remote, "/"+strings.TrimPrefix(path.Clean(remote), "./"))
 	}
-	return d.newStep(c, stepSync, &step{sync: model.Sync{LocalPath: c.abs(local), RemotePath: syncDest(c.abs(local), remote), Owner: owner}})
+	return d.newStep(c, stepSync, &step{sync: model.Sync{LocalPath: c.Abs(local), RemotePath: syncDest(c.Abs(local), remote), Owner: owner}})
 }
 
 // syncDest is the path in the container: a file that is synced to a folder ("/app/") keeps its name there.
@@ -125,57 +128,57 @@ func syncDest(local, remote string) string {
 	return path.Clean(remote)
 }
 
-func (d *imageDeclarations) run(c *call) (starlark.Value, error) {
-	var cmd argv
-	var trigger textList
+func (d *imageDeclarations) run(c *eval.Call) (starlark.Value, error) {
+	var cmd value.Argv
+	var trigger value.Texts
 	var echoOff bool
-	if err := c.unpack("cmd", &cmd, "trigger??", &trigger, "echo_off??", &echoOff); err != nil {
+	if err := c.Unpack("cmd", &cmd, "trigger??", &trigger, "echo_off??", &echoOff); err != nil {
 		return nil, err
 	}
-	if len(cmd.words) == 0 {
+	if len(cmd.Words) == 0 {
 		return nil, errors.New("the command is empty")
 	}
-	run := model.Run{Cmd: model.Cmd{Argv: cmd.words, EchoOff: echoOff}}
-	if len(trigger.values) > 0 {
-		run.Triggers = c.absAll(trigger.values)
+	run := model.Run{Cmd: model.Cmd{Argv: cmd.Words, EchoOff: echoOff}}
+	if len(trigger.Values) > 0 {
+		run.Triggers = c.AbsAll(trigger.Values)
 	}
 	return d.newStep(c, stepRun, &step{run: run})
 }
 
-func (d *imageDeclarations) restartContainer(c *call) (starlark.Value, error) {
-	if err := c.unpack(); err != nil {
+func (d *imageDeclarations) restartContainer(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
 		return nil, err
 	}
 	return d.newStep(c, stepRestart, &step{})
 }
 
-func (d *imageDeclarations) restartProcess(c *call) (starlark.Value, error) {
-	var trigger textList
+func (d *imageDeclarations) restartProcess(c *eval.Call) (starlark.Value, error) {
+	var trigger value.Texts
 	var file string
-	if err := c.unpack("trigger??", &trigger, "file??", &file); err != nil {
+	if err := c.Unpack("trigger??", &trigger, "file??", &file); err != nil {
 		return nil, err
 	}
 	if file != "" && !path.IsAbs(file) {
 		return nil, fmt.Errorf("file: %q must be absolute: it is a path in the container, such as %q", file, "/tmp/"+path.Base(file))
 	}
 	again := &model.RestartProcess{File: file}
-	if len(trigger.values) > 0 {
-		again.Triggers = c.absAll(trigger.values)
+	if len(trigger.Values) > 0 {
+		again.Triggers = c.AbsAll(trigger.Values)
 	}
 	return d.newStep(c, stepRestart, &step{again: again})
 }
 
 // parseLiveUpdate takes the value of live_update= and checks the order of its steps.
-func parseLiveUpdate(c *call, v starlark.Value) (model.LiveUpdate, []*step, error) {
+func parseLiveUpdate(c *eval.Call, v starlark.Value) (model.LiveUpdate, []*step, error) {
 	var lu model.LiveUpdate
 	var steps []*step
-	for i, e := range oneOrMany(v) {
+	for i, e := range value.OneOrMany(v) {
 		p, ok := e.(*step)
 		if !ok {
 			return lu, nil, fmt.Errorf("live_update: element %d is a %s, want sync(), run(), fall_back_on(), restart_process(), restart_container() or initial_sync()", i, e.Type())
 		}
 		if err := checkOrder(steps, p); err != nil {
-			return lu, nil, c.errorAt(p.site, "live_update: %w", err)
+			return lu, nil, c.ErrorAt(p.site, "live_update: %w", err)
 		}
 		p.used = true
 		steps = append(steps, p)
@@ -202,16 +205,16 @@ func checkOrder(before []*step, p *step) error {
 	}
 	last := before[len(before)-1]
 	switch {
-	case p.kind == last.kind && (p.order == stepInitialSync || p.order == stepRestart):
-		return fmt.Errorf("%s() may stand only once", p.kind)
+	case p.Kind == last.Kind && (p.order == stepInitialSync || p.order == stepRestart):
+		return fmt.Errorf("%s() may stand only once", p.Kind)
 	case p.order == stepRestart && last.order == stepRestart:
 		return errors.New("give either restart_process() or restart_container(), not both")
 	case p.order == stepInitialSync:
 		return fmt.Errorf("initial_sync() must be the first step")
 	case last.order == stepRestart:
-		return fmt.Errorf("%s() must be the last step, but %s follows", last.kind, p.source())
+		return fmt.Errorf("%s() must be the last step, but %s follows", last.Kind, p.source())
 	case p.order < last.order:
-		return fmt.Errorf("%s() steps must come before %s() steps", p.kind, last.kind)
+		return fmt.Errorf("%s() steps must come before %s() steps", p.Kind, last.Kind)
 	}
 	return nil
 }
@@ -219,21 +222,21 @@ func checkOrder(before []*step, p *step) error {
 // checkSteps finds steps that belong to no image, and sync sources that no image watches. Steps of live updates without an
 // image are for their owners to check, with checkSources.
 func (d *imageDeclarations) checkSteps() error {
-	var all faults
+	var all fault.List
 	for _, p := range d.steps {
 		if !p.used {
-			all.add(d.errorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p.source()))
+			all.Add(d.ErrorAt(p.site, "%s is not part of any live_update: put it into the live_update=[…] of docker_build, custom_build or k8s_custom_deploy", p.source()))
 		}
 	}
 	for _, im := range d.list {
-		all.add(checkSources(d.evaluation, im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)))
+		all.Add(checkSources(d.Evaluation, im.steps, watchedPaths(im), fmt.Sprintf("image %q", im.Ref)))
 	}
-	return all.err()
+	return all.Err()
 }
 
 // checkSources finds steps whose local paths lie outside of what is watched for them.
-func checkSources(e *evaluation, steps []*step, watched []string, whose string) error {
-	var all faults
+func checkSources(e *eval.Evaluation, steps []*step, watched []string, whose string) error {
+	var all fault.List
 	for _, p := range steps {
 		sources := p.paths
 		if p.order == stepSync {
@@ -241,11 +244,11 @@ func checkSources(e *evaluation, steps []*step, watched []string, whose string) 
 		}
 		for _, src := range sources {
 			if !anyParent(watched, src) {
-				all.add(e.errorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.kind, src, whose, strings.Join(watched, ", ")))
+				all.Add(e.ErrorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.Kind, src, whose, strings.Join(watched, ", ")))
 			}
 		}
 	}
-	return all.err()
+	return all.Err()
 }
 
 // watchedPaths are the paths of an image and of those that it is built on.

@@ -11,7 +11,10 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
 // module is a file that was executed; a file's body runs once per evaluation.
@@ -41,9 +44,9 @@ func (i *interpreter) execSource(path string) (starlark.StringDict, error) {
 	if err != nil {
 		return nil, i.missing(path, err)
 	}
-	i.texts[path] = string(src)
-	i.running = append(i.running, path)
-	defer func() { i.running = i.running[:len(i.running)-1] }()
+	i.Texts[path] = string(src)
+	i.Running = append(i.Running, path)
+	defer func() { i.Running = i.Running[:len(i.Running)-1] }()
 	env := make(starlark.StringDict, len(i.predeclared)+2)
 	for k, v := range i.predeclared {
 		env[k] = v
@@ -53,29 +56,29 @@ func (i *interpreter) execSource(path string) (starlark.StringDict, error) {
 	if extension.IsEmbeddedPath(path) {
 		env["native"] = i.native
 	}
-	if path == i.main {
+	if path == i.Main {
 		env["__name__"] = starlark.String("__main__")
 	}
-	return i.run(path, i.texts[path], env)
+	return i.run(path, i.Texts[path], env)
 }
 
 // missing explains why a file could not be read. The root Tiltfile has no line that asks for it.
 func (i *interpreter) missing(path string, err error) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && path == i.main:
+	case errors.Is(err, fs.ErrNotExist) && path == i.Main:
 		p := problem.New("there is no Tiltfile here", "write one: a running session begins with it at once; or name another file: -f PATH")
-		return i.placed(site{file: path}, p.Summary, p)
+		return i.Placed(fault.Site{File: path}, p.Summary, p)
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist%s", path, i.sibling(path))
-	case isDir(path):
+		return fmt.Errorf("%s does not exist%s", path, i.Sibling(path))
+	case file.IsDir(path):
 		return fmt.Errorf("%s is a folder; name the file in it, e.g. %q", path, filepath.Join(path, "Tiltfile"))
 	}
 	return err
 }
 
 func (i *interpreter) cycle(path string) error {
-	from := max(0, slices.Index(i.running, path))
-	return fmt.Errorf("files load each other in a circle: %s", strings.Join(append(slices.Clone(i.running[from:]), path), " → "))
+	from := max(0, slices.Index(i.Running, path))
+	return fmt.Errorf("files load each other in a circle: %s", strings.Join(append(slices.Clone(i.Running[from:]), path), " → "))
 }
 
 // loadModule serves load statements.
@@ -97,12 +100,12 @@ func (i *interpreter) modulePath(name string) (string, error) {
 			fmt.Sprintf("only files and extensions can be loaded, not %s://", scheme),
 			"copy the file into the project and load it from there, or put it into a repository of extensions")
 	}
-	return i.abs(name), nil
+	return i.Abs(name), nil
 }
 
-func (i *interpreter) loadDynamic(c *call) (starlark.Value, error) {
+func (i *interpreter) loadDynamic(c *eval.Call) (starlark.Value, error) {
 	var path string
-	if err := c.unpack("path", &path); err != nil {
+	if err := c.Unpack("path", &path); err != nil {
 		return nil, err
 	}
 	globals, err := i.loadModule(path)
@@ -119,9 +122,9 @@ func (i *interpreter) loadDynamic(c *call) (starlark.Value, error) {
 	return d, nil
 }
 
-func (i *interpreter) include(c *call) (starlark.Value, error) {
+func (i *interpreter) include(c *eval.Call) (starlark.Value, error) {
 	var path string
-	if err := c.unpack("path", &path); err != nil {
+	if err := c.Unpack("path", &path); err != nil {
 		return nil, err
 	}
 	_, err := i.loadModule(path)

@@ -6,31 +6,34 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-func (d *localDeclarations) local(c *call) (starlark.Value, error) {
-	var words, bat argv
+func (d *localDeclarations) local(c *eval.Call) (starlark.Value, error) {
+	var words, bat value.Argv
 	var quiet, echoOff bool
-	var env textMap
+	var env value.TextMap
 	var dir string
-	var stdin text
-	if err := c.unpack("command", &words, "quiet??", &quiet, "command_bat??", &bat, "echo_off??", &echoOff,
+	var stdin value.Text
+	if err := c.Unpack("command", &words, "quiet??", &quiet, "command_bat??", &bat, "echo_off??", &echoOff,
 		"env??", &env, "dir??", &dir, "stdin??", &stdin); err != nil {
 		return nil, err
 	}
-	if len(words.words) == 0 {
+	if len(words.Words) == 0 {
 		return nil, errors.New("the command is empty")
 	}
 	if err := d.gate.allowed("run a command"); err != nil {
 		return nil, err
 	}
-	cmd := c.cmd(words, dir, env, echoOff)
+	cmd := c.Cmd(words, dir, env, echoOff)
 	if !quiet && !echoOff {
-		logstore.Infof(c.log, "local: %s", cmd)
+		logstore.Infof(c.Log, "local: %s", cmd)
 	}
-	out, err := c.exec(command{Cmd: cmd, stdin: stdin.value, quiet: quiet})
+	out, err := c.Exec(command.Command{Cmd: cmd, Stdin: stdin.Value, Quiet: quiet})
 	if err != nil {
 		return nil, err
 	}
-	return newBlob(out, "local: "+cmd.String()), nil
+	return value.NewBlob(out, "local: "+cmd.String()), nil
 }

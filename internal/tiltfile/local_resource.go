@@ -8,6 +8,9 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -16,28 +19,28 @@ type localResource struct {
 	common
 	name    string
 	builtin string
-	site    site
+	site    fault.Site
 	target  model.LocalTarget
 }
 
-func (d *localDeclarations) localResource(c *call) (starlark.Value, error) {
+func (d *localDeclarations) localResource(c *eval.Call) (starlark.Value, error) {
 	return d.declare(c, false)
 }
 
 // test is the old name of a local_resource that runs beside others.
-func (d *localDeclarations) test(c *call) (starlark.Value, error) {
-	c.warn(c.site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
+func (d *localDeclarations) test(c *eval.Call) (starlark.Value, error) {
+	c.Warn(c.Site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
 	return d.declare(c, true)
 }
 
-func (d *localDeclarations) declare(c *call, parallel bool) (starlark.Value, error) {
-	l := &localResource{builtin: c.name, site: c.site()}
-	var cmd, serve, bat, serveBat argv
-	var deps, ignore textList
-	var env, serveEnv textMap
+func (d *localDeclarations) declare(c *eval.Call, parallel bool) (starlark.Value, error) {
+	l := &localResource{builtin: c.Name, site: c.Site()}
+	var cmd, serve, bat, serveBat value.Argv
+	var deps, ignore value.Texts
+	var env, serveEnv value.TextMap
 	var dir, serveDir string
 	var ready probe
-	if err := c.unpack("name", &l.name, "cmd??", &cmd, "deps??", &deps, "trigger_mode??", &l.triggerMode,
+	if err := c.Unpack("name", &l.name, "cmd??", &cmd, "deps??", &deps, "trigger_mode??", &l.triggerMode,
 		"resource_deps??", &l.deps, "ignore??", &ignore, "auto_init??", &l.autoInit, "serve_cmd??", &serve,
 		"cmd_bat??", &bat, "serve_cmd_bat??", &serveBat, "allow_parallel??", &parallel, "links??", &l.links,
 		"labels??", &l.labels, "env??", &env, "serve_env??", &serveEnv, "readiness_probe??", &ready,
@@ -50,16 +53,16 @@ func (d *localDeclarations) declare(c *call, parallel bool) (starlark.Value, err
 	if strings.ContainsAny(l.name, "/%") {
 		return nil, fmt.Errorf("name: %q: the name of a local resource must not hold / or %%", l.name)
 	}
-	if len(cmd.words) == 0 && len(serve.words) == 0 {
+	if len(cmd.Words) == 0 && len(serve.Words) == 0 {
 		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")
 	}
 	l.target = model.LocalTarget{
-		Update: c.cmd(cmd, dir, env, false), Serve: c.cmd(serve, serveDir, serveEnv, false),
-		AllowParallel: parallel || len(cmd.words) == 0, Readiness: ready.probe,
-		Watch: model.WatchSpec{Paths: c.absAll(deps.values)},
+		Update: c.Cmd(cmd, dir, env, false), Serve: c.Cmd(serve, serveDir, serveEnv, false),
+		AllowParallel: parallel || len(cmd.Words) == 0, Readiness: ready.probe,
+		Watch: model.WatchSpec{Paths: c.AbsAll(deps.Values)},
 	}
-	if len(ignore.values) > 0 {
-		l.target.Watch.Ignores = []model.Ignore{{Base: c.dir(), Patterns: ignore.values, Source: "ignore="}}
+	if len(ignore.Values) > 0 {
+		l.target.Watch.Ignores = []model.Ignore{{Base: c.Dir(), Patterns: ignore.Values, Source: "ignore="}}
 	}
 	if slices.ContainsFunc(d.locals, func(o *localResource) bool { return o.name == l.name }) {
 		return nil, errors.New("there is already a local resource of that name")
@@ -70,10 +73,10 @@ func (d *localDeclarations) declare(c *call, parallel bool) (starlark.Value, err
 
 func (d *localDeclarations) manifest(l *localResource) model.Manifest {
 	target := l.target
-	target.Update, target.Serve = d.withEnv(target.Update), d.withEnv(target.Serve)
+	target.Update, target.Serve = d.WithEnv(target.Update), d.WithEnv(target.Serve)
 	return model.Manifest{
-		Name: model.ManifestName(l.name), Labels: sortedLabels(appendNew(nil, l.labels.values)),
-		ResourceDeps: manifestNames(appendNew(nil, l.common.deps.values)), TriggerMode: d.defaults.mode(l.triggerMode),
-		AutoInit: l.autoInit.value || !l.autoInit.isSet, Links: l.links.list, Local: &target,
+		Name: model.ManifestName(l.name), Labels: sortedLabels(value.AppendNew(nil, l.labels.values)),
+		ResourceDeps: manifestNames(value.AppendNew(nil, l.common.deps.Values)), TriggerMode: d.defaults.mode(l.triggerMode),
+		AutoInit: l.autoInit.Value || !l.autoInit.IsSet, Links: l.links.list, Local: &target,
 	}
 }

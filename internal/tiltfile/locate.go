@@ -9,6 +9,10 @@ import (
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
 // locate turns what an evaluation failed with into an *Error, or into Errors where several errors are joined.
@@ -20,33 +24,33 @@ func (i *interpreter) locate(err error) error {
 	if len(list) == 1 {
 		return list[0]
 	}
-	slices.SortStableFunc(list, func(a, b *Error) int {
+	slices.SortStableFunc(list, func(a, b *fault.Error) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	return Errors(list)
+	return fault.Errors(list)
 }
 
 // locateAll finds the place of an error: the innermost that its chain of causes knows. What the calls on the way there
 // know is added: from where a loaded file was called.
-func (i *interpreter) locateAll(err error) []*Error {
-	found := []*Error{i.unplaced(err)}
+func (i *interpreter) locateAll(err error) []*fault.Error {
+	found := []*fault.Error{i.Unplaced(err)}
 	var outer *starlark.EvalError
 	for e := err; e != nil; {
 		switch e := e.(type) {
-		case *Error:
-			return fromCall(i.sources, []*Error{e}, outer)
+		case *fault.Error:
+			return fromCall(i.Sources, []*fault.Error{e}, outer)
 		case *starlark.EvalError:
 			if outer == nil {
 				outer = e
 			}
-			found = []*Error{i.locateEval(e)}
+			found = []*fault.Error{i.locateEval(e)}
 		case syntax.Error:
-			found = []*Error{i.locateSyntax(e)}
+			found = []*fault.Error{i.locateSyntax(e)}
 		case resolve.ErrorList:
 			found = i.locateResolve(e)
 		}
 		several, ok := e.(interface{ Unwrap() []error })
-		if _, args := e.(*argsError); !ok || args {
+		if _, args := e.(*eval.ArgumentsError); !ok || args {
 			e = errors.Unwrap(e)
 			continue
 		}
@@ -56,72 +60,72 @@ func (i *interpreter) locateAll(err error) []*Error {
 		}
 		break
 	}
-	return fromCall(i.sources, found, outer)
+	return fromCall(i.Sources, found, outer)
 }
 
 // fromCall adds to errors in a loaded file which line of the root Tiltfile led there.
-func fromCall(s *sources, found []*Error, outer *starlark.EvalError) []*Error {
+func fromCall(s *fault.Sources, found []*fault.Error, outer *starlark.EvalError) []*fault.Error {
 	for _, e := range found {
-		if outer != nil && e.File != s.main {
-			e.CalledFrom = s.calledFrom(outer.CallStack)
+		if outer != nil && e.File != s.Main {
+			e.CalledFrom = s.CalledFrom(outer.CallStack)
 		}
 	}
 	return found
 }
 
-func (i *interpreter) locateEval(e *starlark.EvalError) *Error {
-	at := innermost(e.CallStack)
-	var args *argsError
-	var marks []Mark
-	if errors.As(e.Unwrap(), &args) && at == caller(e.CallStack) {
+func (i *interpreter) locateEval(e *starlark.EvalError) *fault.Error {
+	at := fault.Innermost(e.CallStack)
+	var args *eval.ArgumentsError
+	var marks []fault.Mark
+	if errors.As(e.Unwrap(), &args) && at == fault.Caller(e.CallStack) {
 		at, marks = i.markArgs(at, args)
 	}
-	if at.file == "" {
-		at.file = i.main
+	if at.File == "" {
+		at.File = i.Main
 	}
-	found := i.placed(at, strings.TrimPrefix(e.Msg, "Starlark computation cancelled: "), e.Unwrap())
+	found := i.Placed(at, strings.TrimPrefix(e.Msg, "Starlark computation cancelled: "), e.Unwrap())
 	found.Marks = marks
 	found.Backtrace, _, _ = strings.Cut(e.Backtrace(), "\nError")
 	if !i.isBuiltin(e.CallStack.At(0).Name) {
-		found.Mend = explainRuntime(e.Msg)
+		found.Mend = hint.Runtime(e.Msg)
 	}
 	return found
 }
 
 // markArgs finds the arguments at fault. The error is where the first of them is; several are marked one by one.
-func (i *interpreter) markArgs(call site, e *argsError) (site, []Mark) {
-	marks := make([]Mark, len(e.faults))
-	for n, f := range e.faults {
-		at := argSite(call.file, i.texts[call.file], call, f.at)
-		marks[n] = Mark{Line: at.line, Col: at.col, Text: i.line(at), Msg: f.err.Error()}
+func (i *interpreter) markArgs(call fault.Site, e *eval.ArgumentsError) (fault.Site, []fault.Mark) {
+	marks := make([]fault.Mark, len(e.Faults))
+	for n, f := range e.Faults {
+		at := argSite(call.File, i.Texts[call.File], call, f.At)
+		marks[n] = fault.Mark{Line: at.Line, Col: at.Col, Text: i.Line(at), Msg: f.Err.Error()}
 	}
 	sortMarks(marks)
-	first := site{file: call.file, line: marks[0].Line, col: marks[0].Col}
+	first := fault.Site{File: call.File, Line: marks[0].Line, Col: marks[0].Col}
 	if len(marks) == 1 {
 		return first, nil
 	}
 	return first, marks
 }
 
-func sortMarks(marks []Mark) {
-	slices.SortStableFunc(marks, func(a, b Mark) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col)) })
+func sortMarks(marks []fault.Mark) {
+	slices.SortStableFunc(marks, func(a, b fault.Mark) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col)) })
 }
 
 // locateResolve places what is wrong with names: each that is not known is reported once.
-func (i *interpreter) locateResolve(list resolve.ErrorList) []*Error {
-	var out []*Error
+func (i *interpreter) locateResolve(list resolve.ErrorList) []*fault.Error {
+	var out []*fault.Error
 	seen := map[string]bool{}
 	for _, e := range list {
 		if seen[e.Msg] {
 			continue
 		}
 		seen[e.Msg] = true
-		at := siteOf(e.Pos)
-		found := i.placed(at, e.Msg, nil)
+		at := fault.SiteOf(e.Pos)
+		found := i.Placed(at, e.Msg, nil)
 		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok && !strings.Contains(name, " ") {
-			found.Msg, found.Mend = explainUndefined(at.file, i.texts[at.file], name, i.isBuiltin, i.predeclared.Keys())
+			found.Msg, found.Mend = hint.Undefined(at.File, i.Texts[at.File], name, i.isBuiltin, i.predeclared.Keys())
 		} else {
-			found.Msg, found.Mend = explainResolve(e.Msg)
+			found.Msg, found.Mend = hint.Resolve(e.Msg)
 		}
 		out = append(out, found)
 	}
@@ -129,9 +133,9 @@ func (i *interpreter) locateResolve(list resolve.ErrorList) []*Error {
 }
 
 // locateSyntax places a syntax error and says it in plain words.
-func (i *interpreter) locateSyntax(e syntax.Error) *Error {
-	x := explainSyntax(i.texts[e.Pos.Filename()], e)
-	found := i.placed(site{file: e.Pos.Filename(), line: x.line, col: x.col}, x.msg, nil)
-	found.Mend = x.mend
+func (i *interpreter) locateSyntax(e syntax.Error) *fault.Error {
+	x := hint.Syntax(i.Texts[e.Pos.Filename()], e)
+	found := i.Placed(fault.Site{File: e.Pos.Filename(), Line: x.Line, Col: x.Col}, x.Msg, nil)
+	found.Mend = x.Mend
 	return found
 }

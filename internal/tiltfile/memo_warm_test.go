@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
 func TestMemoServesSeveralEvaluationsAtOnce(t *testing.T) {
@@ -25,7 +26,7 @@ func TestMemoServesSeveralEvaluationsAtOnce(t *testing.T) {
 	}
 	writeFile(t, filepath.Join(dir, "all.yaml"), []byte(all.String()))
 	writeFile(t, filepath.Join(dir, "Tiltfile"), []byte("k8s_yaml('all.yaml')\nk8s_resource('svc1', new_name='one')\n"))
-	o := Options{Path: filepath.Join(dir, "Tiltfile"), Memo: NewMemo()}
+	o := Options{Path: filepath.Join(dir, "Tiltfile"), Memo: memo.New()}
 	want := Load(t.Context(), Options{Path: o.Path})
 	var group sync.WaitGroup
 	for range 4 {

@@ -3,6 +3,8 @@ package tiltfile
 import (
 	"fmt"
 	"strings"
+
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
 // nameParts are the components of an object's names, from the one that is always there to the one that is seldom
@@ -103,19 +105,5 @@ func quotedNames(objs []*object) string {
 	for i, o := range objs {
 		names[i] = o.fullName()
 	}
-	return quoted(names)
-}
-
-// quoted lists names for a message, not more than a screen holds.
-func quoted(names []string) string {
-	const most = 20
-	out := make([]string, 0, len(names))
-	for i, n := range names {
-		if i == most {
-			out = append(out, fmt.Sprintf("and %d more", len(names)-most))
-			break
-		}
-		out = append(out, fmt.Sprintf("%q", n))
-	}
-	return strings.Join(out, ", ")
+	return hint.Quoted(names)
 }

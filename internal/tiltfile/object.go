@@ -15,6 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -38,7 +42,7 @@ type object struct {
 	secret   map[string]string
 	// yaml is the source text; empty where the object came out of a list.
 	yaml string
-	site site
+	site fault.Site
 }
 
 // namespaced returns the namespace, "default" where the YAML leaves it open.
@@ -67,8 +71,8 @@ func (o *object) text() (string, error) {
 // A document is read once as long as the memo remembers it: its objects are copied for each that asks, so that assembly
 // may write into them. The maps that they share are never written to. The profile learns whether the memo knew all of them.
 // Memo and profile may be nil.
-func parseObjects(m *Memo, p *profiler, stream, source string) ([]*object, error) {
-	docs := splitYAML(stream)
+func parseObjects(m *memo.Memo, p *profile.Profiler, stream, source string) ([]*object, error) {
+	docs := yamlstream.Split(stream)
 	parsed, errs := make([][]*object, len(docs)), make([]error, len(docs))
 	var next, made atomic.Int64
 	var workers sync.WaitGroup
@@ -84,10 +88,10 @@ func parseObjects(m *Memo, p *profiler, stream, source string) ([]*object, error
 	}
 	workers.Wait()
 	if err := joinDocumentErrors(errs); err != nil {
-		p.answered(false)
+		p.Answered(false)
 		return nil, err
 	}
-	p.answered(made.Load() == 0)
+	p.Answered(made.Load() == 0)
 	return slices.Concat(parsed...), nil
 }
 
@@ -105,22 +109,22 @@ func joinDocumentErrors(errs []error) error {
 		lines[i] = err.Error()
 	}
 	p := problem.New(fmt.Sprintf("%s (the first of %d faults)", lines[0], len(errs)), "")
-	p.Detail = tail(strings.Join(lines[1:], "\n"), shownErrors)
+	p.Detail = fault.Tail(strings.Join(lines[1:], "\n"), fault.ShownErrors)
 	return p
 }
 
 // documentObjects returns copies of what a document holds.
-func documentObjects(m *Memo, d document, source string) (objs []*object, known bool, err error) {
-	key := memoKey{kind: memoDocument, content: d.text}
-	if v, ok := m.get(key); ok {
+func documentObjects(m *memo.Memo, d yamlstream.Document, source string) (objs []*object, known bool, err error) {
+	key := memo.Key{Kind: memo.Document, Content: d.Text}
+	if v, ok := m.Get(key); ok {
 		return copies(v.([]*object)), true, nil
 	}
-	key.content = strings.Clone(d.text)
-	d.text = key.content
+	key.Content = strings.Clone(d.Text)
+	d.Text = key.Content
 	if objs, err = objectsOf(d, source); err != nil {
 		return nil, false, err
 	}
-	m.put(key, objs, 0)
+	m.Put(key, objs, 0)
 	return copies(objs), false, nil
 }
 
@@ -135,17 +139,17 @@ func copies(objs []*object) []*object {
 }
 
 // objectsOf reads what one document holds.
-func objectsOf(d document, source string) ([]*object, error) {
-	data, err := d.json(source)
+func objectsOf(d yamlstream.Document, source string) ([]*object, error) {
+	data, err := d.JSON(source)
 	if err != nil || string(data) == "null" {
 		return nil, err
 	}
 	objs, err := parseDocument(data)
 	if err != nil {
-		return nil, errors.New(d.at(source, d.firstLine()) + err.Error())
+		return nil, errors.New(d.At(source, d.FirstLine()) + err.Error())
 	}
 	if len(objs) == 1 && objs[0].JSON == string(data) {
-		objs[0].yaml = strings.TrimLeft(d.text, "\r\n")
+		objs[0].yaml = strings.TrimLeft(d.Text, "\r\n")
 	}
 	return objs, nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 )
 
 func TestParseObjects(t *testing.T) {
@@ -101,14 +103,14 @@ func FuzzSplitYAML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		last := 0
-		for i, d := range splitYAML(in) {
-			if d.index != i+1 || d.line < max(1, last) || !strings.Contains(in, d.text) {
+		for i, d := range yamlstream.Split(in) {
+			if d.Index != i+1 || d.Line < max(1, last) || !strings.Contains(in, d.Text) {
 				t.Fatalf("document %d of %q: %+v", i, in, d)
 			}
-			last = d.line
-			data, err := d.json("f")
+			last = d.Line
+			data, err := d.JSON("f")
 			if err == nil && !json.Valid(data) {
-				t.Fatalf("%q gave invalid JSON %q", d.text, data)
+				t.Fatalf("%q gave invalid JSON %q", d.Text, data)
 			}
 		}
 		objs, err := parseObjects(nil, nil, in, "f")

@@ -6,16 +6,19 @@ import (
 	"slices"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
 // Builtins that older Tiltfiles call and that have nothing to do here. They are accepted, so that the Tiltfiles run.
 
 // ignored accepts a call without looking at the arguments.
-func ignored(*call) (starlark.Value, error) { return nil, nil }
+func ignored(*eval.Call) (starlark.Value, error) { return nil, nil }
 
 // obsolete accepts a call and says that it does nothing.
-func obsolete(c *call) (starlark.Value, error) {
-	c.warn(c.site(), "%s() does nothing any more and can go", c.name)
+func obsolete(c *eval.Call) (starlark.Value, error) {
+	c.Warn(c.Site(), "%s() does nothing any more and can go", c.Name)
 	return nil, nil
 }
 
@@ -28,25 +31,25 @@ var features = map[string]bool{
 	"labels": false, "sidecar_restart": false,
 }
 
-func feature(c *call) (starlark.Value, error) {
+func feature(c *eval.Call) (starlark.Value, error) {
 	var name string
-	if err := c.unpack("feature_name", &name); err != nil {
+	if err := c.Unpack("feature_name", &name); err != nil {
 		return nil, err
 	}
 	live, known := features[name]
 	switch {
 	case !known:
-		return nil, fmt.Errorf("there is no feature %q%s", name, didYouMean(name, slices.Sorted(maps.Keys(features))))
+		return nil, fmt.Errorf("there is no feature %q%s", name, hint.DidYouMean(name, slices.Sorted(maps.Keys(features))))
 	case !live:
-		c.warn(c.site(), "%s: feature %q is settled; the call can go", c.name, name)
+		c.Warn(c.Site(), "%s: feature %q is settled; the call can go", c.Name, name)
 	}
 	return nil, nil
 }
 
 // assemblyVersion accepts the one way of assembly that there is.
-func assemblyVersion(c *call) (starlark.Value, error) {
+func assemblyVersion(c *eval.Call) (starlark.Value, error) {
 	var version int
-	if err := c.unpack("version", &version); err != nil {
+	if err := c.Unpack("version", &version); err != nil {
 		return nil, err
 	}
 	if !slices.Contains([]int{2}, version) {

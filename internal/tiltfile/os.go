@@ -7,96 +7,99 @@ import (
 	"runtime"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-func getcwd(c *call) (starlark.Value, error) {
-	return starlark.String(c.dir()), c.unpack()
+func getcwd(c *eval.Call) (starlark.Value, error) {
+	return starlark.String(c.Dir()), c.Unpack()
 }
 
-func getenv(c *call) (starlark.Value, error) {
+func getenv(c *eval.Call) (starlark.Value, error) {
 	var key string
 	var fallback starlark.Value = starlark.None
-	if err := c.unpack("key", &key, "default?", &fallback); err != nil {
+	if err := c.Unpack("key", &key, "default?", &fallback); err != nil {
 		return nil, err
 	}
-	if v, ok := c.env.lookup(key); ok {
+	if v, ok := c.Env.LookupEnv(key); ok {
 		return starlark.String(v), nil
 	}
 	return fallback, nil
 }
 
-func putenv(c *call) (starlark.Value, error) {
+func putenv(c *eval.Call) (starlark.Value, error) {
 	var key string
-	var value text
-	if err := c.unpack("key", &key, "value", &value); err != nil {
+	var value value.Text
+	if err := c.Unpack("key", &key, "value", &value); err != nil {
 		return nil, err
 	}
-	c.env.set(key, value.value)
+	c.Env.Set(key, value.Value)
 	return nil, nil
 }
 
-func unsetenv(c *call) (starlark.Value, error) {
+func unsetenv(c *eval.Call) (starlark.Value, error) {
 	var key string
-	if err := c.unpack("key", &key); err != nil {
+	if err := c.Unpack("key", &key); err != nil {
 		return nil, err
 	}
-	_, _, err := c.env.Delete(starlark.String(key))
+	_, _, err := c.Env.Delete(starlark.String(key))
 	return nil, err
 }
 
 // pathFunction makes a builtin of a function on one path.
-func pathFunction(fn func(c *call, path string) starlark.Value) function {
-	return func(c *call) (starlark.Value, error) {
+func pathFunction(fn func(c *eval.Call, path string) starlark.Value) eval.Function {
+	return func(c *eval.Call) (starlark.Value, error) {
 		var path string
-		if err := c.unpack("path", &path); err != nil {
+		if err := c.Unpack("path", &path); err != nil {
 			return nil, err
 		}
 		return fn(c, path), nil
 	}
 }
 
-func pathAbs(c *call, p string) starlark.Value { return starlark.String(c.abs(p)) }
+func pathAbs(c *eval.Call, p string) starlark.Value { return starlark.String(c.Abs(p)) }
 
-func pathBase(_ *call, p string) starlark.Value { return starlark.String(filepath.Base(p)) }
+func pathBase(_ *eval.Call, p string) starlark.Value { return starlark.String(filepath.Base(p)) }
 
-func pathDir(_ *call, p string) starlark.Value { return starlark.String(filepath.Dir(p)) }
+func pathDir(_ *eval.Call, p string) starlark.Value { return starlark.String(filepath.Dir(p)) }
 
-func pathExists(c *call, p string) starlark.Value {
-	_, err := os.Stat(c.abs(p))
+func pathExists(c *eval.Call, p string) starlark.Value {
+	_, err := os.Stat(c.Abs(p))
 	return starlark.Bool(err == nil)
 }
 
-func pathReal(c *call, p string) starlark.Value {
-	full := c.abs(p)
+func pathReal(c *eval.Call, p string) starlark.Value {
+	full := c.Abs(p)
 	if real, err := filepath.EvalSymlinks(full); err == nil {
 		full = real
 	}
 	return starlark.String(full)
 }
 
-func relpath(c *call) (starlark.Value, error) {
+func relpath(c *eval.Call) (starlark.Value, error) {
 	var path, start string
-	if err := c.unpack("path", &path, "start??", &start); err != nil {
+	if err := c.Unpack("path", &path, "start??", &start); err != nil {
 		return nil, err
 	}
-	rel, err := filepath.Rel(c.abs(start), c.abs(path))
+	rel, err := filepath.Rel(c.Abs(start), c.Abs(path))
 	return starlark.String(rel), err
 }
 
 // pathJoin joins as Python does: an absolute part drops what stands before it.
-func pathJoin(c *call) (starlark.Value, error) {
+func pathJoin(c *eval.Call) (starlark.Value, error) {
 	var parts []string
-	for _, a := range c.args {
-		var t text
+	for _, a := range c.Args {
+		var t value.Text
 		if err := t.Unpack(a); err != nil {
 			return nil, err
 		}
-		if filepath.IsAbs(t.value) {
+		if filepath.IsAbs(t.Value) {
 			parts = nil
 		}
-		parts = append(parts, t.value)
+		parts = append(parts, t.Value)
 	}
-	if len(c.kwargs) > 0 || len(parts) == 0 {
+	if len(c.Kwargs) > 0 || len(parts) == 0 {
 		return nil, errors.New("it takes the parts of a path")
 	}
 	return starlark.String(filepath.Join(parts...)), nil

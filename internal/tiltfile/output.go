@@ -7,52 +7,55 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-func failWith(c *call) (starlark.Value, error) {
+func failWith(c *eval.Call) (starlark.Value, error) {
 	msg, err := message(c)
 	if err != nil {
 		return nil, err
 	}
-	return nil, failure(msg)
+	return nil, eval.Failure(msg)
 }
 
-func warn(c *call) (starlark.Value, error) {
-	var msg text
-	if err := c.unpack("msg", &msg); err != nil {
+func warn(c *eval.Call) (starlark.Value, error) {
+	var msg value.Text
+	if err := c.Unpack("msg", &msg); err != nil {
 		return nil, err
 	}
-	c.warn(site{}, "%s", msg.value)
+	c.Warn(fault.Site{}, "%s", msg.Value)
 	return nil, nil
 }
 
-func exit(c *call) (starlark.Value, error) {
+func exit(c *eval.Call) (starlark.Value, error) {
 	var code starlark.Value
-	if err := c.unpack("code??", &code); err != nil {
+	if err := c.Unpack("code??", &code); err != nil {
 		return nil, err
 	}
 	if code != nil {
-		logstore.Infof(c.log, "%s", plainText(code))
+		logstore.Infof(c.Log, "%s", value.PlainText(code))
 	}
-	return nil, errExit
+	return nil, eval.ErrExit
 }
 
 // message joins positional arguments as print does.
-func message(c *call) (string, error) {
+func message(c *eval.Call) (string, error) {
 	sep := " "
-	for _, kw := range c.kwargs {
+	for _, kw := range c.Kwargs {
 		if kw[0] != starlark.String("sep") {
 			return "", errors.New("it takes values to print, and sep=")
 		}
-		var t text
+		var t value.Text
 		if err := t.Unpack(kw[1]); err != nil {
 			return "", err
 		}
-		sep = t.value
+		sep = t.Value
 	}
-	words := make([]string, len(c.args))
-	for i, a := range c.args {
-		words[i] = plainText(a)
+	words := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		words[i] = value.PlainText(a)
 	}
 	return strings.Join(words, sep), nil
 }

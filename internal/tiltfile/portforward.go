@@ -6,12 +6,14 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // portForward is what port_forward() returns.
 type portForward struct {
-	opaque
+	value.Opaque
 	model.PortForward
 }
 
@@ -22,24 +24,24 @@ func (p portForward) String() string {
 	return fmt.Sprintf("port_forward(%d, %d)", p.LocalPort, p.ContainerPort)
 }
 
-func newPortForward(c *call) (starlark.Value, error) {
+func newPortForward(c *eval.Call) (starlark.Value, error) {
 	var local starlark.Int
 	var container starlark.Value
-	p := portForward{opaque: opaque{"port_forward"}}
-	if err := c.unpack("local_port", &local, "container_port??", &container, "name??", &p.Name, "link_path??", &p.LinkPath,
+	p := portForward{Opaque: value.Opaque{Kind: "port_forward"}}
+	if err := c.Unpack("local_port", &local, "container_port??", &container, "name??", &p.Name, "link_path??", &p.LinkPath,
 		"host??", &p.Host); err != nil {
 		return nil, err
 	}
 	var err error
-	if p.LocalPort, err = port(local.String()); err != nil {
+	if p.LocalPort, err = value.Port(local.String()); err != nil {
 		return nil, err
 	}
 	if container != nil && container.String() != "0" { // 0 is what the container offers by itself
-		if p.ContainerPort, err = port(container.String()); err != nil {
+		if p.ContainerPort, err = value.Port(container.String()); err != nil {
 			return nil, err
 		}
 	}
-	p.Host, err = bareHost(p.Host)
+	p.Host, err = value.BareHost(p.Host)
 	return p, err
 }
 
@@ -48,12 +50,12 @@ type portForwards struct{ list []model.PortForward }
 
 // Unpack implements starlark.Unpacker.
 func (p *portForwards) Unpack(v starlark.Value) error {
-	for _, e := range oneOrMany(v) {
+	for _, e := range value.OneOrMany(v) {
 		var pf model.PortForward
 		var err error
 		switch e := e.(type) {
 		case starlark.Int:
-			pf.LocalPort, err = port(e.String())
+			pf.LocalPort, err = value.Port(e.String())
 		case starlark.String:
 			pf, err = parsePortForward(string(e))
 		case portForward:
@@ -83,14 +85,14 @@ func parsePortForward(s string) (model.PortForward, error) {
 		return pf, fmt.Errorf("%q: there is one port beside the host; the form is %s", s, portForwardForms)
 	}
 	var err error
-	if pf.Host, err = bareHost(pf.Host); err != nil {
+	if pf.Host, err = value.BareHost(pf.Host); err != nil {
 		return pf, err
 	}
-	if pf.LocalPort, err = port(local); err != nil {
+	if pf.LocalPort, err = value.Port(local); err != nil {
 		return pf, fmt.Errorf("%q: %w; the form is %s", s, err, portForwardForms)
 	}
 	if both {
-		if pf.ContainerPort, err = port(container); err != nil {
+		if pf.ContainerPort, err = value.Port(container); err != nil {
 			return pf, fmt.Errorf("%q: %w", s, err)
 		}
 	}

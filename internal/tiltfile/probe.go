@@ -7,18 +7,20 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // probe is what probe() returns, and what readiness_probe= takes.
 type probe struct {
-	opaque
+	value.Opaque
 	probe *model.Probe
 }
 
 // probeAction is what a probe does.
 type probeAction struct {
-	opaque
+	value.Opaque
 	exec *model.Cmd
 	http *model.HTTPProbe
 	tcp  *model.TCPProbe
@@ -33,7 +35,7 @@ var (
 func (probe) String() string { return "probe()" }
 
 // String names the value.
-func (a probeAction) String() string { return a.kind + "()" }
+func (a probeAction) String() string { return a.Kind + "()" }
 
 // Unpack implements starlark.Unpacker.
 func (p *probe) Unpack(v starlark.Value) error {
@@ -45,10 +47,10 @@ func (p *probe) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func newProbe(c *call) (starlark.Value, error) {
+func newProbe(c *eval.Call) (starlark.Value, error) {
 	delay, timeout, period, success, failures := 0, 1, 10, 1, 3
 	var exec, http, tcp starlark.Value
-	if err := c.unpack("initial_delay_secs??", &delay, "timeout_secs??", &timeout, "period_secs??", &period,
+	if err := c.Unpack("initial_delay_secs??", &delay, "timeout_secs??", &timeout, "period_secs??", &period,
 		"success_threshold??", &success, "failure_threshold??", &failures, "exec??", &exec, "http_get??", &http,
 		"tcp_socket??", &tcp); err != nil {
 		return nil, err
@@ -75,7 +77,7 @@ func newProbe(c *call) (starlark.Value, error) {
 			continue
 		}
 		a, ok := arg.value.(probeAction)
-		if !ok || a.kind != arg.kind {
+		if !ok || a.Kind != arg.kind {
 			return nil, fmt.Errorf("got %s, want %s()", arg.value.Type(), arg.kind)
 		}
 		a.apply(p)
@@ -84,7 +86,7 @@ func newProbe(c *call) (starlark.Value, error) {
 	if count != 1 {
 		return nil, fmt.Errorf("give exactly one of exec=, http_get= and tcp_socket=, not %d", count)
 	}
-	return probe{opaque: opaque{"probe"}, probe: p}, nil
+	return probe{Opaque: value.Opaque{Kind: "probe"}, probe: p}, nil
 }
 
 // apply makes the action that of a probe.
@@ -99,34 +101,34 @@ func (a probeAction) apply(p *model.Probe) {
 	}
 }
 
-func newExecAction(c *call) (starlark.Value, error) {
-	var command argv
-	if err := c.unpack("command", &command); err != nil {
+func newExecAction(c *eval.Call) (starlark.Value, error) {
+	var command value.Argv
+	if err := c.Unpack("command", &command); err != nil {
 		return nil, err
 	}
-	if len(command.words) == 0 {
+	if len(command.Words) == 0 {
 		return nil, errors.New("the command is empty")
 	}
-	return probeAction{opaque: opaque{c.name}, exec: &model.Cmd{Argv: command.words, Dir: c.dir()}}, nil
+	return probeAction{Opaque: value.Opaque{Kind: c.Name}, exec: &model.Cmd{Argv: command.Words, Dir: c.Dir()}}, nil
 }
 
-func newHTTPGetAction(c *call) (starlark.Value, error) {
+func newHTTPGetAction(c *eval.Call) (starlark.Value, error) {
 	h := &model.HTTPProbe{Host: "localhost", Scheme: "http", Path: "/"}
-	if err := c.unpack("port", &h.Port, "host??", &h.Host, "scheme??", &h.Scheme, "path??", &h.Path); err != nil {
+	if err := c.Unpack("port", &h.Port, "host??", &h.Host, "scheme??", &h.Scheme, "path??", &h.Path); err != nil {
 		return nil, err
 	}
 	if h.Scheme != "http" && h.Scheme != "https" {
 		return nil, fmt.Errorf("scheme: %q is neither http nor https", h.Scheme)
 	}
-	_, err := port(fmt.Sprint(h.Port))
-	return probeAction{opaque: opaque{c.name}, http: h}, err
+	_, err := value.Port(fmt.Sprint(h.Port))
+	return probeAction{Opaque: value.Opaque{Kind: c.Name}, http: h}, err
 }
 
-func newTCPSocketAction(c *call) (starlark.Value, error) {
+func newTCPSocketAction(c *eval.Call) (starlark.Value, error) {
 	t := &model.TCPProbe{Host: "localhost"}
-	if err := c.unpack("port", &t.Port, "host??", &t.Host); err != nil {
+	if err := c.Unpack("port", &t.Port, "host??", &t.Host); err != nil {
 		return nil, err
 	}
-	_, err := port(fmt.Sprint(t.Port))
-	return probeAction{opaque: opaque{c.name}, tcp: t}, err
+	_, err := value.Port(fmt.Sprint(t.Port))
+	return probeAction{Opaque: value.Opaque{Kind: c.Name}, tcp: t}, err
 }

@@ -10,6 +10,8 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -21,8 +23,8 @@ type resourceDefaults struct {
 }
 
 // builtins are the functions that resources of every kind share.
-func (d *resourceDefaults) builtins() map[string]function {
-	return map[string]function{"trigger_mode": d.setTriggerMode, "link": newLinkValue}
+func (d *resourceDefaults) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"trigger_mode": d.setTriggerMode, "link": newLinkValue}
 }
 
 // resourceConstants are the trigger modes by their names.
@@ -36,8 +38,8 @@ func resourceConstants() starlark.StringDict {
 // common are the options that resources of every kind have.
 type common struct {
 	triggerMode triggerMode
-	deps        textList
-	autoInit    optBool
+	deps        value.Texts
+	autoInit    value.Bool
 	links       links
 	labels      labelList
 }
@@ -63,16 +65,16 @@ var labelPattern = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0
 
 // Unpack implements starlark.Unpacker.
 func (l *labelList) Unpack(v starlark.Value) error {
-	var t textList
+	var t value.Texts
 	if err := t.Unpack(v); err != nil {
 		return err
 	}
-	for _, label := range t.values {
+	for _, label := range t.Values {
 		if !labelPattern.MatchString(label) {
 			return fmt.Errorf("%q is not a label: up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends", label)
 		}
 	}
-	l.values = t.values
+	l.values = t.Values
 	return nil
 }
 
@@ -114,9 +116,9 @@ func (m triggerMode) Truth() starlark.Bool { return true }
 // Hash implements starlark.Value.
 func (m triggerMode) Hash() (uint32, error) { return uint32(m.mode), nil }
 
-func (d *resourceDefaults) setTriggerMode(c *call) (starlark.Value, error) {
+func (d *resourceDefaults) setTriggerMode(c *eval.Call) (starlark.Value, error) {
 	var mode triggerMode
-	if err := c.unpack("trigger_mode", &mode); err != nil {
+	if err := c.Unpack("trigger_mode", &mode); err != nil {
 		return nil, err
 	}
 	if d.isSet {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -50,7 +51,7 @@ func runScenario(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	opts := Options{Path: filepath.Join(root, "Tiltfile"), Subcommand: "up", ExtensionDir: filepath.Join(root, ".data"), Env: []string{"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv("PATH")}}
-	var faults []fault
+	var faults []expected
 	for _, f := range ar.Files {
 		switch f.Name {
 		case "want", "log":
@@ -155,16 +156,16 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 	o.Cluster = func() (model.Cluster, error) { return cluster, nil }
 }
 
-// fault is a line that must be reported.
-type fault struct {
+// expected is a line that must be reported.
+type expected struct {
 	file string
 	line int
 	re   *regexp.Regexp
 }
 
-func findFaults(t *testing.T, path, text string) []fault {
+func findFaults(t *testing.T, path, text string) []expected {
 	t.Helper()
-	var out []fault
+	var out []expected
 	for i, line := range strings.Split(text, "\n") {
 		_, quoted, ok := strings.Cut(line, "###")
 		if !ok {
@@ -174,13 +175,13 @@ func findFaults(t *testing.T, path, text string) []fault {
 		if err != nil {
 			t.Fatalf("%s:%d: not a quoted pattern: %s", path, i+1, quoted)
 		}
-		out = append(out, fault{path, i + 1, regexp.MustCompile(pattern)})
+		out = append(out, expected{path, i + 1, regexp.MustCompile(pattern)})
 	}
 	return out
 }
 
 // checkFault finds each fault among the errors: as an error of its own, or as a mark of one.
-func checkFault(t *testing.T, faults []fault, err error) {
+func checkFault(t *testing.T, faults []expected, err error) {
 	t.Helper()
 	if len(faults) == 0 {
 		return
@@ -192,8 +193,8 @@ func checkFault(t *testing.T, faults []fault, err error) {
 	said := map[place][]string{}
 	var walk func(error)
 	walk = func(err error) {
-		var e *Error
-		if several := (Errors)(nil); errors.As(err, &several) {
+		var e *fault.Error
+		if several := (fault.Errors)(nil); errors.As(err, &several) {
 			for _, one := range several {
 				walk(one)
 			}

@@ -8,6 +8,10 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -16,7 +20,7 @@ const shortestSecret = 5
 
 // secretFinder knows the Secrets that the program came by. It is used by one goroutine.
 type secretFinder struct {
-	memo *Memo
+	memo *memo.Memo
 	// tell is told of values that were not known yet; nil does without.
 	tell func(more []model.Secret)
 	// off is set where the Tiltfile wants secrets to be shown.
@@ -25,22 +29,22 @@ type secretFinder struct {
 }
 
 // newSecretFinder returns a finder that tells of each value as soon as it is found.
-func newSecretFinder(m *Memo, tell func(more []model.Secret)) *secretFinder {
+func newSecretFinder(m *memo.Memo, tell func(more []model.Secret)) *secretFinder {
 	return &secretFinder{memo: m, tell: tell}
 }
 
 // builtins are the functions that are about secrets.
-func (f *secretFinder) builtins() map[string]function {
-	return map[string]function{"secret_settings": f.settings}
+func (f *secretFinder) builtins() map[string]eval.Function {
+	return map[string]eval.Function{"secret_settings": f.settings}
 }
 
-func (f *secretFinder) settings(c *call) (starlark.Value, error) {
-	var disable optBool
-	if err := c.unpack("disable_scrub??", &disable); err != nil {
+func (f *secretFinder) settings(c *eval.Call) (starlark.Value, error) {
+	var disable value.Bool
+	if err := c.Unpack("disable_scrub??", &disable); err != nil {
 		return nil, err
 	}
-	if disable.isSet {
-		f.off = disable.value
+	if disable.IsSet {
+		f.off = disable.Value
 	}
 	return nil, nil
 }
@@ -51,11 +55,11 @@ func (f *secretFinder) look(text string) {
 	if f.off || !mayHoldSecret(text) {
 		return
 	}
-	for _, doc := range splitYAML(text) {
-		if !mayHoldSecret(doc.text) {
+	for _, doc := range yamlstream.Split(text) {
+		if !mayHoldSecret(doc.Text) {
 			continue
 		}
-		objs, err := parseObjects(f.memo, nil, doc.text, "")
+		objs, err := parseObjects(f.memo, nil, doc.Text, "")
 		if err != nil {
 			continue
 		}

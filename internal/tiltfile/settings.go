@@ -8,20 +8,22 @@ import (
 	"go.starlark.net/starlark"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-func (s *sessionSettings) updateSettings(c *call) (starlark.Value, error) {
-	var parallel, timeout optInt
-	var suppress textList
+func (s *sessionSettings) updateSettings(c *eval.Call) (starlark.Value, error) {
+	var parallel, timeout value.Int
+	var suppress value.Texts
 	var serverSide string
-	if err := c.unpack("max_parallel_updates??", &parallel, "k8s_upsert_timeout_secs??", &timeout,
+	if err := c.Unpack("max_parallel_updates??", &parallel, "k8s_upsert_timeout_secs??", &timeout,
 		"suppress_unused_image_warnings??", &suppress, "k8s_server_side_apply??", &serverSide); err != nil {
 		return nil, err
 	}
 	switch {
-	case parallel.isSet && parallel.value < 1:
+	case parallel.IsSet && parallel.Value < 1:
 		return nil, errors.New("max_parallel_updates must be at least 1")
-	case timeout.isSet && timeout.value < 1:
+	case timeout.IsSet && timeout.Value < 1:
 		return nil, errors.New("k8s_upsert_timeout_secs must be at least 1")
 	}
 	switch serverSide {
@@ -29,13 +31,13 @@ func (s *sessionSettings) updateSettings(c *call) (starlark.Value, error) {
 	default:
 		return nil, fmt.Errorf("k8s_server_side_apply: %q is none of \"true\", \"false\" and \"auto\"", serverSide)
 	}
-	if parallel.isSet {
-		s.update.MaxParallel = parallel.value
+	if parallel.IsSet {
+		s.update.MaxParallel = parallel.Value
 	}
-	if timeout.isSet {
-		s.update.UpsertTimeout = time.Duration(timeout.value) * time.Second
+	if timeout.IsSet {
+		s.update.UpsertTimeout = time.Duration(timeout.Value) * time.Second
 	}
-	s.update.SuppressUnusedImageWarnings = appendNew(s.update.SuppressUnusedImageWarnings, suppress.values)
+	s.update.SuppressUnusedImageWarnings = value.AppendNew(s.update.SuppressUnusedImageWarnings, suppress.Values)
 	return nil, nil
 }
 
@@ -59,9 +61,9 @@ func (d *duration) Unpack(v starlark.Value) error {
 	return nil
 }
 
-func (s *sessionSettings) ciSettings(c *call) (starlark.Value, error) {
+func (s *sessionSettings) ciSettings(c *eval.Call) (starlark.Value, error) {
 	var grace, timeout, ready duration
-	if err := c.unpack("k8s_grace_period??", &grace, "timeout??", &timeout, "readiness_timeout??", &ready); err != nil {
+	if err := c.Unpack("k8s_grace_period??", &grace, "timeout??", &timeout, "readiness_timeout??", &ready); err != nil {
 		return nil, err
 	}
 	if grace.isSet {
@@ -76,33 +78,33 @@ func (s *sessionSettings) ciSettings(c *call) (starlark.Value, error) {
 	return nil, nil
 }
 
-func (s *sessionSettings) pruneSettings(c *call) (starlark.Value, error) {
-	var disable optBool
-	var age, builds, interval, keep optInt
-	if err := c.unpack("disable??", &disable, "max_age_mins??", &age, "num_builds??", &builds, "interval_hrs??", &interval,
+func (s *sessionSettings) pruneSettings(c *eval.Call) (starlark.Value, error) {
+	var disable value.Bool
+	var age, builds, interval, keep value.Int
+	if err := c.Unpack("disable??", &disable, "max_age_mins??", &age, "num_builds??", &builds, "interval_hrs??", &interval,
 		"keep_recent??", &keep); err != nil {
 		return nil, err
 	}
-	if builds.value != 0 && interval.value != 0 {
+	if builds.Value != 0 && interval.Value != 0 {
 		return nil, errors.New("give either num_builds= or interval_hrs=, not both")
 	}
-	if min(builds.value, interval.value, keep.value) < 0 {
+	if min(builds.Value, interval.Value, keep.Value) < 0 {
 		return nil, errors.New("numbers must not be negative, but for max_age_mins")
 	}
-	if disable.isSet {
-		s.prune.Disable = disable.value
+	if disable.IsSet {
+		s.prune.Disable = disable.Value
 	}
-	if age.value != 0 {
-		s.prune.MaxAge = max(0, time.Duration(age.value)*time.Minute) // less than 0 is any age: 0 is the default's name
+	if age.Value != 0 {
+		s.prune.MaxAge = max(0, time.Duration(age.Value)*time.Minute) // less than 0 is any age: 0 is the default's name
 	}
-	if builds.value != 0 {
-		s.prune.NumBuilds, s.prune.Interval = builds.value, 0
+	if builds.Value != 0 {
+		s.prune.NumBuilds, s.prune.Interval = builds.Value, 0
 	}
-	if interval.value != 0 {
-		s.prune.NumBuilds, s.prune.Interval = 0, time.Duration(interval.value)*time.Hour
+	if interval.Value != 0 {
+		s.prune.NumBuilds, s.prune.Interval = 0, time.Duration(interval.Value)*time.Hour
 	}
-	if keep.isSet {
-		s.prune.KeepRecent = keep.value
+	if keep.IsSet {
+		s.prune.KeepRecent = keep.Value
 	}
 	return nil, nil
 }
@@ -110,10 +112,10 @@ func (s *sessionSettings) pruneSettings(c *call) (starlark.Value, error) {
 // tiltVersion is the version of Tilt whose language this package speaks.
 const tiltVersion = "0.37.0"
 
-func versionSettings(c *call) (starlark.Value, error) {
+func versionSettings(c *eval.Call) (starlark.Value, error) {
 	var check bool
 	var constraint string
-	if err := c.unpack("check_updates??", &check, "constraint??", &constraint); err != nil {
+	if err := c.Unpack("check_updates??", &check, "constraint??", &constraint); err != nil {
 		return nil, err
 	}
 	if constraint == "" {

@@ -1,6 +1,9 @@
 package tiltfile
 
-import "github.com/hone-dev/hone/pkg/model"
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/pkg/model"
+)
 
 // sessionSettings are what the Tiltfile says about the whole session. They are used by one goroutine.
 type sessionSettings struct {
@@ -15,8 +18,8 @@ func newSessionSettings() *sessionSettings {
 }
 
 // builtins are the functions that change settings.
-func (s *sessionSettings) builtins() map[string]function {
-	return map[string]function{
+func (s *sessionSettings) builtins() map[string]eval.Function {
+	return map[string]eval.Function{
 		"update_settings":       s.updateSettings,
 		"ci_settings":           s.ciSettings,
 		"docker_prune_settings": s.pruneSettings,

@@ -5,18 +5,21 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // quoteWord makes one word of a shell of any text.
-func quoteWord(c *call) (starlark.Value, error) {
-	var s text
-	if err := c.unpack("s", &s); err != nil {
+func quoteWord(c *eval.Call) (starlark.Value, error) {
+	var s value.Text
+	if err := c.Unpack("s", &s); err != nil {
 		return nil, err
 	}
-	if shellSafe.MatchString(s.value) {
-		return starlark.String(s.value), nil
+	if shellSafe.MatchString(s.Value) {
+		return starlark.String(s.Value), nil
 	}
-	return starlark.String("'" + strings.ReplaceAll(s.value, "'", `'"'"'`) + "'"), nil
+	return starlark.String("'" + strings.ReplaceAll(s.Value, "'", `'"'"'`) + "'"), nil
 }

@@ -7,13 +7,17 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 // state is one evaluation with what its program declares, by topic. It is used by one goroutine.
 type state struct {
-	*evaluation
+	*eval.Evaluation
 	opts     Options
 	interp   *interpreter
 	secrets  *secretFinder
@@ -33,59 +37,59 @@ type state struct {
 }
 
 func newState(ctx context.Context, path string, o Options) *state {
-	e := newEvaluation(ctx, newSources(path, o.Debug), o.Logger, o.Env)
-	e.memo, e.profile, e.warnLater = o.Memo, newProfiler(o.Profile), o.WarnLater
+	e := eval.New(ctx, fault.NewSources(path, o.Debug), o.Logger, o.Env)
+	e.Memo, e.Profile, e.WarnLater = o.Memo, profile.NewProfiler(o.Profile), o.WarnLater
 	if o.TiltPort != "" {
-		e.variables = append(e.variables, "TILT_PORT="+o.TiltPort)
+		e.Variables = append(e.Variables, "TILT_PORT="+o.TiltPort)
 	}
 	if o.TiltHost != "" {
-		e.variables = append(e.variables, "TILT_HOST="+o.TiltHost)
+		e.Variables = append(e.Variables, "TILT_HOST="+o.TiltHost)
 	}
-	e.copies = cmp.Or(o.ExtensionDir, extension.DefaultDir())
-	s := &state{evaluation: e, opts: o,
-		interp:  newInterpreter(e, extension.Store{Dir: e.copies, Env: e.env.list(), Log: o.Logger}),
+	e.Copies = cmp.Or(o.ExtensionDir, extension.DefaultDir())
+	s := &state{Evaluation: e, opts: o,
+		interp:  newInterpreter(e, extension.Store{Dir: e.Copies, Env: e.Env.List(), Log: o.Logger}),
 		secrets: newSecretFinder(o.Memo, o.OnSecrets), gate: newGate(o.Cluster, o.Namespace), ignores: newIgnoreRules(),
 		config: newConfigDeclarations(e, o.Args), settings: newSessionSettings(), defaults: &resourceDefaults{},
 	}
-	e.learn = s.secrets.look
+	e.OnText = s.secrets.look
 	s.images = newImageDeclarations(e)
 	s.k8s = newK8sDeclarations(e, s.images, s.defaults)
 	s.services = newComposeDeclarations(e, s.images, s.defaults)
 	s.locals = newLocalDeclarations(e, s.gate, s.defaults)
 	s.api = newAPIDeclarations(e, &s.interp.registry)
-	s.interp.native = newNative(e, filepath.Join(e.copies, "cache"))
+	s.interp.native = newNative(e, filepath.Join(e.Copies, "cache"))
 	s.interp.predeclare(s.builtins(), s.constants())
 	return s
 }
 
 // load runs the program and assembles what it declared.
 func (s *state) load() (model.Tiltfile, error) {
-	stop := context.AfterFunc(s.ctx, func() { s.thread.Cancel(context.Cause(s.ctx).Error()) })
+	stop := context.AfterFunc(s.Context, func() { s.Thread.Cancel(context.Cause(s.Context).Error()) })
 	defer stop()
-	s.commands = startRunner(s.ctx, s.log, s.memo, s.profile, s.main)
-	defer s.commands.stop()
-	s.ignores.readTiltIgnore(s.evaluation)
+	s.Commands = command.Start(s.Context, s.Log, s.Memo, s.Profile, s.Main)
+	defer s.Commands.Stop()
+	s.ignores.readTiltIgnore(s.Evaluation)
 	s.declareGiven()
-	_, err := s.interp.execFile(s.main)
-	if errors.Is(err, errExit) {
+	_, err := s.interp.execFile(s.Main)
+	if errors.Is(err, eval.ErrExit) {
 		err = nil
 	}
 	var tf model.Tiltfile
 	if err == nil {
-		done := s.profile.assembling()
+		done := s.Profile.Assembling()
 		tf, err = s.finish()
 		done()
 		if err == nil && !s.inner {
 			s.ownExtensions(&tf)
 		}
 	}
-	s.commands.keep(err != nil)
-	if s.ctx.Err() != nil {
-		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.main), context.Cause(s.ctx))
+	s.Commands.Keep(err != nil)
+	if s.Context.Err() != nil {
+		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.Main), context.Cause(s.Context))
 	}
 	located := s.interp.locate(err)
-	if args := (*ArgsError)(nil); errors.As(err, &args) {
-		located = &ArgsError{located}
+	if args := (*fault.ArgsError)(nil); errors.As(err, &args) {
+		located = &fault.ArgsError{Err: located}
 	}
 	return tf, located
 }

@@ -5,11 +5,14 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
 // stdlibBuiltins are the functions that declare nothing: files, data, the operating system, output.
-func stdlibBuiltins() map[string]function {
-	return map[string]function{
+func stdlibBuiltins() map[string]eval.Function {
+	return map[string]eval.Function{
 		// files.go, git.go
 		"read_file":      readFile,
 		"watch_file":     watchFile,
@@ -57,14 +60,14 @@ func stdlibBuiltins() map[string]function {
 }
 
 // stdlibConstants are the names that stand for a value: env is os.environ.
-func stdlibConstants(env *environ) starlark.StringDict {
+func stdlibConstants(env *value.Environ) starlark.StringDict {
 	exe, _ := os.Executable()
 	return starlark.StringDict{
 		"struct":         starlark.NewBuiltin("struct", starlarkstruct.Make),
 		"module":         starlark.NewBuiltin("module", starlarkstruct.MakeModule),
 		"os.environ":     env,
 		"os.name":        osName(),
-		"sys.argv":       stringValues(os.Args),
+		"sys.argv":       value.Strings(os.Args),
 		"sys.executable": starlark.String(exe),
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -41,7 +43,7 @@ type Options struct {
 	// Given are extensions, and repositories of some, that the Tiltfile finds declared. They are not part of the result.
 	Given model.APIObjects
 	// Memo remembers what evaluations with it have worked out; nil means that this one starts from nothing.
-	Memo *Memo
+	Memo *memo.Memo
 	// Debug shows the calls that led to an error below it.
 	Debug bool
 	// Profile asks for Result.Profile.
@@ -56,7 +58,7 @@ type Result struct {
 	// that the mended file is seen.
 	Err error
 	// Profile says where the time went; nil unless Options.Profile asked for it.
-	Profile *Profile
+	Profile *profile.Profile
 }
 
 // Load evaluates a Tiltfile. When ctx is cancelled it stops soon, and the result's error wraps ctx's.
@@ -72,15 +74,15 @@ func Load(ctx context.Context, o Options) Result {
 		o.Logger = logstore.Discard
 	}
 	if o.Memo == nil {
-		o.Memo = NewMemo() // what one evaluation asks for twice is worked out once
+		o.Memo = memo.New() // what one evaluation asks for twice is worked out once
 	}
 	s := newState(ctx, path, o)
 	tf, err := s.load()
-	tf.ConfigFiles, tf.Read = s.configFiles(), s.read
+	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
 	tf.Ignores = s.ignores.list
-	tf.Warnings = s.warnings
+	tf.Warnings = s.Warnings
 	if err != nil {
 		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}
 	}
-	return Result{Tiltfile: tf, Err: err, Profile: s.profile.result()}
+	return Result{Tiltfile: tf, Err: err, Profile: s.Profile.Result()}
 }

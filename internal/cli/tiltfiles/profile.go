@@ -7,12 +7,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
 	"github.com/hone-dev/hone/pkg/api"
 )
 
 // describeProfile is a profile as programs read it, without calls whose own time together is below the threshold.
-func describeProfile(p *tiltfile.Profile, threshold time.Duration) *api.TiltfileProfile {
+func describeProfile(p *profile.Profile, threshold time.Duration) *api.TiltfileProfile {
 	out := &api.TiltfileProfile{TotalMillis: millis(p.Total), CompileMillis: millis(p.Compile), ProgramMillis: millis(p.Program()),
 		AssemblyMillis: millis(p.Assembly), Builtins: []api.TiltfileTiming{}}
 	for _, b := range p.Builtins {
@@ -30,7 +30,7 @@ func describeProfile(p *tiltfile.Profile, threshold time.Duration) *api.Tiltfile
 	return out
 }
 
-func describeCalls(c tiltfile.CallTimes) api.TiltfileCalls {
+func describeCalls(c profile.CallTimes) api.TiltfileCalls {
 	return api.TiltfileCalls{Calls: c.Calls, Remembered: c.Remembered, TotalMillis: millis(c.Total), OwnMillis: millis(c.Own),
 		SlowestMillis: millis(c.Slowest)}
 }

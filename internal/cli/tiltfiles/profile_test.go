@@ -7,19 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
 )
 
 // profiled is a profile with times that tests can state.
-func profiled() *tiltfile.Profile {
-	calls := func(n int, own time.Duration) tiltfile.CallTimes {
-		return tiltfile.CallTimes{Calls: n, Total: 2 * own, Own: own, Slowest: own / 2}
+func profiled() *profile.Profile {
+	calls := func(n int, own time.Duration) profile.CallTimes {
+		return profile.CallTimes{Calls: n, Total: 2 * own, Own: own, Slowest: own / 2}
 	}
 	remembered := calls(3, 4*time.Millisecond)
 	remembered.Remembered = 2
-	return &tiltfile.Profile{Total: 100 * time.Millisecond, Compile: 10 * time.Millisecond, Assembly: 20 * time.Millisecond,
-		Builtins: []tiltfile.BuiltinProfile{
-			{Name: "local", CallTimes: calls(2, 40*time.Millisecond), Sites: []tiltfile.SiteProfile{
+	return &profile.Profile{Total: 100 * time.Millisecond, Compile: 10 * time.Millisecond, Assembly: 20 * time.Millisecond,
+		Builtins: []profile.BuiltinProfile{
+			{Name: "local", CallTimes: calls(2, 40*time.Millisecond), Sites: []profile.SiteProfile{
 				{File: "/p/Tiltfile", Line: 3, CallTimes: calls(1, 35*time.Millisecond)},
 				{File: "/p/Tiltfile", Line: 9, CallTimes: calls(1, 5*time.Millisecond)},
 			}},

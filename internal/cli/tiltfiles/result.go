@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -31,7 +32,7 @@ func describe(r tiltfile.Result, namespace string, threshold time.Duration) api.
 // faults are the messages of an evaluation's error, one for each fault that it holds.
 func faults(err error) []string {
 	out := []string{}
-	var several tiltfile.Errors
+	var several fault.Errors
 	switch {
 	case errors.As(err, &several):
 		for _, e := range several {

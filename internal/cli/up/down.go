@@ -21,6 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/update/buildanddeploy"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
@@ -178,7 +179,7 @@ func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName
 }
 
 // misnamed reports whether a Tiltfile could not be evaluated because of the names on the command line.
-func misnamed(fault error) bool { return errors.As(fault, new(*tiltfile.ArgsError)) }
+func misnamed(err error) bool { return errors.As(err, new(*fault.ArgsError)) }
 
 // unheard is the problem that something is to be deleted of which neither the Tiltfile nor the records know, so that a slip
 // does not look like a success. A Tiltfile without a fault has taken the names.

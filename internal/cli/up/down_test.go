@@ -7,13 +7,13 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/cluster/deploy"
-	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestUnheard(t *testing.T) {
 	records := map[model.ManifestName][]deploy.ObjectRecord{"web": {{}}, "gone": {}}
-	usage := &tiltfile.ArgsError{Err: errors.New(`no resource is called "wbe"`)}
+	usage := &fault.ArgsError{Err: errors.New(`no resource is called "wbe"`)}
 	broken := errors.New("Tiltfile:1: boom")
 	for _, tc := range []struct {
 		name  string

@@ -16,6 +16,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -34,7 +36,7 @@ type Subscriber struct {
 
 // New returns the subscriber. What one evaluation works out is remembered for the next ones.
 func New(load Loader, options tiltfile.Options, logs *logstore.Store) *Subscriber {
-	options.Memo = tiltfile.NewMemo()
+	options.Memo = memo.New()
 	return &Subscriber{load: load, options: options, logs: logs, now: time.Now}
 }
 
@@ -123,7 +125,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	}
 	if r.Err != nil {
 		loaded.Err = logstore.NewScrubber(secrets).Text(problem.Text(r.Err))
-		var usage *tiltfile.ArgsError
+		var usage *fault.ArgsError
 		loaded.Usage = errors.As(r.Err, &usage)
 		logstore.Errorf(log, "%s", loaded.Err)
 	} else {

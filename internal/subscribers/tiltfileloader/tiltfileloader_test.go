@@ -17,6 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -174,7 +175,7 @@ func TestFailures(t *testing.T) {
 			return tiltfile.Result{Tiltfile: model.Tiltfile{ConfigFiles: []string{"/src/Tiltfile", "/src/new"}}, Err: problem.New("no such builtin", "call another")}
 		}, "no such builtin\n  call another", false, []string{"/src/Tiltfile", "/src/new"}},
 		{"wrong arguments", func() tiltfile.Result {
-			return tiltfile.Result{Err: &tiltfile.ArgsError{Err: errors.New("no resource is called x")}}
+			return tiltfile.Result{Err: &fault.ArgsError{Err: errors.New("no resource is called x")}}
 		}, "no resource is called x", true, nil},
 		{"a mistake of ours: the mended file is seen all the same", func() tiltfile.Result { panic("nil map") },
 			"hone made a mistake while evaluating the Tiltfile: nil map", false, []string{"/src/Tiltfile"}},

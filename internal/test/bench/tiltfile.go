@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hone-dev/hone/internal/tiltfile"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
 // resourceYAML is a Deployment and a Service of ordinary size; %[1]d numbers them, %[2]d is what edits change.
@@ -79,7 +80,7 @@ func (b *bench) measureProject(ctx context.Context, n int) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p := evaluated{dir: dir, resources: n, memo: tiltfile.NewMemo()}
+	p := evaluated{dir: dir, resources: n, memo: memo.New()}
 	if err := p.write(); err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (b *bench) measureProject(ctx context.Context, n int) error {
 type evaluated struct {
 	dir       string
 	resources int
-	memo      *tiltfile.Memo
+	memo      *memo.Memo
 }
 
 func (p *evaluated) write() error {
@@ -132,7 +133,7 @@ func (p *evaluated) edit(i, replicas int) error {
 	return os.WriteFile(filepath.Join(p.dir, fmt.Sprintf("svc%d.yaml", i)), fmt.Appendf(nil, resourceYAML, i, replicas), 0o644)
 }
 
-func (p *evaluated) evaluate(ctx context.Context, memo *tiltfile.Memo) error {
+func (p *evaluated) evaluate(ctx context.Context, memo *memo.Memo) error {
 	res := tiltfile.Load(ctx, tiltfile.Options{Path: filepath.Join(p.dir, "Tiltfile"), Memo: memo})
 	if res.Err == nil && len(res.Manifests) != p.resources {
 		return fmt.Errorf("%d resources instead of %d", len(res.Manifests), p.resources)

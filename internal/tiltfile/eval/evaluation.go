@@ -1,0 +1,255 @@
+// Package eval is what a builtin sees of the evaluation that calls it: its arguments, its place, files, environment, commands
+// and warnings. It knows no topic of the language.
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/extension"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Evaluation is one run of a Tiltfile, as its builtins see it. It is used by one goroutine.
+type Evaluation struct {
+	*fault.Sources
+	// Context ends the evaluation.
+	Context context.Context
+	Log     logstore.Logger
+	Thread  *starlark.Thread
+	Env     *value.Environ
+	Memo    *memo.Memo
+	// Profile measures the calls; nil measures nothing.
+	Profile *profile.Profiler
+	// Commands runs commands. It is nil before the program runs.
+	Commands *command.Runner
+	// OnText is told of every text that the program comes by; nil does without.
+	OnText func(text string)
+	// Running holds the files being executed, innermost last.
+	Running []string
+	// Folders maps the paths of embedded extensions to the folders of their files; a folder need not exist for an extension
+	// that consists of its Tiltfile only.
+	Folders map[string]string
+	// Copies is the folder that holds copies of extensions, whose files are not the user's.
+	Copies string
+	// files are those that the evaluation depends on.
+	files    map[string]bool
+	Read     map[string]uint64 // as model.Tiltfile.Read
+	Warnings []string
+	// WarnLater keeps warnings from the log.
+	WarnLater bool
+	// Variables are further ones that commands get, "K=V".
+	Variables []string
+}
+
+// New returns an evaluation that has not begun. env is its environment as "K=V".
+func New(ctx context.Context, files *fault.Sources, log logstore.Logger, env []string) *Evaluation {
+	return &Evaluation{Sources: files, Context: ctx, Log: log, Env: value.NewEnviron(env), files: map[string]bool{}, Read: map[string]uint64{},
+		Thread: &starlark.Thread{Name: files.Main, Print: func(_ *starlark.Thread, msg string) { log.Write(logstore.LevelInfo, msg+"\n") }}}
+}
+
+// file is the file being executed: the one whose folder relative paths start from.
+func (e *Evaluation) file() string {
+	if len(e.Running) == 0 {
+		return e.Main
+	}
+	return e.Running[len(e.Running)-1]
+}
+
+// Dir is the folder of the file being executed.
+func (e *Evaluation) Dir() string {
+	if dir, ok := e.Folders[e.file()]; ok {
+		return dir
+	}
+	return filepath.Dir(e.file())
+}
+
+// Abs resolves a path of the Tiltfile.
+func (e *Evaluation) Abs(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(e.Dir(), path)
+}
+
+// ReadFile reads a file that the evaluation depends on, whether it exists or not.
+func (e *Evaluation) ReadFile(path string) ([]byte, error) { return e.ReadUpTo(path, file.Most) }
+
+// ReadUpTo is readFile for files of at most so many bytes. It remembers what it has read.
+func (e *Evaluation) ReadUpTo(path string, most int) ([]byte, error) {
+	e.DependOn(path)
+	data, err := file.Read(path, most)
+	switch {
+	case err == nil:
+		e.Read[path] = xxh3.Hash(data)
+	case errors.Is(err, fs.ErrNotExist):
+		e.Read[path] = 0
+	}
+	return data, err
+}
+
+// Warn tells the user of something that is probably a mistake.
+func (e *Evaluation) Warn(at fault.Site, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if at.Line > 0 {
+		msg = fmt.Sprintf("%s:%d: %s", at.File, at.Line, msg)
+	}
+	e.Warnings = append(e.Warnings, msg)
+	if !e.WarnLater {
+		logstore.Warnf(e.Log, "%s", msg)
+	}
+}
+
+// DependOn notes files and folders whose change makes the evaluation out of date. They need not exist.
+func (e *Evaluation) DependOn(paths ...string) {
+	for _, p := range paths {
+		e.files[p] = true
+	}
+}
+
+// ConfigFiles are the files and folders that the evaluation depends on, sorted.
+func (e *Evaluation) ConfigFiles() []string { return slices.Sorted(maps.Keys(e.files)) }
+
+// Exec runs a command to its end and returns what it wrote to standard output. Its program is found in the evaluation's
+// PATH, which need not be the process' own.
+func (e *Evaluation) Exec(c command.Command) (string, error) {
+	path, err := command.LookPath(c.Argv[0], c.Dir, e.Env.Getenv("PATH"))
+	if err != nil {
+		return "", err
+	}
+	c.Path, c.Environ = path, e.commandEnv(c.Env)
+	out, err := e.Commands.Run(c)
+	e.Learn(out)
+	return out, err
+}
+
+// Learn tells of a text that the program has come by.
+func (e *Evaluation) Learn(text string) {
+	if e.OnText != nil {
+		e.OnText(text)
+	}
+}
+
+// commandEnv is the environment of commands: that of the evaluation, what tells where the session is, and the
+// command's own; later ones win.
+func (e *Evaluation) commandEnv(own []string) []string {
+	env := e.Env.List()
+	env = append(env, e.Variables...)
+	if !e.Env.Has("TILT_DISABLE_ANALYTICS") {
+		env = append(env, "TILT_DISABLE_ANALYTICS=1")
+	}
+	return append(env, own...)
+}
+
+// AbsAll resolves paths against the running file's folder.
+func (e *Evaluation) AbsAll(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = e.Abs(p)
+	}
+	return out
+}
+
+// Cmd returns the command in a folder, which is that of the running file where none is given.
+func (e *Evaluation) Cmd(a value.Argv, dir string, env value.TextMap, echoOff bool) model.Cmd {
+	if len(a.Words) == 0 {
+		return model.Cmd{}
+	}
+	return model.Cmd{Argv: a.Words, Dir: e.Abs(dir), Env: env.Env(), EchoOff: echoOff}
+}
+
+// WithEnv gives a command the variables that the Tiltfile changed; its own win.
+func (e *Evaluation) WithEnv(cmd model.Cmd) model.Cmd {
+	if cmd.Empty() {
+		return cmd
+	}
+	changed := slices.DeleteFunc(e.Env.Changed(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.ContainsFunc(cmd.Env, func(own string) bool { return strings.HasPrefix(own, name+"=") })
+	})
+	cmd.Env = append(changed, cmd.Env...)
+	return cmd
+}
+
+// UsersSite is the innermost place of a call that lies in a file of the user, which the copies of extensions are not. Where
+// that is in a function, from says which line of the root Tiltfile called it.
+func (e *Evaluation) UsersSite(at fault.Site) (users fault.Site, from string) {
+	if at.Calls == nil {
+		return at, ""
+	}
+	stack, users := *at.Calls, at
+	for i := range len(stack) {
+		if pos := stack.At(i).Pos; fault.InProgram(pos) && !extension.IsEmbeddedPath(pos.Filename()) && !model.IsChild(e.Copies, pos.Filename()) {
+			users = fault.SiteOf(pos)
+			break
+		}
+	}
+	for i := range len(stack) {
+		if outer := fault.SiteOf(stack.At(i).Pos); outer.File == e.Main && i+1 == len(stack) && outer.Line != users.Line {
+			from = fmt.Sprintf(" (called from line %d of %s)", outer.Line, filepath.Base(outer.File))
+		}
+	}
+	return users, from
+}
+
+// callSite is the innermost place of the user's program that has been reached.
+func (e *Evaluation) callSite() fault.Site {
+	stack := make(starlark.CallStack, 0, e.Thread.CallStackDepth())
+	for i := e.Thread.CallStackDepth() - 1; i >= 0; i-- {
+		stack = append(stack, e.Thread.CallFrame(i))
+	}
+	if len(stack) > 0 && !fault.InProgram(stack.At(0).Pos) {
+		stack.Pop() // the builtin
+	}
+	at := fault.Innermost(stack)
+	if at.File == "" {
+		return fault.Site{File: e.file()}
+	}
+	at.Calls = &stack
+	return at
+}
+
+// Bind makes a Starlark builtin of a function.
+func (e *Evaluation) Bind(name string, fn Function) *starlark.Builtin {
+	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		c := &Call{Evaluation: e, Name: name, Args: args, Kwargs: kwargs}
+		e.Profile.Enter()
+		v, err := fn(c)
+		e.Leave(name)
+		if err == nil && v == nil {
+			v = starlark.None
+		}
+		return v, c.blame(err)
+	})
+}
+
+// Remembered is recall for the goroutine of an evaluation, whose profile learns of it.
+func Remembered[V any](e *Evaluation, key memo.Key, make func() (V, error)) (V, error) {
+	v, known, err := memo.Recall(e.Memo, key, make)
+	e.Profile.Answered(known)
+	return v, err
+}
+
+// Leave tells the profile that a call has returned.
+func (e *Evaluation) Leave(name string) {
+	e.Profile.Leave(name, func() (file string, line int) {
+		at := e.callSite()
+		return at.File, at.Line
+	})
+}
