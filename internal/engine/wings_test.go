@@ -38,9 +38,10 @@ var wings = []wing{
 		"What talks to Kubernetes: the client, and deploying, logs and port forwards on top of it. It knows nothing of the session's state."},
 	{"containers", "docker < compose", "base",
 		"What talks to a container engine: the client, and Compose on top of it. It knows nothing of the session's state."},
-	{"tiltfile", "language extension dialect file memo profile yamlstream < fault value lsp < hint command < eval" +
-		" < .", "base containers/compose",
-		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it."},
+	{"tiltfile", "language extension dialect file memo profile version yamlstream < fault value lsp < hint command < eval k8sobject" +
+		" < config ignore interpreter kubecontext native renderer resource secret settings stdlib v1alpha1 < image local" +
+		" < kubernetes dockercompose < .", "base containers/compose",
+		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it. A topic of the language is a package: it holds what is declared about it and names its builtins. What a topic calls stands below it; tiltfile on top connects them."},
 	{"update", "agent watch < liveupdate imagebuild < synclet < buildanddeploy", "base cluster containers",
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries one after the other. It knows nothing of the session's state."},
 	{"subscribers", "workers < *", "base loop cluster containers tiltfile update",
@@ -73,7 +74,7 @@ var limits = []limit{
 	{`.`, `^github\.com/(rivo/tview|gdamore/tcell)`, `^internal/hud(/screen)?$`, "the terminal library stops at the screen"},
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/containers/compose$`, "the Compose library stops at its wrapper"},
 	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/|$)`, "Starlark stops at the wing that evaluates Tiltfiles"},
-	{`^internal/tiltfile/(language|extension|file|memo|profile|yamlstream|command)$`, `^go\.starlark\.net`, ``, "what needs no Starlark knows none"},
+	{`^internal/tiltfile/(language|extension|file|memo|profile|version|yamlstream|command|k8sobject)$`, `^go\.starlark\.net`, ``, "what needs no Starlark knows none"},
 	{`.`, `^github\.com/bazelbuild`, `^internal/tiltfile/lsp$`, "the formatter stops at its wrapper"},
 	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "what editors are told is known without the interpreter and without a session"},
 }
@@ -178,7 +179,9 @@ func TestPlanRefuses(t *testing.T) {
 		"internal/base/logstore":            "internal/loop/store",
 		"internal/containers/docker":        "internal/cluster/k8s",
 		"internal/tiltfile/lsp":             "internal/tiltfile",
-		"internal/tiltfile/hint":            "internal/tiltfile/eval",
+		"internal/tiltfile/eval":            "internal/tiltfile/image",
+		"internal/tiltfile/image":           "internal/tiltfile/kubernetes",
+		"internal/tiltfile/kubernetes":      "internal/tiltfile/dockercompose",
 		"internal/update/imagebuild":        "internal/loop/state",
 		"internal/cli/cireport":             "internal/test/harness",
 		"internal/subscribers/workers/deep": "internal/subscribers/pruner",

@@ -140,7 +140,7 @@ func TestNothingElseIsDocumented(t *testing.T) {
 			if e.Kind == language.Method || strings.HasPrefix(e.Name, "__") {
 				continue
 			}
-			if !defined(s.interp.predeclared, e.Name) && !starlark.Universe.Has(e.Name) {
+			if !defined(s.interp.Predeclared, e.Name) && !starlark.Universe.Has(e.Name) {
 				t.Errorf("%s is documented, but the interpreter does not know it", e.Name)
 			}
 		}
@@ -155,7 +155,7 @@ func TestModulesAreDocumented(t *testing.T) {
 			if e.Kind != language.Module {
 				continue
 			}
-			m, ok := valueOf(s.interp.predeclared, e.Name).(starlark.HasAttrs)
+			m, ok := valueOf(s.interp.Predeclared, e.Name).(starlark.HasAttrs)
 			if !ok {
 				t.Errorf("%s is no module", e.Name)
 				continue
@@ -195,7 +195,7 @@ func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 func TestMethodsAreDocumented(t *testing.T) {
 	dir := sampleFolder(t)
 	s := newState(context.Background(), filepath.Join(dir, "Tiltfile"), Options{Logger: logstore.Discard})
-	v, err := starlark.Call(s.Thread, s.interp.predeclared["local_git_repo"], starlark.Tuple{starlark.String("repo")}, nil)
+	v, err := starlark.Call(s.Thread, s.interp.Predeclared["local_git_repo"], starlark.Tuple{starlark.String("repo")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

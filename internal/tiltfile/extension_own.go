@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -30,7 +31,7 @@ func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
 	if err == nil || s.Context.Err() != nil {
 		return
 	}
-	s.Warn(s.api.sites[apiID{kindExtension, e.Name}], "extension %q is left out: %v", e.Name, err)
+	s.Warn(s.api.ExtensionSite(e.Name), "extension %q is left out: %v", e.Name, err)
 	if tf.LeftOut == nil {
 		tf.LeftOut = map[string]string{}
 	}
@@ -43,23 +44,23 @@ func (s *state) declareGiven() {
 		return // it knows what the root Tiltfile knows
 	}
 	for _, r := range s.opts.Given.ExtensionRepos {
-		if err := s.interp.registry.AddRepo(asRepo(r)); err != nil {
+		if err := s.interp.Registry.AddRepo(v1alpha1.AsRepo(r)); err != nil {
 			s.Warn(fault.Site{}, "extension repository %q is left out: %v", r.Name, err)
 		}
 	}
 	for _, e := range s.opts.Given.Extensions {
-		if err := s.interp.registry.AddExtension(asExtension(e)); err != nil {
+		if err := s.interp.Registry.AddExtension(v1alpha1.AsExtension(e)); err != nil {
 			s.Warn(fault.Site{}, "extension %q is left out: %v", e.Name, err)
 		}
 	}
 }
 
 func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
-	path, err := s.interp.extensionPath(e.Name)
+	path, err := s.interp.ExtensionPath(e.Name)
 	if err != nil {
 		return err
 	}
-	if s.interp.modules[path] != nil {
+	if s.interp.Ran(path) {
 		return nil
 	}
 	own := s.within(path, e.Args, tf.Manifests)
@@ -79,8 +80,9 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	case len(taken) > 0:
 		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
 	}
-	s.interp.registry, s.Folders, s.api.sites = own.interp.registry, own.Folders, own.api.sites
-	s.ignores.list = append(s.ignores.list, own.ignores.list...) // which are about its own folders
+	s.interp.Registry, s.Folders = own.interp.Registry, own.Folders
+	s.api.Know(own.api)
+	s.ignores.List = append(s.ignores.List, own.ignores.List...) // which are about its own folders
 	merge(tf, declared)
 	return nil
 }
@@ -90,16 +92,16 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	o := s.opts
 	o.Path, o.Args, o.Env = path, args, s.Env.List()
 	own := newState(s.Context, path, o)
-	own.interp.registry, own.Folders = s.interp.registry.Clone(), maps.Clone(s.Folders)
-	own.interp.predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
-	own.api.sites = maps.Clone(s.api.sites)
+	own.interp.Registry, own.Folders = s.interp.Registry.Clone(), maps.Clone(s.Folders)
+	own.interp.Predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
+	own.api.Know(s.api)
 	// The project vouches for what it asks for; an extension cannot vouch for the project.
-	*own.gate = *s.gate.clone()
+	*own.gate = *s.gate.Clone()
 	own.inner = true
 	for _, m := range beside {
 		own.beside = append(own.beside, m.Name)
 	}
-	own.api.beside = own.beside
+	own.api.Beside = own.beside
 	return own
 }
 

@@ -11,32 +11,32 @@ import (
 
 // finish assembles what the program declared, and checks what can only be checked now.
 func (s *state) finish() (model.Tiltfile, error) {
-	tf := model.Tiltfile{Update: s.settings.update, CI: s.settings.ci, DockerPrune: s.settings.prune}
-	if s.images.registry != nil {
-		tf.DefaultRegistry = *s.images.registry
+	tf := model.Tiltfile{Update: s.settings.Update, CI: s.settings.CI, DockerPrune: s.settings.Prune}
+	if s.images.Registry != nil {
+		tf.DefaultRegistry = *s.images.Registry
 	}
 	var all fault.List
-	all.Add(s.images.connectImages())
-	s.images.finishImages()
-	a, err := s.k8s.assemble()
+	all.Add(s.images.Connect())
+	s.images.Finish()
+	a, err := s.k8s.Assemble()
 	all.Add(err)
-	all.Add(s.images.checkSteps())
-	all.Add(s.k8s.checkSteps())
+	all.Add(s.images.CheckSteps())
+	all.Add(s.k8s.CheckSteps())
 	if a == nil {
 		return tf, all.Err()
 	}
-	all.Add(s.k8s.tagAsTheyAre())
-	manifests, sites := a.manifests(), a.sites()
+	all.Add(s.k8s.TagAsTheyAre())
+	manifests, sites := a.Manifests(), a.Sites()
 	if len(manifests) > 0 {
-		if err := s.gate.allowed("deploy"); err != nil {
-			all.Add(s.Placed(a.firstSite(), err.Error(), err))
+		if err := s.gate.Allowed("deploy"); err != nil {
+			all.Add(s.Placed(a.FirstSite(), err.Error(), err))
 		}
 	}
-	composed, err := s.services.manifests(sites)
+	composed, err := s.services.Manifests(sites)
 	all.Add(err)
 	manifests = append(manifests, composed...)
-	all.Add(s.images.checkRestarts(manifests))
-	local, err := s.locals.manifests(sites)
+	all.Add(s.images.CheckRestarts(manifests))
+	local, err := s.locals.Manifests(sites)
 	all.Add(err)
 	manifests = append(manifests, local...)
 	if all.Any() {
@@ -45,13 +45,13 @@ func (s *state) finish() (model.Tiltfile, error) {
 	if err := s.checkDeps(manifests, sites); err != nil {
 		return tf, err
 	}
-	s.images.warnUnusedImages(s.settings.update.SuppressUnusedImageWarnings)
-	if tf.Enabled, err = s.config.enabledNames(manifests); err != nil {
+	s.images.WarnUnused(s.settings.Update.SuppressUnusedImageWarnings)
+	if tf.Enabled, err = s.config.Enabled(manifests); err != nil {
 		return tf, err
 	}
-	tf.APIObjects = s.api.objects(manifests)
+	tf.APIObjects = s.api.Objects(manifests)
 	tf.Manifests = manifests
-	tf.Secrets = s.secrets.all(s.services.secrets(), s.k8s.objects.list)
+	tf.Secrets = s.secrets.All(s.services.Secrets(), s.k8s.Objects.List)
 	return tf, nil
 }
 

@@ -40,7 +40,7 @@ func FuzzSyntaxError(f *testing.F) {
 		}
 		s := newState(context.Background(), "Tiltfile", Options{Logger: logstore.Discard})
 		s.Texts["Tiltfile"] = src
-		if text := problem.Text(s.interp.locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
+		if text := problem.Text(s.interp.Locate(err)); !strings.HasPrefix(text, "Tiltfile:") {
 			t.Fatalf("%q: %s", src, text)
 		}
 	})
@@ -71,18 +71,18 @@ func FuzzProgram(f *testing.F) {
 		}
 		s := newState(t.Context(), "/nowhere/Tiltfile", Options{Logger: logstore.Discard, Memo: memo.New()})
 		s.Texts[s.Main] = src
-		some := map[string]eval.Function{}
+		all, some := s.builtins(), map[string]eval.Function{}
 		for _, name := range inert {
-			some[name] = s.builtins()[name]
+			some[name] = all[name]
 		}
-		s.interp.predeclare(some, nil)
+		s.interp.Predeclare(some, nil)
 		s.Thread.OnMaxSteps = nil
 		s.Thread.SetMaxExecutionSteps(20_000)
-		_, err := s.interp.run(s.Main, src, s.interp.predeclared)
+		_, err := s.interp.Execute(s.Main, src, s.interp.Predeclared)
 		if err == nil {
 			_, err = s.finish()
 		}
-		checkPlaced(t, src, s.interp.locate(err))
+		checkPlaced(t, src, s.interp.Locate(err))
 	})
 }
 

@@ -8,10 +8,23 @@ import (
 	"path/filepath"
 
 	"github.com/hone-dev/hone/internal/tiltfile/command"
+	"github.com/hone-dev/hone/internal/tiltfile/config"
+	"github.com/hone-dev/hone/internal/tiltfile/dockercompose"
 	"github.com/hone-dev/hone/internal/tiltfile/eval"
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/ignore"
+	"github.com/hone-dev/hone/internal/tiltfile/image"
+	"github.com/hone-dev/hone/internal/tiltfile/interpreter"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
+	"github.com/hone-dev/hone/internal/tiltfile/kubernetes"
+	"github.com/hone-dev/hone/internal/tiltfile/local"
+	"github.com/hone-dev/hone/internal/tiltfile/native"
 	"github.com/hone-dev/hone/internal/tiltfile/profile"
+	"github.com/hone-dev/hone/internal/tiltfile/resource"
+	"github.com/hone-dev/hone/internal/tiltfile/secret"
+	"github.com/hone-dev/hone/internal/tiltfile/settings"
+	"github.com/hone-dev/hone/internal/tiltfile/v1alpha1"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -19,18 +32,18 @@ import (
 type state struct {
 	*eval.Evaluation
 	opts     Options
-	interp   *interpreter
-	secrets  *secretFinder
-	gate     *gate
-	ignores  *ignoreRules
-	images   *imageDeclarations
-	k8s      *k8sDeclarations
-	services *composeDeclarations
-	locals   *localDeclarations
-	api      *apiDeclarations
-	config   *configDeclarations
-	settings *sessionSettings
-	defaults *resourceDefaults
+	interp   *interpreter.Interpreter
+	secrets  *secret.Finder
+	gate     *kubecontext.Gate
+	ignores  *ignore.Rules
+	images   *image.Declarations
+	k8s      *kubernetes.Declarations
+	services *dockercompose.Declarations
+	locals   *local.Declarations
+	api      *v1alpha1.Declarations
+	config   *config.Declarations
+	settings *settings.Settings
+	defaults *resource.Defaults
 	// inner is set for an extension that is evaluated on its own, beside the named resources.
 	inner  bool
 	beside []model.ManifestName
@@ -47,18 +60,18 @@ func newState(ctx context.Context, path string, o Options) *state {
 	}
 	e.Copies = cmp.Or(o.ExtensionDir, extension.DefaultDir())
 	s := &state{Evaluation: e, opts: o,
-		interp:  newInterpreter(e, extension.Store{Dir: e.Copies, Env: e.Env.List(), Log: o.Logger}),
-		secrets: newSecretFinder(o.Memo, o.OnSecrets), gate: newGate(o.Cluster, o.Namespace), ignores: newIgnoreRules(),
-		config: newConfigDeclarations(e, o.Args), settings: newSessionSettings(), defaults: &resourceDefaults{},
+		interp:  interpreter.New(e, extension.Store{Dir: e.Copies, Env: e.Env.List(), Log: o.Logger}),
+		secrets: secret.NewFinder(o.Memo, o.OnSecrets), gate: kubecontext.NewGate(o.Cluster, o.Namespace), ignores: ignore.NewRules(),
+		config: config.New(e, o.Args), settings: settings.New(), defaults: &resource.Defaults{},
 	}
-	e.OnText = s.secrets.look
-	s.images = newImageDeclarations(e)
-	s.k8s = newK8sDeclarations(e, s.images, s.defaults)
-	s.services = newComposeDeclarations(e, s.images, s.defaults)
-	s.locals = newLocalDeclarations(e, s.gate, s.defaults)
-	s.api = newAPIDeclarations(e, &s.interp.registry)
-	s.interp.native = newNative(e, filepath.Join(e.Copies, "cache"))
-	s.interp.predeclare(s.builtins(), s.constants())
+	e.OnText = s.secrets.Look
+	s.images = image.New(e)
+	s.k8s = kubernetes.New(e, s.images, s.defaults)
+	s.services = dockercompose.New(e, s.images, s.defaults)
+	s.locals = local.New(e, s.gate, s.defaults)
+	s.api = v1alpha1.New(e, &s.interp.Registry)
+	s.interp.Native = native.New(e, filepath.Join(e.Copies, "cache"))
+	s.interp.Predeclare(s.builtins(), s.constants())
 	return s
 }
 
@@ -68,9 +81,9 @@ func (s *state) load() (model.Tiltfile, error) {
 	defer stop()
 	s.Commands = command.Start(s.Context, s.Log, s.Memo, s.Profile, s.Main)
 	defer s.Commands.Stop()
-	s.ignores.readTiltIgnore(s.Evaluation)
+	s.ignores.ReadTiltignore(s.Evaluation)
 	s.declareGiven()
-	_, err := s.interp.execFile(s.Main)
+	_, err := s.interp.Run(s.Main)
 	if errors.Is(err, eval.ErrExit) {
 		err = nil
 	}
@@ -87,7 +100,7 @@ func (s *state) load() (model.Tiltfile, error) {
 	if s.Context.Err() != nil {
 		return tf, fmt.Errorf("evaluate %s: %w", filepath.Base(s.Main), context.Cause(s.Context))
 	}
-	located := s.interp.locate(err)
+	located := s.interp.Locate(err)
 	if args := (*fault.ArgsError)(nil); errors.As(err, &args) {
 		located = &fault.ArgsError{Err: located}
 	}

@@ -79,7 +79,7 @@ func Load(ctx context.Context, o Options) Result {
 	s := newState(ctx, path, o)
 	tf, err := s.load()
 	tf.ConfigFiles, tf.Read = s.ConfigFiles(), s.Read
-	tf.Ignores = s.ignores.list
+	tf.Ignores = s.ignores.List
 	tf.Warnings = s.Warnings
 	if err != nil {
 		tf.Manifests, tf.APIObjects = nil, model.APIObjects{}

@@ -9,6 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/tiltfile"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -106,7 +107,7 @@ func triggerNumber(m model.Manifest) int {
 // objectName is "kind/namespace/name" with the namespace that the object is applied to.
 func objectName(o model.K8sObject, namespace string) string {
 	kind := strings.ToLower(o.Kind)
-	if o.Namespace == "" && tiltfile.ClusterScoped(o.Kind) {
+	if o.Namespace == "" && k8sobject.ClusterScoped(o.Kind) {
 		return kind + "/" + o.Name
 	}
 	return kind + "/" + cmp.Or(o.Namespace, namespace) + "/" + o.Name

@@ -8,10 +8,10 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
-// ahead runs known commands (see inputs) for an evaluation, each at most once at a time, and those that the last
+// ahead runs known commands (see Inputs) for an evaluation, each at most once at a time, and those that the last
 // evaluation asked for before their turn, several at once.
 //
-// That is allowed since nobody can tell: such a command only reads, and its answer is used only if everything that
+// That is safe: such a command only reads, and its answer is used only if everything that
 // decides it is the same when its turn comes, and was still the same when it had ended. What local() runs may do
 // anything, so it is never run ahead.
 type ahead struct {

@@ -19,7 +19,7 @@ type Call struct {
 	Kwargs []starlark.Tuple
 	// declared, when not nil, is told what the builtin takes, in place of its arguments being unpacked.
 	declared func(pairs []any)
-	// params are the names of the parameters, once unpack has been told.
+	// params are the names of the parameters, once Unpack has been told.
 	params []string
 }
 
@@ -57,4 +57,5 @@ var ErrExit = errors.New("exit")
 // Failure is what fail() says. It stands alone: the user wrote it for the user.
 type Failure string
 
+// Error returns the message.
 func (f Failure) Error() string { return string(f) }

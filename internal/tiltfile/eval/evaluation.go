@@ -91,7 +91,7 @@ func (e *Evaluation) Abs(path string) string {
 // ReadFile reads a file that the evaluation depends on, whether it exists or not.
 func (e *Evaluation) ReadFile(path string) ([]byte, error) { return e.ReadUpTo(path, file.Most) }
 
-// ReadUpTo is readFile for files of at most so many bytes. It remembers what it has read.
+// ReadUpTo is ReadFile for files of at most so many bytes. It remembers what it has read.
 func (e *Evaluation) ReadUpTo(path string, most int) ([]byte, error) {
 	e.DependOn(path)
 	data, err := file.Read(path, most)
@@ -239,7 +239,7 @@ func (e *Evaluation) Bind(name string, fn Function) *starlark.Builtin {
 	})
 }
 
-// Remembered is recall for the goroutine of an evaluation, whose profile learns of it.
+// Remembered is memo.Recall for the goroutine of an evaluation, whose profile learns of it.
 func Remembered[V any](e *Evaluation, key memo.Key, make func() (V, error)) (V, error) {
 	v, known, err := memo.Recall(e.Memo, key, make)
 	e.Profile.Answered(known)

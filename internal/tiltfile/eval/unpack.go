@@ -61,7 +61,7 @@ type param struct {
 	target             any
 }
 
-// parseParams reads the pairs of names and variables that unpack takes. What follows an optional parameter is optional.
+// parseParams reads the pairs of names and variables that Unpack takes. What follows an optional parameter is optional.
 func parseParams(pairs []any) []param {
 	out := make([]param, len(pairs)/2)
 	for i := range out {
@@ -234,7 +234,7 @@ func (c *Call) place(param int) ArgumentPlace {
 	return NoArgument
 }
 
-// Takes asks a builtin what it takes, as pairs of names and variables like those of unpack. unpacks is false for builtins
+// Takes asks a builtin what it takes, as pairs of names and variables like those of Unpack. unpacks is false for builtins
 // that look at their arguments themselves. The builtin does not act.
 func (e *Evaluation) Takes(name string, fn Function) (pairs []any, unpacks bool) {
 	c := &Call{Evaluation: e, Name: name, declared: func(p []any) { pairs, unpacks = p, true }}

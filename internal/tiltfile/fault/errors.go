@@ -28,7 +28,7 @@ type Error struct {
 	// CalledFrom is the line of the root Tiltfile that led here, where the error lies in a loaded file; else empty.
 	CalledFrom string
 	// Backtrace lists the calls that led here, outermost first; empty for errors found before the program ran. Users see
-	// it when they ask for it (Options.Debug).
+	// it when they ask for it (tiltfile.Options.Debug).
 	Backtrace string
 	debug     bool
 	cause     error

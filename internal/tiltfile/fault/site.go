@@ -26,13 +26,15 @@ func (p Site) backtrace() string {
 	return strings.TrimSuffix(p.Calls.String(), "\n")
 }
 
+// String returns "file:line".
 func (p Site) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
+// SiteOf returns the place that the interpreter names.
 func SiteOf(p syntax.Position) Site {
 	return Site{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
-// Innermost returns the innermost place of a call stack that is in a file of the user, since nobody can mend the
+// Innermost returns the innermost place of a call stack that is in a file of the user, since users cannot mend the
 // extensions that are part of hone; where there is none, the innermost place of all.
 func Innermost(stack starlark.CallStack) Site {
 	for i := range len(stack) {

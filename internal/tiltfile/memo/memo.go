@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// memoLimit bounds what a memo holds, in bytes as Memo.put estimates them. It takes the YAML of some thousand resources.
+// memoLimit bounds what a memo holds, in bytes as Memo.Put estimates them. It takes the YAML of some thousand resources.
 const memoLimit = 48 << 20
 
 // Memo remembers the work of evaluations, so that the next one of the same session does only what an edit has changed.
@@ -16,7 +16,7 @@ const memoLimit = 48 << 20
 // time stamp and no size stands for a content anywhere, so a file that was replaced by one of the same age and length
 // is noticed. Files are read at every evaluation.
 //
-// A command is remembered only where it is known what decides its output; see inputs. What local() runs is not known,
+// A command is remembered only where it is known what decides its output; see package command. What local() runs is not known,
 // so it runs at every evaluation, in order, and never ahead of its turn.
 //
 // An answer is shared by all evaluations that ask for it and never changed. Errors are not remembered. When the memo is
@@ -37,13 +37,14 @@ type Memo struct {
 // Kind tells questions apart that may have the same text.
 type Kind int
 
+// The kinds of questions.
 const (
-	Program Kind = iota
-	Document
-	JSON
-	Dockerfile
-	Ignores
-	Output
+	Program    Kind = iota // the compiled Starlark of a file
+	Document               // the objects in a YAML document
+	JSON                   // a YAML document as JSON
+	Dockerfile             // a parsed Dockerfile
+	Ignores                // the patterns in an ignore file
+	Output                 // what a command with known inputs printed
 )
 
 // Key is a question: what is made, of what.

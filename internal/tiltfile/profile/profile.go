@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Profile says where the time of an evaluation went. It is collected where Options.Profile asks for it.
+// Profile says where the time of an evaluation went. It is collected where tiltfile.Options.Profile asks for it.
 type Profile struct {
 	// Total is the whole evaluation, Compile the reading of Starlark source, Assembly what came after the program's end.
 	// What they and the own times of the builtins leave is the program itself.
@@ -63,7 +63,7 @@ type Profiler struct {
 	calls             map[callSite]*CallTimes
 	// open are the calls that have not returned, innermost last.
 	open []openCall
-	// found and made count the answers of the memo, see recall.
+	// found and made count the answers of the memo.
 	found, made int
 }
 
@@ -81,6 +81,7 @@ type openCall struct {
 	found, made int
 }
 
+// NewProfiler returns a profiler that starts now, or nil where no profile is wanted.
 func NewProfiler(wanted bool) *Profiler {
 	if !wanted {
 		return nil

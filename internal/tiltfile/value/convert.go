@@ -38,6 +38,7 @@ func JSONError(data []byte, err error) error {
 	return fmt.Errorf("read JSON: %w", err)
 }
 
+// FromJSON returns what encoding/json decodes, with numbers as json.Number, as a Starlark value.
 func FromJSON(v any) (starlark.Value, error) {
 	switch v := v.(type) {
 	case nil:

@@ -17,6 +17,7 @@ type Environ struct {
 
 var _ starlark.HasSetKey = (*Environ)(nil)
 
+// NewEnviron returns the environment that holds "K=V" of env; of a name that is there twice the last counts.
 func NewEnviron(env []string) *Environ {
 	e := &Environ{starlark.NewDict(len(env)), map[string]string{}}
 	for _, kv := range env {
@@ -49,12 +50,14 @@ func (e *Environ) SetKey(k, v starlark.Value) error {
 	return nil
 }
 
+// Set sets a variable.
 func (e *Environ) Set(key, value string) {
-	// The dict is frozen by nobody and strings are hashable, so that this cannot fail.
+	// Nothing freezes the dict, and strings are hashable, so that this cannot fail.
 	_ = e.Dict.SetKey(starlark.String(key), starlark.String(value))
 }
 
-func (e *Environ) LookupEnv(key string) (string, bool) {
+// LookupEnv returns a variable; ok is false where it is not set.
+func (e *Environ) LookupEnv(key string) (value string, ok bool) {
 	v, found, _ := e.Dict.Get(starlark.String(key))
 	if !found {
 		return "", false
@@ -62,11 +65,13 @@ func (e *Environ) LookupEnv(key string) (string, bool) {
 	return PlainText(v), true
 }
 
+// Getenv returns a variable, "" where it is not set.
 func (e *Environ) Getenv(key string) string {
 	v, _ := e.LookupEnv(key)
 	return v
 }
 
+// Has reports whether a variable is set.
 func (e *Environ) Has(key string) bool {
 	_, ok := e.LookupEnv(key)
 	return ok
@@ -82,6 +87,7 @@ func (e *Environ) List() []string {
 	return out
 }
 
+// Map returns a copy of all variables.
 func (e *Environ) Map() map[string]string {
 	out := make(map[string]string, e.Len())
 	for _, item := range e.Items() {

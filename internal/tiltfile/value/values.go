@@ -171,7 +171,7 @@ func OneOrMany(v starlark.Value) []starlark.Value {
 	return []starlark.Value{v}
 }
 
-// strings makes a Starlark list of strings.
+// Strings makes a Starlark list of strings.
 func Strings(list []string) *starlark.List {
 	out := make([]starlark.Value, len(list))
 	for i, v := range list {

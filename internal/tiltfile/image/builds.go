@@ -1,0 +1,261 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/distribution/reference"
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/file"
+	"github.com/hone-dev/hone/internal/tiltfile/ignore"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// imageArgs are the arguments that docker_build and custom_build share.
+type imageArgs struct {
+	ref            string
+	liveUpdate     starlark.Value
+	matchInEnvVars bool
+	ignore         value.Texts
+	entrypoint     value.Argv
+	containerArgs  starlark.Value
+}
+
+// newImage makes the part of an image that does not depend on how it is built.
+func newImage(c *eval.Call, a imageArgs) (*Image, error) {
+	ref, err := ParseRef(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	im := &Image{ref: ref, Builtin: c.Name, Site: c.Site()}
+	im.Ref = reference.FamiliarString(ref)
+	im.MatchInEnvVars = a.matchInEnvVars
+	if len(a.entrypoint.Words) > 0 {
+		im.Entrypoint = a.entrypoint.Words
+	}
+	if a.containerArgs != nil {
+		var list value.Texts
+		if _, isText := starlark.AsString(a.containerArgs); isText {
+			return nil, errors.New("container_args: got string, want list of strings")
+		}
+		if err := list.Unpack(a.containerArgs); err != nil {
+			return nil, fmt.Errorf("container_args: %w", err)
+		}
+		im.ContainerArgs = &list.Values
+	}
+	im.LiveUpdate, im.steps, err = ParseLiveUpdate(c, a.liveUpdate)
+	return im, err
+}
+
+func (d *Declarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
+	var a imageArgs
+	var context, dockerfile, target, network, platform string
+	var buildArgs value.TextMap
+	var contents value.Text
+	var cache starlark.Value
+	var only, ssh, secret, extraTag, cacheFrom, extraHosts value.Texts
+	var pull bool
+	if err := c.Unpack("ref", &a.ref, "context", &context, "build_args??", &buildArgs, "dockerfile??", &dockerfile,
+		"dockerfile_contents??", &contents, "cache??", &cache, "live_update??", &a.liveUpdate,
+		"match_in_env_vars??", &a.matchInEnvVars, "ignore??", &a.ignore, "only??", &only, "entrypoint??", &a.entrypoint,
+		"container_args??", &a.containerArgs, "target??", &target, "ssh??", &ssh, "secret??", &secret,
+		"network??", &network, "extra_tag??", &extraTag, "cache_from??", &cacheFrom, "pull??", &pull,
+		"platform??", &platform, "extra_hosts??", &extraHosts); err != nil {
+		return nil, err
+	}
+	if cache != nil {
+		c.Warn(c.Site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
+	}
+	for _, t := range given(extraTag) {
+		if _, err := ParseRef(t); err != nil {
+			return nil, fmt.Errorf("extra_tag: %w", err)
+		}
+	}
+	im, err := newImage(c, a)
+	if err != nil {
+		return nil, err
+	}
+	build := &model.DockerBuild{Target: target, Secrets: given(secret), SSH: given(ssh), Network: network,
+		ExtraTags: given(extraTag), CacheFrom: given(cacheFrom), Pull: pull, Platform: platform,
+		ExtraHosts: given(extraHosts), BuildArgs: nilWhenEmpty(buildArgs.Values)}
+	if build.Platform == "" {
+		build.Platform = c.Env.Getenv("DOCKER_DEFAULT_PLATFORM")
+	}
+	im.Docker = build
+	if err := findDockerfile(c, build, context, dockerfile, contents); err != nil {
+		return nil, err
+	}
+	im.bases = knownBaseImages(c.Evaluation, build.Contents, build.BuildArgs)
+	if err := watchContext(c, im, given(a.ignore), given(only), contents.Value != ""); err != nil {
+		return nil, err
+	}
+	return nil, d.add(im)
+}
+
+// given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=”.
+func given(l value.Texts) []string {
+	return slices.DeleteFunc(slices.Clone(l.Values), func(v string) bool { return v == "" })
+}
+
+// nilWhenEmpty passes on the build args; an empty value takes the one of the environment.
+func nilWhenEmpty(args map[string]string) map[string]*string {
+	if len(args) == 0 {
+		return nil
+	}
+	out := make(map[string]*string, len(args))
+	for k, v := range args {
+		out[k] = nil
+		if v != "" {
+			out[k] = &v
+		}
+	}
+	return out
+}
+
+// findDockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
+// is built; only a Dockerfile that lies in it must.
+func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, contents value.Text) error {
+	if contents.Value != "" && path != "" {
+		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
+	}
+	base := c.Dir()
+	if context != "-" {
+		b.Context = c.Abs(context)
+		base = b.Context
+		if info, err := os.Stat(b.Context); err == nil && !info.IsDir() {
+			c.DependOn(b.Context)
+			return fmt.Errorf("context: %s is a file, not a folder", b.Context)
+		}
+	}
+	b.Dockerfile = filepath.Join(base, "Dockerfile")
+	if path != "" {
+		b.Dockerfile = c.Abs(path)
+	}
+	if contents.Value != "" {
+		b.Contents = contents.Value
+		return nil
+	}
+	data, err := c.ReadFile(b.Dockerfile)
+	if err != nil {
+		switch {
+		case path != "" || !errors.Is(err, os.ErrNotExist):
+			return c.Unreadable(b.Dockerfile, err)
+		case b.Context != "" && !file.IsDir(b.Context):
+			return fmt.Errorf("context: there is no folder %s%s, which should hold the Dockerfile; name that with dockerfile= if the folder comes later",
+				b.Context, c.Sibling(b.Context))
+		}
+		return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.Sibling(b.Dockerfile))
+	}
+	b.Contents = string(data)
+	return nil
+}
+
+// watchContext fills in what a docker_build watches, and what it leaves out.
+func watchContext(c *eval.Call, im *Image, patterns, only []string, inline bool) error {
+	b := im.Docker
+	if b.Context == "" {
+		return nil
+	}
+	var rules []model.Ignore
+	dockerfile := b.Dockerfile
+	if inline {
+		dockerfile = ""
+	}
+	if r, ok := ignore.Dockerignore(c.Evaluation, b.Context, dockerfile); ok {
+		rules = append(rules, r)
+	}
+	if len(patterns) > 0 {
+		rules = append(rules, model.Ignore{Base: b.Context, Patterns: patterns, Source: "ignore="})
+	}
+	if len(only) > 0 {
+		r, err := ignore.Only(b.Context, only)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, r)
+	}
+	b.ContextIgnores = rules
+	im.Watch = model.WatchSpec{Paths: []string{b.Context}, Ignores: slices.Clone(rules)}
+	if !inline {
+		im.Watch.Ignores = append(im.Watch.Ignores, ignore.File(b.Dockerfile, "Dockerfile"))
+	}
+	return nil
+}
+
+func (d *Declarations) customBuild(c *eval.Call) (starlark.Value, error) {
+	var a imageArgs
+	var command, bat, batVal value.Argv
+	var deps, imageDeps value.Texts
+	var tag, outputs, dir string
+	var disablePush, skipsDocker bool
+	var env value.TextMap
+	if err := c.Unpack("ref", &a.ref, "command", &command, "deps", &deps, "tag??", &tag, "disable_push??", &disablePush,
+		"skips_local_docker??", &skipsDocker, "live_update??", &a.liveUpdate, "match_in_env_vars??", &a.matchInEnvVars,
+		"ignore??", &a.ignore, "entrypoint??", &a.entrypoint, "container_args??", &a.containerArgs,
+		"command_bat_val??", &batVal, "outputs_image_ref_to??", &outputs, "command_bat??", &bat,
+		"image_deps??", &imageDeps, "env??", &env, "dir??", &dir); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(command.Words) == 0:
+		return nil, errors.New("the command is empty")
+	case tag != "" && outputs != "":
+		return nil, errors.New("give either tag= or outputs_image_ref_to=, not both")
+	case len(bat.Words) > 0 && len(batVal.Words) > 0:
+		return nil, errors.New("command_bat_val= is the old name of command_bat=: give one of them")
+	}
+	for _, ref := range imageDeps.Values {
+		if _, err := ParseRef(ref); err != nil {
+			return nil, fmt.Errorf("image_deps: %w", err)
+		}
+	}
+	im, err := newImage(c, a)
+	if err != nil {
+		return nil, err
+	}
+	im.Custom = &model.CustomBuild{Command: c.Cmd(command, dir, env, false), Tag: tag, DisablePush: disablePush,
+		SkipsLocalDocker: skipsDocker, ImageDeps: imageDeps.Values}
+	if outputs != "" {
+		im.Custom.OutputsImageRefTo = c.Abs(outputs)
+	}
+	im.bases = imageDeps.Values
+	im.Watch.Paths = c.AbsAll(deps.Values)
+	for _, path := range im.Watch.Paths {
+		base := ignore.FolderOf(path)
+		if base == path {
+			if r, ok := ignore.Dockerignore(c.Evaluation, base, ""); ok {
+				im.Watch.Ignores = append(im.Watch.Ignores, r)
+			}
+		}
+		if len(a.ignore.Values) > 0 {
+			im.Watch.Ignores = append(im.Watch.Ignores, model.Ignore{Base: base, Patterns: a.ignore.Values, Source: "ignore="})
+		}
+	}
+	return nil, d.add(im)
+}
+
+func (d *Declarations) defaultRegistry(c *eval.Call) (starlark.Value, error) {
+	var r model.Registry
+	if err := c.Unpack("host", &r.Host, "host_from_cluster??", &r.HostFromCluster, "single_name??", &r.SingleName); err != nil {
+		return nil, err
+	}
+	if d.Registry != nil {
+		return nil, fmt.Errorf("the default registry is already %s", d.Registry.Host)
+	}
+	for _, host := range []string{r.Host, r.HostFromCluster} {
+		if host == "" {
+			continue
+		}
+		if _, err := reference.ParseNamed(host + "/image"); err != nil {
+			return nil, fmt.Errorf("%q is not the name of a registry, such as \"localhost:5000\" or \"gcr.io/project\"", host)
+		}
+	}
+	d.Registry = &r
+	return nil, nil
+}

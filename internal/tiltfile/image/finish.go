@@ -1,0 +1,135 @@
+package image
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/ignore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Connect finds which images are built on which, and refuses circles.
+func (d *Declarations) Connect() error {
+	var all fault.List
+	for _, im := range d.List {
+		for _, ref := range im.bases {
+			base := d.Find(ref)
+			switch {
+			case base == im:
+				all.Add(d.ErrorAt(im.Site, "%s: image %q is built on itself", im.Builtin, im.Ref))
+			case base != nil && !slices.Contains(im.deps, base):
+				im.deps = append(im.deps, base)
+				im.DependsOn = append(im.DependsOn, base.Ref)
+				base.used = true
+			case base == nil && im.Custom != nil:
+				d.Warn(im.Site, "image_deps: no image %q is built here, so the command is not told about it", ref)
+			}
+		}
+	}
+	for _, im := range d.List {
+		if path := imageCycle(im, nil); path != nil {
+			all.Add(d.ErrorAt(im.Site, "%s: images are built on each other in a circle: %s", im.Builtin, strings.Join(path, " → ")))
+			im.deps = nil // the circle has been reported
+		}
+	}
+	return all.Err()
+}
+
+// imageCycle returns the references on a circle that starts and ends in an image, or nil.
+func imageCycle(im *Image, path []*Image) []string {
+	if i := slices.Index(path, im); i >= 0 {
+		if i > 0 {
+			return nil // found again from the image that the circle goes through
+		}
+		var names []string
+		for _, p := range path {
+			names = append(names, p.Ref)
+		}
+		return append(names, im.Ref)
+	}
+	for _, base := range im.deps {
+		if c := imageCycle(base, append(path, im)); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// Finish adds to the images what is known only at the end: the Tiltfiles, whose change re-evaluates them
+// anyway, and the environment that the Tiltfile set.
+func (d *Declarations) Finish() {
+	for _, im := range d.List {
+		ignore.LeaveOutTiltfiles(d.Evaluation, &im.Watch)
+		if im.Custom != nil {
+			im.Custom.Command = d.WithEnv(im.Custom.Command)
+		}
+	}
+}
+
+// WarnUnused tells of images that are built for nothing. suppress holds the references of those for which that is meant;
+// "*" is all.
+func (d *Declarations) WarnUnused(suppress []string) {
+	for _, im := range d.List {
+		if im.used || slices.ContainsFunc(suppress, func(ref string) bool {
+			return ref == "*" || ref == im.Ref || d.Find(ref) == im
+		}) {
+			continue
+		}
+		at, from := d.UsersSite(im.Site)
+		d.Warn(at, "image %q is built%s, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
+			im.Ref, from, d.meant(im), im.Ref)
+	}
+}
+
+// CheckRestarts refuses restart_container() for images that run in Kubernetes, which cannot restart a container in place,
+// and restart_process() where hone does not make the containers, so that nothing runs their processes that could.
+func (d *Declarations) CheckRestarts(manifests []model.Manifest) error {
+	for _, m := range manifests {
+		for _, im := range d.List {
+			if _, used := m.Image(im.Ref); !used {
+				continue
+			}
+			for _, p := range im.steps {
+				if p.order != stepRestart {
+					continue
+				}
+				if err := d.checkRestart(m, im.Ref, p); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Declarations) checkRestart(m model.Manifest, ref string, p *Step) error {
+	process := p.again != nil
+	switch {
+	case m.IsK8s() && !process:
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_container() works with Docker Compose only, but image %s runs in Kubernetes resource %s", ref, m.Name),
+			problem.New("", "restart_process() restarts the process, in the same container"))
+	case m.IsCompose() && process:
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() works in Kubernetes only, but image %s runs in Compose service %s", ref, m.Name),
+			problem.New("", "use restart_container() with docker_build or custom_build"))
+	case m.IsK8s() && m.K8s.CustomDeploy != nil && process && d.deliversItself(ref):
+		return d.Placed(p.site, fmt.Sprintf("live_update: restart_process() needs hone to deliver the image or to deploy the pods, but a command delivers %s, and one deploys %s", ref, m.Name),
+			problem.New("", "let custom_build leave the image in the engine (without skips_local_docker, disable_push and outputs_image_ref_to),\n"+
+				"or "+InCustomDeploy))
+	}
+	return nil
+}
+
+// deliversItself reports whether the command that builds an image also brings it to where it runs, so that hone can add
+// nothing to it.
+func (d *Declarations) deliversItself(ref string) bool {
+	return slices.ContainsFunc(d.List, func(im *Image) bool {
+		c := im.Custom
+		return im.Ref == ref && c != nil && (c.SkipsLocalDocker || c.DisablePush || c.OutputsImageRefTo != "")
+	})
+}
+
+// InCustomDeploy says how to restart the process in pods that a command deploys.
+const InCustomDeploy = "let run(…) have a process in the image restart itself, or deploy with k8s_yaml()"

@@ -1,0 +1,172 @@
+package image
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/distribution/reference"
+
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Image is an image that the Tiltfile builds.
+type Image struct {
+	model.ImageTarget
+	ref     reference.Named
+	Builtin string
+	Site    fault.Site
+	// bases are references in the Dockerfile that may mean other built images.
+	bases []string
+	steps []*Step
+	deps  []*Image
+	used  bool
+}
+
+// index finds built images by reference.
+type index struct {
+	List []*Image
+	// named holds the images by the name without the tag.
+	named map[string][]*Image
+	// parsed are references in objects and Dockerfiles as they are written; nil where they are none.
+	parsed map[string]reference.Named
+}
+
+// ParseRef normalises a reference: "api" is "docker.io/library/api".
+func ParseRef(s string) (reference.Named, error) {
+	ref, err := reference.ParseNormalizedNamed(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not the reference of an image: %w", s, err)
+	}
+	return ref, nil
+}
+
+// add registers an image. The same reference must not be built twice.
+func (x *index) add(im *Image) error {
+	name := im.ref.Name()
+	for _, other := range x.named[name] {
+		if other.ref.String() == im.ref.String() {
+			return fmt.Errorf("image %q is already built by %s at %s", im.Ref, other.Builtin, other.Site)
+		}
+	}
+	if x.named == nil {
+		x.named = map[string][]*Image{}
+	}
+	x.named[name] = append(x.named[name], im)
+	x.List = append(x.List, im)
+	return nil
+}
+
+// Parse reads a reference once for all objects that hold it.
+func (x *index) Parse(ref string) reference.Named {
+	named, ok := x.parsed[ref]
+	if ok {
+		return named
+	}
+	if x.parsed == nil {
+		x.parsed = map[string]reference.Named{}
+	}
+	named, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		named = nil
+	}
+	x.parsed[ref] = named
+	return named
+}
+
+// Find returns the image that a reference in an object or a Dockerfile means, or nil. An image is found by its name;
+// where several tags of one name are built, the tag counts too.
+func (x *index) Find(ref string) *Image {
+	named := x.Parse(ref)
+	if named == nil {
+		return nil
+	}
+	return x.match(named, func(*Image) bool { return true })
+}
+
+// Refs returns the references of all built images.
+func (x *index) Refs() []string {
+	out := make([]string, len(x.List))
+	for i, im := range x.List {
+		out[i] = im.Ref
+	}
+	return out
+}
+
+// meant suggests the reference in an object or a Dockerfile for which an image that nothing uses was probably built: one
+// that is spelled much like its own, else one that differs only in the registry or the organization.
+func (x *index) meant(im *Image) string {
+	var refs []string
+	for _, ref := range slices.Sorted(maps.Keys(x.parsed)) {
+		if named := x.parsed[ref]; named != nil && x.Find(ref) == nil {
+			refs = append(refs, reference.FamiliarString(named))
+		}
+	}
+	if hint := hint.DidYouMean(im.Ref, refs); hint != "" {
+		return hint
+	}
+	for _, ref := range refs {
+		if last := x.Parse(ref); last != nil && path.Base(last.Name()) == path.Base(im.ref.Name()) {
+			return fmt.Sprintf(" (did you mean %s?)", ref)
+		}
+	}
+	return ""
+}
+
+// FindInEnv returns the image that the value of an environment variable means, if it asked to be looked for there.
+func (x *index) FindInEnv(value string) *Image {
+	if !slices.ContainsFunc(x.List, func(im *Image) bool { return im.MatchInEnvVars }) {
+		return nil
+	}
+	named, err := reference.ParseNormalizedNamed(value)
+	if err != nil {
+		return nil
+	}
+	return x.match(named, func(im *Image) bool { return im.MatchInEnvVars })
+}
+
+// match returns the fitting image with the reference's tag, else the only one of its name.
+func (x *index) match(named reference.Named, fits func(*Image) bool) *Image {
+	same := x.named[named.Name()]
+	for _, im := range same {
+		if fits(im) && im.ref.String() == named.String() {
+			return im
+		}
+	}
+	if len(same) == 1 && fits(same[0]) {
+		return same[0]
+	}
+	return nil
+}
+
+// ordered returns the images with everything that they are built on, base images first.
+func ordered(images []*Image) []*Image {
+	var out []*Image
+	var visit func(im *Image)
+	visit = func(im *Image) {
+		if slices.Contains(out, im) {
+			return
+		}
+		for _, d := range im.deps {
+			visit(d)
+		}
+		out = append(out, im)
+	}
+	for _, im := range images {
+		visit(im)
+	}
+	return out
+}
+
+// Targets returns images with what they are built on, and notes that they are used.
+func Targets(used []*Image) []model.ImageTarget {
+	var out []model.ImageTarget
+	for _, im := range ordered(used) {
+		im.used = true
+		out = append(out, im.ImageTarget)
+	}
+	return out
+}

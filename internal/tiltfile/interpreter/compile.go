@@ -1,0 +1,25 @@
+package interpreter
+
+import (
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/dialect"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+)
+
+// Execute executes the source of a file. The compiled program is remembered: it depends on nothing but path and source, since
+// every evaluation offers the same names to the same file.
+func (i *Interpreter) Execute(path, src string, env starlark.StringDict) (starlark.StringDict, error) {
+	done := i.Profile.Compiling()
+	program, _, err := memo.Recall(i.Memo, memo.Key{Kind: memo.Program, Name: path, Content: src}, func() (*starlark.Program, error) {
+		_, p, err := starlark.SourceProgramOptions(dialect.Options, path, src, env.Has)
+		return p, err
+	})
+	done()
+	if err != nil {
+		return nil, err
+	}
+	globals, err := program.Init(i.Thread, env)
+	globals.Freeze()
+	return globals, err
+}

@@ -1,0 +1,111 @@
+package k8sobject
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+)
+
+// nameParts are the components of an object's names, from the one that is always there to the one that is seldom
+// needed.
+func (o *Object) nameParts() []string { return []string{o.Name, o.Kind, o.Namespaced(), o.Group()} }
+
+// possibleNames are the names of an object from the shortest to the full one.
+func (o *Object) possibleNames() []string {
+	parts := o.nameParts()
+	out := make([]string, len(parts))
+	for i, p := range parts {
+		p = strings.ToLower(strings.ReplaceAll(p, ":", `\:`))
+		if i > 0 {
+			p = out[i-1] + ":" + p
+		}
+		out[i] = p
+	}
+	return out
+}
+
+// UniqueNames gives each object the shortest of its names that no other has. Objects whose full names are equal are
+// numbered.
+func UniqueNames(objs []*Object) []string {
+	count := map[string]int{}
+	for _, o := range objs {
+		for _, n := range o.possibleNames() {
+			count[n]++
+		}
+	}
+	out := make([]string, len(objs))
+	numbered := map[string]int{}
+	for i, o := range objs {
+		names := o.possibleNames()
+		for _, n := range names {
+			if count[n] == 1 {
+				out[i] = n
+				break
+			}
+		}
+		if out[i] == "" {
+			full := names[len(names)-1]
+			out[i] = fmt.Sprintf("%s:%d", full, numbered[full])
+			numbered[full]++
+		}
+	}
+	return out
+}
+
+// selector picks objects by name[:kind[:namespace[:group]]], without regard to case. Parts left empty fit everything.
+type selector []string
+
+// ParseSelector reads name[:kind[:namespace[:group]]]; `\:` is a colon in a name.
+func ParseSelector(s string) (selector, error) {
+	var parts selector
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && s[i+1] == ':':
+			b.WriteByte(':')
+			i++
+		case s[i] == ':':
+			parts = append(parts, b.String())
+			b.Reset()
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	parts = append(parts, b.String())
+	if parts[0] == "" || len(parts) > 4 {
+		return nil, fmt.Errorf("%q does not have the form name[:kind[:namespace]]", s)
+	}
+	return parts, nil
+}
+
+// Matches reports whether the selector picks an object.
+func (p selector) Matches(o *Object) bool {
+	names := o.nameParts()
+	for i, part := range p {
+		if part != "" && !strings.EqualFold(part, names[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Pick returns the objects that the selector matches.
+func (p selector) Pick(objs []*Object) []*Object {
+	var out []*Object
+	for _, o := range objs {
+		if p.Matches(o) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// QuotedNames lists objects for a message.
+func QuotedNames(objs []*Object) string {
+	names := make([]string, len(objs))
+	for i, o := range objs {
+		names[i] = o.FullName()
+	}
+	return hint.Quoted(names)
+}

@@ -1,0 +1,370 @@
+// Package k8sobject reads objects of Kubernetes from YAML, with what assembly needs to know of them: pods, images, labels,
+// names.
+package k8sobject
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/memo"
+	"github.com/hone-dev/hone/internal/tiltfile/profile"
+	"github.com/hone-dev/hone/internal/tiltfile/yamlstream"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Object is a Kubernetes object with what assembly needs to know about it.
+type Object struct {
+	model.K8sObject
+	labels map[string]string
+	// podLabels are those of the pods that the object makes; hasPods tells "no labels" from "no pods".
+	podLabels map[string]string
+	HasPods   bool
+	// Workload is set where a rule for its kind makes the object one, or finds images in it; readiness and locators are what
+	// such rules say.
+	Workload  bool
+	Readiness model.PodReadiness
+	Locators  []model.ImageLocator
+	// Images and envValues are the references and values in its pod specification, in order.
+	Images    []string
+	EnvValues []string
+	// selector is a Service's.
+	selector map[string]string
+	Secret   map[string]string
+	// yaml is the source text; empty where the object came out of a list.
+	yaml string
+	Site fault.Site
+}
+
+// Namespaced returns the namespace, "default" where the YAML leaves it open.
+func (o *Object) Namespaced() string {
+	if o.Namespace == "" {
+		return "default"
+	}
+	return o.Namespace
+}
+
+// FullName is the name by which messages tell objects apart.
+func (o *Object) FullName() string { return fmt.Sprintf("%s:%s:%s", o.Name, o.Kind, o.Namespaced()) }
+
+// text returns the object as YAML.
+func (o *Object) text() (string, error) {
+	if o.yaml != "" {
+		return o.yaml, nil
+	}
+	out, err := yaml.JSONToYAML([]byte(o.JSON))
+	return string(out), err
+}
+
+// Parse reads the objects in a YAML stream; lists count as what they hold. Documents are read side by side, as
+// long streams are what takes most of the time of an evaluation.
+//
+// A document is read once as long as the memo remembers it: its objects are copied for each that asks, so that assembly
+// may write into them. The maps that they share are never written to. The profile learns whether the memo knew all of them.
+// Memo and profile may be nil.
+func Parse(m *memo.Memo, p *profile.Profiler, stream, source string) ([]*Object, error) {
+	docs := yamlstream.Split(stream)
+	parsed, errs := make([][]*Object, len(docs)), make([]error, len(docs))
+	var next, made atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(docs)+7)/8) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(docs); i = int(next.Add(1)) - 1 {
+				var known bool
+				if parsed[i], known, errs[i] = documentObjects(m, docs[i], source); !known {
+					made.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := joinDocumentErrors(errs); err != nil {
+		p.Answered(false)
+		return nil, err
+	}
+	p.Answered(made.Load() == 0)
+	return slices.Concat(parsed...), nil
+}
+
+// joinDocumentErrors returns the first error, with the others as its detail.
+func joinDocumentErrors(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Error()
+	}
+	p := problem.New(fmt.Sprintf("%s (the first of %d faults)", lines[0], len(errs)), "")
+	p.Detail = fault.Tail(strings.Join(lines[1:], "\n"), fault.ShownErrors)
+	return p
+}
+
+// documentObjects returns copies of what a document holds.
+func documentObjects(m *memo.Memo, d yamlstream.Document, source string) (objs []*Object, known bool, err error) {
+	key := memo.Key{Kind: memo.Document, Content: d.Text}
+	if v, ok := m.Get(key); ok {
+		return copies(v.([]*Object)), true, nil
+	}
+	key.Content = strings.Clone(d.Text)
+	d.Text = key.Content
+	if objs, err = objectsOf(d, source); err != nil {
+		return nil, false, err
+	}
+	m.Put(key, objs, 0)
+	return copies(objs), false, nil
+}
+
+// copies returns objects that may be changed without changing the given ones.
+func copies(objs []*Object) []*Object {
+	values, out := make([]Object, len(objs)), make([]*Object, len(objs))
+	for i, o := range objs {
+		values[i], out[i] = *o, &values[i]
+		values[i].Images, values[i].EnvValues = slices.Clip(o.Images), slices.Clip(o.EnvValues)
+	}
+	return out
+}
+
+// objectsOf reads what one document holds.
+func objectsOf(d yamlstream.Document, source string) ([]*Object, error) {
+	data, err := d.JSON(source)
+	if err != nil || string(data) == "null" {
+		return nil, err
+	}
+	objs, err := parseDocument(data)
+	if err != nil {
+		return nil, errors.New(d.At(source, d.FirstLine()) + err.Error())
+	}
+	if len(objs) == 1 && objs[0].JSON == string(data) {
+		objs[0].yaml = strings.TrimLeft(d.Text, "\r\n")
+	}
+	return objs, nil
+}
+
+// typeMeta is the head that every object has.
+type typeMeta struct {
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Items      json.RawMessage `json:"items"`
+	Metadata   struct {
+		Name         string         `json:"name"`
+		GenerateName string         `json:"generateName"`
+		Namespace    string         `json:"namespace"`
+		Labels       map[string]any `json:"labels"`
+	} `json:"metadata"`
+	Spec       json.RawMessage `json:"spec"`
+	Template   json.RawMessage `json:"template"`
+	Data       json.RawMessage `json:"data"`
+	StringData json.RawMessage `json:"stringData"`
+}
+
+func parseDocument(data []byte) ([]*Object, error) {
+	var head typeMeta
+	if err := json.Unmarshal(data, &head); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) && typeErr.Field == "" {
+			return nil, fmt.Errorf("want an object with apiVersion and kind, got %s", jsonKind(typeErr.Value))
+		}
+		if typeErr != nil {
+			return nil, fmt.Errorf("%s must be %s, not %s", typeErr.Field, jsonKind(typeErr.Type.Kind().String()), jsonKind(typeErr.Value))
+		}
+		return nil, err
+	}
+	if items, ok := head.list(); ok {
+		return parseList(head, items)
+	}
+	o, err := newObject(head, data)
+	if err != nil {
+		return nil, err
+	}
+	return []*Object{o}, nil
+}
+
+// list returns the items of a list; only what ends in List and has items is one.
+func (h typeMeta) list() (items []json.RawMessage, ok bool) {
+	if !strings.HasSuffix(h.Kind, "List") || json.Unmarshal(h.Items, &items) != nil && h.Items != nil {
+		return nil, false
+	}
+	return items, h.Kind == "List" || h.Items != nil
+}
+
+// jsonKind names a kind of Go or JSON value as YAML users know it.
+func jsonKind(kind string) string {
+	switch kind {
+	case "map", "struct", "object":
+		return "a mapping"
+	case "slice", "array":
+		return "a list"
+	}
+	return "a " + kind
+}
+
+// parseList flattens a list. Items of a typed list may leave out kind and version.
+func parseList(list typeMeta, items []json.RawMessage) ([]*Object, error) {
+	var out []*Object
+	for i, raw := range items {
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil || fields == nil {
+			return nil, fmt.Errorf("item %d of the %s is not an object", i+1, list.Kind)
+		}
+		if kind := strings.TrimSuffix(list.Kind, "List"); kind != "" && fields["kind"] == nil {
+			fields["kind"], fields["apiVersion"] = kind, list.APIVersion
+		}
+		data, err := canonicalJSON(fields)
+		if err != nil {
+			return nil, err
+		}
+		objs, err := parseDocument(data)
+		if err != nil {
+			return nil, fmt.Errorf("item %d of the %s: %w", i+1, list.Kind, err)
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+// canonicalJSON is the form in which objects are kept: keys sorted, no blanks.
+func canonicalJSON(v any) ([]byte, error) { return json.Marshal(v) }
+
+func newObject(head typeMeta, data []byte) (*Object, error) {
+	switch {
+	case head.Kind == "" && head.APIVersion == "":
+		return nil, errors.New("this is not a Kubernetes object: it has neither apiVersion nor kind")
+	case head.Kind == "":
+		return nil, errors.New("the object has no kind")
+	case head.APIVersion == "":
+		return nil, fmt.Errorf("the %s has no apiVersion", head.Kind)
+	case head.Metadata.Name == "" && head.Metadata.GenerateName != "":
+		return nil, fmt.Errorf("the %s has generateName, but needs a metadata.name so that it can be applied again", head.Kind)
+	case head.Metadata.Name == "":
+		return nil, fmt.Errorf("the %s has no metadata.name", head.Kind)
+	}
+	o := &Object{
+		K8sObject: model.K8sObject{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace,
+			Name: head.Metadata.Name, JSON: string(data)},
+		labels: stringMap(head.Metadata.Labels),
+	}
+	switch {
+	case o.Kind == "Service" && o.Group() == "":
+		o.selector = serviceSelector(head.Spec)
+	case o.Kind == "Secret" && o.Group() == "":
+		o.Secret = secretValues(head)
+	default:
+		o.readPods(head)
+	}
+	return o, nil
+}
+
+func serviceSelector(spec json.RawMessage) map[string]string {
+	var s struct {
+		Selector map[string]any `json:"selector"`
+	}
+	_ = json.Unmarshal(spec, &s)
+	return stringMap(s.Selector)
+}
+
+// secretValues returns the plain values of a Secret. What is not base64 is taken as it stands.
+func secretValues(head typeMeta) map[string]string {
+	out := map[string]string{}
+	var data, stringData map[string]any
+	_, _ = json.Unmarshal(head.Data, &data), json.Unmarshal(head.StringData, &stringData)
+	for k, v := range stringMap(data) {
+		out[k] = v
+		if plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(v)); err == nil {
+			out[k] = string(plain)
+		}
+	}
+	for k, v := range stringMap(stringData) {
+		out[k] = v
+	}
+	return out
+}
+
+// stringMap keeps the values that are strings: the others are for the API server to refuse.
+func stringMap(m map[string]any) map[string]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}
+
+// HasLabels reports whether the object has all of the labels.
+func (o *Object) HasLabels(want map[string]string) bool {
+	for k, v := range want {
+		if got, ok := o.labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// Join makes one stream of objects.
+func Join(objs []*Object) (string, error) {
+	var b strings.Builder
+	for i, o := range objs {
+		if i > 0 {
+			b.WriteString("---\n")
+		}
+		t, err := o.text()
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(t)
+		if !strings.HasSuffix(t, "\n") {
+			b.WriteString("\n")
+		}
+	}
+	return b.String(), nil
+}
+
+// SetNamespace puts a namespace into the object's text, after which it must be parsed again.
+func (o *Object) SetNamespace(namespace string) error {
+	var fields map[string]any
+	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
+		return err
+	}
+	meta, ok := fields["metadata"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("%s has no metadata", o.ID())
+	}
+	meta["namespace"] = namespace
+	text, err := yaml.Marshal(fields)
+	o.yaml, o.Namespace = string(text), namespace
+	return err
+}
+
+// clusterScoped are the kinds of Kubernetes itself that live in no namespace.
+var clusterScoped = map[string]bool{
+	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
+	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "RuntimeClass": true,
+	"IngressClass": true, "VolumeAttachment": true, "CSIDriver": true, "CSINode": true, "APIService": true,
+	"MutatingWebhookConfiguration": true, "ValidatingWebhookConfiguration": true, "PodSecurityPolicy": true,
+	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
+}
+
+// ClusterScoped reports whether kind is one of Kubernetes' own kinds that live in no namespace.
+func ClusterScoped(kind string) bool { return clusterScoped[kind] }
+
+// ClusterScopedKinds are the kinds of Kubernetes itself that live in no namespace, sorted.
+func ClusterScopedKinds() []string { return slices.Sorted(maps.Keys(clusterScoped)) }

@@ -1,0 +1,54 @@
+package k8sobject
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// selectorIndex finds the objects whose selector may target a workload's pods, without asking each of them: an object
+// that targets pods is found under any one label of its selector.
+type selectorIndex map[label][]selecting
+
+type label struct{ key, value string }
+
+// selecting is an object with a selector and its place among the others.
+type selecting struct {
+	place int
+	*Object
+}
+
+// NewSelectors returns an index of the objects that have a selector.
+func NewSelectors(objs []*Object) selectorIndex {
+	x := selectorIndex{}
+	for i, o := range objs {
+		if len(o.selector) == 0 {
+			continue
+		}
+		k := slices.Sorted(maps.Keys(o.selector))[0]
+		l := label{k, o.selector[k]}
+		x[l] = append(x[l], selecting{i, o})
+	}
+	return x
+}
+
+// Take removes the objects that target a workload's pods from the index, and returns them in order.
+func (x selectorIndex) Take(workload *Object) []*Object {
+	var found []selecting
+	for k, v := range workload.podLabels {
+		l := label{k, v}
+		x[l] = slices.DeleteFunc(x[l], func(o selecting) bool {
+			if !o.selects(workload) {
+				return false
+			}
+			found = append(found, o)
+			return true
+		})
+	}
+	slices.SortFunc(found, func(a, b selecting) int { return cmp.Compare(a.place, b.place) })
+	out := make([]*Object, len(found))
+	for i, o := range found {
+		out[i] = o.Object
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+// Package kubecontext keeps Tiltfiles away from clusters that they may not touch: k8s_context(), allow_k8s_contexts(),
+// k8s_namespace().
+package kubecontext
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Gate keeps a Tiltfile from acting on a cluster that the user has not allowed. It is used by one goroutine.
+type Gate struct {
+	ask       func() (model.Cluster, error)
+	namespace string
+	contexts  map[string]bool
+	asked     bool
+	answer    model.Cluster
+	err       error
+}
+
+// NewGate returns a gate that learns about the cluster from ask, which is called at most once, and only when the answer is
+// needed; nil is no cluster. k8s_namespace() returns namespace unless it is empty.
+func NewGate(ask func() (model.Cluster, error), namespace string) *Gate {
+	return &Gate{ask: ask, namespace: namespace}
+}
+
+// Clone returns a gate that is open for the same contexts. Those that it is opened for later do not open this one.
+func (g *Gate) Clone() *Gate {
+	c := *g
+	c.contexts = maps.Clone(g.contexts)
+	return &c
+}
+
+// Builtins are the functions that are about the kube context.
+func (g *Gate) Builtins() map[string]eval.Function {
+	return map[string]eval.Function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
+}
+
+// cluster returns the cluster, which is asked for once.
+func (g *Gate) cluster() (model.Cluster, error) {
+	if !g.asked && g.ask != nil {
+		g.answer, g.err = g.ask()
+	}
+	g.asked = true
+	return g.answer, g.err
+}
+
+// Allowed refuses what the Tiltfile wants to do while the kube context is neither a development cluster nor allowed by
+// name. Without any kubeconfig there is nothing to protect.
+func (g *Gate) Allowed(what string) error {
+	cl, err := g.cluster()
+	if err != nil {
+		return fmt.Errorf("find the cluster: %w", err)
+	}
+	if cl.Context == "" || cl.Product.Dev() || g.contexts[cl.Context] {
+		return nil
+	}
+	return problem.New(
+		fmt.Sprintf("refused to %s: kube context %q may be a production cluster", what, cl.Context),
+		fmt.Sprintf("if it is for development, put this at the top of the Tiltfile:\n  allow_k8s_contexts(%q)\nelse switch: kubectl config use-context NAME", cl.Context))
+}
+
+func (g *Gate) allowContexts(c *eval.Call) (starlark.Value, error) {
+	var contexts value.Texts
+	if err := c.Unpack("contexts", &contexts); err != nil {
+		return nil, err
+	}
+	if g.contexts == nil {
+		g.contexts = map[string]bool{}
+	}
+	for _, name := range contexts.Values {
+		if name == "" {
+			return nil, errors.New("the name of a context is empty")
+		}
+		g.contexts[name] = true
+	}
+	return nil, nil
+}
+
+func (g *Gate) k8sContext(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
+		return nil, err
+	}
+	cl, err := g.cluster()
+	return starlark.String(cl.Context), err
+}
+
+func (g *Gate) k8sNamespace(c *eval.Call) (starlark.Value, error) {
+	if err := c.Unpack(); err != nil {
+		return nil, err
+	}
+	if g.namespace != "" {
+		return starlark.String(g.namespace), nil
+	}
+	cl, err := g.cluster()
+	if cl.Namespace == "" {
+		cl.Namespace = "default"
+	}
+	return starlark.String(cl.Namespace), err
+}

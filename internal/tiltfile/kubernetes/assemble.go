@@ -1,0 +1,380 @@
+package kubernetes
+
+import (
+	"slices"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/hint"
+	"github.com/hone-dev/hone/internal/tiltfile/image"
+	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
+	"github.com/hone-dev/hone/internal/tiltfile/resource"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// draft is a Kubernetes resource in the making.
+type draft struct {
+	name string
+	// workload is the object that makes the pods; nil for a group of other objects.
+	workload *k8sobject.Object
+	// custom is set for a resource that commands of the user deploy, images are those that the commands are told about.
+	custom        *customDeploy
+	images        []*image.Image
+	objects       []*k8sobject.Object
+	site          fault.Site
+	portForwards  []model.PortForward
+	podSelectors  []map[string]string
+	selectorsOnly bool
+	readiness     model.PodReadiness
+	triggerMode   resource.TriggerMode
+	autoInit      value.Bool
+	deps          []string
+	links         []model.Link
+	labels        []string
+}
+
+// assembly turns objects into resources.
+type assembly struct {
+	*Declarations
+	resources []*draft
+	// named finds a resource by its name.
+	named map[string]*draft
+	// rest are the objects that belong to no resource yet.
+	rest []*k8sobject.Object
+}
+
+// Assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
+// target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized. With faults in
+// those calls there is an assembly nonetheless.
+func (d *Declarations) Assemble() (*assembly, error) {
+	a := &assembly{Declarations: d, named: map[string]*draft{}}
+	customs, err := d.finishCustoms()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range customs {
+		a.add(r)
+	}
+	if err := d.applyKinds(); err != nil {
+		return nil, err
+	}
+	if err := a.workloads(); err != nil {
+		return nil, err
+	}
+	var all fault.List
+	// pending are the names that resources would have but for a fault; that they are not known is no fault of its own.
+	pending := map[string]bool{}
+	for _, o := range d.options {
+		if a.byName(o.workload) == nil && pending[o.workload] {
+			continue
+		}
+		if err := a.apply(o); err != nil {
+			all.Add(err)
+			pending[o.newName] = o.newName != ""
+		}
+	}
+	return a, all.Err()
+}
+
+func (a *assembly) workloads() error {
+	var workloads []*k8sobject.Object
+	for _, o := range a.Objects.List {
+		if o.HasPods || o.Workload {
+			workloads = append(workloads, o)
+		} else {
+			a.rest = append(a.rest, o)
+		}
+	}
+	names, err := a.workloadNames(workloads)
+	if err != nil {
+		return err
+	}
+	selectors, taken := k8sobject.NewSelectors(a.rest), map[*k8sobject.Object]bool{}
+	for i, w := range workloads {
+		r := &draft{name: names[i], workload: w, objects: []*k8sobject.Object{w}, site: w.Site}
+		if err := resource.CheckName(r.name); err != nil {
+			return a.ErrorAt(w.Site, "%s: %w", w.FullName(), err)
+		}
+		if other := a.byName(r.name); other != nil {
+			return a.ErrorAt(w.Site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
+				w.FullName(), r.name, other.site)
+		}
+		for _, o := range selectors.Take(w) {
+			r.objects = append(r.objects, o)
+			taken[o] = true
+		}
+		a.add(r)
+	}
+	a.rest = slices.DeleteFunc(a.rest, func(o *k8sobject.Object) bool { return taken[o] })
+	return nil
+}
+
+func (a *assembly) workloadNames(workloads []*k8sobject.Object) ([]string, error) {
+	if a.nameFn == nil {
+		return k8sobject.UniqueNames(workloads), nil
+	}
+	names := make([]string, len(workloads))
+	for i, w := range workloads {
+		id := starlarkstruct.FromStringDict(starlark.String("k8s_object_id"), starlark.StringDict{
+			"name": starlark.String(w.Name), "kind": starlark.String(w.Kind),
+			"namespace": starlark.String(w.Namespaced()), "group": starlark.String(w.Group()),
+		})
+		v, err := starlark.Call(a.Thread, a.nameFn.fn, starlark.Tuple{id}, nil)
+		if err != nil {
+			return nil, err
+		}
+		name, ok := starlark.AsString(v)
+		if !ok || name == "" {
+			return nil, a.ErrorAt(a.nameFn.site, "%s returned %s for %s, want the name of the resource", a.nameFn.fn.Name(), v, w.FullName())
+		}
+		if j := slices.Index(names[:i], name); j >= 0 {
+			return nil, a.ErrorAt(a.nameFn.site, "%s returned %q for both %s and %s", a.nameFn.fn.Name(), name, workloads[j].FullName(), w.FullName())
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// apply adds the options of one k8s_resource call: lists grow, single values are replaced.
+func (a *assembly) apply(o *resourceOptions) error {
+	r, err := a.target(o)
+	if err != nil {
+		return err
+	}
+	r.portForwards = append(r.portForwards, o.portForwards.list...)
+	r.podSelectors = append(r.podSelectors, o.podSelectors.list...)
+	r.links = append(r.links, o.Links.List...)
+	r.deps = value.AppendNew(r.deps, o.Deps.Values)
+	r.labels = value.AppendNew(r.labels, o.Labels.Values)
+	if o.podReadiness.value != "" {
+		r.readiness = o.podReadiness.value
+	}
+	if o.selectorsOnly.IsSet {
+		r.selectorsOnly = o.selectorsOnly.Value
+	}
+	if o.TriggerMode.IsSet {
+		r.triggerMode = o.TriggerMode
+	}
+	if o.AutoInit.IsSet {
+		r.autoInit = o.AutoInit
+	}
+	if o.newName != "" && o.newName != r.name {
+		if other := a.byName(o.newName); other != nil {
+			return a.ErrorAt(o.site, "k8s_resource: cannot call %q %q: another resource has that name", r.name, o.newName)
+		}
+		a.rename(r, o.newName)
+	}
+	r.site = o.site
+	return a.moveObjects(o, r)
+}
+
+// target finds the resource that a call is about, or makes the group that it declares.
+func (a *assembly) target(o *resourceOptions) (*draft, error) {
+	if o.workload == "" {
+		if a.byName(o.newName) != nil {
+			return nil, a.ErrorAt(o.site, "k8s_resource: there is already a resource called %q", o.newName)
+		}
+		r := &draft{name: o.newName, site: o.site}
+		a.add(r)
+		return r, nil
+	}
+	if r := a.byName(o.workload); r != nil {
+		return r, nil
+	}
+	var found []*draft
+	if sel, err := k8sobject.ParseSelector(o.workload); err == nil {
+		for _, r := range a.resources {
+			if r.workload != nil && sel.Matches(r.workload) {
+				found = append(found, r)
+			}
+		}
+	}
+	names := resourceNames(a.resources)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, a.ErrorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, hint.Quoted(resourceNames(found)))
+	case len(names) == 0:
+		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: no YAML given to k8s_yaml holds one", o.workload)
+	}
+	return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, hint.DidYouMean(o.workload, names), hint.Quoted(names))
+}
+
+func resourceNames(list []*draft) []string {
+	out := make([]string, len(list))
+	for i, r := range list {
+		out[i] = r.name
+	}
+	return out
+}
+
+// byName returns the resource of a name, or nil.
+func (a *assembly) byName(name string) *draft { return a.named[name] }
+
+func (a *assembly) add(r *draft) {
+	a.resources = append(a.resources, r)
+	if a.named[r.name] == nil {
+		a.named[r.name] = r
+	}
+}
+
+func (a *assembly) rename(r *draft, name string) {
+	if a.named[r.name] == r {
+		delete(a.named, r.name)
+	}
+	r.name = name
+	a.named[name] = r
+}
+
+// moveObjects moves what objects= selects out of the rest.
+func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
+	if r.custom != nil && len(o.objects.Values) > 0 {
+		return a.ErrorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
+	}
+	var all fault.List
+	for _, text := range o.objects.Values {
+		sel, err := k8sobject.ParseSelector(text)
+		if err != nil {
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %w", err))
+			continue
+		}
+		found := sel.Pick(a.Declarations.Objects.List)
+		switch {
+		case len(found) == 0:
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
+				hint.DidYouMean(sel[0], objectNames(a.Declarations.Objects.List)), k8sobject.QuotedNames(a.Declarations.Objects.List)))
+			continue
+		case len(found) > 1:
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q could be any of %s", text, k8sobject.QuotedNames(found)))
+			continue
+		}
+		i := slices.Index(a.rest, found[0])
+		if i < 0 {
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: %q already belongs to resource %q", text, a.ownerOf(found[0])))
+			continue
+		}
+		a.rest = slices.Delete(a.rest, i, i+1)
+		r.objects = append(r.objects, found[0])
+	}
+	return all.Err()
+}
+
+func objectNames(objs []*k8sobject.Object) []string {
+	out := make([]string, len(objs))
+	for i, o := range objs {
+		out[i] = o.Name
+	}
+	return out
+}
+
+func (a *assembly) ownerOf(o *k8sobject.Object) string {
+	for _, r := range a.resources {
+		if slices.Contains(r.objects, o) {
+			return r.name
+		}
+	}
+	return string(model.UncategorizedName)
+}
+
+// Manifests returns the resources as the model has them.
+func (a *assembly) Manifests() []model.Manifest {
+	var out []model.Manifest
+	if len(a.rest) > 0 {
+		out = append(out, model.Manifest{Name: model.UncategorizedName, AutoInit: true,
+			K8s: &model.K8sTarget{Objects: modelObjects(a.rest), PodReadiness: model.PodIgnore}})
+	}
+	for _, r := range a.resources {
+		m := model.Manifest{
+			Name: model.ManifestName(r.name), Labels: resource.SortedLabels(r.labels), ResourceDeps: resource.Names(r.deps),
+			TriggerMode: a.defaults.Mode(r.triggerMode), AutoInit: r.autoInit.Value || !r.autoInit.IsSet, Links: r.links,
+			Images: image.Targets(append(a.imagesOf(r.objects), r.images...)),
+			K8s: &model.K8sTarget{Objects: modelObjects(r.objects), PortForwards: r.portForwards,
+				PodReadiness: r.podReadiness(), ExtraPodSelectors: r.podSelectors, SelectorsOnly: r.selectorsOnly,
+				ImageLocators: locatorsOf(r.objects)},
+		}
+		if r.custom != nil {
+			m.K8s.CustomDeploy = &r.custom.CustomDeploy
+			for i := range m.Images {
+				m.Images[i].Supervised = m.Images[i].LiveUpdate.RestartProcess != nil &&
+					slices.ContainsFunc(r.images, func(im *image.Image) bool { return im.Ref == m.Images[i].Ref })
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Sites are where the resources were declared, by name.
+func (a *assembly) Sites() map[model.ManifestName]fault.Site {
+	out := map[model.ManifestName]fault.Site{}
+	for _, r := range a.resources {
+		out[model.ManifestName(r.name)] = r.site
+	}
+	return out
+}
+
+// FirstSite is where the first of what is deployed was declared.
+func (a *assembly) FirstSite() fault.Site {
+	if len(a.Declarations.Objects.List) > 0 {
+		return a.Declarations.Objects.List[0].Site
+	}
+	return a.resources[0].site
+}
+
+// podReadiness is what was asked for, else what fits the kind of the workload.
+func (r *draft) podReadiness() model.PodReadiness {
+	for _, o := range r.objects {
+		if r.readiness == "" {
+			r.readiness = o.Readiness
+		}
+	}
+	switch {
+	case r.readiness != "":
+		return r.readiness
+	case r.custom != nil:
+		return model.PodWait
+	case r.workload == nil, r.workload.Kind == "CronJob":
+		return model.PodIgnore
+	case r.workload.Kind == "Job":
+		return model.PodSucceeded
+	}
+	return model.PodWait
+}
+
+// imagesOf returns the built images that objects run.
+func (d *Declarations) imagesOf(objs []*k8sobject.Object) []*image.Image {
+	var used []*image.Image
+	for _, o := range objs {
+		for _, ref := range o.Images {
+			if im := d.images.Find(ref); im != nil {
+				used = append(used, im)
+			}
+		}
+		for _, v := range o.EnvValues {
+			if im := d.images.FindInEnv(v); im != nil {
+				used = append(used, im)
+			}
+		}
+	}
+	return used
+}
+
+func locatorsOf(objs []*k8sobject.Object) []model.ImageLocator {
+	var out []model.ImageLocator
+	for _, o := range objs {
+		out = append(out, o.Locators...)
+	}
+	return out
+}
+
+func modelObjects(objs []*k8sobject.Object) []model.K8sObject {
+	out := make([]model.K8sObject, len(objs))
+	for i, o := range objs {
+		out[i] = o.K8sObject
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+// Package kubernetes holds what a Tiltfile says about Kubernetes: k8s_yaml(), k8s_resource(), k8s_kind(), k8s_custom_deploy(),
+// port forwards. It assembles the objects to resources.
+package kubernetes
+
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/image"
+	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
+	"github.com/hone-dev/hone/internal/tiltfile/resource"
+)
+
+// Declarations are what the Tiltfile says about Kubernetes. They are used by one goroutine.
+type Declarations struct {
+	*eval.Evaluation
+	images   *image.Declarations
+	defaults *resource.Defaults
+	Objects  objectIndex
+	// kinds are the k8s_kind and k8s_image_json_path calls in order, customs those of k8s_custom_deploy.
+	kinds   []*kindRule
+	customs []*customDeploy
+	// options are the k8s_resource calls in order.
+	options []*resourceOptions
+	nameFn  *nameFunction
+}
+
+// New returns the declarations of an evaluation that has just begun. Objects run the given images.
+func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults) *Declarations {
+	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}}}
+}
+
+// Builtins are the functions that declare objects and resources of Kubernetes.
+func (d *Declarations) Builtins() map[string]eval.Function {
+	return map[string]eval.Function{
+		"k8s_yaml":                      d.k8sYAML,
+		"filter_yaml":                   filterYAML,
+		"workload_to_resource_function": d.workloadFunction,
+		"k8s_resource":                  d.k8sResource,
+		"port_forward":                  newPortForward,
+		"k8s_kind":                      d.k8sKind,
+		"k8s_image_json_path":           d.k8sImageJSONPath,
+		"k8s_custom_deploy":             d.k8sCustomDeploy,
+	}
+}

@@ -1,0 +1,102 @@
+package kubernetes
+
+import (
+	"fmt"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// portForward is what port_forward() returns.
+type portForward struct {
+	value.Opaque
+	model.PortForward
+}
+
+var _ starlark.Value = portForward{}
+
+// String shows both ports.
+func (p portForward) String() string {
+	return fmt.Sprintf("port_forward(%d, %d)", p.LocalPort, p.ContainerPort)
+}
+
+func newPortForward(c *eval.Call) (starlark.Value, error) {
+	var local starlark.Int
+	var container starlark.Value
+	p := portForward{Opaque: value.Opaque{Kind: "port_forward"}}
+	if err := c.Unpack("local_port", &local, "container_port??", &container, "name??", &p.Name, "link_path??", &p.LinkPath,
+		"host??", &p.Host); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.LocalPort, err = value.Port(local.String()); err != nil {
+		return nil, err
+	}
+	if container != nil && container.String() != "0" { // 0 is what the container offers by itself
+		if p.ContainerPort, err = value.Port(container.String()); err != nil {
+			return nil, err
+		}
+	}
+	p.Host, err = value.BareHost(p.Host)
+	return p, err
+}
+
+// portForwards takes a port, "L", "L:C", "host:L:C", "[IPv6 address]:L:C", a port_forward(), or a list of those.
+type portForwards struct{ list []model.PortForward }
+
+// Unpack implements starlark.Unpacker.
+func (p *portForwards) Unpack(v starlark.Value) error {
+	for _, e := range value.OneOrMany(v) {
+		var pf model.PortForward
+		var err error
+		switch e := e.(type) {
+		case starlark.Int:
+			pf.LocalPort, err = value.Port(e.String())
+		case starlark.String:
+			pf, err = parsePortForward(string(e))
+		case portForward:
+			pf = e.PortForward
+		default:
+			err = fmt.Errorf("got %s, want a port, \"local:container\", or port_forward()", e.Type())
+		}
+		if err != nil {
+			return err
+		}
+		p.list = append(p.list, pf)
+	}
+	return nil
+}
+
+func parsePortForward(s string) (model.PortForward, error) {
+	var pf model.PortForward
+	ports := s
+	if i := strings.LastIndexByte(s, ']'); i > 0 && s[0] == '[' {
+		pf.Host, ports = s[:i+1], strings.TrimPrefix(s[i+1:], ":")
+	} else if parts := strings.Split(s, ":"); len(parts) > 2 {
+		last := len(parts) - 2
+		pf.Host, ports = strings.Join(parts[:last], ":"), strings.Join(parts[last:], ":")
+	}
+	local, container, both := strings.Cut(ports, ":")
+	if pf.Host != "" && !both {
+		return pf, fmt.Errorf("%q: there is one port beside the host; the form is %s", s, portForwardForms)
+	}
+	var err error
+	if pf.Host, err = value.BareHost(pf.Host); err != nil {
+		return pf, err
+	}
+	if pf.LocalPort, err = value.Port(local); err != nil {
+		return pf, fmt.Errorf("%q: %w; the form is %s", s, err, portForwardForms)
+	}
+	if both {
+		if pf.ContainerPort, err = value.Port(container); err != nil {
+			return pf, fmt.Errorf("%q: %w", s, err)
+		}
+	}
+	return pf, nil
+}
+
+const portForwardForms = `"local", "local:container" or "host:local:container"`

@@ -1,0 +1,159 @@
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/k8sobject"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+)
+
+// objectKey is what must not be declared twice.
+type objectKey struct{ group, kind, namespace, name string }
+
+func keyOf(o *k8sobject.Object) objectKey {
+	return objectKey{o.Group(), o.Kind, o.Namespaced(), o.Name}
+}
+
+// objectIndex holds the objects that k8s_yaml took, in order.
+type objectIndex struct {
+	List  []*k8sobject.Object
+	byKey map[objectKey]*k8sobject.Object
+}
+
+func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) error {
+	if other := x.byKey[keyOf(o)]; other != nil && !allowDuplicates {
+		return problem.New(
+			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), other.Site),
+			"drop one of them, or pass allow_duplicates=True if that is meant")
+	}
+	x.byKey[keyOf(o)] = o
+	x.List = append(x.List, o)
+	return nil
+}
+
+func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
+	var yaml starlark.Value
+	var allowDuplicates bool
+	if err := c.Unpack("yaml", &yaml, "allow_duplicates??", &allowDuplicates); err != nil {
+		return nil, err
+	}
+	objs, err := readObjects(c, yaml)
+	if err != nil {
+		return nil, err
+	}
+	if len(objs) == 0 {
+		return nil, errors.New("there are no objects in the YAML")
+	}
+	at := c.Site()
+	for _, o := range objs {
+		o.Site = at
+		if err := d.Objects.add(o, allowDuplicates); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// readObjects takes what k8s_yaml and filter_yaml take: a path, a blob, or a list of those.
+func readObjects(c *eval.Call, v starlark.Value) ([]*k8sobject.Object, error) {
+	var out []*k8sobject.Object
+	for _, e := range value.OneOrMany(v) {
+		var t value.Text
+		if err := t.Unpack(e); err != nil {
+			return nil, fmt.Errorf("yaml: got %s, want the path of a file, a blob, or a list of those", e.Type())
+		}
+		source := t.Source
+		if !t.IsBlob {
+			source = c.Abs(t.Value)
+			content, err := yamlFile(c, t.Value)
+			if err != nil {
+				return nil, err
+			}
+			t.Value = content
+		}
+		objs, err := k8sobject.Parse(c.Memo, c.Profile, t.Value, source)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, objs...)
+	}
+	return out, nil
+}
+
+func yamlFile(c *eval.Call, path string) (string, error) {
+	switch {
+	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
+		return "", problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", path),
+			fmt.Sprintf("k8s_yaml(local('curl -fsSL %s'))", path))
+	case strings.Contains(path, "\n"):
+		return "", errors.New("yaml: a string is the path of a file; wrap text in blob(…)")
+	}
+	content, _, err := c.Contents(path, nil)
+	return content, err
+}
+
+func filterYAML(c *eval.Call) (starlark.Value, error) {
+	var yaml starlark.Value
+	var labels value.TextMap
+	var name, namespace, kind, apiVersion string
+	if err := c.Unpack("yaml", &yaml, "labels??", &labels, "name??", &name, "namespace??", &namespace, "kind??", &kind,
+		"api_version??", &apiVersion); err != nil {
+		return nil, err
+	}
+	var patterns [4]*regexp.Regexp
+	for i, p := range []string{name, namespace, kind, apiVersion} {
+		re, err := regexp.Compile("(?i)" + p)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not a regular expression: %w", p, err)
+		}
+		patterns[i] = re
+	}
+	objs, err := readObjects(c, yaml)
+	if err != nil {
+		return nil, err
+	}
+	var match, rest []*k8sobject.Object
+	for _, o := range objs {
+		if patterns[0].MatchString(o.Name) && patterns[1].MatchString(o.Namespaced()) && patterns[2].MatchString(o.Kind) &&
+			patterns[3].MatchString(o.APIVersion) && o.HasLabels(labels.Values) {
+			match = append(match, o)
+		} else {
+			rest = append(rest, o)
+		}
+	}
+	a, err := k8sobject.Join(match)
+	if err != nil {
+		return nil, err
+	}
+	b, err := k8sobject.Join(rest)
+	return starlark.Tuple{value.NewBlob(a, "filter_yaml"), value.NewBlob(b, "filter_yaml")}, err
+}
+
+// nameFunction is what workload_to_resource_function was given.
+type nameFunction struct {
+	fn   starlark.Callable
+	site fault.Site
+}
+
+func (d *Declarations) workloadFunction(c *eval.Call) (starlark.Value, error) {
+	var fn starlark.Callable
+	if err := c.Unpack("fn", &fn); err != nil {
+		return nil, err
+	}
+	if d.nameFn != nil {
+		return nil, fmt.Errorf("there is already a function, set at %s", d.nameFn.site)
+	}
+	if f, ok := fn.(*starlark.Function); ok && f.NumParams() != 1 {
+		return nil, fmt.Errorf("%s must take one argument, the id of a workload; it takes %d", f.Name(), f.NumParams())
+	}
+	d.nameFn = &nameFunction{fn, c.Site()}
+	return nil, nil
+}

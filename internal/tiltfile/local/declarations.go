@@ -1,0 +1,54 @@
+// Package local holds what a Tiltfile says about commands on this machine: local(), local_resource(), probes.
+package local
+
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/kubecontext"
+	"github.com/hone-dev/hone/internal/tiltfile/resource"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Declarations are what the Tiltfile says about commands on this machine. They are used by one goroutine.
+type Declarations struct {
+	*eval.Evaluation
+	gate     *kubecontext.Gate
+	defaults *resource.Defaults
+	locals   []*localResource
+}
+
+// New returns the declarations of an evaluation that has just begun. The gate decides whether commands may
+// run during the evaluation.
+func New(e *eval.Evaluation, g *kubecontext.Gate, defaults *resource.Defaults) *Declarations {
+	return &Declarations{Evaluation: e, gate: g, defaults: defaults}
+}
+
+// Builtins are the functions that run commands, now or later.
+func (d *Declarations) Builtins() map[string]eval.Function {
+	return map[string]eval.Function{
+		"local":             d.local,
+		"local_resource":    d.localResource,
+		"test":              d.test,
+		"probe":             newProbe,
+		"exec_action":       newExecAction,
+		"http_get_action":   newHTTPGetAction,
+		"tcp_socket_action": newTCPSocketAction,
+	}
+}
+
+// Manifests returns the resources in the order of their calls. A name that another resource has is a fault; sites are
+// those of the other resources by name, and get those of the new ones.
+func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
+	var all fault.List
+	var out []model.Manifest
+	for _, l := range d.locals {
+		name := model.ManifestName(l.name)
+		if at, taken := sites[name]; taken {
+			all.Add(d.ErrorAt(l.site, "%s: there is already a resource called %q, declared at %s", l.builtin, l.name, at))
+			continue
+		}
+		sites[name] = l.site
+		out = append(out, d.manifest(l))
+	}
+	return out, all.Err()
+}

@@ -1,0 +1,83 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/internal/tiltfile/fault"
+	"github.com/hone-dev/hone/internal/tiltfile/resource"
+	"github.com/hone-dev/hone/internal/tiltfile/value"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// localResource is one call of local_resource.
+type localResource struct {
+	resource.Options
+	name    string
+	builtin string
+	site    fault.Site
+	target  model.LocalTarget
+}
+
+func (d *Declarations) localResource(c *eval.Call) (starlark.Value, error) {
+	return d.declare(c, false)
+}
+
+// test is the old name of a local_resource that runs beside others.
+func (d *Declarations) test(c *eval.Call) (starlark.Value, error) {
+	c.Warn(c.Site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
+	return d.declare(c, true)
+}
+
+func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, error) {
+	l := &localResource{builtin: c.Name, site: c.Site()}
+	var cmd, serve, bat, serveBat value.Argv
+	var deps, ignore value.Texts
+	var env, serveEnv value.TextMap
+	var dir, serveDir string
+	var ready probe
+	if err := c.Unpack("name", &l.name, "cmd??", &cmd, "deps??", &deps, "trigger_mode??", &l.TriggerMode,
+		"resource_deps??", &l.Deps, "ignore??", &ignore, "auto_init??", &l.AutoInit, "serve_cmd??", &serve,
+		"cmd_bat??", &bat, "serve_cmd_bat??", &serveBat, "allow_parallel??", &parallel, "links??", &l.Links,
+		"labels??", &l.Labels, "env??", &env, "serve_env??", &serveEnv, "readiness_probe??", &ready,
+		"dir??", &dir, "serve_dir??", &serveDir); err != nil {
+		return nil, err
+	}
+	if err := resource.CheckName(l.name); err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(l.name, "/%") {
+		return nil, fmt.Errorf("name: %q: the name of a local resource must not hold / or %%", l.name)
+	}
+	if len(cmd.Words) == 0 && len(serve.Words) == 0 {
+		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")
+	}
+	l.target = model.LocalTarget{
+		Update: c.Cmd(cmd, dir, env, false), Serve: c.Cmd(serve, serveDir, serveEnv, false),
+		AllowParallel: parallel || len(cmd.Words) == 0, Readiness: ready.probe,
+		Watch: model.WatchSpec{Paths: c.AbsAll(deps.Values)},
+	}
+	if len(ignore.Values) > 0 {
+		l.target.Watch.Ignores = []model.Ignore{{Base: c.Dir(), Patterns: ignore.Values, Source: "ignore="}}
+	}
+	if slices.ContainsFunc(d.locals, func(o *localResource) bool { return o.name == l.name }) {
+		return nil, errors.New("there is already a local resource of that name")
+	}
+	d.locals = append(d.locals, l)
+	return nil, nil
+}
+
+func (d *Declarations) manifest(l *localResource) model.Manifest {
+	target := l.target
+	target.Update, target.Serve = d.WithEnv(target.Update), d.WithEnv(target.Serve)
+	return model.Manifest{
+		Name: model.ManifestName(l.name), Labels: resource.SortedLabels(value.AppendNew(nil, l.Labels.Values)),
+		ResourceDeps: resource.Names(value.AppendNew(nil, l.Options.Deps.Values)), TriggerMode: d.defaults.Mode(l.TriggerMode),
+		AutoInit: l.AutoInit.Value || !l.AutoInit.IsSet, Links: l.Links.List, Local: &target,
+	}
+}

@@ -1,0 +1,30 @@
+// Package settings holds what a Tiltfile says about the whole session: update_settings(), ci_settings(), docker_prune_settings(),
+// version_settings().
+package settings
+
+import (
+	"github.com/hone-dev/hone/internal/tiltfile/eval"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Settings are what the Tiltfile says about the whole session. They are used by one goroutine.
+type Settings struct {
+	Update model.UpdateSettings
+	CI     model.CISettings
+	Prune  model.DockerPruneSettings
+}
+
+// New returns the defaults.
+func New() *Settings {
+	return &Settings{Update: model.DefaultUpdateSettings, CI: model.DefaultCISettings, Prune: model.DefaultDockerPruneSettings}
+}
+
+// Builtins are the functions that change settings.
+func (s *Settings) Builtins() map[string]eval.Function {
+	return map[string]eval.Function{
+		"update_settings":       s.updateSettings,
+		"ci_settings":           s.ciSettings,
+		"docker_prune_settings": s.pruneSettings,
+		"version_settings":      versionSettings,
+	}
+}
