@@ -1,18 +1,18 @@
-// Package api holds the JSON shapes of the session's HTTP API, for scripts and other programs. Fields may be added;
-// those that are there keep their names and meanings.
+// Package api defines the JSON types of the session's HTTP API, for scripts and other programs. New fields may be added;
+// existing fields keep their names and meanings.
 package api
 
 import "time"
 
-// TriggerRequest is the body of POST /api/trigger. The field has the name that Tilt's scripts use.
+// TriggerRequest is the body of POST /api/trigger. The field name is the one that scripts for Tilt use.
 type TriggerRequest struct {
 	ManifestNames []string `json:"manifest_names"`
 }
 
-// Failure is the body of every answer that is not a success.
+// Failure is the body of every response that is not a success.
 type Failure struct {
 	Error string `json:"error"`
-	// Mend, where it is known, is what to do about it.
+	// Mend is what to do about the error; absent when unknown.
 	Mend string `json:"mend,omitempty"`
 }
 
@@ -26,7 +26,7 @@ type View struct {
 	TiltfileError string    `json:"tiltfileError,omitempty"`
 	ClusterError  string    `json:"clusterError,omitempty"`
 	EngineError   string    `json:"engineError,omitempty"`
-	// WatchError is what keeps files from being watched as they should.
+	// WatchError is why files cannot be watched properly; absent when they can.
 	WatchError  string       `json:"watchError,omitempty"`
 	Resources   []Resource   `json:"resources"`
 	Buttons     []Button     `json:"buttons"`
@@ -34,7 +34,7 @@ type View struct {
 	Subscribers []Subscriber `json:"subscribers"`
 }
 
-// Subscriber is one of hone's own parts. State is running, backing off or done.
+// Subscriber is one of hone's internal components. State is running, backing off or done.
 type Subscriber struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
@@ -42,8 +42,9 @@ type Subscriber struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok,
-// pending, error, not_applicable or none. Disabled ones come last; they have neither an update nor a runtime.
+// Resource is one resource. Type is k8s, local or compose; UpdateStatus is none, pending, in_progress, ok or error;
+// RuntimeStatus is unknown, ok, pending, error, not_applicable or none. Disabled resources come last in a View; they have
+// neither an update nor a runtime.
 type Resource struct {
 	Name          string    `json:"name"`
 	Type          string    `json:"type"`
@@ -67,14 +68,14 @@ type Resource struct {
 	Synclets      []Synclet `json:"synclets,omitempty"`
 }
 
-// Waiting says why a resource is not updated now, and for which resources it waits.
+// Waiting is why a resource is not updated now, and which resources it waits for.
 type Waiting struct {
 	Reason string   `json:"reason"`
 	On     []string `json:"on,omitempty"`
 	Text   string   `json:"text"`
 }
 
-// Build is one update of a resource, newest first in BuildHistory.
+// Build is one update of a resource. BuildHistory lists the newest first.
 type Build struct {
 	Serial     int       `json:"serial"`
 	Mode       string    `json:"mode,omitempty"`
@@ -86,12 +87,12 @@ type Build struct {
 	Error      string    `json:"error,omitempty"`
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	FellBack   string    `json:"fellBack,omitempty"`
-	// Containers are what was done in each container, where it was done in place.
+	// Containers holds the result for each container of an in-place update.
 	Containers []ContainerUpdate `json:"containers,omitempty"`
 }
 
-// Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a
-// running one is not ready. ExitCode is that of one that has failed, -1 if it could not be started.
+// Process is the server of a local resource. State is starting, running, stopping, failed or stopped. Detail is why a running
+// server is not ready. ExitCode is set once the server has failed; it is -1 if the server could not be started.
 type Process struct {
 	State     string    `json:"state"`
 	PID       int       `json:"pid,omitempty"`
@@ -101,7 +102,7 @@ type Process struct {
 	StartedAt time.Time `json:"startedAt"`
 }
 
-// Pod is a pod of a resource. Current pods are those of the newest deploy.
+// Pod is a pod of a resource. Current is true for pods of the newest deploy.
 type Pod struct {
 	Name      string    `json:"name"`
 	Namespace string    `json:"namespace"`
@@ -112,8 +113,8 @@ type Pod struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Synclet is hone's program in a container, through which files get there. State is starting, ready, broken or failed; Way
-// is how it got in, Passed why the ways that are tried before did not do.
+// Synclet is the program that hone runs in a container to receive files. State is starting, ready, broken or failed. Way is
+// how the synclet got into the container; Passed is why the ways that were tried before it did not work.
 type Synclet struct {
 	Pod       string `json:"pod"`
 	Container string `json:"container"`

@@ -2,15 +2,15 @@ package api
 
 import "time"
 
-// ClickRequest is the body of POST /api/click. Inputs that are left out have their defaults; a bool takes true or false,
-// the others text.
+// ClickRequest is the body of POST /api/click. Inputs that are omitted have their default values. A bool input takes true or
+// false; the other inputs take text.
 type ClickRequest struct {
 	Button string         `json:"button"`
 	Inputs map[string]any `json:"inputs,omitempty"`
 }
 
-// Button is a button that the Tiltfile declares. ComponentType is Resource, and then ComponentID a resource's name, or
-// Global.
+// Button is a button that the Tiltfile declares. ComponentType is Resource or Global; for Resource, ComponentID is the name
+// of a resource.
 type Button struct {
 	Name                 string  `json:"name"`
 	Text                 string  `json:"text"`
@@ -22,13 +22,13 @@ type Button struct {
 	RequiresConfirmation bool    `json:"requiresConfirmation,omitempty"`
 	InputsAsModal        bool    `json:"showInputsAsModal,omitempty"`
 	Inputs               []Input `json:"inputs,omitempty"`
-	// Clicks counts the clicks; LastClickedAt is left out before the first.
+	// Clicks is the number of clicks. LastClickedAt is absent before the first click.
 	Clicks        int       `json:"clicks"`
 	LastClickedAt time.Time `json:"lastClickedAt,omitzero"`
 }
 
-// Input is what a click brings along. Type is text, bool, choice or hidden; what a hidden one holds is not told. Default
-// is "true" or "false" for a bool.
+// Input is a value that is sent with a click. Type is text, bool, choice or hidden. The value of a hidden input is not shown.
+// Default is "true" or "false" for a bool.
 type Input struct {
 	Name        string   `json:"name"`
 	Label       string   `json:"label,omitempty"`
@@ -38,8 +38,8 @@ type Input struct {
 	Choices     []string `json:"choices,omitempty"`
 }
 
-// Command is a command that the Tiltfile declares beside all resources. State is waiting, running, succeeded, failed or
-// stopped, and tells of the newest of its runs; Disabled says that a config map switches it off.
+// Command is a command that the Tiltfile declares outside of any resource. State is the state of its newest run: waiting,
+// running, succeeded, failed or stopped. Disabled is true while a config map disables the command.
 type Command struct {
 	Name      string    `json:"name"`
 	State     string    `json:"state"`

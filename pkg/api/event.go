@@ -5,26 +5,26 @@ import "time"
 // EventVersion is the version of the events' schema. Within one version fields and types are only added.
 const EventVersion = 1
 
-// Event is something that happened in a session: a line of GET /api/events and of "hone events -o json". The type determines
-// which of the fields after resource is present.
+// Event is something that happened in a session: one line of GET /api/events and of "hone events -o json". The type
+// determines which of the fields after resource is present.
 //
 // GET /api/events takes these parameters. since: start after this event number, this long ago, or at this time. resource and
-// type: only these; repeat the parameter or separate values by commas. A type is an event's type or the name of its family:
-// "pod" stands for all types that begin with "pod-". follow=true: keep sending until the session ends.
+// type: return only matching events; repeat the parameter or separate values with commas. A type is an event's type or the
+// name of its family: "pod" stands for all types that begin with "pod-". follow=true: keep sending until the session ends.
 //
-// A client that reads too slowly gets one event of type gap in place of the events that are no longer kept. A number that the
-// session has not reached belongs to another session and is answered with 410.
+// A client that reads too slowly receives one event of type gap instead of the events that are no longer kept. A number that
+// the session has not reached belongs to another session; the response is 410.
 type Event struct {
 	// V is the version of this schema.
 	V int `json:"v"`
-	// Seq is the event's number. Numbers rise by one within a session, over all resources and types; a gap has that of the
-	// last event that is missing.
+	// Seq is the event's number. Numbers increase by one within a session, across all resources and types. A gap has the
+	// number of the last missing event.
 	Seq uint64 `json:"seq"`
-	// Time is when the session learned of it.
+	// Time is when the session observed the event.
 	Time time.Time `json:"time"`
-	// Type says what happened.
+	// Type is what happened, such as update-started.
 	Type string `json:"type"`
-	// Resource is the resource that the event is about; absent for the session as a whole, "(Tiltfile)" for the Tiltfile.
+	// Resource is the resource that the event is about: "(Tiltfile)" for the Tiltfile, absent for the session as a whole.
 	Resource string `json:"resource,omitempty"`
 
 	Session    *SessionEvent    `json:"session,omitempty"`
@@ -47,235 +47,238 @@ type Event struct {
 	Summary    *Summary         `json:"summary,omitempty"`
 }
 
-// EventType is a type of events.
+// EventType describes one type of event.
 type EventType struct {
-	// Name is what stands in Event.Type. The words before the last hyphen are its family, by which it is found too.
+	// Name is the value of Event.Type. The part before the last hyphen is the family, which can also be used to filter
+	// events.
 	Name string
-	// Body is the field of Event that there is; empty when the type says it all.
+	// Body is the JSON name of the field of Event that holds the details; empty for types without details.
 	Body string
-	// Doc says what has happened.
+	// Doc describes what happened.
 	Doc string
 }
 
-// EventTypes are all types, in the order in which people should read of them.
+// EventTypes lists all types, in the order in which the documentation presents them.
 var EventTypes = []EventType{
-	{"session-started", "session", "The session has begun."},
-	{"session-ended", "session", "The session is over: ci is through, or it could not begin."},
-	{"tiltfile-started", "tiltfile", "An evaluation of the Tiltfile has begun."},
+	{"session-started", "session", "The session has started."},
+	{"session-ended", "session", "The session has ended: hone ci has finished, or the session could not start."},
+	{"tiltfile-started", "tiltfile", "An evaluation of the Tiltfile has started."},
 	{"tiltfile-loaded", "tiltfile", "The Tiltfile was evaluated."},
-	{"tiltfile-failed", "tiltfile", "The Tiltfile has a fault. What was declared before stays."},
-	{"files-changed", "files", "Files that a resource, the Tiltfile or a file watch depends on have changed, and come to rest."},
-	{"resource-triggered", "", "An update of the resource, or an evaluation of the Tiltfile, was asked for."},
-	{"resource-enabled", "", "The resource was switched on."},
-	{"resource-disabled", "", "The resource was switched off."},
-	{"resource-ready", "ready", "The resource is updated and ready for the first time since it was declared or switched on."},
-	{"hold-changed", "hold", "An update of the resource begins to wait, waits for something else, or waits no longer."},
-	{"update-started", "update", "An update of the resource has begun."},
-	{"update-finished", "update", "An update of the resource has ended, well or not."},
-	{"container-caught-up", "container", "The update of one container has ended, which went on when that of the resource was over."},
+	{"tiltfile-failed", "tiltfile", "The evaluation failed: the Tiltfile has an error. Earlier declarations stay in effect."},
+	{"files-changed", "files", "Files that a resource, the Tiltfile or a file watch depends on have changed, and the changes have settled."},
+	{"resource-triggered", "", "The user requested an update of the resource, or an evaluation of the Tiltfile."},
+	{"resource-enabled", "", "The resource was enabled."},
+	{"resource-disabled", "", "The resource was disabled."},
+	{"resource-ready", "ready", "The resource is up to date and ready for the first time since it was declared or enabled."},
+	{"hold-changed", "hold", "An update of the resource starts to wait, waits for something else, or no longer waits."},
+	{"update-started", "update", "An update of the resource has started."},
+	{"update-finished", "update", "An update of the resource has ended, successfully or not."},
+	{"container-caught-up", "container", "The update of a container that was behind has ended, after the end of the resource's update."},
 	{"pod-created", "pod", "A pod of the resource was seen for the first time."},
-	{"pod-pending", "pod", "A pod that was ready or failing is neither any more."},
+	{"pod-pending", "pod", "A pod that was ready or failing is now neither."},
 	{"pod-ready", "pod", "A pod is ready."},
-	{"pod-succeeded", "pod", "A pod has done its work and ended."},
-	{"pod-failing", "pod", "A pod will not get ready by itself, or fails in another way than before."},
-	{"pod-gone", "pod", "A pod does not exist any more, or does not belong to the resource."},
-	{"program-running", "program", "The program in a container runs, or runs again. Told only of containers that hone can restart in place."},
-	{"program-exited", "program", "The program in a container has ended, while the container keeps running."},
-	{"server-started", "server", "The server of a local resource runs."},
-	{"server-ready", "server", "The server of a local resource passes its probe, or runs without having one."},
-	{"server-unready", "server", "The server of a local resource does not pass its probe any more."},
-	{"server-failed", "server", "The server of a local resource has ended, or could not be started."},
-	{"server-stopped", "server", "The server of a local resource was stopped by hone."},
-	{"forward-open", "forward", "A port forward leads to a pod, or to another one than before."},
-	{"forward-waiting", "forward", "A port forward has no pod to lead to."},
-	{"forward-failed", "forward", "A port forward cannot be opened."},
-	{"forward-closed", "forward", "A port forward is not wanted any more, and closed."},
-	{"cluster-connected", "connection", "The cluster answers."},
-	{"cluster-lost", "connection", "The cluster does not answer. That matters only to sessions that deploy something."},
-	{"engine-connected", "connection", "The container engine answers."},
-	{"engine-lost", "connection", "The container engine does not answer. That matters only to sessions that build images with it."},
+	{"pod-succeeded", "pod", "A pod has run to completion."},
+	{"pod-failing", "pod", "A pod will not become ready on its own, or fails for a different reason than before."},
+	{"pod-gone", "pod", "A pod no longer exists, or no longer belongs to the resource."},
+	{"program-running", "program", "The program in a container is running, or running again. Reported only for containers that hone can restart in place."},
+	{"program-exited", "program", "The program in a container has exited, while the container keeps running."},
+	{"server-started", "server", "The server of a local resource is running."},
+	{"server-ready", "server", "The server of a local resource passes its probe, or is running and has no probe."},
+	{"server-unready", "server", "The server of a local resource no longer passes its probe."},
+	{"server-failed", "server", "The server of a local resource has exited, or could not be started."},
+	{"server-stopped", "server", "hone has stopped the server of a local resource."},
+	{"forward-open", "forward", "A port forward leads to a pod, or to a different pod than before."},
+	{"forward-waiting", "forward", "A port forward has no pod to connect to."},
+	{"forward-failed", "forward", "A port forward could not be opened."},
+	{"forward-closed", "forward", "A port forward is no longer needed and has been closed."},
+	{"cluster-connected", "connection", "The cluster responds."},
+	{"cluster-lost", "connection", "The cluster does not respond. This affects only sessions that deploy to it."},
+	{"engine-connected", "connection", "The container engine responds."},
+	{"engine-lost", "connection", "The container engine does not respond. This affects only sessions that build images with it."},
 	{"button-clicked", "button", "A button of the Tiltfile was clicked."},
-	{"command-started", "command", "A command that the Tiltfile declares beside all resources has begun to run."},
-	{"command-finished", "command", "A command that the Tiltfile declares beside all resources has ended."},
-	{"controller-failed", "controller", "A part of hone itself has failed, and is started again."},
-	{"problem", "problem", "Something is wrong that a person may want to mend. It follows the event that shows it."},
-	{"gap", "gap", "Events are missing: they were dropped before the reader came for them."},
-	{"summary", "summary", "The session is over, and this is how it went: the last line of \"hone ci -o json\", and told nowhere else."},
+	{"command-started", "command", "A command that the Tiltfile declares outside of any resource has started."},
+	{"command-finished", "command", "A command that the Tiltfile declares outside of any resource has ended."},
+	{"controller-failed", "controller", "An internal component of hone has failed and is being restarted."},
+	{"problem", "problem", "A problem that the user may want to fix. It follows the event that revealed it."},
+	{"gap", "gap", "Events are missing: they were dropped before the client read them."},
+	{"summary", "summary", "The result of the session: the last line of \"hone ci -o json\". It is sent nowhere else."},
 }
 
-// SessionEvent is the session.
+// SessionEvent describes the session.
 type SessionEvent struct {
 	// Command is up or ci.
 	Command string `json:"command"`
 	// Tiltfile is an absolute path.
 	Tiltfile string `json:"tiltfile"`
-	// URL is where the session's API answers.
+	// URL is the address of the session's API.
 	URL string `json:"url,omitempty"`
-	// Failure is why the session has failed; absent when it has not, or is still running.
+	// Failure is why the session failed; absent when it succeeded or is still running.
 	Failure string `json:"failure,omitempty"`
 }
 
-// TiltfileEvent is an evaluation of the Tiltfile.
+// TiltfileEvent describes an evaluation of the Tiltfile.
 type TiltfileEvent struct {
-	// Reason is why it has begun, in words; told at the beginning.
+	// Reason is why the evaluation was started, in words; present in the first event only.
 	Reason string `json:"reason,omitempty"`
-	// TookMs, Resources, Warnings and Error are told at the end: how long it took, how many resources are declared, how many
-	// warnings there were, and why it failed.
+	// TookMs, Resources, Warnings and Error are present at the end of the evaluation: its duration, the number of declared
+	// resources, the number of warnings, and the reason for a failure.
 	TookMs    Milliseconds `json:"tookMs,omitempty"`
 	Resources int          `json:"resources,omitempty"`
 	Warnings  int          `json:"warnings,omitempty"`
 	Error     string       `json:"error,omitempty"`
 }
 
-// FilesEvent is files that have changed.
+// FilesEvent lists files that have changed.
 type FilesEvent struct {
-	// Files are the first of them, sorted, relative to the Tiltfile where they lie below it.
+	// Files are the first of the changed files, sorted. Paths below the Tiltfile's folder are relative to it.
 	Files []string `json:"files"`
-	// Total is how many there are.
+	// Total is the number of changed files.
 	Total int `json:"total"`
-	// Watch names the file watch of the Tiltfile that they are for; absent for resources.
+	// Watch is the name of the file watch that the files belong to; absent for resources.
 	Watch string `json:"watch,omitempty"`
 }
 
-// HoldEvent is why an update of a resource waits.
+// HoldEvent describes why an update of a resource waits.
 type HoldEvent struct {
 	// Reason is one of tiltfile-reload, waiting-for-local, is-unparallelizable-local, waiting-for-uncategorized,
 	// building-component, waiting-for-dep, waiting-for-cluster, waiting-for-engine, waiting-for-deploy,
-	// waiting-for-container, waiting-for-slot and manual; absent when it waits no longer.
+	// waiting-for-container, waiting-for-slot and manual; absent when the update no longer waits.
 	Reason string `json:"reason,omitempty"`
-	// Text is the same in words.
+	// Text is the reason in words.
 	Text string `json:"text,omitempty"`
-	// On are the resources that it waits for.
+	// On lists the resources that it waits for.
 	On []string `json:"on,omitempty"`
-	// Was is the reason until now, and WasMs how long that held; absent when it did not wait before.
+	// Was is the previous reason, and WasMs how long it applied; absent when the update was not waiting before.
 	Was   string       `json:"was,omitempty"`
 	WasMs Milliseconds `json:"wasMs,omitempty"`
 }
 
-// UpdateEvent is an update of a resource.
+// UpdateEvent describes an update of a resource.
 type UpdateEvent struct {
 	// Serial numbers the updates of the resource, from 1.
 	Serial int `json:"serial"`
-	// Reason is why it has begun, in words.
+	// Reason is why the update was started, in words.
 	Reason string `json:"reason,omitempty"`
-	// Files are the first of the changed files that it takes in, relative to the Tiltfile where they lie below it, and Total
-	// is how many there are.
+	// Files are the first of the changed files that the update includes, and Total is the number of such files. Paths below
+	// the Tiltfile's folder are relative to it.
 	Files []string `json:"files,omitempty"`
 	Total int      `json:"total,omitempty"`
-	// StartedAt is the time of the state of things that it was decided on: it takes in every change up to then.
+	// StartedAt is the time of the snapshot that the update is based on: it includes every change up to then.
 	StartedAt time.Time `json:"startedAt"`
-	// What follows is told at the end. Mode is how it was done: synclet, container, exec, image, deploy, local or compose.
+	// Mode is how the update was done: synclet, container, exec, image, deploy, local or compose. Mode and all fields after
+	// it are present only at the end of the update.
 	Mode   string       `json:"mode,omitempty"`
 	TookMs Milliseconds `json:"tookMs,omitempty"`
-	// Error is why it failed, with the mend where one is known; absent when it did not. A cancelled update, which a newer
-	// change has overtaken or nobody wants any more, has neither failed nor succeeded.
+	// Error is why the update failed, with the fix where one is known; absent when it did not fail. A cancelled update was
+	// superseded by a newer change or is no longer needed; it has neither failed nor succeeded.
 	Error     string `json:"error,omitempty"`
 	Cancelled bool   `json:"cancelled,omitempty"`
 	Warnings  int    `json:"warnings,omitempty"`
-	// FellBack is why a faster mode was not enough.
+	// FellBack is why a faster mode could not be used.
 	FellBack string `json:"fellBack,omitempty"`
-	// Containers are what was done in each container, with the time of each stage, where it was done in place.
+	// Containers holds the result for each container of an in-place update, with the time of each stage.
 	Containers []ContainerUpdate `json:"containers,omitempty"`
 }
 
-// ReadyEvent is a resource's first readiness.
+// ReadyEvent describes the first time that a resource is ready.
 type ReadyEvent struct {
-	// AfterMs is the time since the resource was declared or switched on.
+	// AfterMs is the time since the resource was declared or enabled.
 	AfterMs Milliseconds `json:"afterMs"`
 }
 
-// PodEvent is a pod at that moment.
+// PodEvent describes a pod at the time of the event.
 type PodEvent struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	// Status is the word that kubectl shows.
+	// Status is the status that kubectl shows.
 	Status string `json:"status"`
-	// Why is why it will not get ready by itself.
+	// Why is the reason why the pod will not become ready on its own.
 	Why      string `json:"why,omitempty"`
 	Ready    bool   `json:"ready"`
 	Restarts int    `json:"restarts"`
-	// Current tells a pod of the resource's newest deploy from older ones.
+	// Current is true for a pod of the resource's newest deploy, false for older pods.
 	Current bool `json:"current"`
 }
 
-// ProgramEvent is the program in a container that hone can restart in place.
+// ProgramEvent describes the program in a container that hone can restart in place.
 type ProgramEvent struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
-	// Starts counts how often it was started.
+	// Starts is the number of times the program was started.
 	Starts int `json:"starts"`
-	// ExitCode is that of one that has ended.
+	// ExitCode is the exit code of a program that has exited.
 	ExitCode *int `json:"exitCode,omitempty"`
 }
 
-// ServerEvent is the server of a local resource.
+// ServerEvent describes the server of a local resource.
 type ServerEvent struct {
 	PID int `json:"pid,omitempty"`
-	// Detail is why it is not ready, as far as its probe knows.
+	// Detail is why the server is not ready, as reported by its probe.
 	Detail string `json:"detail,omitempty"`
-	// ExitCode and Error are those of one that has failed; the code is -1 if it could not be started.
+	// ExitCode and Error are set for a server that has failed. ExitCode is -1 if the server could not be started.
 	ExitCode *int   `json:"exitCode,omitempty"`
 	Error    string `json:"error,omitempty"`
 }
 
-// ForwardEvent is a port forward.
+// ForwardEvent describes a port forward.
 type ForwardEvent struct {
 	LocalPort int    `json:"localPort"`
 	URL       string `json:"url,omitempty"`
-	// Pod is where it leads to, "namespace/name:port".
+	// Pod is the destination, "namespace/name:port".
 	Pod   string `json:"pod,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// ConnectionEvent is the cluster or the container engine.
+// ConnectionEvent describes the connection to the cluster or the container engine.
 type ConnectionEvent struct {
 	// Name is the context of the cluster, or the host of the engine.
 	Name  string `json:"name,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// ButtonEvent is a click of a button. What it brought along is not told.
+// ButtonEvent describes a click on a button. The values of the inputs are not included.
 type ButtonEvent struct {
 	Name string `json:"name"`
 	Text string `json:"text,omitempty"`
-	// Clicks is how many there have been.
+	// Clicks is the number of clicks so far.
 	Clicks int `json:"clicks"`
 }
 
-// CommandEvent is a command that the Tiltfile declares beside all resources.
+// CommandEvent describes a command that the Tiltfile declares outside of any resource.
 type CommandEvent struct {
 	Name string `json:"name"`
 	// Run numbers the runs, from 1.
 	Run int `json:"run"`
-	// What follows is told at the end. A run that hone has stopped has neither failed nor succeeded.
+	// ExitCode and all fields after it are present only at the end of the run. A run that hone stopped has neither failed nor
+	// succeeded.
 	ExitCode *int   `json:"exitCode,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Stopped  bool   `json:"stopped,omitempty"`
 }
 
-// ControllerEvent is a part of hone that has failed.
+// ControllerEvent describes an internal component of hone that has failed.
 type ControllerEvent struct {
 	Name    string `json:"name"`
 	Crashes int    `json:"crashes"`
 	Error   string `json:"error"`
 }
 
-// ProblemEvent is what is wrong, why, and what mends it.
+// ProblemEvent describes what is wrong, the cause, and the fix.
 type ProblemEvent struct {
-	// Summary is one line.
+	// Summary is what is wrong, in one line.
 	Summary string `json:"summary"`
 	Cause   string `json:"cause,omitempty"`
-	// Detail is output or source text that belongs to it.
+	// Detail is the related output or source text.
 	Detail string `json:"detail,omitempty"`
-	// Mend is what to do about it, the command or line to paste included. Link is where to read more.
+	// Mend is what to do about it, including the command or line to paste. Link is where to read more.
 	Mend string `json:"mend,omitempty"`
 	Link string `json:"link,omitempty"`
 }
 
-// GapEvent is a hole in what is told. A session keeps the newest events only.
+// GapEvent describes a gap in the sequence of events. A session keeps only the newest events.
 type GapEvent struct {
-	// Missed is how many events are missing, of all resources and types: those numbered From to the gap's own number.
+	// Missed is the number of missing events, across all resources and types. They are numbered From to the gap's own number.
 	Missed uint64 `json:"missed"`
 	From   uint64 `json:"from"`
 }

@@ -5,15 +5,16 @@ import "time"
 // Milliseconds is a duration in milliseconds.
 type Milliseconds float64
 
-// ContainerUpdate is what an update in place did in one container. Mode is synclet, container or exec. With Behind, the update
-// is still running there, and nothing is known of it yet.
+// ContainerUpdate is the result of an in-place update of one container. Mode is synclet, container or exec. Behind means that
+// the update of this container is still running and that its result is not known yet.
 type ContainerUpdate struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Container string `json:"container"`
 	ID        string `json:"id"`
 	Mode      string `json:"mode,omitempty"`
-	// Files were copied and Deletes deleted; Same needed neither. Bytes is the size of what was copied.
+	// Files is the number of files copied, Deletes the number of files deleted, and Same the number of files that needed
+	// neither. Bytes is the size of the copied files.
 	Files   int          `json:"files"`
 	Deletes int          `json:"deletes"`
 	Same    int          `json:"same"`
@@ -24,10 +25,11 @@ type ContainerUpdate struct {
 	Behind  bool         `json:"behind,omitempty"`
 }
 
-// Stages are how long the parts of an update in place took. They follow on each other: noticed is from the save until hone
-// knew of it, waited until the update of the container began, sent until the last byte had left, applied until the container
-// acknowledged that the files are in place, ran until the commands had ended, restarted until the new process ran. What there
-// was not is zero: where an update goes through exec or a container engine, sending and applying are one.
+// Stages are the durations of the stages of an in-place update. Each stage begins where the previous one ended: noticed lasts
+// from the save until hone noticed it, waited until the update of the container began, sent until the last byte was sent,
+// applied until the container acknowledged that the files are in place, ran until the commands had ended, restarted until the
+// new process was running. A stage that did not take place is zero: where an update goes through exec or a container engine,
+// sending and applying are one stage.
 type Stages struct {
 	NoticedMs   Milliseconds `json:"noticedMs"`
 	WaitedMs    Milliseconds `json:"waitedMs"`
@@ -37,14 +39,15 @@ type Stages struct {
 	RestartedMs Milliseconds `json:"restartedMs"`
 }
 
-// Lag says that containers of a resource are behind: their update goes on, while the others have it. Of is how many containers
-// can be updated in place.
+// Lag lists the containers of a resource that are behind: their update is still running, while the other containers are up to
+// date. Of is the number of containers that can be updated in place.
 type Lag struct {
 	Behind []Behind `json:"behind"`
 	Of     int      `json:"of"`
 }
 
-// Behind is a container that is behind: on which files, and since when.
+// Behind is a container that is behind. Files are the files that it does not have yet, and Since is the time since when it is
+// behind.
 type Behind struct {
 	Namespace string    `json:"namespace"`
 	Pod       string    `json:"pod"`

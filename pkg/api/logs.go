@@ -2,31 +2,31 @@ package api
 
 import "time"
 
-// LogLine is a line of GET /api/logs?format=json, which has one such object per line of its answer.
+// LogLine is a line of GET /api/logs?format=json. The response has one such object per line.
 //
-// The parameters of GET /api/logs are: resource (may be given more than once, or as a list with commas; one that there has
-// never been is an error, once the Tiltfile was evaluated), level (debug,
-// info, warn, error: that and above), source (all, build, runtime), span, since (a duration or a time), tail (how many of
-// the newest lines), after (the number of a line, to go on from), follow (true goes on for as long as the session lasts)
-// and format (text or json).
+// The parameters of GET /api/logs are: resource (may be repeated, or be a comma-separated list; once the Tiltfile was
+// evaluated, the name of a resource that never existed is an error), level (debug, info, warn or error: the minimum level),
+// source (all, build or runtime), span, since (a duration or a time), tail (the number of newest lines), after (the number of
+// the line after which to continue), follow (true keeps sending until the session ends) and format (text or json).
 type LogLine struct {
-	// Seq is the line's number, which rises over all resources together. It is what the parameter "after" takes.
+	// Seq is the number of the line. Numbers increase across all resources. The parameter "after" takes such a number.
 	Seq  uint64    `json:"seq,omitempty"`
 	Time time.Time `json:"time,omitzero"`
-	// Resource is empty for what belongs to none.
+	// Resource is the resource that the line belongs to; empty for lines that belong to none.
 	Resource string `json:"resource,omitempty"`
-	// Span names the piece of work that said it: a build, a container's run.
+	// Span is the id of the piece of work that wrote the line, such as a build or one run of a container.
 	Span string `json:"span,omitempty"`
 	// Source is build, runtime, or empty for neither; Level is debug, info, warn or error.
 	Source string `json:"source,omitempty"`
 	Level  string `json:"level,omitempty"`
-	// Prefix is "[container] " where the resource's lines come from several containers.
+	// Prefix is "[container] " where a resource's lines come from several containers.
 	Prefix string `json:"prefix,omitempty"`
 	Text   string `json:"text"`
-	// ProgressID is not empty for a line that replaces the previous one with the same id and span; ProgressDone marks the
-	// last of them.
+	// ProgressID is set for a line that replaces the previous line with the same id and span. ProgressDone marks the last
+	// line of such a series.
 	ProgressID   string `json:"progressID,omitempty"`
 	ProgressDone bool   `json:"progressDone,omitempty"`
-	// Skipped, in an object without anything else, is how many lines were dropped before they could be read.
+	// Skipped is the number of lines that were dropped before they could be read. An object with this field has no other
+	// fields.
 	Skipped uint64 `json:"skipped,omitempty"`
 }

@@ -5,8 +5,8 @@ import "strings"
 // TablesGroup is the API group of the store's tables: each entry is an object.
 const TablesGroup = "hone.dev"
 
-// ObjectName returns the name of the object of a table's entry. Names must not hold slashes and percent signs, which ids may:
-// "web/80" is "web:80".
+// ObjectName returns the object name for the id of a table entry. Ids may contain slashes and percent signs, which names must
+// not: "web/80" becomes "web:80".
 func ObjectName(id string) string {
 	if id == "." || id == ".." {
 		return "~" + id

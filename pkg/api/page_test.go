@@ -17,10 +17,10 @@ import (
 
 var update = flag.Bool("update", false, "write EVENTS.md")
 
-// page is the reference of the events.
+// page is the path of the reference of the events.
 const page = "../../EVENTS.md"
 
-// TestPage keeps EVENTS.md like the types and their comments.
+// TestPage checks that EVENTS.md matches the types and their comments.
 func TestPage(t *testing.T) {
 	got := pageOf(t)
 	if *update {
@@ -50,7 +50,7 @@ func TestEventTypes(t *testing.T) {
 			t.Errorf("%s: Event has no field %q", e.Name, e.Body)
 		}
 		if names[e.Name] || e.Doc == "" {
-			t.Errorf("%s stands there twice, or says nothing", e.Name)
+			t.Errorf("%s is listed twice, or has no documentation", e.Name)
 		}
 		names[e.Name], used[e.Body] = true, true
 	}
@@ -66,8 +66,8 @@ func pageOf(t *testing.T) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Generated from package pkg/api; make generate writes it. -->\n\n# Events\n\n%s\n\n", docs["Event"])
 	b.WriteString("```\nhone events -o json\nhone events api web --type update --type problem --since 5m\n```\n\n")
-	fmt.Fprintf(&b, "The schema has version %d, which each event names. Within one version types and fields are added, never changed or removed: "+
-		"pass over what you do not know.\n\n## Types\n\n| type | field | says |\n|---|---|---|\n", EventVersion)
+	fmt.Fprintf(&b, "The schema has version %d; each event states it. Within one version types and fields are added, never changed or removed: "+
+		"ignore the ones that you do not know.\n\n## Types\n\n| type | field | meaning |\n|---|---|---|\n", EventVersion)
 	for _, e := range EventTypes {
 		body := ""
 		if e.Body != "" {
@@ -75,12 +75,12 @@ func pageOf(t *testing.T) string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", e.Name, body, e.Doc)
 	}
-	b.WriteString("\n## Fields\n\nFields whose names stand in brackets are left out where they say nothing.\n")
+	b.WriteString("\n## Fields\n\nFields whose names are in brackets are absent when they are empty.\n")
 	queue, done := []reflect.Type{reflect.TypeFor[Event]()}, map[reflect.Type]bool{reflect.TypeFor[Event](): true}
 	for len(queue) > 0 {
 		kind := queue[0]
 		queue = queue[1:]
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| field | type | says |\n|---|---|---|\n", kind.Name(), docs[kind.Name()])
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n", kind.Name(), docs[kind.Name()])
 		for i := range kind.NumField() {
 			f := kind.Field(i)
 			name := jsonName(f)
@@ -103,7 +103,7 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// typeName says what a field is in JSON; of is its struct type, if it has one that is described on the page.
+// typeName describes the type of a field in JSON. of is its struct type, if the page describes one.
 func typeName(t reflect.Type) (text string, of reflect.Type) {
 	switch {
 	case t.Kind() == reflect.Pointer:

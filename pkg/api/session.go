@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// RunningSession is one of what "hone sessions -o json" prints.
+// RunningSession is one session in the output of "hone sessions -o json".
 type RunningSession struct {
 	Name      string    `json:"name"`
 	PID       int       `json:"pid"`
@@ -10,21 +10,23 @@ type RunningSession struct {
 	Tiltfile  string    `json:"tiltfile"`
 	Context   string    `json:"context,omitempty"`
 	StartedAt time.Time `json:"startedAt"`
-	// URL is left out by a session without a port. Kubeconfig is a file with which kubectl talks to it.
+	// URL is absent for a session without a port. Kubeconfig is the path of a kubeconfig file with which kubectl can talk to
+	// the session.
 	URL        string `json:"url,omitempty"`
 	Socket     string `json:"socket"`
 	Kubeconfig string `json:"kubeconfig,omitempty"`
-	// Log is the file that a session in the background writes to. What it held before it started over, because it had become
-	// too large, is in a file of the same name with ".1" behind it.
+	// Log is the file that a background session writes to. A file that becomes too large is started over; its previous
+	// content is kept under the same name with ".1" appended.
 	Log string `json:"log,omitempty"`
-	// Resources counts them; left out when the session does not answer, and then Error says why.
+	// Resources is the number of resources by state; absent when the session does not respond. Error is then the reason.
 	Resources *ResourceCounts `json:"resources,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// TiltfileError is the first line of what is wrong with the Tiltfile: the resources are as they were before.
+	// TiltfileError is the first line of the error in the Tiltfile. The resources are then those of the last evaluation
+	// without an error.
 	TiltfileError string `json:"tiltfileError,omitempty"`
 }
 
-// ResourceCounts says how many resources there are, and how many of them do well or fail. The others are on their way.
+// ResourceCounts is the number of resources, and how many of them are ok or have failed. The others are pending.
 type ResourceCounts struct {
 	Total   int `json:"total"`
 	OK      int `json:"ok"`

@@ -2,60 +2,63 @@ package api
 
 import "time"
 
-// Summary says how a session of "hone ci" ended, and how each resource did.
+// Summary is the result of a session of "hone ci", with the result of each resource.
 type Summary struct {
-	// Result is ok, failed, timeout, tiltfile-error, interrupted, or stopped for a session that "hone stop" has ended.
+	// Result is ok, failed, timeout, tiltfile-error, interrupted, or stopped for a session that "hone stop" ended.
 	Result string `json:"result"`
-	// ExitCode is that of hone ci: 0, 1, 124 when the time was up, 5 for a fault of the Tiltfile, 130 when it was interrupted.
+	// ExitCode is the exit code of hone ci: 0 for success, 1 for a failure, 124 for a timeout, 5 for an error in the
+	// Tiltfile, 130 when it was interrupted.
 	ExitCode int `json:"exitCode"`
-	// Failure is why it did not go well, in words.
+	// Failure is why the session failed, in words.
 	Failure string `json:"failure,omitempty"`
 	// Tiltfile is an absolute path.
 	Tiltfile  string       `json:"tiltfile"`
 	StartedAt time.Time    `json:"startedAt"`
 	TookMs    Milliseconds `json:"tookMs"`
-	// Resources are in the order of the Tiltfile, which comes first itself, under the name "(Tiltfile)"; those that are
-	// switched off come last.
+	// Resources are in the order of the Tiltfile. The Tiltfile itself comes first, under the name "(Tiltfile)". Disabled
+	// resources come last.
 	Resources []ResourceSummary `json:"resources"`
-	// Missed is how many events the summary could not take into account.
+	// Missed is the number of events that are missing from the summary.
 	Missed uint64 `json:"missed,omitempty"`
 }
 
-// ResourceSummary is how a resource did.
+// ResourceSummary is the result of a resource.
 type ResourceSummary struct {
 	Name string `json:"name"`
 	// Type is tiltfile, k8s, local or compose.
 	Type string `json:"type"`
-	// Status is ok, failed, unfinished for what was neither when the session ended, or skipped for what does not count.
+	// Status is ok, failed, unfinished for a resource that was neither when the session ended, or skipped for a resource that
+	// does not count.
 	Status string `json:"status"`
-	// Skipped is why it does not count: disabled, or manual for one that waits for a trigger.
+	// Skipped is why the resource does not count: disabled, or manual for a resource that waits for a trigger.
 	Skipped string `json:"skipped,omitempty"`
-	// UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable or
-	// none. Both are as of the end.
+	// UpdateStatus is none, pending, in_progress, ok or error; RuntimeStatus is unknown, ok, pending, error, not_applicable
+	// or none. Both are the values at the end of the session.
 	UpdateStatus  string `json:"updateStatus"`
 	RuntimeStatus string `json:"runtimeStatus"`
-	// TookMs is the time from its declaration until it was ready for the first time, or until the end where it never was.
+	// TookMs is the time from the resource's declaration until it was ready for the first time, or until the end of the
+	// session if it never was.
 	TookMs Milliseconds `json:"tookMs"`
-	// Builds is how many updates were begun, and BuildMs how long they took together.
+	// Builds is the number of updates that were started, and BuildMs is their total duration.
 	Builds  int          `json:"builds"`
 	BuildMs Milliseconds `json:"buildMs"`
-	// Restarts is how often containers of its pods were restarted.
+	// Restarts is the number of restarts of containers in the resource's pods.
 	Restarts int `json:"restarts"`
-	// Waits are what it waited for, in the order in which that began.
+	// Waits are the reasons why the resource waited, in the order in which the waits began.
 	Waits []Wait `json:"waits,omitempty"`
-	// Problem is why it has failed, or what keeps it from being finished, where something is wrong.
+	// Problem is why the resource failed or could not finish; absent where nothing is wrong.
 	Problem *ProblemEvent `json:"problem,omitempty"`
 }
 
-// Wait is something that a resource waited for.
+// Wait is one reason why a resource waited.
 type Wait struct {
-	// Reason is one of those of HoldEvent, or not-ready for a resource that was updated and not ready yet.
+	// Reason is one of the reasons of HoldEvent, or not-ready for a resource that was updated but not yet ready.
 	Reason string `json:"reason"`
-	// Text is the same in words.
+	// Text is the reason in words.
 	Text string `json:"text"`
-	// On are the resources that it waited for.
+	// On lists the resources that it waited for.
 	On []string     `json:"on,omitempty"`
 	Ms Milliseconds `json:"ms"`
-	// Open is set where that was not over when the session ended.
+	// Open is set for a wait that had not ended when the session ended.
 	Open bool `json:"open,omitempty"`
 }

@@ -7,12 +7,13 @@ const (
 )
 
 // SwitchRequest is the body of POST /api/switch, which enables or disables any number of resources at once. The Tiltfile
-// itself cannot be switched. A name or a label that no resource has is an error, and then nothing is switched.
+// itself can be neither enabled nor disabled. A name or a label that no resource has is an error, and then no resource is
+// changed.
 type SwitchRequest struct {
-	// State is what the resources are to be: enabled or disabled.
+	// State is the desired state of the resources: enabled or disabled.
 	State string `json:"state"`
-	// ManifestNames, Labels and All choose the resources: those with one of these names, those with one of these labels, or
-	// all. One of them has to be set; All stands alone.
+	// ManifestNames, Labels and All select the resources: those with one of these names, those with one of these labels, or
+	// all. One of them must be set. All excludes the other two.
 	ManifestNames []string `json:"manifest_names,omitempty"`
 	Labels        []string `json:"labels,omitempty"`
 	All           bool     `json:"all,omitempty"`
@@ -20,12 +21,12 @@ type SwitchRequest struct {
 	Only bool `json:"only,omitempty"`
 }
 
-// SwitchResult is the answer to a SwitchRequest, given when the session has taken it. The resources are in the order in which
-// the Tiltfile declares them; lists without elements are [], never null.
+// SwitchResult is the response to a SwitchRequest, sent once the session has accepted the request. The resources are in the
+// order in which the Tiltfile declares them; lists without elements are [], never null.
 type SwitchResult struct {
-	// Enabled and Disabled are the resources that this request has switched.
+	// Enabled and Disabled are the resources that this request enabled and disabled.
 	Enabled  []string `json:"enabled"`
 	Disabled []string `json:"disabled"`
-	// Unchanged are those that were to be switched, but were so already.
+	// Unchanged are the selected resources that already were in the desired state.
 	Unchanged []string `json:"unchanged"`
 }

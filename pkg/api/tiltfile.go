@@ -5,11 +5,11 @@ package api
 type TiltfileResult struct {
 	// Resources are in the order in which the Tiltfile declares them, uncategorized first; empty after an error.
 	Resources []TiltfileResource `json:"resources"`
-	// Errors say why the evaluation failed, "FILE:LINE: what is wrong"; empty when it did not.
+	// Errors are the reasons why the evaluation failed, in the form "FILE:LINE: what is wrong"; empty when it succeeded.
 	Errors []string `json:"errors"`
-	// Warnings say what is probably a mistake, in the order in which it was found.
+	// Warnings are probable mistakes, in the order in which they were found.
 	Warnings []string `json:"warnings"`
-	// Profile says where the time of the evaluation went; absent unless it was asked for.
+	// Profile breaks down the time of the evaluation; absent unless it was requested.
 	Profile *TiltfileProfile `json:"profile,omitempty"`
 }
 
@@ -24,11 +24,11 @@ const (
 const (
 	// TriggerAuto updates at the start and whenever a file changes.
 	TriggerAuto = 0
-	// TriggerManualAfterInitial updates at the start; changes wait for the user.
+	// TriggerManualAfterInitial updates at the start; later changes wait for the user.
 	TriggerManualAfterInitial = 1
-	// TriggerManual always waits for the user, at the start, too.
+	// TriggerManual always waits for the user, also at the start.
 	TriggerManual = 2
-	// TriggerAutoAfterInitial waits for the user at the start, and from the first update on updates whenever a file changes.
+	// TriggerAutoAfterInitial waits for the user at the start. After the first update it updates whenever a file changes.
 	TriggerAutoAfterInitial = 3
 )
 
@@ -42,20 +42,20 @@ type TiltfileResource struct {
 	Labels []string `json:"labels"`
 	// ResourceDeps are the names of the resources that must be ready before its first update.
 	ResourceDeps []string `json:"resourceDeps"`
-	// TriggerMode is what starts an update, one of the constants above: trigger_mode= and auto_init= in one number.
+	// TriggerMode is one of the Trigger constants: trigger_mode= and auto_init= combined in one number.
 	TriggerMode int `json:"triggerMode"`
-	// AutoInit is whether the first update starts by itself.
+	// AutoInit is whether the first update starts automatically.
 	AutoInit bool `json:"autoInit"`
-	// Images are those that the resource needs and that hone or Compose builds, base images before what is built on them, and
-	// those that k8s_custom_deploy updates in place.
+	// Images are the images that the resource needs and that hone or Compose builds, and the images that k8s_custom_deploy
+	// updates in place. Base images come before the images that are built on them.
 	Images []TiltfileImage `json:"images"`
-	// Objects are "kind/namespace/name" with the kind in lower case, in the order of the YAML. Where the YAML names no
-	// namespace it is the one that the object would be applied to. Objects of kinds that are known to live in none are
-	// "kind/name".
+	// Objects are the names of the resource's objects in the order of the YAML, as "kind/namespace/name" with the kind in
+	// lower case. Where the YAML names no namespace, it is the one that the object would be applied to. Objects of kinds that
+	// are known to be cluster-scoped are "kind/name".
 	Objects []string `json:"objects"`
 	// PortForwards are the local ports that lead to the resource's pod.
 	PortForwards []TiltfilePortForward `json:"portForwards"`
-	// Links are what the user can open in a browser, besides the port forwards.
+	// Links are the addresses that the user can open in a browser, in addition to the port forwards.
 	Links []TiltfileLink `json:"links"`
 	// Enabled is false where the arguments or config.set_enabled_resources leave the resource out of the session.
 	Enabled bool `json:"enabled"`
@@ -63,15 +63,15 @@ type TiltfileResource struct {
 
 // TiltfileImage is an image that a resource needs.
 type TiltfileImage struct {
-	// Ref is the reference by which Tiltfile and YAML call the image; empty where only Container is known.
+	// Ref is the reference of the image in the Tiltfile and the YAML; empty where only Container is known.
 	Ref string `json:"ref"`
-	// Container is the name of the containers that are updated in place, where container_selector= chooses them by that.
+	// Container is the name of the containers that are updated in place, where container_selector= selects them by name.
 	Container string `json:"container,omitempty"`
-	// LiveUpdate are the steps by which a running container is updated in place, in their order; empty when it never is.
+	// LiveUpdate lists, in order, the steps that update a running container in place; empty for an image without live update.
 	LiveUpdate []TiltfileStep `json:"live_update"`
 }
 
-// The values of TiltfileStep.Type: the builtins that make the steps.
+// The values of TiltfileStep.Type: the builtins that create the steps.
 const (
 	StepInitialSync      = "initial_sync"
 	StepFallBackOn       = "fall_back_on"
@@ -81,9 +81,9 @@ const (
 	StepRestartProcess   = "restart_process"
 )
 
-// TiltfileStep is one step of a live update. Fields that its type has no use for are absent.
+// TiltfileStep is one step of a live update. Fields that its type does not use are absent.
 type TiltfileStep struct {
-	// Type is the name of the builtin that makes the step.
+	// Type is the name of the builtin that creates the step.
 	Type string `json:"type"`
 	// Paths of fall_back_on are absolute local paths: a change below one of them needs a new image.
 	Paths []string `json:"paths,omitempty"`
@@ -91,12 +91,12 @@ type TiltfileStep struct {
 	LocalPath string `json:"localPath,omitempty"`
 	// RemotePath of sync is its absolute path in the container.
 	RemotePath string `json:"remotePath,omitempty"`
-	// Cmd of run is the argument vector; a command that was written as text is ["sh", "-c", text].
+	// Cmd of run is the argument vector. A command that is a string in the Tiltfile is ["sh", "-c", text].
 	Cmd []string `json:"cmd,omitempty"`
-	// Triggers of run and restart_process are absolute local paths: without a change below one of them the step is left out.
-	// Absent means that it never is.
+	// Triggers of run and restart_process are absolute local paths: the step is skipped unless a file below one of them
+	// changed. Absent means that the step is never skipped.
 	Triggers []string `json:"triggers,omitempty"`
-	// File of restart_process is an absolute path in the container: a touch of it restarts the process, too.
+	// File of restart_process is an absolute path in the container. Touching that file also restarts the process.
 	File string `json:"file,omitempty"`
 }
 
@@ -104,58 +104,60 @@ type TiltfileStep struct {
 type TiltfilePortForward struct {
 	// LocalPort is 1 to 65535.
 	LocalPort int `json:"localPort"`
-	// ContainerPort is 0 where it is left to the pod: the local port if the pod declares it, else the first that it declares.
+	// ContainerPort is the port in the pod. 0 means the local port if the pod declares it, else the first port that the pod
+	// declares.
 	ContainerPort int `json:"containerPort"`
-	// Host is the local address to listen on; empty for the session's.
+	// Host is the local address to listen on; empty for the session's default.
 	Host string `json:"host"`
-	// Name is what the link is called; it may be empty.
+	// Name is the name of the link; it may be empty.
 	Name string `json:"name"`
 	// LinkPath is appended to the link's URL; it may be empty.
 	LinkPath string `json:"linkPath"`
 }
 
-// TiltfileLink is something that the user can open in a browser.
+// TiltfileLink is an address that the user can open in a browser.
 type TiltfileLink struct {
 	URL  string `json:"url"`
 	Name string `json:"name"`
 }
 
-// TiltfileProfile says where the time of an evaluation went. Times are milliseconds.
+// TiltfileProfile breaks down the time of an evaluation. Times are in milliseconds.
 type TiltfileProfile struct {
-	// TotalMillis is the whole evaluation. Of it, CompileMillis went into reading Starlark source, AssemblyMillis into what
-	// comes after the program's end, ProgramMillis into its own statements; the rest are the builtins' own times.
+	// TotalMillis is the time of the whole evaluation. CompileMillis is the part spent reading Starlark source, ProgramMillis
+	// the part spent in the program's own statements, and AssemblyMillis the part spent after the end of the program. The
+	// rest is the builtins' own time.
 	TotalMillis    float64 `json:"totalMillis"`
 	CompileMillis  float64 `json:"compileMillis"`
 	ProgramMillis  float64 `json:"programMillis"`
 	AssemblyMillis float64 `json:"assemblyMillis"`
-	// Builtins are those that were called, the one with the longest own time first.
+	// Builtins are the builtins that were called, sorted by own time, the longest first.
 	Builtins []TiltfileTiming `json:"builtins"`
 }
 
-// TiltfileTiming is what the calls of one builtin took.
+// TiltfileTiming is the time that the calls of one builtin took.
 type TiltfileTiming struct {
-	// Name is the builtin's; "load" stands for the statement.
+	// Name is the name of the builtin; "load" stands for the load statement.
 	Name string `json:"name"`
 	TiltfileCalls
-	// Sites are where it was called from, the one with the longest own time first; long lists are cut.
+	// Sites are the call sites, sorted by own time, the longest first. Long lists are truncated.
 	Sites []TiltfileSite `json:"sites"`
 }
 
-// TiltfileSite is what the calls at one line took.
+// TiltfileSite is the time that the calls at one line took.
 type TiltfileSite struct {
-	// File is an absolute path, Line counts from 1.
+	// File is an absolute path. Line counts from 1.
 	File string `json:"file"`
 	Line int    `json:"line"`
 	TiltfileCalls
 }
 
-// TiltfileCalls sums up calls.
+// TiltfileCalls are totals over a set of calls.
 type TiltfileCalls struct {
-	// Calls counts them; Remembered those among them whose work had been done before.
+	// Calls is the number of calls. Remembered is the number of calls whose work was done by an earlier call or evaluation.
 	Calls      int `json:"calls"`
 	Remembered int `json:"remembered"`
-	// TotalMillis is the time in them, OwnMillis without that in other builtins that they led to, SlowestMillis the own time
-	// of the slowest.
+	// TotalMillis is the time spent in the calls. OwnMillis excludes the time in other builtins that they called.
+	// SlowestMillis is the own time of the slowest call.
 	TotalMillis   float64 `json:"totalMillis"`
 	OwnMillis     float64 `json:"ownMillis"`
 	SlowestMillis float64 `json:"slowestMillis"`

@@ -8,11 +8,11 @@ type APIObjects struct {
 	FileWatches    []FileWatch
 	ExtensionRepos []ExtensionRepo
 	Extensions     []Extension
-	// Kept are declarations that hone takes in and shows, and does nothing about.
+	// Kept are declarations that hone accepts and shows but does not act on.
 	Kept []KeptObject
 }
 
-// Add appends what another Tiltfile declares.
+// Add appends the declarations of another Tiltfile.
 func (o *APIObjects) Add(more APIObjects) {
 	o.Buttons = append(o.Buttons, more.Buttons...)
 	o.Commands = append(o.Commands, more.Commands...)
@@ -23,40 +23,40 @@ func (o *APIObjects) Add(more APIObjects) {
 	o.Kept = append(o.Kept, more.Kept...)
 }
 
-// ExtensionRepo says where a set of extensions comes from: v1alpha1.extension_repo.
+// ExtensionRepo is a repository of extensions: v1alpha1.extension_repo.
 type ExtensionRepo struct {
-	// Name is unique among extension repos. The one called "default" replaces the standard one.
+	// Name is unique among extension repos. A repo named "default" replaces the standard repo.
 	Name string
 	// URL starts with https://, http:// or file://.
 	URL string
-	// Ref is the branch, tag or commit; empty for the newest.
+	// Ref is the branch, tag or commit; empty for the newest commit.
 	Ref string
-	// LoadHost, when set, is the first part of the ext:// paths that lead here.
+	// LoadHost, if set, is the first part of ext:// paths that refer to this repo.
 	LoadHost string
-	// GitSubpath is the folder inside the repository that holds the extensions; empty for its root.
+	// GitSubpath is the folder in the repository that contains the extensions; empty for its root.
 	GitSubpath string
 	Meta
 }
 
-// Extension names one extension of a repo: v1alpha1.extension. load("ext://NAME") leads to it.
+// Extension is one extension of a repo: v1alpha1.extension. load("ext://NAME") loads it.
 type Extension struct {
 	// Name is unique among extensions.
 	Name string
 	// Repo is the name of an ExtensionRepo.
 	Repo string
-	// Path is the folder of the extension's Tiltfile inside the repo, with slashes.
+	// Path is the slash-separated path in the repo of the folder that contains the extension's Tiltfile.
 	Path string
-	// Args are the arguments of that Tiltfile.
+	// Args are the arguments of the extension's Tiltfile.
 	Args []string
 	Meta
 }
 
-// KeptObject is an object in the form in which the API shows it.
+// KeptObject is an object in the form that the API shows.
 type KeptObject struct {
 	// Kind is KubernetesApply or KubernetesDiscovery.
 	Kind string
 	Name string
-	// Spec is the specification as JSON, with the API's names for fields.
+	// Spec is the specification as JSON, with the API's field names.
 	Spec string
 	Meta
 }

@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// Button is something that the user can click: v1alpha1.ui_button. What a click does is up to the commands that name
-// the button in what starts or restarts them.
+// Button is a button that the user can click: v1alpha1.ui_button. A click starts or restarts the commands whose triggers name
+// the button.
 type Button struct {
 	// Name is unique among buttons.
 	Name string
-	// Text is what the button says.
+	// Text is the text on the button.
 	Text     string
 	Place    ButtonPlace
 	IconName string
-	// IconSVG is an <svg> element; it goes before IconName.
+	// IconSVG is an <svg> element. It takes precedence over IconName.
 	IconSVG string
 	// Disabled buttons are shown, but cannot be clicked.
 	Disabled bool
-	// RequiresConfirmation asks whoever clicks with a pointer or a key to do so twice. A click through the API is not
-	// asked: a program does not slip.
+	// RequiresConfirmation makes the user click a second time to confirm. A click through the API needs no confirmation:
+	// programs do not click by accident.
 	RequiresConfirmation bool
-	// InputsAsModal asks for the inputs in a dialog rather than in a menu.
+	// InputsAsModal shows the inputs in a dialog rather than in a menu.
 	InputsAsModal bool
 	Inputs        []Input
-	// Log is the resource in whose log the commands that the button starts speak; empty where the button belongs to
-	// none.
+	// Log is the resource whose log receives the output of the commands that the button starts; empty where the button
+	// belongs to no resource.
 	Log ManifestName
 	Meta
 }
 
-// ComponentType is what a button stands beside.
+// ComponentType is the kind of component next to which a button is shown.
 type ComponentType string
 
 // The places for buttons.
@@ -40,19 +40,19 @@ const (
 	ComponentGlobal   ComponentType = "Global"
 )
 
-// ButtonPlace says where a button stands: beside the resource called Component, or in the bar that belongs to all.
+// ButtonPlace is where a button is shown: next to the resource named Component, or in the global bar.
 type ButtonPlace struct {
 	Type      ComponentType
 	Component string
 }
 
-// Meta is what every object of the API carries beside its specification.
+// Meta is the metadata of an object of the API.
 type Meta struct {
 	Labels      map[string]string
 	Annotations map[string]string
 }
 
-// InputKind tells what an input takes.
+// InputKind is the kind of value that an input takes.
 type InputKind string
 
 // The kinds of inputs.
@@ -63,23 +63,23 @@ const (
 	InputHidden InputKind = "hidden"
 )
 
-// Input is a value that a click brings along. It reaches the command as the environment variable of its name.
+// Input is a value that is sent with a click. The command receives it in the environment variable Name.
 type Input struct {
 	Name  string
 	Label string
 	Kind  InputKind
-	// Default is the text that holds where a click gives none: of a text what the Tiltfile says, of a choice its first,
-	// of a hidden input its only value. Of a bool it is one of True and False.
+	// Default is the value if a click gives none: the Tiltfile's default for a text, the first choice for a choice, the only
+	// value for a hidden input, and either True or False for a bool.
 	Default string
-	// Placeholder hints at what a text is about.
+	// Placeholder is shown while a text is empty.
 	Placeholder string
-	// True and False are what a bool becomes; On says which of them at first.
+	// True and False are the values of a bool. On is its initial state.
 	True, False string
 	On          bool
 	Choices     []string
 }
 
-// InputError says what is wrong with the inputs of a click.
+// InputError describes an invalid input of a click.
 type InputError struct {
 	Button string
 	Input  string
@@ -93,9 +93,9 @@ func (e *InputError) Error() string {
 
 var _ error = (*InputError)(nil)
 
-// Resolve returns the text of every input for a click that gives some of them; the others have their defaults. Text
-// takes a string, bool true or false or the words for them, a choice one of its choices, and a hidden input nothing but
-// the value that it has anyway. The error is an *InputError.
+// Resolve returns the value of every input as text, for a click that gives the values in given; the other inputs have their
+// defaults. A text takes a string; a bool takes true, false, "true" or "false"; a choice takes one of its choices; and a
+// hidden input accepts only the value that it already has. The error is an *InputError.
 func (b Button) Resolve(given map[string]any) (map[string]string, error) {
 	out := make(map[string]string, len(b.Inputs))
 	for _, in := range b.Inputs {
@@ -127,7 +127,7 @@ func (b Button) inputNames() string {
 	return "there are " + strings.Join(names, ", ")
 }
 
-// text returns what a given value stands for, or why it will not do.
+// text returns the text for a given value, or why the value is invalid.
 func (in Input) text(v any) (text, reason string) {
 	s, isText := v.(string)
 	switch in.Kind {

@@ -1,9 +1,9 @@
 package model
 
-// Product is the kind of a cluster, recognised by the name of its context or cluster.
+// Product is the product that runs a cluster, recognised by the name of its context or cluster.
 type Product string
 
-// The products that hone tells apart.
+// The products that hone distinguishes.
 const (
 	ProductUnknown        Product = "unknown"
 	ProductHone           Product = "hone-dev" // scripts/cluster
@@ -21,7 +21,7 @@ const (
 	ProductEKS            Product = "eks"
 )
 
-// Dev reports whether clusters of this product are made for development, so that hone may change them unasked.
+// Dev reports whether clusters of this product are meant for development, so that hone may change them without permission.
 func (p Product) Dev() bool {
 	switch p {
 	case ProductHone, ProductMinikube, ProductDockerDesktop, ProductMicroK8s, ProductCRC, ProductKrucible, ProductKIND,
@@ -31,25 +31,25 @@ func (p Product) Dev() bool {
 	return false
 }
 
-// Cluster is what hone knows about the cluster that it works on.
+// Cluster is what hone knows about its cluster.
 type Cluster struct {
 	Context   string
 	Name      string
 	Server    string
 	Namespace string
 	Product   Product
-	// Version is the API server's ("v1.34.4"), Arch the first node's ("amd64").
+	// Version is the version of the API server ("v1.34.4"), and Arch is the architecture of the first node ("amd64").
 	Version string
 	Arch    string
 	// Nodes is the number of nodes.
 	Nodes int
 	// Runtime is the container runtime of the nodes ("containerd", "docker", "cri-o").
 	Runtime string
-	// Registry is the one that the cluster offers (KEP-1755 and the like).
+	// Registry is the registry that the cluster offers (through KEP-1755 or a similar convention).
 	Registry Registry
 }
 
-// DeliveryMethod is a way in which images get to the cluster.
+// DeliveryMethod is a way to deliver images to the cluster.
 type DeliveryMethod string
 
 // The ways, fastest first.

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// Command is a command that the Tiltfile declares on its own, beside all resources: v1alpha1.cmd. It runs on this
-// machine; without StartOn it starts at once.
+// Command is a command that the Tiltfile declares outside of any resource: v1alpha1.cmd. It runs on this machine. Without
+// StartOn it starts at once.
 type Command struct {
 	// Name is unique among commands.
 	Name string
 	Cmd  Cmd
 	// Readiness is nil for a command that is ready as soon as it runs.
 	Readiness *Probe
-	// RestartOn stops the command and runs it again. StartOn does so too, and the command waits for the first such event
-	// before it runs at all.
+	// RestartOn triggers stop the command and run it again. StartOn triggers do the same, and the command does not run before
+	// the first of them.
 	RestartOn Triggers
 	StartOn   *Triggers
 	Disable   DisableSource
-	// Log is the resource in whose log it speaks, where the Tiltfile says so; empty leaves it to the button that started
-	// it, and without a button to the Tiltfile's own log.
+	// Log is the resource whose log receives the output, where the Tiltfile sets one. If it is empty, the button that started
+	// the command determines the log; without a button, it is the Tiltfile's own log.
 	Log ManifestName
 	Meta
 }
 
-// SameWork reports whether a run of the one will do for the other: whether command, probe and triggers are the same.
+// SameWork reports whether a run of c is as good as a run of o: whether command, probe and triggers are the same.
 func (c Command) SameWork(o Command) bool {
 	return c.Cmd.Equal(o.Cmd) && reflect.DeepEqual(c.Readiness, o.Readiness) && reflect.DeepEqual(c.RestartOn, o.RestartOn) &&
 		reflect.DeepEqual(c.StartOn, o.StartOn)
 }
 
-// Triggers name what starts or restarts something.
+// Triggers are the events that start or restart a command.
 type Triggers struct {
 	FileWatches []string
 	Buttons     []string
-	// After leaves out what happened up to then; zero leaves out nothing.
+	// After is a time: events up to then are ignored. The zero time ignores none.
 	After time.Time
 }
 
@@ -51,7 +51,7 @@ type FileWatch struct {
 // ID is the target under which changes of its files are reported.
 func (f FileWatch) ID() TargetID { return TargetID{TargetFileWatch, f.Name} }
 
-// ConfigMap is data that other declarations refer to: v1alpha1.config_map. It has nothing to do with those of a cluster.
+// ConfigMap is data that other declarations refer to: v1alpha1.config_map. It is unrelated to the ConfigMaps of a cluster.
 type ConfigMap struct {
 	// Name is unique among config maps.
 	Name string
@@ -59,13 +59,13 @@ type ConfigMap struct {
 	Meta
 }
 
-// DisableSource says what switches something off: config maps whose key is "true". With several, all of them must be.
-// The zero value switches nothing off.
+// DisableSource is what disables an object: config maps in which a key is "true". If there are several, all of them must be
+// "true". The zero value never disables.
 type DisableSource struct {
 	Keys []ConfigMapKey
 }
 
-// Off reports whether the source switches something off, given the data of the config maps.
+// Off reports whether the source disables its object, given the data of the config maps.
 func (d DisableSource) Off(data func(configMap, key string) string) bool {
 	for _, k := range d.Keys {
 		if off, err := strconv.ParseBool(data(k.ConfigMap, k.Key)); err != nil || !off {

@@ -5,34 +5,33 @@ import (
 	"strings"
 )
 
-// TargetCompose is the target of a service that Docker Compose runs.
+// TargetCompose is the type of target for a service that Docker Compose runs.
 const TargetCompose TargetType = "compose"
 
-// ComposeTarget is the part of a resource that Docker Compose runs: one service of a project. The service's own
-// configuration stays in the Compose files, for Compose to read; what is kept of it here is what hone acts on, and a
-// hash that tells whether it changed.
+// ComposeTarget is the part of a resource that Docker Compose runs: one service of a project. Compose reads the service's own
+// configuration from the Compose files. ComposeTarget holds only the parts that hone acts on, and a hash to detect changes.
 type ComposeTarget struct {
 	Project ComposeProject
-	// Service is the service's name in the project. The resource may have another one.
+	// Service is the name of the service in the project. The resource may have a different name.
 	Service string
-	// Image is the reference that the service's containers run: what image: says, else the name that Compose gives to
-	// what it builds, "<project>-<service>".
+	// Image is the reference of the image that the service's containers run: the value of image:, else "<project>-<service>",
+	// the name that Compose gives to an image that it builds.
 	Image string
-	// ImageTarget is the reference of the image among the manifest's Images that takes the place of what Image names: once
-	// it is built it must be tagged as Image. Empty where Compose builds or pulls the image.
+	// ImageTarget is the reference of the image in the manifest's Images that replaces Image: once built, it must be tagged
+	// as Image. Empty where Compose builds or pulls the image.
 	ImageTarget string
-	// Build is what Compose builds the image from; nil where the image is pulled, or built by hone.
+	// Build is how Compose builds the image; nil where the image is pulled, or built by hone.
 	Build *ComposeBuild
-	// Entrypoint and Command are what the service says its containers run; nil where it leaves that to the image.
+	// Entrypoint and Command are those that the service sets for its containers; nil for the image's own.
 	Entrypoint []string
 	Command    []string
 	// Ports are the ports that the service publishes on this machine.
 	Ports []ComposePort
-	// Watch are the files of Build, without what containers of the service mount.
+	// Watch is the files of Build, except those that the service's containers mount.
 	Watch WatchSpec
-	// Hash is a digest of all that makes the service what it is, with every variable and file put in: its configuration,
-	// the networks, volumes, configs and secrets that it uses, and its Dockerfile where Compose builds it. Two targets with
-	// the same hash need no update to get from one to the other.
+	// Hash is a digest of everything that defines the service, after the substitution of variables and files: its
+	// configuration, the networks, volumes, configs and secrets that it uses, and its Dockerfile where Compose builds it. A
+	// change of target that keeps the hash requires no update.
 	Hash string
 }
 
@@ -44,38 +43,37 @@ type ComposeProject struct {
 	Dir string
 	// Files are the Compose files in the order in which they are merged (--file).
 	Files []ComposeFile
-	// EnvFiles are the absolute paths of the files that give variables (--env-file); none means the .env in Dir.
+	// EnvFiles are the absolute paths of the files that define variables (--env-file); empty means the .env in Dir.
 	EnvFiles []string
-	// Profiles are the active profiles (--profile). They are meant to be all of them, so that COMPOSE_PROFILES in the
-	// environment must not add others.
+	// Profiles are all active profiles (--profile): COMPOSE_PROFILES in the environment must not add others.
 	Profiles []string
 	// Wait waits until services are running or healthy (up --wait).
 	Wait bool
-	// Env is what the Tiltfile changed in the environment, which Compose must see too: "K=V", or "K" alone for a variable
-	// that it took away.
+	// Env is the changes that the Tiltfile made to the environment, which Compose must also see: "K=V", or "K" alone for a
+	// variable that it unset.
 	Env []string
 }
 
-// ComposeFile is one file of a project: a file on disk, or text that the Tiltfile made.
+// ComposeFile is one file of a project: a file on disk, or text that the Tiltfile generated.
 type ComposeFile struct {
 	// Path is the file's absolute path; empty for text.
 	Path string
-	// Content is the text, which whoever runs Compose has to write to a file; unused for a file on disk. It may hold
+	// Content is the text; unused for a file on disk. Callers that run Compose must write it to a file. It may contain
 	// passwords.
 	Content string
-	// Source says where the text comes from, for messages.
+	// Source is where the text comes from, for messages.
 	Source string
 }
 
-// ComposeBuild says what Compose builds an image from.
+// ComposeBuild is how Compose builds an image.
 type ComposeBuild struct {
-	// Context is the absolute path of a folder, or the address of a remote context.
+	// Context is the absolute path of the build context, or the address of a remote context.
 	Context string
 	// Remote is set where Context is an address.
 	Remote bool
 	// Dockerfile is the absolute path; empty where the Compose file holds the text, or the context is remote.
 	Dockerfile string
-	// Contexts are the absolute paths of further folders that the Dockerfile refers to by name, sorted.
+	// Contexts are the absolute paths of additional folders that the Dockerfile refers to by name, sorted.
 	Contexts []string
 	// Target is the stage to build; empty for the last one.
 	Target string
@@ -91,13 +89,14 @@ type ComposePort struct {
 	Target int
 	// Protocol is "tcp" or "udp".
 	Protocol string
-	// Name is what the Compose file calls the port; AppProtocol what it says is spoken there, such as "https". Both may be
+	// Name is the port's name in the Compose file, and AppProtocol its application protocol, such as "https". Both may be
 	// empty.
 	Name        string
 	AppProtocol string
 }
 
-// URL is where a browser finds the port; empty where it is none of TCP, or not known on this machine.
+// URL returns the address of the port for a browser; empty for a port that is not TCP or whose port on this machine is not
+// known.
 func (p ComposePort) URL() string {
 	if p.Published == 0 || p.Protocol != "tcp" {
 		return ""
@@ -116,16 +115,16 @@ func (p ComposePort) URL() string {
 	return fmt.Sprintf("%s://%s:%d/", scheme, host, p.Published)
 }
 
-// Labels that Compose gives to its containers.
+// The labels that Compose gives to its containers.
 const (
 	ComposeProjectLabel = "com.docker.compose.project"
 	ComposeServiceLabel = "com.docker.compose.service"
-	// ComposeOneOffLabel is "True" for the containers of "docker compose run", which are none of the service's.
+	// ComposeOneOffLabel is "True" for the containers of "docker compose run", which are not part of the service.
 	ComposeOneOffLabel = "com.docker.compose.oneoff"
 )
 
-// Supervised reports whether containers of the resource are to run their process under the synclet, because live updates
-// restart it: they are Compose's, and the image that they run has restart_container().
+// Supervised reports whether the resource's containers should run their process under the synclet because live updates
+// restart it. This is the case for containers of Compose whose image has restart_container().
 func (m Manifest) Supervised() bool {
 	if m.Compose == nil {
 		return false

@@ -1,4 +1,4 @@
 package model
 
-// DeliverNone means that an image is not delivered: whatever builds it sees to that itself.
+// DeliverNone means that hone does not deliver the image: its builder does.
 const DeliverNone DeliveryMethod = "none"

@@ -9,14 +9,14 @@ import (
 
 // ImageTarget is an image that hone builds. Exactly one of Docker and Custom is set.
 type ImageTarget struct {
-	// Ref is the reference by which the Tiltfile and the YAML call the image, e.g. "api" or "gcr.io/shop/api:dev".
+	// Ref is the reference of the image in the Tiltfile and the YAML, e.g. "api" or "gcr.io/shop/api:dev".
 	Ref    string
 	Docker *DockerBuild
 	Custom *CustomBuild
 	// DependsOn are the references of other built images on which this one is based.
 	DependsOn  []string
 	LiveUpdate LiveUpdate
-	// MatchInEnvVars also replaces the reference where it stands as the value of an environment variable.
+	// MatchInEnvVars also replaces the reference where it is the value of an environment variable.
 	MatchInEnvVars bool
 	// Entrypoint, when not nil, replaces the command of the containers that run the image.
 	Entrypoint []string
@@ -34,7 +34,7 @@ func (t ImageTarget) ID() TargetID { return ImageID(t.Ref) }
 type DockerBuild struct {
 	// Context is the absolute path of the build context; empty for a context without files.
 	Context string
-	// Dockerfile is the absolute path that messages name; Contents is its text, which counts.
+	// Dockerfile is the absolute path to show in messages. The build uses Contents, the text.
 	Dockerfile string
 	Contents   string
 	// BuildArgs maps names to values; a nil value takes the value from hone's environment.
@@ -49,14 +49,14 @@ type DockerBuild struct {
 	Pull       bool
 	Platform   string
 	ExtraHosts []string
-	// ContextIgnores leave files out of the context: .dockerignore, ignore= and only=.
+	// ContextIgnores exclude files from the context: .dockerignore, ignore= and only=.
 	ContextIgnores []Ignore
 }
 
 // CustomBuild is an image that a command of the user builds.
 type CustomBuild struct {
 	Command Cmd
-	// Tag is the fixed tag that the command produces; empty when it builds what EXPECTED_REF says.
+	// Tag is the fixed tag that the command produces; empty when it builds the reference in EXPECTED_REF.
 	Tag               string
 	DisablePush       bool
 	SkipsLocalDocker  bool
@@ -64,15 +64,15 @@ type CustomBuild struct {
 	ImageDeps         []string
 }
 
-// BuildsNothing reports whether the command is ":", by which Tiltfiles say that an image is not built: it is deployed as it is
+// BuildsNothing reports whether the command is ":". Tiltfiles use it for an image that is not built, but deployed as it is
 // and updated in place.
 func (c CustomBuild) BuildsNothing() bool {
 	n := len(c.Command.Argv)
 	return c.OutputsImageRefTo == "" && (n == 1 || n > 2) && strings.TrimSpace(c.Command.Argv[n-1]) == ":"
 }
 
-// LiveUpdate says how changed files reach a running container. The steps keep the order that the Tiltfile language
-// enforces: initial sync, stop paths, syncs, runs, restart.
+// LiveUpdate is how changed files reach a running container. The steps are in the order that the Tiltfile language enforces:
+// initial sync, stop paths, syncs, runs, restart.
 type LiveUpdate struct {
 	InitialSync bool
 	// StopPaths are absolute local paths (fall_back_on): a change below one of them needs a new image.
@@ -81,16 +81,16 @@ type LiveUpdate struct {
 	Runs      []Run
 	// RestartContainer restarts the container after the steps.
 	RestartContainer bool
-	// RestartProcess, unless nil, restarts the container's process after the steps, in the same container: its command
-	// runs under the synclet's supervisor.
+	// RestartProcess, unless nil, restarts the container's process after the steps without restarting the container: the
+	// process runs under the synclet's supervisor.
 	RestartProcess *RestartProcess
 }
 
-// RestartProcess says when a container's process is restarted.
+// RestartProcess is when a container's process is restarted.
 type RestartProcess struct {
-	// Triggers are absolute local paths: with some, only a change below one of them restarts the process.
+	// Triggers are absolute local paths: unless empty, only a change below one of them restarts the process.
 	Triggers []string
-	// File is a path in the container; a touch of it restarts the process too. Empty when there is none.
+	// File is a path in the container: touching that file also restarts the process. It may be empty.
 	File string
 }
 
@@ -106,16 +106,16 @@ func (r *RestartProcess) equal(o *RestartProcess) bool {
 	return r.File == o.File && slices.Equal(r.Triggers, o.Triggers)
 }
 
-// Sync copies what changed below LocalPath (absolute) to the same place below RemotePath.
+// Sync copies changes below LocalPath (absolute) to the same relative path below RemotePath.
 type Sync struct {
 	LocalPath  string
 	RemotePath string
-	// Owner owns what is copied.
+	// Owner is the owner of the copied files.
 	Owner Owner
 }
 
-// Run is a command to run in the container after the syncs. With Triggers (absolute local paths) it runs only when a
-// changed file lies below one of them.
+// Run is a command to run in the container after the syncs. With Triggers (absolute local paths), it runs only if a changed
+// file lies below one of them.
 type Run struct {
 	Cmd      Cmd
 	Triggers []string
@@ -135,14 +135,14 @@ func (l LiveUpdate) Equal(o LiveUpdate) bool {
 		})
 }
 
-// ImageResult is what building an image left behind.
+// ImageResult is the result of an image build.
 type ImageResult struct {
-	// Local is the reference that the builder knows ("api:hone-0123456789abcdef").
+	// Local is the reference that the builder uses ("api:hone-0123456789abcdef").
 	Local string
-	// Cluster is the reference under which the cluster pulls it; it goes into the objects.
+	// Cluster is the reference under which the cluster pulls the image. It is injected into the objects.
 	Cluster string
-	// ImageID is the builder's content id ("sha256:…"), empty when the builder did not tell.
+	// ImageID is the builder's content id ("sha256:…"); empty if the builder did not report it.
 	ImageID string
-	// StartedAt is when the build that made it began: files changed later are not in it.
+	// StartedAt is when the build of the image began. The image does not include later file changes.
 	StartedAt time.Time
 }

@@ -7,57 +7,57 @@ import (
 	"time"
 )
 
-// ContainerUpdate is what an update in place did in one container.
+// ContainerUpdate is the result of an in-place update of one container.
 type ContainerUpdate struct {
 	Namespace, Pod, Container string
 	// ID is the container engine's id.
 	ID string
-	// Mode is the way it went: "synclet", "container" or "exec".
+	// Mode is how the update was done: "synclet", "container" or "exec".
 	Mode string
-	// Files were copied and Deletes deleted; Same needed neither, which only the synclet can tell. Bytes is the size of what
-	// was copied.
+	// Files is the number of files copied, Deletes the number of files deleted, and Same the number of files that needed
+	// neither, which only the synclet reports. Bytes is the size of the copied files.
 	Files, Deletes, Same int
 	Bytes                int64
 	Stages               Stages
-	// Err is why it failed, empty when it did not.
+	// Err is why the update failed; empty when it succeeded.
 	Err string
-	// Behind says that it goes on, while the update is over for the other containers.
+	// Behind means that the update of this container is still running after the update of the others has ended.
 	Behind bool
 }
 
-// Stages are how long the parts of an update in place took. They follow on each other, so that their sum is the time from
-// the save to its effect. A part that there was not is zero.
+// Stages are the durations of the stages of an in-place update. Each stage begins where the previous one ended, so their sum
+// is the time from the save to its effect. A stage that did not take place is zero.
 type Stages struct {
-	// Noticed is from the save until hone knew of it. The save is the newest change among the files taken in: by the time of
-	// change that the file system has noted, which programs cannot set, where that is exact and this machine's own; else it
-	// is the moment at which the system told of the change.
+	// Noticed is from the save until hone noticed it. The time of the save is the time of the newest change among the
+	// included files. It is the change time (ctime) that the file system recorded, which programs cannot set, if that time is
+	// exact and from this machine's clock; else it is the moment when the system reported the change.
 	Noticed time.Duration
-	// Waited is until the update of this container began: for the files to settle where more than a copy is asked for, or for
-	// an update that ran.
+	// Waited is until the update of this container began. It is spent waiting for the files to settle, if more than a copy is
+	// required, or for a running update.
 	Waited time.Duration
-	// Sent is until the last byte was handed to the stream that leads into the container. It is zero where sending and
-	// applying are one: tar through exec unpacks while it arrives, and so does a container engine.
+	// Sent is until the last byte was written to the stream into the container. It is zero where sending and applying are one
+	// stage: tar through exec and container engines unpack the data as it arrives.
 	Sent time.Duration
 	// Applied is until the container acknowledged that the files are in place.
 	Applied time.Duration
-	// Ran is until the last of the user's commands had ended.
+	// Ran is until the last of the user's commands ended.
 	Ran time.Duration
-	// Restarted is until the new process ran.
+	// Restarted is until the new process was running.
 	Restarted time.Duration
 }
 
-// Total is the time from the save until all was done.
+// Total is the time from the save until the end of the update.
 func (s Stages) Total() time.Duration {
 	return s.Noticed + s.Waited + s.Sent + s.Applied + s.Ran + s.Restarted
 }
 
-// Stage is one of Stages, by name.
+// Stage is one of the Stages, with its name.
 type Stage struct {
 	Name string
 	Took time.Duration
 }
 
-// All returns the stages that there were, in their order.
+// All returns the stages that took place, in order.
 func (s Stages) All() []Stage {
 	all := []Stage{{"noticed", s.Noticed}, {"waited", s.Waited}, {"sent", s.Sent}, {"applied", s.Applied}, {"ran", s.Ran}, {"restarted", s.Restarted}}
 	out := all[:0]
@@ -69,8 +69,8 @@ func (s Stages) All() []Stage {
 	return out
 }
 
-// String is for people: "2.1 ms (noticed 0.3, sent 0.4, applied 1.4 ms)". All are in one unit, and what is nothing in it is
-// left out.
+// String formats the stages for display: "2.1 ms (noticed 0.3, sent 0.4, applied 1.4 ms)". All durations have the same unit.
+// Durations that are zero in that unit are omitted.
 func (s Stages) String() string {
 	total, unit := s.text(s.Total())
 	var parts []string
@@ -85,7 +85,7 @@ func (s Stages) String() string {
 	return total + unit + " (" + strings.Join(parts, ", ") + unit + ")"
 }
 
-// text is a duration in the unit that suits the total.
+// text formats a duration in the unit that suits the total.
 func (s Stages) text(d time.Duration) (number, unit string) {
 	if s.Total() < 10*time.Second {
 		return fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond)), " ms"
@@ -93,12 +93,12 @@ func (s Stages) text(d time.Duration) (number, unit string) {
 	return fmt.Sprintf("%.1f", d.Seconds()), " s"
 }
 
-// String is for people: "1 file, 1.2 KB by synclet in 2.1 ms (noticed 0.3, sent 0.4, applied 1.4 ms)".
+// String formats the update for display: "1 file, 1.2 KB by synclet in 2.1 ms (noticed 0.3, sent 0.4, applied 1.4 ms)".
 func (u ContainerUpdate) String() string {
 	return fmt.Sprintf("%s by %s in %s", u.What(), u.Mode, u.Stages)
 }
 
-// What says what was done: "2 files, 1.2 KB, 1 delete", "nothing to send".
+// What describes what was done: "2 files, 1.2 KB, 1 delete", "nothing to send".
 func (u ContainerUpdate) What() string {
 	var parts []string
 	if u.Files > 0 {
@@ -117,7 +117,7 @@ func count(n int, word string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// size is a number of bytes for people: "812 B", "1.2 KB", "3.4 MB".
+// size formats a number of bytes for display: "812 B", "1.2 KB", "3.4 MB".
 func size(n int64) string {
 	const k = 1000
 	switch {

@@ -9,18 +9,19 @@ import (
 // K8sTarget is the part of a resource that is applied to a cluster.
 type K8sTarget struct {
 	Objects []K8sObject
-	// CustomDeploy, when not nil, deploys in the place of Objects, of which there are none then.
+	// CustomDeploy, if not nil, deploys instead of Objects, which is then empty.
 	CustomDeploy *CustomDeploy
 	// PortForwards are opened for as long as the resource exists.
 	PortForwards []PortForward
 	PodReadiness PodReadiness
-	// ExtraPodSelectors claim pods by label, each a conjunction; the resource owns the union.
+	// ExtraPodSelectors claim pods by label. The labels of one selector must all match; the resource owns the union of all
+	// selectors.
 	ExtraPodSelectors []map[string]string
-	// SelectorsOnly finds pods by ExtraPodSelectors alone, not by who owns them.
+	// SelectorsOnly finds pods only by ExtraPodSelectors, not by their owners.
 	SelectorsOnly bool
-	// ImageLocators say where objects of the user's own kinds name images.
+	// ImageLocators are the places of image references in objects of custom kinds.
 	ImageLocators []ImageLocator
-	// Links is where to look at what is deployed.
+	// Links are the addresses of the deployed resource.
 	Links []Link
 }
 
@@ -28,7 +29,7 @@ type K8sTarget struct {
 type K8sObject struct {
 	APIVersion string
 	Kind       string
-	// Namespace is empty where the YAML leaves it to the session.
+	// Namespace is empty where the YAML does not set it; the session's namespace applies then.
 	Namespace string
 	Name      string
 	// JSON is the whole object in canonical form.
@@ -46,7 +47,7 @@ func (o K8sObject) Group() string {
 // ID returns the object's identity. The version is not part of it.
 func (o K8sObject) ID() ObjectID { return ObjectID{o.Group(), o.Kind, o.Namespace, o.Name} }
 
-// ObjectID is what makes an object the same over time: group, kind, namespace and name.
+// ObjectID identifies an object over time: group, kind, namespace and name.
 type ObjectID struct {
 	Group     string
 	Kind      string
@@ -63,20 +64,20 @@ func (id ObjectID) String() string {
 	return s + id.Name
 }
 
-// PodReadiness says what makes the resource's runtime ready.
+// PodReadiness is the condition under which the resource's runtime is ready.
 type PodReadiness string
 
 const (
 	// PodWait waits until a pod is ready.
 	PodWait PodReadiness = "wait"
-	// PodIgnore is content once the objects are applied.
+	// PodIgnore is satisfied once the objects are applied.
 	PodIgnore PodReadiness = "ignore"
-	// PodSucceeded waits until a pod has run to its end (jobs).
+	// PodSucceeded waits until a pod has run to completion (jobs).
 	PodSucceeded PodReadiness = "succeeded"
 )
 
-// PortForward opens a local port to a port of the resource's current pod. ContainerPort 0 means: the local port if the
-// pod declares it, else the first that it declares, else the local port. LocalPort is 1 to 65535.
+// PortForward forwards a local port to a port of the resource's current pod. ContainerPort 0 means the local port if the pod
+// declares it, else the first port that the pod declares, else the local port. LocalPort is 1 to 65535.
 type PortForward struct {
 	LocalPort     int
 	ContainerPort int
@@ -93,25 +94,26 @@ type AppliedObject struct {
 	UID        string
 	// TemplateHash is the value of the pod template's hash label, empty for objects without a template.
 	TemplateHash string
-	// Foreign objects were applied by a command of the user: neither they nor their pods carry hone's labels.
+	// Foreign is true for objects that a user's command applied: neither they nor their pods have hone's labels.
 	Foreign bool
-	// StartedAt is when a container of Compose was started last, by the engine's clock; zero for objects.
+	// StartedAt is when a container of Compose was last started, by the engine's clock; zero for objects.
 	StartedAt time.Time
 }
 
-// Pod is a pod as far as hone is concerned with it, or a container that Compose runs, which is like a pod of one container:
-// that one has no namespace but the engine's word in Engine, its UID is the engine's id of the container, and Name is what the engine calls it.
+// Pod is the part of a pod that hone uses, or a container that Compose runs, modelled as a pod of one container. For a
+// container of Compose, Namespace is empty, Engine is the state that the engine reports, UID is the engine's id of the
+// container, and Name is the engine's name for it.
 type Pod struct {
 	Namespace string
 	Name      string
 	UID       string
 	// Resource is the manifest that owns the pod.
 	Resource ManifestName
-	// Phase is Kubernetes' word: Pending, Running, Succeeded, Failed, Unknown.
+	// Phase is the Kubernetes phase: Pending, Running, Succeeded, Failed or Unknown.
 	Phase string
-	// Status is the word that a person should see: the phase, or the reason a container waits or ended for.
+	// Status is the status to display: the phase, or the reason why a container waits or has terminated.
 	Status string
-	// Message explains Status where Kubernetes does.
+	// Message is Kubernetes' explanation of Status, if there is one.
 	Message   string
 	Deleting  bool
 	CreatedAt time.Time
@@ -119,7 +121,7 @@ type Pod struct {
 	TemplateHash string
 	// Owner is the UID of the object that controls the pod, such as a ReplicaSet; empty for a pod without one.
 	Owner string
-	// ReplicaSet is the name of the direct owner, and ReplicaSetCreatedAt tells generations of it apart.
+	// ReplicaSet is the name of the direct owner. ReplicaSetCreatedAt distinguishes its generations.
 	Controller          string
 	ControllerCreatedAt time.Time
 	NodeName            string
@@ -127,15 +129,15 @@ type Pod struct {
 	InitContainers      []Container
 	Containers          []Container
 	Ready               bool
-	// Of a container of Compose, Engine is the engine's word for how it does (created, running, paused, restarting, removing,
-	// exited, dead), Health what its health check says (empty where there is none), and Published are the ports that are
-	// reached on this machine. All are empty for pods.
+	// Engine, Health and Published are set only for a container of Compose. Engine is the state that the engine reports
+	// (created, running, paused, restarting, removing, exited, dead), Health is the result of the health check (empty where
+	// there is none), and Published are the ports that are published on this machine.
 	Engine    string
 	Health    string
 	Published []ComposePort
 }
 
-// Restarts is the number of restarts of all containers together, init containers aside that have an end.
+// Restarts is the total number of restarts of all containers, except init containers that run to completion.
 func (p Pod) Restarts() int {
 	n := 0
 	for _, c := range p.LastingContainers() {
@@ -144,15 +146,15 @@ func (p Pod) Restarts() int {
 	return n
 }
 
-// Restarting reports whether the engine keeps restarting a container of Compose, since it ends each time.
+// Restarting reports whether the engine keeps restarting a container of Compose that exits each time.
 func (p Pod) Restarting() bool {
 	return p.OfCompose() && len(p.Containers) == 1 && p.Containers[0].Reason == ContainerRestarting
 }
 
-// OfCompose reports whether it is a container that Compose runs, not a pod of Kubernetes.
+// OfCompose reports whether p is a container that Compose runs rather than a pod of Kubernetes.
 func (p Pod) OfCompose() bool { return p.Engine != "" }
 
-// Key returns "namespace/name", for a container of Compose its name.
+// Key returns "namespace/name", or the name alone for a container of Compose.
 func (p Pod) Key() string {
 	if p.OfCompose() {
 		return p.Name
@@ -160,8 +162,8 @@ func (p Pod) Key() string {
 	return p.Namespace + "/" + p.Name
 }
 
-// LastingContainers returns the containers that run for as long as the pod does: the ordinary ones, then the sidecars among
-// the init containers.
+// LastingContainers returns the containers that run for as long as the pod does: the ordinary containers, then the sidecars
+// among the init containers.
 func (p Pod) LastingContainers() []Container {
 	out := slices.Clip(p.Containers)
 	for _, c := range p.InitContainers {
@@ -180,14 +182,14 @@ func (p Pod) AllContainers() []Container {
 // ContainerState is one of waiting, running, terminated.
 type ContainerState string
 
-// The states of a container; empty means that the kubelet has said nothing yet.
+// The states of a container; empty means that the kubelet has not reported one yet.
 const (
 	ContainerWaiting    ContainerState = "waiting"
 	ContainerRunning    ContainerState = "running"
 	ContainerTerminated ContainerState = "terminated"
 )
 
-// ContainerRestarting is the reason for which a container of Compose waits that the engine is about to restart.
+// ContainerRestarting is the waiting reason of a container of Compose that the engine is about to restart.
 const ContainerRestarting = "restarting"
 
 // Container is a container of a pod.
@@ -199,12 +201,12 @@ type Container struct {
 	Runtime string
 	// Image is the reference in the pod's specification.
 	Image string
-	// Init says that it is one of the init containers, Sidecar that it is one that keeps running beside the others
-	// (restartPolicy: Always).
+	// Init marks an init container; Sidecar marks an init container that keeps running alongside the others (restartPolicy:
+	// Always).
 	Init, Sidecar bool
 	Ready         bool
 	State         ContainerState
-	// Reason is Kubernetes' reason for waiting or ending (CrashLoopBackOff, ErrImagePull, OOMKilled, Completed …).
+	// Reason is Kubernetes' reason for waiting or terminating (CrashLoopBackOff, ErrImagePull, OOMKilled, Completed …).
 	Reason     string
 	Message    string
 	ExitCode   int
@@ -216,11 +218,12 @@ type Container struct {
 	LastReason   string
 	LastExitCode int
 	Ports        []int
-	// Probes are what the kubelet asks of the container, in the order startup, readiness, liveness. Started says that the startup
-	// probe has succeeded, or that there is none and the container runs.
+	// Probes are the kubelet's probes of the container, in the order startup, readiness, liveness. Started is true once the
+	// startup probe has succeeded, or if there is none and the container is running.
 	Probes  []ContainerProbe
 	Started bool
-	// SyncletPath is where the container has the synclet that its pod was given when it was deployed; empty without one.
+	// SyncletPath is the path in the container of the synclet that was added to the pod at deploy time; empty if there is
+	// none.
 	SyncletPath string
 }
 
@@ -233,10 +236,10 @@ func (c Container) Probe(kind ProbeKind) (ContainerProbe, bool) {
 	return c.Probes[i], true
 }
 
-// ContainerProbe is a probe by which the kubelet finds out how a container does.
+// ContainerProbe is a probe with which the kubelet checks a container.
 type ContainerProbe struct {
 	Kind ProbeKind
-	// Calls is what it does, as people write it: "httpGet :8080/health", "tcpSocket :5432", "exec cat /ready", "grpc :9000".
+	// Calls describes the probe's action: "httpGet :8080/health", "tcpSocket :5432", "exec cat /ready", "grpc :9000".
 	Calls string
 }
 
@@ -245,7 +248,7 @@ func (p ContainerProbe) String() string {
 	return strings.TrimSpace(string(p.Kind) + " probe " + p.Calls)
 }
 
-// ProbeKind is what a probe is for.
+// ProbeKind is the purpose of a probe.
 type ProbeKind string
 
 // The kinds of probes.
@@ -255,40 +258,40 @@ const (
 	ProbeLiveness  ProbeKind = "liveness"
 )
 
-// What is put into pods so that their containers can be updated in place.
+// The names of what hone adds to pods so that their containers can be updated in place.
 const (
 	// SyncletName is the name of the volume with the synclet, and of the init container that fills it.
 	SyncletName = "hone-synclet"
 	// SyncletFile is the program's name in the volume.
 	SyncletFile = "synclet"
-	// SyncletPath is where containers have it that it was put into: by a volume, or with their image.
+	// SyncletPath is the path of the synclet in containers that have it, through a volume or as part of their image.
 	SyncletPath = "/.hone/" + SyncletFile
 )
 
-// PodErrorReasons are the waiting and ending reasons that mean that the pod will not get ready by itself.
+// PodErrorReasons are the waiting and termination reasons that mean that a pod will not become ready on its own.
 var PodErrorReasons = map[string]bool{
 	"CrashLoopBackOff": true, "ErrImagePull": true, "ImagePullBackOff": true, "RunContainerError": true,
 	"StartError": true, "Error": true, "InvalidImageName": true, "ErrImageNeverPull": true,
 	"CreateContainerConfigError": true, "CreateContainerError": true, "OOMKilled": true, "ContainerCannotRun": true,
 }
 
-// Service is a Service that a resource applied.
+// Service is a Kubernetes Service that a resource applied.
 type Service struct {
 	Namespace string
 	Name      string
 	UID       string
 	Resource  ManifestName
-	// URL is where the Service can be reached from this machine; empty when it cannot.
+	// URL is the address of the Service for this machine; empty if it cannot be reached.
 	URL string
 }
 
-// ObjectStatus is how an applied object does, in kstatus' terms.
+// ObjectStatus is the status of an applied object, in the terms of kstatus.
 type ObjectStatus struct {
 	ObjectID
 	UID      string
 	Resource ManifestName
-	// Health is Current, InProgress, Failed, Terminating, Gone or Unknown. A Job that is complete is Current and one that has
-	// failed is Failed, also after it was removed; Gone is one that was removed before hone knew how it ended.
+	// Health is Current, InProgress, Failed, Terminating, Gone or Unknown. A completed Job is Current and a failed Job is
+	// Failed, also after it was removed. Gone is a Job that was removed before hone knew its result.
 	Health  string
 	Message string
 }

@@ -4,18 +4,18 @@ import "time"
 
 // LocalTarget is the part of a resource that runs on this machine.
 type LocalTarget struct {
-	// Update runs to its end on each update.
+	// Update runs to completion on each update.
 	Update Cmd
 	// Serve keeps running and is restarted after each update.
 	Serve Cmd
-	// AllowParallel lets the update run beside other local updates.
+	// AllowParallel lets the update run in parallel with other local updates.
 	AllowParallel bool
 	Watch         WatchSpec
 	Readiness     *Probe
 	Links         []Link
 }
 
-// Probe asks regularly whether a server is ready. Exactly one of Exec, HTTP and TCP is set.
+// Probe checks periodically whether a server is ready. Exactly one of Exec, HTTP and TCP is set.
 type Probe struct {
 	InitialDelay     time.Duration
 	Timeout          time.Duration

@@ -1,6 +1,6 @@
-// Package model holds the nouns that a Tiltfile declares and that hone reports about: manifests and their targets,
-// images, live updates, clusters, pods, builds. Values are plain data: nothing here does I/O, starts a goroutine or
-// keeps a pointer into memory of another owner, so a value may be shared freely once it is no longer written to.
+// Package model defines what a Tiltfile declares and what hone reports on: manifests and their targets, images, live updates,
+// clusters, pods, builds. Values are plain data: the package does no I/O, starts no goroutines and keeps no pointers into
+// memory of other owners, so a value may be shared freely once it is no longer modified.
 package model
 
 import (
@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// ManifestName names a resource, the row that the user sees. It is unique within a session.
+// ManifestName is the name of a resource, the row that the user sees. It is unique within a session.
 type ManifestName string
 
 const (
-	// TiltfileName is the resource that stands for the evaluation of the Tiltfile itself. It is reserved.
+	// TiltfileName is the reserved name of the resource that represents the evaluation of the Tiltfile itself.
 	TiltfileName ManifestName = "(Tiltfile)"
-	// UncategorizedName is the resource that takes the objects that belong to no workload. It is reserved.
+	// UncategorizedName is the reserved name of the resource for objects that belong to no workload.
 	UncategorizedName ManifestName = "uncategorized"
 )
 
-// String returns the name as it is shown.
+// String returns the name as shown to the user.
 func (n ManifestName) String() string { return string(n) }
 
-// TargetType tells the kinds of targets apart.
+// TargetType is the kind of a target.
 type TargetType string
 
 // The kinds of targets that a manifest is made of.
@@ -31,32 +31,32 @@ const (
 	TargetImage TargetType = "image"
 	TargetK8s   TargetType = "k8s"
 	TargetLocal TargetType = "local"
-	// TargetConfigs stands for the files that the Tiltfile itself read.
+	// TargetConfigs represents the files that the Tiltfile itself read.
 	TargetConfigs TargetType = "configs"
-	// TargetFileWatch stands for the files of a FileWatch, which is part of no manifest.
+	// TargetFileWatch represents the files of a FileWatch, which is not part of a manifest.
 	TargetFileWatch TargetType = "filewatch"
 )
 
-// TargetID names one part of a resource that is built, deployed or watched. Image targets are shared by the resources
-// that use the image, so their id holds the image's reference, not the resource's name.
+// TargetID identifies one part of a resource that is built, deployed or watched. Image targets are shared by the resources
+// that use the image, so their id contains the image's reference, not the resource's name.
 type TargetID struct {
 	Type TargetType
 	Name string
 }
 
-// ImageID is the target of the image that the Tiltfile calls ref.
+// ImageID returns the target id of the image with the reference ref in the Tiltfile.
 func ImageID(ref string) TargetID { return TargetID{TargetImage, ref} }
 
 // String returns "type:name".
 func (id TargetID) String() string { return string(id.Type) + ":" + id.Name }
 
-// TriggerMode says whether a change of a file starts an update by itself.
+// TriggerMode is whether a file change starts an update automatically.
 type TriggerMode int
 
 const (
 	// TriggerAuto updates as soon as a file changes.
 	TriggerAuto TriggerMode = iota
-	// TriggerManual collects changes until the user asks for the update.
+	// TriggerManual collects changes until the user triggers the update.
 	TriggerManual
 )
 
@@ -81,10 +81,10 @@ const (
 	UpdateExec      UpdateMode = "exec"      // in place through Kubernetes exec with tar, else a new image
 )
 
-// UpdateModes lists every mode in the order in which help shows them.
+// UpdateModes lists every mode in the order in which the help shows them.
 var UpdateModes = []UpdateMode{UpdateAuto, UpdateImage, UpdateNaive, UpdateSynclet, UpdateContainer, UpdateExec}
 
-// ParseUpdateMode returns the mode called s; the empty string means auto.
+// ParseUpdateMode returns the mode named s; the empty string means auto.
 func ParseUpdateMode(s string) (UpdateMode, error) {
 	if s == "" {
 		return UpdateAuto, nil
@@ -115,7 +115,7 @@ type Manifest struct {
 	Compose *ComposeTarget
 }
 
-// DeployID is the target of the manifest's own part: its objects, its command or its service.
+// DeployID returns the target id of the manifest's deployed part: its objects, its command or its service.
 func (m Manifest) DeployID() TargetID {
 	switch {
 	case m.Local != nil:
@@ -150,25 +150,25 @@ func (m Manifest) HasLiveUpdate() bool {
 	return slices.ContainsFunc(m.Images, func(im ImageTarget) bool { return !im.LiveUpdate.Empty() })
 }
 
-// Link is something that the user can open in a browser.
+// Link is an address that the user can open in a browser.
 type Link struct {
 	URL  string
 	Name string
 }
 
-// Cmd is a command to run: an argument vector without a shell, a folder and extra environment ("K=V").
+// Cmd is a command to run: an argument vector without a shell, a working folder and additional environment variables ("K=V").
 type Cmd struct {
 	Argv []string
 	Dir  string
 	Env  []string
-	// EchoOff keeps the command itself, not its output, out of the log.
+	// EchoOff keeps the command line, but not its output, out of the log.
 	EchoOff bool
 }
 
 // Empty reports whether there is nothing to run.
 func (c Cmd) Empty() bool { return len(c.Argv) == 0 }
 
-// String returns the command as a person would type it: the script of a "sh -c", else the words joined.
+// String returns the command as a user would type it: the script of a "sh -c", else the joined words.
 func (c Cmd) String() string {
 	if len(c.Argv) == 3 && c.Argv[0] == "sh" && c.Argv[1] == "-c" {
 		return c.Argv[2]
@@ -183,20 +183,20 @@ func (c Cmd) String() string {
 	return strings.Join(words, " ")
 }
 
-// Equal reports whether both commands do the same.
+// Equal reports whether both commands are the same.
 func (c Cmd) Equal(o Cmd) bool {
 	return slices.Equal(c.Argv, o.Argv) && c.Dir == o.Dir && slices.Equal(c.Env, o.Env) && c.EchoOff == o.EchoOff
 }
 
-// Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source says where they come from, for messages.
+// Ignore is a set of patterns in .dockerignore syntax, relative to Base. Source is where they come from, for messages.
 type Ignore struct {
 	Base     string
 	Patterns []string
 	Source   string
 }
 
-// WatchSpec says which files a target depends on: Paths (files, or folders with all that is below them) without what
-// the ignores leave out. All paths are absolute.
+// WatchSpec is the set of files that a target depends on: Paths (files, or folders with everything below them) without the
+// files that Ignores exclude. All paths are absolute.
 type WatchSpec struct {
 	Paths   []string
 	Ignores []Ignore

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// DependentsFirst sorts the keys of deps, which maps resources to those that they depend on, so that each comes before what
-// it depends on, directly or through others. Names that are no keys count only as links between others. Otherwise the order
-// is that of the names, the last first. Circles are cut somewhere.
+// DependentsFirst sorts the keys of deps, which maps each resource to its dependencies, so that each resource comes before
+// its direct and indirect dependencies. Names that are not keys only connect other resources and are not returned. Otherwise
+// the order is by name, descending. Cycles are broken at an arbitrary place.
 func DependentsFirst(deps map[ManifestName][]ManifestName) []ManifestName {
 	var out []ManifestName
 	seen := map[ManifestName]bool{}
@@ -31,7 +31,7 @@ func DependentsFirst(deps map[ManifestName][]ManifestName) []ManifestName {
 	return out
 }
 
-// DependsOn reports whether a resource depends on another, directly or through others.
+// DependsOn reports whether resource n depends on resource on, directly or indirectly.
 func DependsOn(deps map[ManifestName][]ManifestName, n, on ManifestName) bool {
 	seen := map[ManifestName]bool{}
 	var visit func(n ManifestName) bool

@@ -2,17 +2,17 @@ package model
 
 import "time"
 
-// DockerPruneSettings say which of hone's old images and containers are removed from the engine, and when.
+// DockerPruneSettings are which of hone's old images are removed from the engine, and when.
 type DockerPruneSettings struct {
 	Disable bool
-	// MaxAge keeps what is younger.
+	// MaxAge is the age from which images are removed.
 	MaxAge time.Duration
-	// NumBuilds, when not 0, prunes after so many builds, else Interval has passed between two prunings.
+	// NumBuilds, if not 0, is the number of builds after which to prune. Otherwise Interval is the time between two prunings.
 	NumBuilds int
 	Interval  time.Duration
-	// KeepRecent is how many of the newest tags of each image always stay.
+	// KeepRecent is the number of newest tags of each image that are always kept.
 	KeepRecent int
 }
 
-// DefaultDockerPruneSettings are the settings of a Tiltfile that has none, as in Tilt.
+// DefaultDockerPruneSettings are the settings for a Tiltfile without any, the same as in Tilt.
 var DefaultDockerPruneSettings = DockerPruneSettings{MaxAge: 6 * time.Hour, Interval: time.Hour, KeepRecent: 2}

@@ -5,92 +5,92 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Cmd is a command on this machine: one that the Tiltfile declares on its own, one that was created from outside, or the
-// update and the server of a local resource, which are called RESOURCE:update and RESOURCE:serve.
+// Cmd is a command on this machine: a command that the Tiltfile declares outside of any resource, a command that a client
+// created, or the update or server of a local resource. The last two are named RESOURCE:update and RESOURCE:serve.
 type Cmd struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what runs, and when.
+	// Spec is what runs and when.
 	Spec CmdSpec `json:"spec"`
-	// Status is how the command does.
+	// Status is the status of the command.
 	Status CmdStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (c *Cmd) DeepCopyObject() runtime.Object { return deepCopy(c) }
 
-// CmdSpec is what runs, and when.
+// CmdSpec is what runs and when.
 type CmdSpec struct {
 	// Args is the argument vector, without a shell.
 	Args []string `json:"args"`
-	// Dir is the absolute path of the folder that it runs in; empty for the Tiltfile's.
+	// Dir is the absolute path of the command's working folder; empty for the folder of the Tiltfile.
 	Dir string `json:"dir,omitempty"`
-	// Env are additions to the environment, "K=V".
+	// Env are additional environment variables, "K=V".
 	Env []string `json:"env,omitempty"`
-	// ReadinessProbe asks whether the command is ready; without one it is as soon as it runs.
+	// ReadinessProbe checks whether the command is ready. Without a probe, the command is ready as soon as it runs.
 	ReadinessProbe *Probe `json:"readinessProbe,omitempty"`
-	// RestartOn stops the command and runs it again.
+	// RestartOn is what stops the command and runs it again.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
-	// StartOn does so too, and the command does not run before.
+	// StartOn is what starts or restarts the command. With StartOn, the command does not run until the first trigger.
 	StartOn *StartOnSpec `json:"startOn,omitempty"`
-	// DisableSource switches the command off.
+	// DisableSource is what disables the command.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
-// Probe asks regularly whether a command is ready.
+// Probe checks periodically whether a command is ready.
 type Probe struct {
 	Handler `json:",inline"`
-	// InitialDelaySeconds is how long after the start the first question is asked.
+	// InitialDelaySeconds is the time between the start of the command and the first check.
 	InitialDelaySeconds int32 `json:"initialDelaySeconds,omitempty"`
-	// TimeoutSeconds is how long an answer may take.
+	// TimeoutSeconds is how long a check may take.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
-	// PeriodSeconds is the time from one question to the next.
+	// PeriodSeconds is the time between checks.
 	PeriodSeconds int32 `json:"periodSeconds,omitempty"`
-	// SuccessThreshold is how many yeses in a row make the command ready.
+	// SuccessThreshold is the number of consecutive successes after which the command is ready.
 	SuccessThreshold int32 `json:"successThreshold,omitempty"`
-	// FailureThreshold is how many noes in a row make it not ready.
+	// FailureThreshold is the number of consecutive failures after which the command is not ready.
 	FailureThreshold int32 `json:"failureThreshold,omitempty"`
 }
 
-// Handler is how a probe asks; exactly one of the fields is set.
+// Handler is how a probe checks; exactly one of the fields is set.
 type Handler struct {
-	// Exec asks by a command.
+	// Exec checks by running a command.
 	Exec *ExecAction `json:"exec,omitempty"`
-	// HTTPGet asks by a request.
+	// HTTPGet checks by an HTTP request.
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
-	// TCPSocket asks by a connection.
+	// TCPSocket checks by opening a connection.
 	TCPSocket *TCPSocketAction `json:"tcpSocket,omitempty"`
 }
 
-// ExecAction runs a command; its exit code 0 is a yes.
+// ExecAction runs a command. The exit code 0 is a success.
 type ExecAction struct {
 	// Command is the argument vector, without a shell.
 	Command []string `json:"command,omitempty"`
 }
 
-// HTTPGetAction makes a request; a status from 200 to 399 is a yes.
+// HTTPGetAction makes an HTTP request. A status from 200 to 399 is a success.
 type HTTPGetAction struct {
-	// Path is that of the URL.
+	// Path is the path of the URL.
 	Path string `json:"path,omitempty"`
-	// Port is the port to ask.
+	// Port is the port to connect to.
 	Port int32 `json:"port"`
-	// Host is the host to ask; empty for this machine.
+	// Host is the host to connect to; empty for this machine.
 	Host string `json:"host,omitempty"`
 	// Scheme is http or https; empty for http.
 	Scheme string `json:"scheme,omitempty"`
-	// HTTPHeaders are sent along.
+	// HTTPHeaders are additional headers of the request.
 	HTTPHeaders []HTTPHeader `json:"httpHeaders,omitempty"`
 }
 
 // HTTPHeader is a header of a request.
 type HTTPHeader struct {
-	// Name is that of the header.
+	// Name is the name of the header.
 	Name string `json:"name"`
-	// Value is what it says.
+	// Value is the value of the header.
 	Value string `json:"value"`
 }
 
-// TCPSocketAction opens a connection; that it can is a yes.
+// TCPSocketAction opens a connection. Connecting is a success.
 type TCPSocketAction struct {
 	// Port is the port to connect to.
 	Port int32 `json:"port"`
@@ -98,92 +98,92 @@ type TCPSocketAction struct {
 	Host string `json:"host,omitempty"`
 }
 
-// CmdStatus is how the command does; at most one of Waiting, Running and Terminated is set.
+// CmdStatus is the status of a command; at most one of Waiting, Running and Terminated is set.
 type CmdStatus struct {
-	// Waiting is set before the first run.
+	// Waiting is set until the first run.
 	Waiting *CmdStateWaiting `json:"waiting,omitempty"`
-	// Running is set while the command runs.
+	// Running is set while the command is running.
 	Running *CmdStateRunning `json:"running,omitempty"`
-	// Terminated is set when it has ended.
+	// Terminated is set once the command has ended.
 	Terminated *CmdStateTerminated `json:"terminated,omitempty"`
-	// Ready says that the command runs and passes its probe.
+	// Ready is true while the command is running and passes its probe.
 	Ready bool `json:"ready,omitempty"`
-	// DisableStatus says whether the command is switched off.
+	// DisableStatus is whether the command is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
-// CmdStateWaiting is that of a command that does not run yet.
+// CmdStateWaiting is the state of a command that has not started yet.
 type CmdStateWaiting struct {
-	// Reason is why, for people; empty where nothing but its turn is waited for.
+	// Reason is why the command waits, for display; empty if it only waits for its turn.
 	Reason string `json:"reason,omitempty"`
 }
 
-// CmdStateRunning is that of a command that runs.
+// CmdStateRunning is the state of a running command.
 type CmdStateRunning struct {
-	// PID is the process id; 0 where it is not known, as of the update of a resource.
+	// PID is the process id; 0 where it is not known, for example for the update of a resource.
 	PID int32 `json:"pid"`
-	// StartedAt is when it was started.
+	// StartedAt is when the command was started.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
 }
 
-// CmdStateTerminated is that of a command that has ended.
+// CmdStateTerminated is the state of a command that has ended.
 type CmdStateTerminated struct {
-	// PID is left out by hone: there is no such process any more.
+	// PID is always 0 in hone: the process no longer exists.
 	PID int32 `json:"pid,omitempty"`
-	// ExitCode is that of the process, -1 of one that could not be started; of the update of a resource 0, or 1 when it
-	// failed.
+	// ExitCode is the exit code of the process, or -1 if it could not be started. For the update of a resource, it is 0, or 1
+	// when the update failed.
 	ExitCode int32 `json:"exitCode"`
-	// StartedAt is when it was started.
+	// StartedAt is when the command was started.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// FinishedAt is when it ended; empty where that is not known, as of a server.
+	// FinishedAt is when the command ended; absent where that is not known, for example for a server.
 	FinishedAt metav1.MicroTime `json:"finishedAt,omitzero"`
-	// Reason is why it failed; empty when it did not.
+	// Reason is why the command failed; empty when it succeeded.
 	Reason string `json:"reason,omitempty"`
 }
 
-// FileWatch is a set of files whose changes are followed: one that the Tiltfile declares for its commands, one that was
-// created from outside, or the files that a part of a resource depends on, which is called after that part.
+// FileWatch is a set of files that is watched for changes: a set that the Tiltfile declares for its commands, a set that a
+// client created, or the files that a target of a resource depends on. The last is named after the target.
 type FileWatch struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is which files.
+	// Spec is which files are watched.
 	Spec FileWatchSpec `json:"spec"`
-	// Status is what changed.
+	// Status is which files changed.
 	Status FileWatchStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (w *FileWatch) DeepCopyObject() runtime.Object { return deepCopy(w) }
 
-// FileWatchSpec is which files.
+// FileWatchSpec is which files are watched.
 type FileWatchSpec struct {
-	// WatchedPaths are absolute paths of files, and of folders with all that is below them.
+	// WatchedPaths are absolute paths of files and folders. A folder includes everything below it.
 	WatchedPaths []string `json:"watchedPaths"`
-	// Ignores leave files out.
+	// Ignores exclude files.
 	Ignores []IgnoreDef `json:"ignores,omitempty"`
-	// DisableSource switches the watch off.
+	// DisableSource is what disables the watch.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
-// FileWatchStatus is what changed.
+// FileWatchStatus is which files changed.
 type FileWatchStatus struct {
-	// MonitorStartTime is when the files began to be followed.
+	// MonitorStartTime is when watching the files began.
 	MonitorStartTime metav1.MicroTime `json:"monitorStartTime,omitzero"`
 	// LastEventTime is when the newest change happened.
 	LastEventTime metav1.MicroTime `json:"lastEventTime,omitzero"`
-	// FileEvents are the newest changes: of a declared watch the last one, of a part of a resource those that its result
-	// does not hold yet.
+	// FileEvents are the newest changes: the last change of a declared watch, or the changes that the target of a resource
+	// does not include yet.
 	FileEvents []FileEvent `json:"fileEvents,omitempty"`
-	// Error is what keeps the files from being followed.
+	// Error is why the files cannot be watched.
 	Error string `json:"error,omitempty"`
-	// DisableStatus says whether the watch is switched off.
+	// DisableStatus is whether the watch is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
 // FileEvent is a set of files that changed together.
 type FileEvent struct {
-	// Time is when the session learnt of them.
+	// Time is when the session observed the changes.
 	Time metav1.MicroTime `json:"time"`
-	// SeenFiles are the absolute paths.
+	// SeenFiles are the absolute paths of the files.
 	SeenFiles []string `json:"seenFiles"`
 }

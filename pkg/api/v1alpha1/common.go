@@ -2,19 +2,19 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DisableSource says what switches an object off: config maps whose key is "true".
+// DisableSource is what disables an object: one or more config maps in which a key has the value "true".
 type DisableSource struct {
-	// ConfigMap is the one that does.
+	// ConfigMap is a single config map that disables the object.
 	ConfigMap *ConfigMapDisableSource `json:"configMap,omitempty"`
-	// EveryConfigMap are several that do together: all of them must say so.
+	// EveryConfigMap is a list of config maps that disable the object together: the key must be "true" in all of them.
 	EveryConfigMap []ConfigMapDisableSource `json:"everyConfigMap,omitempty"`
 }
 
 // ConfigMapDisableSource is one key of a config map.
 type ConfigMapDisableSource struct {
-	// Name is that of the config map.
+	// Name is the name of the config map.
 	Name string `json:"name"`
-	// Key is the key in it whose value counts.
+	// Key is the key in the config map.
 	Key string `json:"key"`
 }
 
@@ -22,42 +22,42 @@ type ConfigMapDisableSource struct {
 const (
 	DisableStateEnabled  = "Enabled"
 	DisableStateDisabled = "Disabled"
-	// DisableStatePending means that the object is on its way from one to the other.
+	// DisableStatePending means that the object is changing from one state to the other.
 	DisableStatePending = "Pending"
 )
 
-// DisableStatus says whether an object is switched off.
+// DisableStatus is whether an object is disabled.
 type DisableStatus struct {
-	// Disabled is that in one word.
+	// Disabled is true for a disabled object.
 	Disabled bool `json:"disabled"`
-	// LastUpdateTime is when it last changed.
+	// LastUpdateTime is when the status last changed.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
-	// Reason says it to people.
+	// Reason explains the status, for display.
 	Reason string `json:"reason"`
 	// State is Enabled, Disabled or Pending.
 	State string `json:"state"`
 }
 
-// IgnoreDef leaves files out.
+// IgnoreDef excludes files.
 type IgnoreDef struct {
-	// BasePath is the folder that the patterns start from; without patterns all that is in it is left out.
+	// BasePath is the folder that the patterns are relative to. Without patterns, the whole folder is excluded.
 	BasePath string `json:"basePath"`
-	// Patterns are those of a .dockerignore file.
+	// Patterns are patterns in the syntax of a .dockerignore file.
 	Patterns []string `json:"patterns,omitempty"`
 }
 
-// RestartOnSpec says what starts or restarts something.
+// RestartOnSpec is what starts or restarts an object.
 type RestartOnSpec struct {
-	// FileWatches are the names of FileWatches whose changes do.
+	// FileWatches are the names of FileWatches. A change of their files is a trigger.
 	FileWatches []string `json:"fileWatches,omitempty"`
-	// UIButtons are the names of UIButtons whose clicks do.
+	// UIButtons are the names of UIButtons. A click on one of them is a trigger.
 	UIButtons []string `json:"uiButtons,omitempty"`
 }
 
-// StartOnSpec says what starts something that otherwise does not run.
+// StartOnSpec is what starts an object that does not run otherwise.
 type StartOnSpec struct {
-	// StartAfter leaves out what happened up to then.
+	// StartAfter is a time: triggers up to then are ignored.
 	StartAfter metav1.Time `json:"startAfter,omitzero"`
-	// UIButtons are the names of UIButtons whose clicks do.
+	// UIButtons are the names of UIButtons. A click on one of them is a trigger.
 	UIButtons []string `json:"uiButtons"`
 }

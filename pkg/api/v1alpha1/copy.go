@@ -3,7 +3,7 @@ package v1alpha1
 import "reflect"
 
 // deepCopy returns a copy of an object that shares no memory with it. Structs with unexported fields, such as times, are
-// values that nobody changes.
+// treated as immutable values.
 func deepCopy[T any](in *T) *T {
 	if in == nil {
 		return nil

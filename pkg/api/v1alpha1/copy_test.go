@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestDeepCopy changes a copy in every way in which it could share memory with the original.
+// TestDeepCopy changes everything in a copy that could share memory with the original.
 func TestDeepCopy(t *testing.T) {
 	at := metav1.NewMicroTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	object := func() *UIResource {

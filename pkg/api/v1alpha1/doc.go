@@ -1,8 +1,9 @@
-// Package v1alpha1 holds the kinds of the API group tilt.dev/v1alpha1 as a session of hone serves them: the names of the
-// kinds and of their fields are those that scripts know. Objects belong to the session as a whole; there are no namespaces.
+// Package v1alpha1 defines the kinds of the API group tilt.dev/v1alpha1 as a session of hone serves them. The names of kinds
+// and fields are those of Tilt, so that existing scripts work. Objects are not namespaced: they belong to the session as a
+// whole.
 //
-// Fields may be added; those that are there keep their names and meanings. Times are those of the session's machine, in UTC
-// where they are written as text.
+// New fields may be added; existing fields keep their names and meanings. Times are taken from the clock of the session's
+// machine and are written in UTC.
 package v1alpha1
 
 // The group and version of all kinds here.

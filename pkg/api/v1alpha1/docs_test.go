@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFieldsAreDocumented wants a sentence on every type and every field of it that the API shows: hone explain prints it.
+// TestFieldsAreDocumented checks that every exported type and each of its fields has a sentence, which hone explain prints.
 func TestFieldsAreDocumented(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	}
 }
 
-// sentence reports whether a comment is one.
+// sentence reports whether a comment is a sentence.
 func sentence(comment string) bool {
 	text := strings.TrimSpace(comment)
 	return strings.Contains(text, " ") && strings.HasSuffix(text, ".")

@@ -5,11 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ImageMap is the image that stands for a reference of the Tiltfile.
+// ImageMap maps an image reference of the Tiltfile to the image that was built for it.
 type ImageMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where the image goes.
+	// Spec is where the image is injected.
 	Spec ImageMapSpec `json:"spec"`
 	// Status is the newest image.
 	Status ImageMapStatus `json:"status"`
@@ -18,13 +18,13 @@ type ImageMap struct {
 // DeepCopyObject implements runtime.Object.
 func (i *ImageMap) DeepCopyObject() runtime.Object { return deepCopy(i) }
 
-// ImageMapSpec is where the image goes.
+// ImageMapSpec is where the image is injected.
 type ImageMapSpec struct {
 	// Selector is the reference that the Tiltfile and the YAML use.
 	Selector string `json:"selector"`
-	// MatchInEnvVars also replaces it in environment variables.
+	// MatchInEnvVars also replaces the reference in environment variables.
 	MatchInEnvVars bool `json:"matchInEnvVars,omitempty"`
-	// OverrideCommand and OverrideArgs replace those of the containers.
+	// OverrideCommand replaces the command of the containers that run the image.
 	OverrideCommand *ImageMapOverrideCommand `json:"overrideCommand,omitempty"`
 	// OverrideArgs replaces the arguments of the containers that run the image.
 	OverrideArgs *ImageMapOverrideArgs `json:"overrideArgs,omitempty"`
@@ -44,13 +44,13 @@ type ImageMapOverrideArgs struct {
 
 // ImageMapStatus is the newest image.
 type ImageMapStatus struct {
-	// Image is the reference that goes into objects, and ImageFromCluster the same.
+	// Image is the reference that is injected into objects.
 	Image string `json:"image"`
-	// ImageFromCluster is the reference under which the cluster pulls it, the same as Image.
+	// ImageFromCluster is the reference under which the cluster pulls the image; the same as Image.
 	ImageFromCluster string `json:"imageFromCluster,omitempty"`
-	// ImageFromLocal is the reference that the builder knows.
+	// ImageFromLocal is the reference that the builder uses.
 	ImageFromLocal string `json:"imageFromLocal,omitempty"`
-	// BuildStartTime is when its build began: files changed later are not in it.
+	// BuildStartTime is when the build of the image began. The image does not include later file changes.
 	BuildStartTime *metav1.MicroTime `json:"buildStartTime,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type DockerImage struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is what the image is built from.
 	Spec DockerImageSpec `json:"spec"`
-	// Status is how building an image does.
+	// Status is the status of the build.
 	Status ImageStatus `json:"status"`
 }
 
@@ -75,7 +75,7 @@ type DockerImageSpec struct {
 	DockerfileContents string `json:"dockerfileContents,omitempty"`
 	// Context is the absolute path of the build context.
 	Context string `json:"context"`
-	// Args are build arguments, "K=V", or "K" for one that is taken from the environment.
+	// Args are build arguments, "K=V", or "K" for a value from the environment.
 	Args []string `json:"args,omitempty"`
 	// Target is the stage of the Dockerfile to build; empty for the last.
 	Target string `json:"target,omitempty"`
@@ -83,23 +83,23 @@ type DockerImageSpec struct {
 	SSHAgentConfig []string `json:"sshAgentConfigs,omitempty"`
 	// Secrets are files and variables that the build may read, as for docker build --secret.
 	Secrets []string `json:"secrets,omitempty"`
-	// Network is what commands of the build may reach, as for docker build --network.
+	// Network is the network mode for commands of the build, as for docker build --network.
 	Network string `json:"network,omitempty"`
-	// Pull asks for the newest base images, also where there are some.
+	// Pull pulls the newest base images even if they exist locally.
 	Pull bool `json:"pull,omitempty"`
-	// CacheFrom are images whose layers the build may use.
+	// CacheFrom are images whose layers the build may reuse.
 	CacheFrom []string `json:"cacheFrom,omitempty"`
-	// Platform is what it is built for, such as linux/amd64; empty for what the cluster runs on.
+	// Platform is the platform that the image is built for, such as linux/amd64; empty for the platform of the cluster.
 	Platform string `json:"platform,omitempty"`
-	// ExtraTags are further references that the image gets.
+	// ExtraTags are additional references for the image.
 	ExtraTags []string `json:"extraTags,omitempty"`
-	// ExtraHosts are names that commands of the build know, "HOST:IP".
+	// ExtraHosts are additional host names for commands of the build, "HOST:IP".
 	ExtraHosts []string `json:"extraHosts,omitempty"`
-	// ContextIgnores leave files out of the build context.
+	// ContextIgnores exclude files from the build context.
 	ContextIgnores []IgnoreDef `json:"contextIgnores,omitempty"`
-	// ImageMaps are the names of the ImageMaps of the images that this one is based on.
+	// ImageMaps are the names of the ImageMaps of this image's base images.
 	ImageMaps []string `json:"imageMaps,omitempty"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
 }
 
@@ -109,7 +109,7 @@ type CmdImage struct {
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is what builds the image.
 	Spec CmdImageSpec `json:"spec"`
-	// Status is how building an image does.
+	// Status is the status of the build.
 	Status ImageStatus `json:"status"`
 }
 
@@ -120,79 +120,79 @@ func (i *CmdImage) DeepCopyObject() runtime.Object { return deepCopy(i) }
 type CmdImageSpec struct {
 	// Args is the argument vector of the command, without a shell.
 	Args []string `json:"args"`
-	// Dir is the absolute path of the folder that it runs in.
+	// Dir is the absolute path of the command's working folder.
 	Dir string `json:"dir,omitempty"`
-	// Env are additions to its environment, "K=V".
+	// Env are additional environment variables, "K=V".
 	Env []string `json:"env,omitempty"`
 	// Ref is the reference that the Tiltfile uses.
 	Ref string `json:"ref"`
 	// OutputTag is the fixed tag that the command produces.
 	OutputTag string `json:"outputTag,omitempty"`
-	// OutputsImageRefTo is the file that the command writes its reference to.
+	// OutputsImageRefTo is the file that the command writes the reference of the image to.
 	OutputsImageRefTo string `json:"outputsImageRefTo,omitempty"`
 	// ImageMaps are the names of the ImageMaps of the images that the command uses.
 	ImageMaps []string `json:"imageMaps,omitempty"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
 }
 
-// ImageStatus is how building an image does; at most one of Waiting, Building and Completed is set.
+// ImageStatus is the status of an image build; at most one of Waiting, Building and Completed is set.
 type ImageStatus struct {
-	// Ref is the newest image, as the builder knows it.
+	// Ref is the builder's reference of the newest image.
 	Ref string `json:"ref,omitempty"`
-	// Waiting is set before the first build.
+	// Waiting is set until the first build.
 	Waiting *ImageStateWaiting `json:"waiting,omitempty"`
-	// Building is set while the image is built.
+	// Building is set while the image is being built.
 	Building *ImageStateBuilding `json:"building,omitempty"`
-	// Completed is set when the last build has ended.
+	// Completed is set once the last build has ended.
 	Completed *ImageStateCompleted `json:"completed,omitempty"`
 }
 
-// ImageStateWaiting is that of an image that was not built yet.
+// ImageStateWaiting is the state of an image that was not built yet.
 type ImageStateWaiting struct {
-	// Reason is a word: waiting-for-update.
+	// Reason is a single word: waiting-for-update.
 	Reason string `json:"reason"`
 }
 
-// ImageStateBuilding is that of an image whose resource is being updated.
+// ImageStateBuilding is the state of an image whose resource is being updated.
 type ImageStateBuilding struct {
-	// Reason is why it is built, for people: "files changed".
+	// Reason is why the image is built, for display, such as "files changed".
 	Reason string `json:"reason,omitempty"`
 	// StartedAt is when the update began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
 }
 
-// ImageStateCompleted is that of an image whose resource was updated.
+// ImageStateCompleted is the state of an image whose resource was updated.
 type ImageStateCompleted struct {
-	// Reason is why it was built, for people: "files changed".
+	// Reason is why the image was built, for display, such as "files changed".
 	Reason string `json:"reason,omitempty"`
-	// Error is why that failed; empty when it did not.
+	// Error is why the update failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
 	// StartedAt is when the update began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
-	// FinishedAt is when it ended.
+	// FinishedAt is when the update ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt"`
 }
 
-// LiveUpdate says how changed files reach running containers of a resource, and how that does. It is called
-// RESOURCE:IMAGE.
+// LiveUpdate describes how changed files reach the running containers of a resource, and the status of these containers. Its
+// name is RESOURCE:IMAGE.
 type LiveUpdate struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is the steps.
+	// Spec is the steps of the live update.
 	Spec LiveUpdateSpec `json:"spec"`
-	// Status is how the containers do.
+	// Status is the status of the containers.
 	Status LiveUpdateStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (l *LiveUpdate) DeepCopyObject() runtime.Object { return deepCopy(l) }
 
-// LiveUpdateSpec is the steps.
+// LiveUpdateSpec is the steps of a live update.
 type LiveUpdateSpec struct {
-	// Selector says which containers.
+	// Selector selects the containers.
 	Selector LiveUpdateSelector `json:"selector"`
-	// Sources are where changes come from.
+	// Sources are the sources of file changes.
 	Sources []LiveUpdateSource `json:"sources,omitempty"`
 	// StopPaths are absolute local paths: a change below one of them needs a new image.
 	StopPaths []string `json:"stopPaths,omitempty"`
@@ -200,7 +200,7 @@ type LiveUpdateSpec struct {
 	Syncs []LiveUpdateSync `json:"syncs,omitempty"`
 	// Execs run commands in the container.
 	Execs []LiveUpdateExec `json:"execs,omitempty"`
-	// Restart is always or none: whether the container is restarted afterwards.
+	// Restart is always or none: whether the container is restarted after the other steps.
 	Restart string `json:"restart,omitempty"`
 }
 
@@ -210,20 +210,20 @@ const (
 	LiveUpdateRestartNone   = "none"
 )
 
-// LiveUpdateSelector says which containers.
+// LiveUpdateSelector selects containers.
 type LiveUpdateSelector struct {
-	// Kubernetes chooses containers of pods.
+	// Kubernetes selects containers of pods.
 	Kubernetes *LiveUpdateKubernetesSelector `json:"kubernetes,omitempty"`
 }
 
-// LiveUpdateKubernetesSelector chooses containers of the pods of a resource.
+// LiveUpdateKubernetesSelector selects containers in the pods of a resource.
 type LiveUpdateKubernetesSelector struct {
-	// ApplyName and DiscoveryName are the names of the resource's KubernetesApply and KubernetesDiscovery.
+	// ApplyName is the name of the resource's KubernetesApply.
 	ApplyName string `json:"applyName,omitempty"`
 	// DiscoveryName is the name of the resource's KubernetesDiscovery.
 	DiscoveryName string `json:"discoveryName"`
-	// ImageMapName is that of the image which the containers run, Image its reference, ContainerName the name of the
-	// container; one of them counts.
+	// ImageMapName is the name of the ImageMap of the image that the containers run. The containers are selected by one of
+	// ImageMapName, Image and ContainerName.
 	ImageMapName string `json:"imageMapName,omitempty"`
 	// Image is the reference of the image that the containers run.
 	Image string `json:"image,omitempty"`
@@ -231,16 +231,16 @@ type LiveUpdateKubernetesSelector struct {
 	ContainerName string `json:"containerName,omitempty"`
 }
 
-// LiveUpdateSource is where changes come from.
+// LiveUpdateSource is a source of file changes.
 type LiveUpdateSource struct {
-	// FileWatch is the name of the FileWatch whose changes count.
+	// FileWatch is the name of the FileWatch that reports the changes.
 	FileWatch string `json:"fileWatch,omitempty"`
-	// ImageMap is the name of the ImageMap of the image that the files belong to: changes that its image holds already
-	// do not count.
+	// ImageMap is the name of the ImageMap of the image that the files belong to. Changes that the image already contains are
+	// ignored.
 	ImageMap string `json:"imageMap,omitempty"`
 }
 
-// LiveUpdateSync copies what changed below a local path to a path in the container.
+// LiveUpdateSync copies changed files below a local path to a path in the container.
 type LiveUpdateSync struct {
 	// LocalPath is the absolute path of a file or folder on this machine.
 	LocalPath string `json:"localPath"`
@@ -252,75 +252,75 @@ type LiveUpdateSync struct {
 type LiveUpdateExec struct {
 	// Args is the argument vector.
 	Args []string `json:"args"`
-	// TriggerPaths, where there are some, are absolute local paths: without a change below one of them the command does not
-	// run.
+	// TriggerPaths are absolute local paths: the command runs only if a file below one of them changed. Empty means that it
+	// always runs.
 	TriggerPaths []string `json:"triggerPaths,omitempty"`
-	// EchoOff keeps the command itself out of the log.
+	// EchoOff keeps the command line out of the log.
 	EchoOff bool `json:"echoOff,omitempty"`
 }
 
-// LiveUpdateStatus is how the containers do.
+// LiveUpdateStatus is the status of the containers.
 type LiveUpdateStatus struct {
-	// Failed is why running containers are not updated before the next image.
+	// Failed is why running containers are not updated until the next image is deployed.
 	Failed *LiveUpdateStateFailed `json:"failed,omitempty"`
-	// Containers are those that can be updated now.
+	// Containers are the containers that can be updated now.
 	Containers []LiveUpdateContainerStatus `json:"containers,omitempty"`
 }
 
 // LiveUpdateStateFailed is why running containers are not updated.
 type LiveUpdateStateFailed struct {
-	// Reason is a word.
+	// Reason is a single word.
 	Reason string `json:"reason"`
-	// Message says it to people.
+	// Message explains the reason, for display.
 	Message string `json:"message,omitempty"`
 }
 
-// LiveUpdateContainerStatus is how one container does.
+// LiveUpdateContainerStatus is the status of one container.
 type LiveUpdateContainerStatus struct {
 	// ContainerName is the name of the container.
 	ContainerName string `json:"containerName"`
-	// ContainerID is the id of its current run.
+	// ContainerID is the id of the container's current run.
 	ContainerID string `json:"containerID"`
-	// PodName is the name of its pod.
+	// PodName is the name of the container's pod.
 	PodName string `json:"podName"`
-	// Namespace is that of the pod.
+	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
-	// LastFileTimeSynced is up to when changes have been copied.
+	// LastFileTimeSynced is the time up to which changes have been copied.
 	LastFileTimeSynced metav1.MicroTime `json:"lastFileTimeSynced,omitzero"`
-	// LastExecError is what a command of the last update said that failed.
+	// LastExecError is the error of a command that failed in the last update.
 	LastExecError string `json:"lastExecError,omitempty"`
-	// Waiting is set while changes have not been copied yet.
+	// Waiting is set while changes wait to be copied.
 	Waiting *LiveUpdateContainerStateWaiting `json:"waiting,omitempty"`
 }
 
-// LiveUpdateContainerStateWaiting says why changes have not been copied yet.
+// LiveUpdateContainerStateWaiting is why changes wait to be copied.
 type LiveUpdateContainerStateWaiting struct {
-	// Reason is a word.
+	// Reason is a single word.
 	Reason string `json:"reason"`
 }
 
-// DockerComposeService is a service of Docker Compose.
+// DockerComposeService is a service that Docker Compose runs.
 type DockerComposeService struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is which service.
+	// Spec identifies the service.
 	Spec DockerComposeServiceSpec `json:"spec"`
-	// Status is how the service does.
+	// Status is the status of the service.
 	Status DockerComposeServiceStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (d *DockerComposeService) DeepCopyObject() runtime.Object { return deepCopy(d) }
 
-// DockerComposeServiceSpec is which service.
+// DockerComposeServiceSpec identifies the service.
 type DockerComposeServiceSpec struct {
 	// Service is the name of the service in the Compose files.
 	Service string `json:"service"`
-	// Project is what the service is part of.
+	// Project is the project that the service is part of.
 	Project DockerComposeProject `json:"project"`
 	// ImageMaps are the names of the ImageMaps whose images the service runs.
 	ImageMaps []string `json:"imageMaps,omitempty"`
-	// DisableSource switches the service off.
+	// DisableSource is what disables the service.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
@@ -332,43 +332,43 @@ type DockerComposeProject struct {
 	ProjectPath string `json:"projectPath,omitempty"`
 	// Name is the name of the project.
 	Name string `json:"name,omitempty"`
-	// Profiles are those that are active.
+	// Profiles are the active profiles.
 	Profiles []string `json:"profiles,omitempty"`
 }
 
-// DockerComposeServiceStatus is how the service does.
+// DockerComposeServiceStatus is the status of the service.
 type DockerComposeServiceStatus struct {
-	// LastApplyStartTime and LastApplyFinishTime are those of the last update, LastApplyError why it failed.
+	// LastApplyStartTime is when the last update began.
 	LastApplyStartTime metav1.MicroTime `json:"lastApplyStartTime,omitzero"`
 	// LastApplyFinishTime is when the last update ended.
 	LastApplyFinishTime metav1.MicroTime `json:"lastApplyFinishTime,omitzero"`
-	// LastApplyError is why it failed; empty when it did not.
+	// LastApplyError is why the last update failed; empty when it succeeded.
 	LastApplyError string `json:"lastApplyError,omitempty"`
-	// ContainerID is the engine's id of the service's container, of the newest one where there are several.
+	// ContainerID is the engine's id of the service's container; of the newest one if there are several.
 	ContainerID string `json:"containerID,omitempty"`
-	// ContainerName is what the engine calls that container.
+	// ContainerName is the engine's name of that container.
 	ContainerName string `json:"containerName,omitempty"`
-	// ContainerState is its state; nothing while there is no container.
+	// ContainerState is the state of that container; absent while there is none.
 	ContainerState *DockerContainerState `json:"containerState,omitempty"`
 	// PortBindings are the ports that the service publishes.
 	PortBindings []DockerPortBinding `json:"portBindings,omitempty"`
-	// DisableStatus says whether the service is switched off.
+	// DisableStatus is whether the service is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
 }
 
-// DockerContainerState is how a container does.
+// DockerContainerState is the state of a container.
 type DockerContainerState struct {
-	// Status is the engine's word: created, running, paused, restarting, removing, exited or dead.
+	// Status is the state that the engine reports: created, running, paused, restarting, removing, exited or dead.
 	Status string `json:"status,omitempty"`
-	// Error is why the engine could not start it; empty when it could.
+	// Error is why the engine could not start the container; empty when it could.
 	Error string `json:"error,omitempty"`
-	// ExitCode is that of its last run that has ended.
+	// ExitCode is the exit code of the last run that has ended.
 	ExitCode int32 `json:"exitCode,omitempty"`
-	// StartedAt is when its newest run began.
+	// StartedAt is when the newest run began.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// FinishedAt is when its last run ended; nothing before the first end.
+	// FinishedAt is when the last run ended; absent until a run has ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt,omitzero"`
-	// HealthStatus is what its health check says: starting, healthy or unhealthy.
+	// HealthStatus is the result of the health check: starting, healthy or unhealthy.
 	HealthStatus string `json:"healthStatus,omitempty"`
 }
 
@@ -378,6 +378,6 @@ type DockerPortBinding struct {
 	ContainerPort int32 `json:"containerPort,omitempty"`
 	// HostPort is the port on this machine.
 	HostPort int32 `json:"hostPort,omitempty"`
-	// HostIP is the address that it listens on; empty for all.
+	// HostIP is the address that the port is bound to; empty for all addresses.
 	HostIP string `json:"hostIP,omitempty"`
 }

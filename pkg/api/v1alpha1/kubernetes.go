@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// KubernetesApply is what a resource applies to the cluster, and what came of it.
+// KubernetesApply is what a resource applies to the cluster, and the result.
 type KubernetesApply struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is what is applied.
 	Spec KubernetesApplySpec `json:"spec"`
-	// Status is what came of it.
+	// Status is the result of the apply.
 	Status KubernetesApplyStatus `json:"status"`
 }
 
@@ -20,130 +20,130 @@ func (k *KubernetesApply) DeepCopyObject() runtime.Object { return deepCopy(k) }
 
 // KubernetesApplySpec is what is applied.
 type KubernetesApplySpec struct {
-	// YAML is the objects as the Tiltfile declares them. What Secrets hold is not shown.
+	// YAML holds the objects as the Tiltfile declares them. The data of Secrets is not shown.
 	YAML string `json:"yaml,omitempty"`
-	// ImageMaps are the names of the ImageMaps whose images go into the objects.
+	// ImageMaps are the names of the ImageMaps whose images are injected into the objects.
 	ImageMaps []string `json:"imageMaps,omitempty"`
-	// ApplyCmd and DeleteCmd deploy in the place of YAML.
+	// ApplyCmd deploys instead of YAML.
 	ApplyCmd *KubernetesApplyCmd `json:"applyCmd,omitempty"`
-	// DeleteCmd deletes what ApplyCmd has deployed.
+	// DeleteCmd deletes the objects that ApplyCmd deployed.
 	DeleteCmd *KubernetesApplyCmd `json:"deleteCmd,omitempty"`
-	// RestartOn is what makes ApplyCmd run again.
+	// RestartOn is what runs ApplyCmd again.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
-	// DiscoveryStrategy is "default", or "selectors-only" where pods are found by selectors alone.
+	// DiscoveryStrategy is "default", or "selectors-only" where pods are found only by selectors.
 	DiscoveryStrategy string `json:"discoveryStrategy,omitempty"`
 	// PortForwardTemplateSpec are the port forwards of the resource.
 	PortForwardTemplateSpec *PortForwardTemplateSpec `json:"portForwardTemplateSpec,omitempty"`
-	// Timeout bounds each request that applies an object.
+	// Timeout limits each request that applies an object.
 	Timeout metav1.Duration `json:"timeout,omitzero"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
-	// DisableSource switches the resource off.
+	// DisableSource is what disables the resource.
 	DisableSource *DisableSource `json:"disableSource,omitempty"`
 }
 
-// KubernetesApplyCmd is a command of the user that deploys or deletes.
+// KubernetesApplyCmd is a user's command that deploys or deletes objects.
 type KubernetesApplyCmd struct {
 	// Args is the argument vector, without a shell.
 	Args []string `json:"args"`
-	// Dir is the absolute path of the folder that it runs in.
+	// Dir is the absolute path of the command's working folder.
 	Dir string `json:"dir,omitempty"`
-	// Env are additions to its environment, "K=V".
+	// Env are additional environment variables, "K=V".
 	Env []string `json:"env,omitempty"`
 }
 
-// KubernetesApplyStatus is what came of it.
+// KubernetesApplyStatus is the result of the apply.
 type KubernetesApplyStatus struct {
-	// ResultYAML identifies the objects that were applied, with their UIDs.
+	// ResultYAML identifies the applied objects, with their UIDs.
 	ResultYAML string `json:"resultYAML,omitempty"`
-	// Error is why the last try failed; empty when it did not.
+	// Error is why the last apply failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
-	// LastApplyStartTime and LastApplyTime are when the last successful apply began and ended.
+	// LastApplyStartTime is when the last successful apply began.
 	LastApplyStartTime metav1.MicroTime `json:"lastApplyStartTime,omitzero"`
 	// LastApplyTime is when the last successful apply ended.
 	LastApplyTime metav1.MicroTime `json:"lastApplyTime,omitzero"`
-	// DisableStatus says whether the resource is switched off.
+	// DisableStatus is whether the resource is disabled.
 	DisableStatus *DisableStatus `json:"disableStatus,omitempty"`
-	// Conditions holds JobComplete once a job of the resource is complete.
+	// Conditions contains JobComplete once a job of the resource is complete.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// KubernetesDiscovery is the pods of a resource.
+// KubernetesDiscovery finds the pods of a resource.
 type KubernetesDiscovery struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what pods are looked for by.
+	// Spec is how the pods of the resource are found.
 	Spec KubernetesDiscoverySpec `json:"spec"`
-	// Status is what was found.
+	// Status is the list of pods that were found.
 	Status KubernetesDiscoveryStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (k *KubernetesDiscovery) DeepCopyObject() runtime.Object { return deepCopy(k) }
 
-// KubernetesDiscoverySpec is what pods are looked for by.
+// KubernetesDiscoverySpec is how the pods of a resource are found.
 type KubernetesDiscoverySpec struct {
-	// Watches are the applied objects whose pods are followed.
+	// Watches are the applied objects whose pods are watched.
 	Watches []KubernetesWatchRef `json:"watches,omitempty"`
-	// ExtraSelectors claim pods by label.
+	// ExtraSelectors are label selectors that claim additional pods.
 	ExtraSelectors []metav1.LabelSelector `json:"extraSelectors,omitempty"`
 	// PortForwardTemplateSpec are the port forwards of the resource.
 	PortForwardTemplateSpec *PortForwardTemplateSpec `json:"portForwardTemplateSpec,omitempty"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
 }
 
 // KubernetesWatchRef is an applied object.
 type KubernetesWatchRef struct {
-	// UID is that of the object.
+	// UID is the UID of the object.
 	UID string `json:"uid,omitempty"`
-	// Namespace is that of the object; empty for one that lives in none.
+	// Namespace is the namespace of the object; empty for a cluster-scoped object.
 	Namespace string `json:"namespace"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name,omitempty"`
 }
 
-// KubernetesDiscoveryStatus is what was found.
+// KubernetesDiscoveryStatus is the list of pods that were found.
 type KubernetesDiscoveryStatus struct {
-	// MonitorStartTime is when the pods began to be followed.
+	// MonitorStartTime is when watching the pods began.
 	MonitorStartTime metav1.MicroTime `json:"monitorStartTime,omitzero"`
-	// Pods are current ones first, newer before older.
+	// Pods are the pods that were found: pods of the newest deploy first, newer before older.
 	Pods []Pod `json:"pods,omitempty"`
 }
 
 // Pod is a pod of a resource.
 type Pod struct {
-	// UID is that of the pod.
+	// UID is the UID of the pod.
 	UID string `json:"uid"`
-	// Name is that of the pod.
+	// Name is the name of the pod.
 	Name string `json:"name"`
-	// Namespace is that of the pod.
+	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
 	// CreatedAt is when the pod was created.
 	CreatedAt metav1.Time `json:"createdAt"`
 	// Phase is Pending, Running, Succeeded, Failed or Unknown.
 	Phase string `json:"phase"`
-	// Deleting says that the pod is about to go.
+	// Deleting is true for a pod that is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
-	// Current tells pods of the newest deploy from older ones.
+	// Current is true for a pod of the newest deploy, false for older pods.
 	Current bool `json:"current"`
-	// PodTemplateSpecHash is the hash of the template that the pod was made of.
+	// PodTemplateSpecHash is the hash of the template from which the pod was created.
 	PodTemplateSpecHash string `json:"podTemplateSpecHash,omitempty"`
-	// InitContainers are those that run before the others.
+	// InitContainers are the init containers of the pod.
 	InitContainers []Container `json:"initContainers,omitempty"`
-	// Containers are those of the pod.
+	// Containers are the other containers of the pod.
 	Containers []Container `json:"containers,omitempty"`
-	// Status is the phase, or the reason for which a container waits or has ended.
+	// Status is the phase, or the reason why a container waits or has terminated.
 	Status string `json:"status"`
-	// Errors explain that.
+	// Errors explain the status.
 	Errors []string `json:"errors,omitempty"`
-	// Owner is what the pod belongs to directly.
+	// Owner is the direct owner of the pod.
 	Owner *PodOwner `json:"owner,omitempty"`
 }
 
-// PodOwner is what a pod belongs to directly.
+// PodOwner is the direct owner of a pod.
 type PodOwner struct {
-	// Name is that of the owner.
+	// Name is the name of the owner.
 	Name string `json:"name"`
 	// CreationTimestamp is when the owner was created.
 	CreationTimestamp metav1.Time `json:"creationTimestamp,omitzero"`
@@ -151,63 +151,63 @@ type PodOwner struct {
 
 // Container is a container of a pod.
 type Container struct {
-	// Name is that of the container in its pod.
+	// Name is the name of the container in its pod.
 	Name string `json:"name"`
-	// ID is that of its newest run; empty before the first.
+	// ID is the id of the container's newest run; empty before the first run.
 	ID string `json:"id"`
-	// Ready says that it runs and passes its probe.
+	// Ready is true while the container is running and passes its probe.
 	Ready bool `json:"ready"`
-	// Image is the reference of what it runs.
+	// Image is the reference of the image that the container runs.
 	Image string `json:"image"`
-	// Restarts is how often it was started again.
+	// Restarts is the number of times the container was restarted.
 	Restarts int32 `json:"restarts"`
 	// State is the container's state.
 	State ContainerState `json:"state"`
-	// Ports are those that it declares.
+	// Ports are the ports that the container declares.
 	Ports []int32 `json:"ports,omitempty"`
 }
 
-// ContainerState is how a container does; at most one of the fields is set.
+// ContainerState is the state of a container; at most one of the fields is set.
 type ContainerState struct {
-	// Waiting is set while the container does not run yet.
+	// Waiting is set while the container has not started yet.
 	Waiting *ContainerStateWaiting `json:"waiting,omitempty"`
-	// Running is set while it runs.
+	// Running is set while the container is running.
 	Running *ContainerStateRunning `json:"running,omitempty"`
-	// Terminated is set when it has ended.
+	// Terminated is set once the container has terminated.
 	Terminated *ContainerStateTerminated `json:"terminated,omitempty"`
 }
 
-// ContainerStateWaiting is that of a container that does not run yet.
+// ContainerStateWaiting is the state of a container that has not started yet.
 type ContainerStateWaiting struct {
-	// Reason is a word, such as ImagePullBackOff.
+	// Reason is a single word, such as ImagePullBackOff.
 	Reason string `json:"reason"`
 }
 
-// ContainerStateRunning is that of a container that runs.
+// ContainerStateRunning is the state of a running container.
 type ContainerStateRunning struct {
 	// StartedAt is when the run began.
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
 }
 
-// ContainerStateTerminated is that of a container that has ended.
+// ContainerStateTerminated is the state of a container that has terminated.
 type ContainerStateTerminated struct {
 	// StartedAt is when the run began.
 	StartedAt metav1.Time `json:"startedAt,omitzero"`
-	// FinishedAt is when it ended.
+	// FinishedAt is when the run ended.
 	FinishedAt metav1.Time `json:"finishedAt,omitzero"`
-	// Reason is a word, such as OOMKilled.
+	// Reason is a single word, such as OOMKilled.
 	Reason string `json:"reason,omitempty"`
-	// ExitCode is that of the process.
+	// ExitCode is the exit code of the process.
 	ExitCode int32 `json:"exitCode"`
 }
 
-// PortForward is the local ports of a resource, and where they lead.
+// PortForward is the local ports of a resource and their destinations.
 type PortForward struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is which ports lead to which pod.
 	Spec PortForwardSpec `json:"spec"`
-	// Status is how the ports do.
+	// Status is the status of the ports.
 	Status PortForwardStatus `json:"status"`
 }
 
@@ -216,17 +216,17 @@ func (p *PortForward) DeepCopyObject() runtime.Object { return deepCopy(p) }
 
 // PortForwardSpec is which ports lead to which pod.
 type PortForwardSpec struct {
-	// PodName and Namespace are those of the pod that new connections go to; empty while there is none.
+	// PodName is the name of the pod that new connections go to; empty while there is none.
 	PodName string `json:"podName"`
-	// Namespace is that of the pod that new connections go to; empty while there is none.
+	// Namespace is the namespace of that pod; empty while there is none.
 	Namespace string `json:"namespace"`
 	// Forwards are the ports.
 	Forwards []Forward `json:"forwards"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
 }
 
-// PortForwardTemplateSpec is the ports of a resource, whatever pod they lead to.
+// PortForwardTemplateSpec is the port forwards of a resource, independent of a particular pod.
 type PortForwardTemplateSpec struct {
 	// Forwards are the ports.
 	Forwards []Forward `json:"forwards"`
@@ -236,76 +236,76 @@ type PortForwardTemplateSpec struct {
 type Forward struct {
 	// LocalPort is the port on this machine.
 	LocalPort int32 `json:"localPort"`
-	// ContainerPort is 0 where it is left to the pod.
+	// ContainerPort is the port of the pod; 0 where the pod's declared ports determine it.
 	ContainerPort int32 `json:"containerPort"`
-	// Host is the local address; empty for the session's.
+	// Host is the local address to listen on; empty for the session's default.
 	Host string `json:"host,omitempty"`
-	// Name is what the link is called, Path what is appended to its URL.
+	// Name is the name of the link.
 	Name string `json:"name,omitempty"`
 	// Path is appended to the URL of the link.
 	Path string `json:"path,omitempty"`
 }
 
-// PortForwardStatus is how the ports do.
+// PortForwardStatus is the status of the ports.
 type PortForwardStatus struct {
-	// ForwardStatuses say it for each port that was opened, or could not be.
+	// ForwardStatuses is the status of each port that was opened or could not be opened.
 	ForwardStatuses []ForwardStatus `json:"forwardStatuses,omitempty"`
 }
 
-// ForwardStatus is how a port does.
+// ForwardStatus is the status of a port.
 type ForwardStatus struct {
 	// LocalPort is the port on this machine.
 	LocalPort int32 `json:"localPort"`
-	// ContainerPort is the port of the pod; 0 where it is left to the pod.
+	// ContainerPort is the port of the pod; 0 where the pod's declared ports determine it.
 	ContainerPort int32 `json:"containerPort"`
-	// Addresses are what it listens on.
+	// Addresses are the local addresses that the port listens on.
 	Addresses []string `json:"addresses,omitempty"`
-	// StartedAt is when it was opened.
+	// StartedAt is when the port was opened.
 	StartedAt metav1.MicroTime `json:"startedAt,omitzero"`
-	// Error is why it is not ready.
+	// Error is why the port is not ready.
 	Error string `json:"error,omitempty"`
 }
 
-// PodLogStream is the log of a pod, which is read into that of a resource.
+// PodLogStream copies the log of a pod into the log of a resource.
 type PodLogStream struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what is read.
+	// Spec is which log is read.
 	Spec PodLogStreamSpec `json:"spec"`
-	// Status is how reading does.
+	// Status is the status of the stream.
 	Status PodLogStreamStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (p *PodLogStream) DeepCopyObject() runtime.Object { return deepCopy(p) }
 
-// PodLogStreamSpec is what is read.
+// PodLogStreamSpec is which log is read.
 type PodLogStreamSpec struct {
 	// Pod is the name of the pod.
 	Pod string `json:"pod"`
-	// Namespace is that of the pod.
+	// Namespace is the namespace of the pod.
 	Namespace string `json:"namespace"`
-	// SinceTime leaves older lines out.
+	// SinceTime is the time from which lines are read; older lines are omitted.
 	SinceTime *metav1.Time `json:"sinceTime,omitempty"`
-	// IgnoreContainers are not read.
+	// IgnoreContainers are the names of containers whose logs are not read.
 	IgnoreContainers []string `json:"ignoreContainers,omitempty"`
-	// Cluster is the name of the Cluster.
+	// Cluster is the name of the Cluster object.
 	Cluster string `json:"cluster"`
 }
 
-// PodLogStreamStatus is how reading does.
+// PodLogStreamStatus is the status of the stream.
 type PodLogStreamStatus struct {
-	// ContainerStatuses say it for each container that has run.
+	// ContainerStatuses is the status of each container that has run.
 	ContainerStatuses []ContainerLogStreamStatus `json:"containerStatuses,omitempty"`
 }
 
-// ContainerLogStreamStatus is how reading one container does.
+// ContainerLogStreamStatus is the status of the log of one container.
 type ContainerLogStreamStatus struct {
-	// Name is that of the container.
+	// Name is the name of the container.
 	Name string `json:"name"`
-	// Active says that the container runs.
+	// Active is true while the container is running.
 	Active bool `json:"active,omitempty"`
-	// Terminated says that it has ended.
+	// Terminated is true once the container has terminated.
 	Terminated bool `json:"terminated,omitempty"`
 }
 
@@ -313,24 +313,24 @@ type ContainerLogStreamStatus struct {
 type Cluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is how it is reached.
+	// Spec is how hone reaches the cluster.
 	Spec ClusterSpec `json:"spec"`
-	// Status is what was found there.
+	// Status is the state of the connection and what hone found out about the cluster.
 	Status ClusterStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (c *Cluster) DeepCopyObject() runtime.Object { return deepCopy(c) }
 
-// ClusterSpec is how it is reached.
+// ClusterSpec is how hone reaches a cluster.
 type ClusterSpec struct {
-	// Connection is how it is reached.
+	// Connection is the address of the cluster.
 	Connection *ClusterConnection `json:"connection,omitempty"`
-	// DefaultRegistry is where images are pushed to, as the Tiltfile says.
+	// DefaultRegistry is the registry that the Tiltfile sets for pushing images.
 	DefaultRegistry *RegistryHosting `json:"defaultRegistry,omitempty"`
 }
 
-// ClusterConnection is how it is reached; exactly one of the fields is set.
+// ClusterConnection is the address of a cluster; exactly one of the fields is set.
 type ClusterConnection struct {
 	// Kubernetes is set for the Kubernetes cluster.
 	Kubernetes *KubernetesClusterConnection `json:"kubernetes,omitempty"`
@@ -342,7 +342,7 @@ type ClusterConnection struct {
 type KubernetesClusterConnection struct {
 	// Context is the name of the context.
 	Context string `json:"context,omitempty"`
-	// Namespace is where objects go that name none.
+	// Namespace is the namespace for objects that name none.
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -352,45 +352,45 @@ type DockerClusterConnection struct {
 	Host string `json:"host,omitempty"`
 }
 
-// RegistryHosting is a registry of images.
+// RegistryHosting is an image registry.
 type RegistryHosting struct {
-	// Host is how this machine reaches it.
+	// Host is the address of the registry for this machine.
 	Host string `json:"host,omitempty"`
-	// HostFromContainerRuntime is how the cluster does, where that differs.
+	// HostFromContainerRuntime is the address of the registry for the cluster, where it differs from Host.
 	HostFromContainerRuntime string `json:"hostFromContainerRuntime,omitempty"`
-	// SingleName puts every image into one repository.
+	// SingleName is the name of the one repository for all images; empty for one repository per image.
 	SingleName string `json:"singleName,omitempty"`
 }
 
-// ClusterStatus is what was found there.
+// ClusterStatus is the state of the connection to a cluster and what hone found out about it.
 type ClusterStatus struct {
-	// Arch is the processor of the first node, such as amd64.
+	// Arch is the processor architecture of the first node, such as amd64.
 	Arch string `json:"arch,omitempty"`
-	// Version is that of the API server, or of the engine.
+	// Version is the version of the API server or of the engine.
 	Version string `json:"version,omitempty"`
-	// Error is why it does not answer; empty when it does.
+	// Error is why the cluster does not respond; empty when it does.
 	Error string `json:"error,omitempty"`
-	// ConnectedAt is since when it has answered.
+	// ConnectedAt is when the cluster began to respond.
 	ConnectedAt *metav1.MicroTime `json:"connectedAt,omitempty"`
-	// Connection is what it was found to be; absent for the container engine.
+	// Connection describes the connected cluster; absent for the container engine.
 	Connection *ClusterConnectionStatus `json:"connection,omitempty"`
-	// Registry is the one that the cluster offers.
+	// Registry is the registry that the cluster offers.
 	Registry *RegistryHosting `json:"registry,omitempty"`
 }
 
-// ClusterConnectionStatus is what it was found to be.
+// ClusterConnectionStatus describes the connected cluster.
 type ClusterConnectionStatus struct {
 	// Kubernetes is set for the Kubernetes cluster.
 	Kubernetes *KubernetesClusterConnectionStatus `json:"kubernetes,omitempty"`
 }
 
-// KubernetesClusterConnectionStatus is what a Kubernetes cluster was found to be.
+// KubernetesClusterConnectionStatus describes a connected Kubernetes cluster.
 type KubernetesClusterConnectionStatus struct {
 	// Context is the name of the context.
 	Context string `json:"context"`
-	// Product is what the cluster is made by, such as kind or minikube.
+	// Product is the product that runs the cluster, such as kind or minikube.
 	Product string `json:"product"`
-	// Namespace is where objects go that name none.
+	// Namespace is the namespace for objects that name none.
 	Namespace string `json:"namespace,omitempty"`
 	// Cluster is the name of the cluster in the kubeconfig.
 	Cluster string `json:"cluster,omitempty"`

@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Session is the run of hone, and whether it has reached its end.
+// Session is one run of hone, and whether it has reached its goal.
 type Session struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what was asked for on the command line.
+	// Spec is the configuration from the command line.
 	Spec SessionSpec `json:"spec"`
-	// Status is how the session does.
+	// Status is the status of the session.
 	Status SessionStatus `json:"status"`
 }
 
@@ -24,37 +24,37 @@ const (
 	ExitConditionCI     = "ci"     // "hone ci": when all is ready, or something failed for good
 )
 
-// SessionSpec is what was asked for on the command line.
+// SessionSpec is the configuration from the command line.
 type SessionSpec struct {
 	// TiltfilePath is the absolute path of the Tiltfile.
 	TiltfilePath string `json:"tiltfilePath"`
 	// ExitCondition is manual or ci.
 	ExitCondition string `json:"exitCondition"`
-	// CI bounds a session whose exit condition is ci.
+	// CI holds the time limits of a session whose exit condition is ci.
 	CI *SessionCISpec `json:"ci,omitempty"`
 }
 
-// SessionCISpec bounds a session that ends by itself.
+// SessionCISpec holds the time limits of a session that ends on its own.
 type SessionCISpec struct {
-	// K8sGracePeriod is for how long a pod may be failing before it counts.
+	// K8sGracePeriod is how long a pod may be failing before the failure counts.
 	K8sGracePeriod *metav1.Duration `json:"k8sGracePeriod,omitempty"`
-	// Timeout is how long the whole may take.
+	// Timeout is how long the whole session may take.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
-	// ReadinessTimeout is how long one resource may take to get ready.
+	// ReadinessTimeout is how long one resource may take to become ready.
 	ReadinessTimeout *metav1.Duration `json:"readinessTimeout,omitempty"`
 }
 
-// SessionStatus is how the session does.
+// SessionStatus is the status of the session.
 type SessionStatus struct {
 	// PID is the process id of hone.
 	PID int64 `json:"pid"`
 	// StartTime is when the session began.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// Targets are the parts that the session waits for: each resource's update and its runtime, in the order of their names.
+	// Targets are what the session waits for: the update and the runtime of each resource, sorted by name.
 	Targets []Target `json:"targets"`
-	// Done says that the session has reached its end.
+	// Done is true once the session has reached its goal or has failed.
 	Done bool `json:"done"`
-	// Error is why it failed; empty when it did not, or is not done.
+	// Error is why the session failed; empty when it succeeded or is not done.
 	Error string `json:"error,omitempty"`
 }
 
@@ -66,62 +66,62 @@ const (
 
 // Target is one thing that the session waits for.
 type Target struct {
-	// Name is "RESOURCE:update" or "RESOURCE:runtime"; that of the Tiltfile is "tiltfile:update".
+	// Name is "RESOURCE:update" or "RESOURCE:runtime", and "tiltfile:update" for the Tiltfile.
 	Name string `json:"name"`
 	// Type is job or server.
 	Type string `json:"type"`
-	// Resources are the names of the resources that it belongs to.
+	// Resources are the names of the resources that the target belongs to.
 	Resources []string `json:"resources,omitempty"`
-	// State is its current state.
+	// State is the current state of the target.
 	State TargetState `json:"state"`
 }
 
-// TargetState is how a target does; exactly one of the fields is set.
+// TargetState is the state of a target; exactly one of the fields is set.
 type TargetState struct {
-	// Waiting is set before it begins.
+	// Waiting is set until the target starts.
 	Waiting *TargetStateWaiting `json:"waiting,omitempty"`
-	// Active is set while it runs.
+	// Active is set while the target is running.
 	Active *TargetStateActive `json:"active,omitempty"`
-	// Terminated is set when it has ended.
+	// Terminated is set once the target has ended.
 	Terminated *TargetStateTerminated `json:"terminated,omitempty"`
-	// Disabled is set while its resource is switched off.
+	// Disabled is set while the target's resource is disabled.
 	Disabled *TargetStateDisabled `json:"disabled,omitempty"`
 }
 
-// TargetStateWaiting is that of a target that has not begun.
+// TargetStateWaiting is the state of a target that has not started.
 type TargetStateWaiting struct {
-	// WaitReason is why.
+	// WaitReason is why the target waits.
 	WaitReason string `json:"waitReason"`
 }
 
-// TargetStateActive is that of a target that runs.
+// TargetStateActive is the state of a running target.
 type TargetStateActive struct {
-	// StartTime is when it began.
+	// StartTime is when the target started.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// Ready says that a server can be used.
+	// Ready is true for a server that is ready for use.
 	Ready bool `json:"ready"`
 }
 
-// TargetStateTerminated is that of a target that has ended.
+// TargetStateTerminated is the state of a target that has ended.
 type TargetStateTerminated struct {
-	// StartTime is when it began.
+	// StartTime is when the target started.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// FinishTime is when it ended.
+	// FinishTime is when the target ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
-	// Error is why it failed; empty when it did not.
+	// Error is why the target failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
 }
 
-// TargetStateDisabled is that of a target whose resource is switched off.
+// TargetStateDisabled is the state of a target whose resource is disabled.
 type TargetStateDisabled struct{}
 
-// UISession is what a user interface shows about the session as a whole.
+// UISession is the information that a user interface shows about the session as a whole.
 type UISession struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is empty.
 	Spec UISessionSpec `json:"spec"`
-	// Status is how the session does.
+	// Status is the status of the session.
 	Status UISessionStatus `json:"status"`
 }
 
@@ -131,34 +131,34 @@ func (s *UISession) DeepCopyObject() runtime.Object { return deepCopy(s) }
 // UISessionSpec is empty.
 type UISessionSpec struct{}
 
-// UISessionStatus is how the session does.
+// UISessionStatus is the status of the session.
 type UISessionStatus struct {
 	// RunningTiltBuild is the version of hone.
 	RunningTiltBuild TiltBuild `json:"runningTiltBuild"`
-	// VersionSettings says whether newer versions are looked for, which hone never does.
+	// VersionSettings is whether the program checks for newer versions. hone never does.
 	VersionSettings VersionSettings `json:"versionSettings"`
 	// TiltStartTime is when the session began.
 	TiltStartTime metav1.Time `json:"tiltStartTime"`
 	// TiltfileKey is the absolute path of the Tiltfile.
 	TiltfileKey string `json:"tiltfileKey"`
-	// FatalError is why the session ended, empty while it goes on or has ended well.
+	// FatalError is why the session failed; empty while it is running or when it ended successfully.
 	FatalError string `json:"fatalError,omitempty"`
 }
 
 // TiltBuild is a version of the program.
 type TiltBuild struct {
-	// Version is like "0.1.0", without a "v"; empty where it is not known.
+	// Version is a version such as "0.1.0", without a "v"; empty where it is not known.
 	Version string `json:"version"`
-	// CommitSHA is left out by hone: hone version prints it.
+	// CommitSHA is always empty in hone; "hone version" prints the commit.
 	CommitSHA string `json:"commitSHA,omitempty"`
-	// Date is left out by hone.
+	// Date is always empty in hone.
 	Date string `json:"date,omitempty"`
-	// Dev is false in hone.
+	// Dev is always false in hone.
 	Dev bool `json:"dev"`
 }
 
-// VersionSettings says whether newer versions are looked for.
+// VersionSettings is whether the program checks for newer versions.
 type VersionSettings struct {
-	// CheckUpdates is false in hone, which looks for no newer version.
+	// CheckUpdates is always false in hone, which does not check for newer versions.
 	CheckUpdates bool `json:"checkUpdates"`
 }

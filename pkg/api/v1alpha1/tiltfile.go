@@ -9,68 +9,68 @@ import (
 type Tiltfile struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what is evaluated, and when.
+	// Spec is what is evaluated and when.
 	Spec TiltfileSpec `json:"spec"`
-	// Status is how the evaluation does.
+	// Status is the status of the evaluation.
 	Status TiltfileStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (t *Tiltfile) DeepCopyObject() runtime.Object { return deepCopy(t) }
 
-// TiltfileSpec is what is evaluated, and when.
+// TiltfileSpec is what is evaluated and when.
 type TiltfileSpec struct {
 	// Path is the absolute path of the file.
 	Path string `json:"path"`
-	// Args are its arguments. Setting them evaluates it again.
+	// Args are the arguments of the Tiltfile. Setting them evaluates the Tiltfile again.
 	Args []string `json:"args,omitempty"`
-	// RestartOn is what makes it be evaluated again.
+	// RestartOn is what causes another evaluation.
 	RestartOn *RestartOnSpec `json:"restartOn,omitempty"`
 }
 
-// TiltfileStatus is how the evaluation does; at most one of the fields is set.
+// TiltfileStatus is the status of the evaluation; at most one of the fields is set.
 type TiltfileStatus struct {
-	// Waiting is set while something asks for an evaluation that has not begun.
+	// Waiting is set while a requested evaluation has not begun.
 	Waiting *TiltfileStateWaiting `json:"waiting,omitempty"`
-	// Running is set while the evaluation runs.
+	// Running is set while the evaluation is running.
 	Running *TiltfileStateRunning `json:"running,omitempty"`
-	// Terminated is set when the last one has ended.
+	// Terminated is set once the last evaluation has ended.
 	Terminated *TiltfileStateTerminated `json:"terminated,omitempty"`
 }
 
-// TiltfileStateWaiting is that of an evaluation that is about to begin.
+// TiltfileStateWaiting is the state of an evaluation that has not begun.
 type TiltfileStateWaiting struct {
-	// Reason is why it is going to be evaluated, for people.
+	// Reason is why the Tiltfile will be evaluated, for display.
 	Reason string `json:"reason,omitempty"`
 }
 
-// TiltfileStateRunning is that of an evaluation that runs.
+// TiltfileStateRunning is the state of a running evaluation.
 type TiltfileStateRunning struct {
-	// Reasons is left out by hone.
+	// Reasons is always empty in hone.
 	Reasons []string `json:"reasons,omitempty"`
-	// StartedAt is when it began.
+	// StartedAt is when the evaluation began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
 }
 
-// TiltfileStateTerminated is that of the last evaluation.
+// TiltfileStateTerminated is the state of an evaluation that has ended.
 type TiltfileStateTerminated struct {
-	// Reasons is left out by hone.
+	// Reasons is always empty in hone.
 	Reasons []string `json:"reasons,omitempty"`
-	// StartedAt is when it began.
+	// StartedAt is when the evaluation began.
 	StartedAt metav1.MicroTime `json:"startedAt"`
-	// FinishedAt is when it ended.
+	// FinishedAt is when the evaluation ended.
 	FinishedAt metav1.MicroTime `json:"finishedAt"`
-	// Error is why it failed; empty when it did not.
+	// Error is why the evaluation failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
-	// WarningCount is how many warnings it had.
+	// WarningCount is the number of warnings.
 	WarningCount int32 `json:"warningCount"`
 }
 
-// Extension names one extension of a repository of extensions.
+// Extension is one extension from an extension repository.
 type Extension struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where an extension comes from.
+	// Spec is where the extension comes from.
 	Spec ExtensionSpec `json:"spec"`
 	// Status is the observed state.
 	Status ExtensionStatus `json:"status"`
@@ -79,27 +79,27 @@ type Extension struct {
 // DeepCopyObject implements runtime.Object.
 func (e *Extension) DeepCopyObject() runtime.Object { return deepCopy(e) }
 
-// ExtensionSpec is where an extension comes from.
+// ExtensionSpec is where the extension comes from.
 type ExtensionSpec struct {
 	// RepoName is the name of an ExtensionRepo.
 	RepoName string `json:"repoName"`
-	// RepoPath is the folder of the extension's Tiltfile inside the repository.
+	// RepoPath is the path in the repository of the folder that contains the extension's Tiltfile.
 	RepoPath string `json:"repoPath"`
-	// Args are the arguments of that Tiltfile.
+	// Args are the arguments of the extension's Tiltfile.
 	Args []string `json:"args,omitempty"`
 }
 
-// ExtensionStatus is how an extension that is evaluated on its own does.
+// ExtensionStatus is the status of an extension.
 type ExtensionStatus struct {
-	// Error is why it was left out; empty when it was not.
+	// Error is why the extension was left out; empty when it was evaluated.
 	Error string `json:"error,omitempty"`
 }
 
-// ExtensionRepo says where a set of extensions comes from.
+// ExtensionRepo is a repository of extensions.
 type ExtensionRepo struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is where a set of extensions comes from.
+	// Spec is where the repository is.
 	Spec ExtensionRepoSpec `json:"spec"`
 	// Status is empty.
 	Status ExtensionRepoStatus `json:"status"`
@@ -108,17 +108,17 @@ type ExtensionRepo struct {
 // DeepCopyObject implements runtime.Object.
 func (e *ExtensionRepo) DeepCopyObject() runtime.Object { return deepCopy(e) }
 
-// ExtensionRepoSpec is where a set of extensions comes from.
+// ExtensionRepoSpec is where the repository is.
 type ExtensionRepoSpec struct {
 	// URL starts with https://, http:// or file://.
 	URL string `json:"url"`
-	// Ref is the branch, tag or commit; empty for the newest.
+	// Ref is the branch, tag or commit; empty for the newest commit.
 	Ref string `json:"ref,omitempty"`
-	// LoadHost, when set, is the first part of the ext:// paths that lead here.
+	// LoadHost, if set, is the first part of ext:// paths that refer to this repository.
 	LoadHost string `json:"loadHost,omitempty"`
-	// GitSubpath is the folder inside the repository that holds the extensions.
+	// GitSubpath is the folder in the repository that contains the extensions.
 	GitSubpath string `json:"gitSubpath,omitempty"`
 }
 
-// ExtensionRepoStatus is empty: what went wrong with a repository stands in the log of the Tiltfile that loads from it.
+// ExtensionRepoStatus is empty: problems with a repository are reported in the log of the Tiltfile that loads from it.
 type ExtensionRepoStatus struct{}

@@ -5,11 +5,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// UIButton is something that the user can click. What a click does is up to the Cmds that name it.
+// UIButton is a button that the user can click. A click starts or restarts the Cmds that refer to the button.
 type UIButton struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what a button looks like.
+	// Spec is the appearance of the button.
 	Spec UIButtonSpec `json:"spec"`
 	// Status is the newest click.
 	Status UIButtonStatus `json:"status"`
@@ -18,23 +18,23 @@ type UIButton struct {
 // DeepCopyObject implements runtime.Object.
 func (b *UIButton) DeepCopyObject() runtime.Object { return deepCopy(b) }
 
-// UIButtonSpec is what a button looks like.
+// UIButtonSpec is the appearance of the button.
 type UIButtonSpec struct {
-	// Location is where it stands.
+	// Location is where the button is shown.
 	Location UIComponentLocation `json:"location"`
-	// Text is what it says.
+	// Text is the text on the button.
 	Text string `json:"text"`
-	// IconName is that of a Material icon; IconSVG, an <svg> element, goes before it.
+	// IconName is the name of a Material icon; IconSVG takes precedence over it.
 	IconName string `json:"iconName,omitempty"`
-	// IconSVG is an <svg> element, which goes before IconName.
+	// IconSVG is an <svg> element. It takes precedence over IconName.
 	IconSVG string `json:"iconSVG,omitempty"`
 	// Disabled buttons are shown, but cannot be clicked.
 	Disabled bool `json:"disabled,omitempty"`
-	// RequiresConfirmation asks whoever clicks to do so twice.
+	// RequiresConfirmation makes the user click a second time to confirm.
 	RequiresConfirmation bool `json:"requiresConfirmation,omitempty"`
-	// ShowInputsAsModal asks for the inputs in a dialog.
+	// ShowInputsAsModal shows the inputs in a dialog.
 	ShowInputsAsModal bool `json:"showInputsAsModal,omitempty"`
-	// Inputs are what a click brings along.
+	// Inputs are the values that are sent with a click.
 	Inputs []UIInputSpec `json:"inputs,omitempty"`
 }
 
@@ -44,7 +44,7 @@ const (
 	ComponentTypeGlobal   = "Global"
 )
 
-// UIComponentLocation says what a button stands beside.
+// UIComponentLocation is where a button is shown: next to a resource, or globally.
 type UIComponentLocation struct {
 	// ComponentID is the name of the resource, for ComponentType Resource.
 	ComponentID string `json:"componentID"`
@@ -52,168 +52,167 @@ type UIComponentLocation struct {
 	ComponentType string `json:"componentType"`
 }
 
-// UIInputSpec is what a click brings along; exactly one of the kinds is set.
+// UIInputSpec is an input of a button; exactly one of Text, Bool, Hidden and Choice is set.
 type UIInputSpec struct {
-	// Name is that of the environment variable which the command sees.
+	// Name is the name of the environment variable that holds the value for the command.
 	Name string `json:"name"`
-	// Label is what people see in the place of Name.
+	// Label is shown to the user instead of Name.
 	Label string `json:"label,omitempty"`
-	// Text is set for an input of text.
+	// Text is set for a text input.
 	Text *UITextInputSpec `json:"text,omitempty"`
-	// Bool is set for one that is on or off.
+	// Bool is set for an input that is on or off.
 	Bool *UIBoolInputSpec `json:"bool,omitempty"`
-	// Hidden is set for one that nobody is asked for.
+	// Hidden is set for an input that the user does not see.
 	Hidden *UIHiddenInputSpec `json:"hidden,omitempty"`
-	// Choice is set for one with a set of answers.
+	// Choice is set for an input with a fixed set of choices.
 	Choice *UIChoiceInputSpec `json:"choice,omitempty"`
 }
 
-// UITextInputSpec is an input of text.
+// UITextInputSpec is a text input.
 type UITextInputSpec struct {
-	// DefaultValue is what it holds before the user has typed.
+	// DefaultValue is the initial text.
 	DefaultValue string `json:"defaultValue,omitempty"`
-	// Placeholder is shown while it is empty.
+	// Placeholder is shown while the text is empty.
 	Placeholder string `json:"placeholder,omitempty"`
 }
 
 // UIBoolInputSpec is an input that is on or off.
 type UIBoolInputSpec struct {
-	// DefaultValue is what it is before the user has chosen.
+	// DefaultValue is the initial state.
 	DefaultValue bool `json:"defaultValue,omitempty"`
-	// TrueString and FalseString are what the command sees.
+	// TrueString is the value for the command while the input is on; true if it is not set.
 	TrueString *string `json:"trueString,omitempty"`
-	// FalseString is what the command sees while it is off; false where it is not given.
+	// FalseString is the value for the command while the input is off; false if it is not set.
 	FalseString *string `json:"falseString,omitempty"`
 }
 
-// UIHiddenInputSpec is an input that nobody is asked for.
+// UIHiddenInputSpec is an input that the user does not see.
 type UIHiddenInputSpec struct {
-	// Value is not shown by the API.
+	// Value is the value of the input. The API does not show it.
 	Value string `json:"value,omitempty"`
 }
 
-// UIChoiceInputSpec is an input with a set of answers.
+// UIChoiceInputSpec is an input with a fixed set of choices.
 type UIChoiceInputSpec struct {
-	// Choices are the answers; the first is the default.
+	// Choices are the possible values; the first one is the default.
 	Choices []string `json:"choices"`
 }
 
-// UIButtonStatus is the newest click. Setting LastClickedAt clicks the button, with Inputs.
+// UIButtonStatus is the newest click. Setting LastClickedAt clicks the button with the values in Inputs.
 type UIButtonStatus struct {
-	// LastClickedAt is when the session learnt of the newest click.
+	// LastClickedAt is when the session received the newest click.
 	LastClickedAt metav1.MicroTime `json:"lastClickedAt,omitzero"`
-	// Inputs are what it brought along, without what is hidden.
+	// Inputs are the values that were sent with the click, without those of hidden inputs.
 	Inputs []UIInputStatus `json:"inputs,omitempty"`
 }
 
 // UIInputStatus is the value of an input; exactly one of the kinds is set.
 type UIInputStatus struct {
-	// Name is that of the input.
+	// Name is the name of the input.
 	Name string `json:"name"`
-	// Text is set for an input of text.
+	// Text is set for a text input.
 	Text *UITextInputStatus `json:"text,omitempty"`
-	// Bool is set for one that is on or off.
+	// Bool is set for an input that is on or off.
 	Bool *UIBoolInputStatus `json:"bool,omitempty"`
-	// Hidden is set for one that nobody is asked for.
+	// Hidden is set for an input that the user does not see.
 	Hidden *UIHiddenInputStatus `json:"hidden,omitempty"`
-	// Choice is set for one with a set of answers.
+	// Choice is set for an input with a fixed set of choices.
 	Choice *UIChoiceInputStatus `json:"choice,omitempty"`
 }
 
-// UITextInputStatus is a text.
+// UITextInputStatus is the value of a text input.
 type UITextInputStatus struct {
 	// Value is the text.
 	Value string `json:"value"`
 }
 
-// UIBoolInputStatus is on or off.
+// UIBoolInputStatus is the value of an input that is on or off.
 type UIBoolInputStatus struct {
 	// Value is true for on.
 	Value bool `json:"value"`
 }
 
-// UIHiddenInputStatus is what a hidden input holds.
+// UIHiddenInputStatus is the value of a hidden input.
 type UIHiddenInputStatus struct {
-	// Value is not shown by the API.
+	// Value is the value of the input. The API does not show it.
 	Value string `json:"value"`
 }
 
-// UIChoiceInputStatus is one of the choices.
+// UIChoiceInputStatus is the value of an input with a fixed set of choices.
 type UIChoiceInputStatus struct {
-	// Value is the answer that was chosen.
+	// Value is the selected choice.
 	Value string `json:"value"`
 }
 
-// ToggleButton is a button with two positions, which are those of a config map. Every resource has one that switches it
-// off.
+// ToggleButton is a button that toggles a state in a config map. Every resource has a toggle button that disables it.
 type ToggleButton struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Spec is what a button looks like, and what it changes.
+	// Spec is the appearance of the button and the state that it toggles.
 	Spec ToggleButtonSpec `json:"spec"`
-	// Status is how the button does.
+	// Status is the status of the button.
 	Status ToggleButtonStatus `json:"status"`
 }
 
 // DeepCopyObject implements runtime.Object.
 func (b *ToggleButton) DeepCopyObject() runtime.Object { return deepCopy(b) }
 
-// ToggleButtonSpec is what a button looks like, and what it changes.
+// ToggleButtonSpec is the appearance of the button and the state that it toggles.
 type ToggleButtonSpec struct {
-	// Location is where it stands.
+	// Location is where the button is shown.
 	Location UIComponentLocation `json:"location"`
-	// On is what the button says while the state is on, Off what it says while it is off.
+	// On is the appearance of the button while the state is on.
 	On ToggleButtonStateSpec `json:"on"`
-	// Off is what the button says while the state is off.
+	// Off is the appearance of the button while the state is off.
 	Off ToggleButtonStateSpec `json:"off"`
-	// DefaultOn is the state where the source says nothing.
+	// DefaultOn is the state while the source has no value.
 	DefaultOn bool `json:"defaultOn"`
-	// StateSource is where the state is kept.
+	// StateSource is where the state is stored.
 	StateSource StateSource `json:"stateSource"`
 }
 
-// ToggleButtonStateSpec is what a button looks like in one of its positions.
+// ToggleButtonStateSpec is the appearance of a toggle button in one of its states.
 type ToggleButtonStateSpec struct {
-	// Text is what it says.
+	// Text is the text on the button.
 	Text string `json:"text"`
-	// IconName is that of a Material icon.
+	// IconName is the name of a Material icon.
 	IconName string `json:"iconName,omitempty"`
-	// IconSVG is an <svg> element, which goes before IconName.
+	// IconSVG is an <svg> element. It takes precedence over IconName.
 	IconSVG string `json:"iconSVG,omitempty"`
-	// RequiresConfirmation asks whoever clicks to do so twice.
+	// RequiresConfirmation makes the user click a second time to confirm.
 	RequiresConfirmation bool `json:"requiresConfirmation,omitempty"`
 }
 
-// StateSource is where the state of a button is kept.
+// StateSource is where the state of a toggle button is stored.
 type StateSource struct {
-	// ConfigMap is the key that it is kept in.
+	// ConfigMap is the config map and the key that hold the state.
 	ConfigMap *ConfigMapStateSource `json:"configMap,omitempty"`
 }
 
-// ConfigMapStateSource is a key of a config map with two values.
+// ConfigMapStateSource is a key of a config map, with its two values.
 type ConfigMapStateSource struct {
-	// Name is that of the ConfigMap.
+	// Name is the name of the ConfigMap.
 	Name string `json:"name"`
-	// Key is the key in it.
+	// Key is the key in the ConfigMap.
 	Key string `json:"key"`
-	// OnValue is its value while the state is on.
+	// OnValue is the value of the key while the state is on.
 	OnValue string `json:"onValue"`
-	// OffValue is its value while the state is off.
+	// OffValue is the value of the key while the state is off.
 	OffValue string `json:"offValue"`
 }
 
-// ToggleButtonStatus is how the button does.
+// ToggleButtonStatus is the status of the button.
 type ToggleButtonStatus struct {
-	// Error is left out by hone.
+	// Error is always empty in hone.
 	Error string `json:"error,omitempty"`
 }
 
-// ConfigMap is data that other objects refer to. It has nothing to do with those of a cluster. That which is called
-// RESOURCE-disable switches a resource off while its key isDisabled is "true".
+// ConfigMap is data that other objects refer to. It is unrelated to the ConfigMaps of a cluster. The one named
+// RESOURCE-disable disables a resource while its key isDisabled is "true".
 type ConfigMap struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	// Data are the values by their keys.
+	// Data maps keys to values.
 	Data map[string]string `json:"data,omitempty"`
 }
 

@@ -5,13 +5,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// UIResource is a resource as a user sees it: one row. (Tiltfile) stands for the evaluation of the Tiltfile.
+// UIResource is a resource as shown to the user: one row. The resource (Tiltfile) is the evaluation of the Tiltfile.
 type UIResource struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	// Spec is empty.
 	Spec UIResourceSpec `json:"spec"`
-	// Status is how a resource does.
+	// Status is the status of the resource.
 	Status UIResourceStatus `json:"status"`
 }
 
@@ -21,22 +21,22 @@ func (r *UIResource) DeepCopyObject() runtime.Object { return deepCopy(r) }
 // UIResourceSpec is empty.
 type UIResourceSpec struct{}
 
-// UIResourceStatus is how a resource does.
+// UIResourceStatus is the status of a resource.
 type UIResourceStatus struct {
-	// LastDeployTime is when it was last deployed successfully.
+	// LastDeployTime is when the resource was last deployed successfully.
 	LastDeployTime metav1.MicroTime `json:"lastDeployTime,omitzero"`
-	// TriggerMode says what starts an update: 0 every change; 1 the user, but for the first; 2 the user; 3 the user the first
-	// time, then every change. Setting it to 0 or 3 makes the resource automatic, to 1 or 2 manual.
+	// TriggerMode is what starts an update: 0: every change; 1: the user, except for the first update; 2: the user; 3: the
+	// user for the first update, then every change. Setting it to 0 or 3 makes the resource automatic, to 1 or 2 manual.
 	TriggerMode int32 `json:"triggerMode"`
-	// BuildHistory are the last updates, newest first, no more than two.
+	// BuildHistory is the last updates, newest first, at most two.
 	BuildHistory []UIBuildTerminated `json:"buildHistory,omitempty"`
-	// CurrentBuild is the update that runs.
+	// CurrentBuild is the running update.
 	CurrentBuild *UIBuildRunning `json:"currentBuild,omitempty"`
-	// PendingBuildSince is when the oldest change happened that asks for an update.
+	// PendingBuildSince is the time of the oldest change that requires an update.
 	PendingBuildSince metav1.MicroTime `json:"pendingBuildSince,omitzero"`
-	// HasPendingChanges says that changes ask for an update, also where the user has to start it.
+	// HasPendingChanges is true while changes require an update, even if the user has to start it.
 	HasPendingChanges bool `json:"hasPendingChanges"`
-	// EndpointLinks are where to look at the resource.
+	// EndpointLinks are the addresses of the resource.
 	EndpointLinks []UIResourceLink `json:"endpointLinks,omitempty"`
 	// K8sResourceInfo is set for resources on Kubernetes.
 	K8sResourceInfo *UIResourceKubernetes `json:"k8sResourceInfo,omitempty"`
@@ -48,21 +48,21 @@ type UIResourceStatus struct {
 	RuntimeStatus string `json:"runtimeStatus"`
 	// UpdateStatus is none, pending, in_progress, ok, error or not_applicable.
 	UpdateStatus string `json:"updateStatus"`
-	// Specs are the parts of the resource that are built or deployed.
+	// Specs are the targets of the resource that are built or deployed.
 	Specs []UIResourceTargetSpec `json:"specs,omitempty"`
-	// Queued says that the user has asked for an update that has not begun.
+	// Queued is true while an update that the user requested has not begun.
 	Queued bool `json:"queued"`
-	// Order is the place in the Tiltfile; (Tiltfile) has 0.
+	// Order is the position in the Tiltfile. It is 0 for (Tiltfile).
 	Order int32 `json:"order"`
-	// DisableStatus says whether the resource is switched off, and by what.
+	// DisableStatus is whether the resource is disabled, and by what.
 	DisableStatus DisableResourceStatus `json:"disableStatus"`
 	// Waiting is why an update that is due does not begin.
 	Waiting *UIResourceStateWaiting `json:"waiting,omitempty"`
-	// Conditions are UpToDate and Ready.
+	// Conditions are the conditions UpToDate and Ready.
 	Conditions []UIResourceCondition `json:"conditions,omitempty"`
 }
 
-// The words of UIResourceStatus.UpdateStatus.
+// The values of UIResourceStatus.UpdateStatus.
 const (
 	UpdateStatusNone          = "none"
 	UpdateStatusPending       = "pending"
@@ -74,83 +74,83 @@ const (
 
 // UIBuildTerminated is an update that has ended.
 type UIBuildTerminated struct {
-	// Error is why it failed; empty when it did not.
+	// Error is why the update failed; empty when it succeeded.
 	Error string `json:"error,omitempty"`
-	// Warnings say what it warned of.
+	// Warnings are the warnings of the update.
 	Warnings []string `json:"warnings,omitempty"`
-	// StartTime is when it began.
+	// StartTime is when the update began.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// FinishTime is when it ended.
+	// FinishTime is when the update ended.
 	FinishTime metav1.MicroTime `json:"finishTime"`
-	// SpanID names its part of the log.
+	// SpanID is the id of the update's span in the log.
 	SpanID string `json:"spanID,omitempty"`
 }
 
-// UIBuildRunning is an update that runs.
+// UIBuildRunning is a running update.
 type UIBuildRunning struct {
-	// StartTime is when it began.
+	// StartTime is when the update began.
 	StartTime metav1.MicroTime `json:"startTime"`
-	// SpanID names its part of the log.
+	// SpanID is the id of the update's span in the log.
 	SpanID string `json:"spanID,omitempty"`
 }
 
-// UIResourceLink is something to open in a browser.
+// UIResourceLink is an address to open in a browser.
 type UIResourceLink struct {
 	// URL is the address.
 	URL string `json:"url"`
-	// Name is what the link is called; it may be empty.
+	// Name is the name of the link; it may be empty.
 	Name string `json:"name,omitempty"`
 }
 
-// UIResourceKubernetes is about the newest pod of a resource.
+// UIResourceKubernetes describes the newest pod of a resource.
 type UIResourceKubernetes struct {
 	// PodName is the name of the pod; empty while there is none.
 	PodName string `json:"podName,omitempty"`
-	// PodCreationTime is when it was created.
+	// PodCreationTime is when the pod was created.
 	PodCreationTime metav1.Time `json:"podCreationTime,omitzero"`
-	// PodUpdateStartTime is when the deploy began that the pod belongs to.
+	// PodUpdateStartTime is when the deploy that created the pod began.
 	PodUpdateStartTime metav1.Time `json:"podUpdateStartTime,omitzero"`
-	// PodStatus is the phase, or the reason for which a container waits or has ended.
+	// PodStatus is the phase, or the reason why a container waits or has terminated.
 	PodStatus string `json:"podStatus,omitempty"`
-	// PodStatusMessage explains that.
+	// PodStatusMessage explains the status.
 	PodStatusMessage string `json:"podStatusMessage,omitempty"`
-	// AllContainersReady says that the pod is ready.
+	// AllContainersReady is true for a ready pod.
 	AllContainersReady bool `json:"allContainersReady"`
-	// PodRestarts is how often its containers were started again, all together.
+	// PodRestarts is the total number of restarts of the pod's containers.
 	PodRestarts int32 `json:"podRestarts"`
-	// DisplayNames are the objects of the resource, "name:kind".
+	// DisplayNames are the names of the resource's objects, "name:kind".
 	DisplayNames []string `json:"displayNames,omitempty"`
-	// SpanID names the log of the pod's first container.
+	// SpanID is the id of the log span of the pod's first container.
 	SpanID string `json:"spanID,omitempty"`
 }
 
-// UIResourceLocal is about the server of a resource.
+// UIResourceLocal describes the server of a local resource.
 type UIResourceLocal struct {
 	// PID is the process id; 0 while there is none.
 	PID int64 `json:"pid"`
 }
 
-// UIResourceCompose is about the container of a service.
+// UIResourceCompose describes the container of a service.
 type UIResourceCompose struct {
-	// HealthStatus is left out by hone.
+	// HealthStatus is always empty in hone.
 	HealthStatus string `json:"healthStatus,omitempty"`
 }
 
-// UIResourceTargetSpec is a part of a resource.
+// UIResourceTargetSpec is a target of a resource.
 type UIResourceTargetSpec struct {
-	// ID is like "image:web".
+	// ID is the id of the target, such as "image:web".
 	ID string `json:"id"`
 	// Type is image, k8s, local or docker-compose.
 	Type string `json:"type"`
-	// HasLiveUpdate says that running containers of the image can be updated.
+	// HasLiveUpdate is true if running containers of the image can be updated in place.
 	HasLiveUpdate bool `json:"hasLiveUpdate"`
 }
 
-// DisableResourceStatus says whether a resource is switched off. A resource has one switch, so that the counts are 0 or 1.
+// DisableResourceStatus is whether a resource is disabled. A resource has one switch, so the counts are 0 or 1.
 type DisableResourceStatus struct {
-	// EnabledCount is 1 while the resource is switched on.
+	// EnabledCount is 1 while the resource is enabled.
 	EnabledCount int32 `json:"enabledCount"`
-	// DisabledCount is 1 while it is switched off.
+	// DisabledCount is 1 while the resource is disabled.
 	DisabledCount int32 `json:"disabledCount"`
 	// Sources are the switches.
 	Sources []DisableSource `json:"sources,omitempty"`
@@ -160,42 +160,42 @@ type DisableResourceStatus struct {
 
 // UIResourceStateWaiting is why an update that is due does not begin.
 type UIResourceStateWaiting struct {
-	// Reason is a word, such as waiting-for-dep.
+	// Reason is a single word, such as waiting-for-dep.
 	Reason string `json:"reason"`
-	// On are what it waits for.
+	// On lists the objects that the update waits for.
 	On []UIResourceStateWaitingOnRef `json:"on,omitempty"`
 }
 
-// UIResourceStateWaitingOnRef names an object that is waited for.
+// UIResourceStateWaitingOnRef refers to an object that an update waits for.
 type UIResourceStateWaitingOnRef struct {
-	// Group is that of the object's kind: tilt.dev.
+	// Group is the API group of the object: tilt.dev.
 	Group string `json:"group,omitempty"`
 	// APIVersion is the version of that group.
 	APIVersion string `json:"apiVersion,omitempty"`
-	// Kind is UIResource, or Cluster.
+	// Kind is UIResource or Cluster.
 	Kind string `json:"kind,omitempty"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name,omitempty"`
 }
 
 // The values of UIResourceCondition.Type.
 const (
-	// UIResourceUpToDate is true when no update is due, runs, or has failed.
+	// UIResourceUpToDate is true when no update is due, is running, or has failed.
 	UIResourceUpToDate = "UpToDate"
-	// UIResourceReady is true when what was deployed works, or there is nothing that could.
+	// UIResourceReady is true when the runtime of the resource is ready, or the resource has no runtime.
 	UIResourceReady = "Ready"
 )
 
-// UIResourceCondition is one thing that can be waited for.
+// UIResourceCondition is a condition that clients can wait for.
 type UIResourceCondition struct {
 	// Type is UpToDate or Ready.
 	Type string `json:"type"`
 	// Status is True, False or Unknown.
 	Status metav1.ConditionStatus `json:"status"`
-	// LastTransitionTime is when the status can have changed last.
+	// LastTransitionTime is the latest time at which the status may have changed.
 	LastTransitionTime metav1.MicroTime `json:"lastTransitionTime,omitzero"`
-	// Reason is a word, Message the same for people.
+	// Reason is a single word.
 	Reason string `json:"reason,omitempty"`
-	// Message explains it to people; empty where there is nothing to explain.
+	// Message explains the status, for display; empty where no explanation is needed.
 	Message string `json:"message,omitempty"`
 }
