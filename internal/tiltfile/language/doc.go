@@ -1,4 +1,4 @@
-// Package language says what there is to know about every name of the Tiltfile language: what it does, what it takes, what
+// Package language documents every name of the Tiltfile language: what it does, what it takes, what
 // it returns. The language server shows it to people as they write, "hone tiltfile --builtins" prints it, and
 // BUILTINS.md is the same as a page.
 //
