@@ -28,15 +28,16 @@ import (
 const (
 	// timeout bounds a request to a session on this machine.
 	timeout = 10 * time.Second
-	// maxFailure bounds what is read of an answer that is not a success.
+	// maxFailure limits how much of a failure response is read.
 	maxFailure = 1 << 16
-	// socketHost stands for the session in requests over a socket, which names no host.
+	// socketHost is the host name in requests over a socket, which has none.
 	socketHost = "localhost"
 )
 
 // Client talks to one session.
 type Client struct {
-	// Session is what the registry knows of it; only Host, Port and URL of one that is not there.
+	// Session is the registry's information about the session. Only Host, Port and URL are set for a session that is not in
+	// the registry.
 	Session sessions.Info
 
 	token string
@@ -79,13 +80,13 @@ func (c *Client) Where() string {
 	return "the session at " + c.base().Host
 }
 
-// RESTConfig returns what client-go needs to talk to the session by Kubernetes' conventions.
+// RESTConfig returns the configuration with which client-go talks to the session.
 func (c *Client) RESTConfig() *rest.Config {
 	return &rest.Config{Host: c.base().String(), BearerToken: c.token, Dial: c.dial, UserAgent: "hone",
 		WrapTransport: func(next http.RoundTripper) http.RoundTripper { return explaining{c, next} }}
 }
 
-// explaining is a transport whose errors are those of the client's own requests.
+// explaining is a transport that returns the same errors as the client's own requests.
 type explaining struct {
 	client *Client
 	next   http.RoundTripper
@@ -112,12 +113,12 @@ func (c *Client) View(ctx context.Context) (v api.View, err error) {
 	return v, err
 }
 
-// Trigger asks for an update of resources now.
+// Trigger requests an update of resources now.
 func (c *Client) Trigger(ctx context.Context, names []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/trigger", api.TriggerRequest{ManifestNames: names}, nil)
 }
 
-// TakenDown says that objects are about to be deleted, and returns when the session no longer applies them.
+// TakenDown announces that objects are about to be deleted, and returns once the session no longer applies them.
 func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/taken_down", r, nil)
 }
@@ -135,8 +136,8 @@ func (c *Client) Args(ctx context.Context) ([]string, error) {
 	return t.Spec.Args, err
 }
 
-// SetArgs has the Tiltfile evaluated with other arguments. One that Args returned redacted, and that is in the same place,
-// stays what it is.
+// SetArgs has the Tiltfile evaluated with other arguments. An argument that Args returned redacted keeps its value if it is
+// at the same position.
 func (c *Client) SetArgs(ctx context.Context, args []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/set_tiltfile_args", append([]string{}, args...), nil)
 }
@@ -146,12 +147,13 @@ func (c *Client) Click(ctx context.Context, r api.ClickRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/click", r, nil)
 }
 
-// Stop asks for the session's end. It does not wait for it.
+// Stop requests the end of the session. It does not wait for it.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.ask(ctx, http.MethodPost, "/api/stop", struct{}{}, nil)
 }
 
-// Logs returns a stream of log lines; query is that of GET /api/logs. It ends with ctx, and must be closed.
+// Logs returns a stream of log lines; query is the query of GET /api/logs. The stream ends when ctx is done, and must be
+// closed.
 func (c *Client) Logs(ctx context.Context, query url.Values) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, http.MethodGet, "/api/logs?"+query.Encode(), nil)
 	if err != nil {
@@ -160,8 +162,8 @@ func (c *Client) Logs(ctx context.Context, query url.Values) (io.ReadCloser, err
 	return resp.Body, nil
 }
 
-// Events returns a stream of events, one JSON object per line; query is that of GET /api/events. It ends with ctx, and must
-// be closed.
+// Events returns a stream of events, one JSON object per line; query is the query of GET /api/events. The stream ends when
+// ctx is done, and must be closed.
 func (c *Client) Events(ctx context.Context, query url.Values) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, http.MethodGet, "/api/events?"+query.Encode(), nil)
 	if err != nil {
@@ -170,7 +172,7 @@ func (c *Client) Events(ctx context.Context, query url.Values) (io.ReadCloser, e
 	return resp.Body, nil
 }
 
-// What Dump takes: documents that may be long, of type api.EngineDump, api.LogDump, api.View and api.Snapshot.
+// The documents that Dump returns, of type api.EngineDump, api.LogDump, api.View and api.Snapshot. They may be long.
 const (
 	DumpEngine   = "/api/dump/engine"
 	DumpLogstore = "/api/dump/logstore"
@@ -187,7 +189,7 @@ func (c *Client) Dump(ctx context.Context, document string) (io.ReadCloser, erro
 	return resp.Body, nil
 }
 
-// ask sends a request and reads its answer.
+// ask sends a request and reads its response.
 func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -11,20 +11,21 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// Wish says which session is meant. What comes first counts.
+// Wish selects a session. The first field that is set counts.
 type Wish struct {
 	// Name is the session's name.
 	Name string
-	// Host and Port are where it answers over TCP; a Port of 0 says nothing. Token opens it where the registry does not
-	// know it.
+	// Host and Port are the TCP address of the session; a Port of 0 means that they are not set. Token is its token, if it is
+	// not in the registry.
 	Host  string
 	Port  int
 	Token string
-	// Dir is the folder in which the user works: the session of its Tiltfile is meant, or of that of a folder around it.
+	// Dir is the user's working folder. It selects the session of the Tiltfile in that folder, or in the closest parent
+	// folder that has one.
 	Dir string
 }
 
-// Find returns the session that is meant, or a problem that lists those that there are.
+// Find returns the selected session, or a problem that lists the running sessions.
 func Find(ctx context.Context, r *sessions.Registry, w Wish) (*Client, error) {
 	all, err := r.List(ctx)
 	if err != nil {
@@ -53,7 +54,7 @@ func byPort(all []sessions.Info, w Wish) *Client {
 	return At(sessions.Info{Host: w.Host, Port: w.Port}, w.Token)
 }
 
-// loopback reports whether a host is this machine's own, or stands for all its addresses.
+// loopback reports whether a host is a loopback address of this machine, or means all of its addresses.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())

@@ -20,7 +20,8 @@ func OpenBrowser(ctx context.Context, address string) error {
 		return fmt.Errorf("no %s on this machine", argv[0])
 	}
 	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" {
-		// xdg-open may stay for as long as the browser does; the shell lets go of it, so that nobody has to wait.
+		// xdg-open may run for as long as the browser does. The shell starts it in the background, so that there is no need
+		// to wait for it.
 		argv = append([]string{"sh", "-c", `"$@" >/dev/null 2>&1 &`, "sh"}, argv...)
 	}
 	if err := exec.CommandContext(ctx, argv[0], argv[1:]...).Run(); err != nil {

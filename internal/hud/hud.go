@@ -17,15 +17,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Options are what the HUD needs. Only Logs must be set.
+// Options configure the HUD. Only Logs must be set.
 type Options struct {
 	Logs *logstore.Store
-	// Quit is called when the user asks for the end of the session, more than once perhaps. It must return at once; Run
-	// then runs until its context is done.
+	// Quit is called when the user requests the end of the session, possibly more than once. It must return at once; Run
+	// continues until its context is done.
 	Quit func()
 	// Stats are the counters of the store's loop; nil leaves its time out of the header.
 	Stats *store.Stats
-	// Screen is the terminal to draw on; nil means the one that the process runs in.
+	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
 	// Out takes the summary after the screen is gone; nil means standard output.
 	Out io.Writer
@@ -76,10 +76,10 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// Run implements store.Subscriber. It shows the screen until ctx is done. When the user leaves the screen earlier, or
-// the terminal goes away, it asks for the session's end and waits for it. Afterwards it prints a summary.
+// Run implements store.Subscriber. It shows the screen until ctx is done. If the user leaves the screen earlier, or the
+// terminal is lost, it requests the end of the session and waits for it. Then it prints a summary.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	// When the user quits, what they saw last is what the summary is about, not how the parts looked while they stopped.
+	// When the user quits, the summary shows the last view before that, not the state of the resources while they stop.
 	var atQuit atomic.Pointer[view.View]
 	current := func() view.View { return view.Build(rt.View(), s.options.Now(), loop(s.options.Stats)) }
 	err := screen.Run(ctx, screen.Options{

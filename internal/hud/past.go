@@ -19,16 +19,16 @@ type Past struct {
 	View store.View
 	At   time.Time
 	Logs *logstore.Store
-	// By is the version of hone that ran it, and Version that of this one.
+	// By is the version of hone that ran the session, and Version is the version of this hone.
 	By, Version string
-	// Screen is the terminal to draw on; nil means the one that the process runs in.
+	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
 	// NoColor is for people who want no colours; so is NO_COLOR in the environment.
 	NoColor bool
 }
 
-// Show shows the session in the whole screen until its user leaves it, the terminal goes away, or ctx is done. Ages are those
-// of the moment, and nothing changes any more.
+// Show shows the session in full screen until the user leaves it, the terminal is lost, or ctx is done. Ages are relative to
+// the time of the snapshot, and nothing changes.
 func (p Past) Show(ctx context.Context) error {
 	shown := p.Shown()
 	err := screen.Run(ctx, screen.Options{
@@ -50,7 +50,7 @@ func (p Past) Show(ctx context.Context) error {
 	return err
 }
 
-// Shown is what the main screen shows of it, with a notice that says so.
+// Shown returns the view of the main screen, with a notice that the session is past.
 func (p Past) Shown() view.View {
 	v := view.Build(p.View, p.At, 0)
 	notice := fmt.Sprintf("a session as it was on %s, run by hone v%s", p.At.Local().Format(time.DateTime), p.By)

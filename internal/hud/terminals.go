@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TerminalsOptions are what attached screens need.
+// TerminalsOptions configure attached screens.
 type TerminalsOptions struct {
 	Logs *logstore.Store
 	// Session is the session's name.
@@ -75,7 +75,7 @@ func (t *Terminals) Attach(ctx context.Context, c net.Conn) error {
 	return nil
 }
 
-// Run implements store.Subscriber. Each terminal has a goroutine of its own, so that one that is slow waits alone.
+// Run implements store.Subscriber. Each terminal has its own goroutine, so that a slow terminal does not delay the others.
 func (t *Terminals) Run(ctx context.Context, rt *store.Runtime) error {
 	var screens sync.WaitGroup
 	defer screens.Wait()
@@ -114,12 +114,12 @@ func poke(slot chan struct{}) {
 	}
 }
 
-// show runs a screen until its user leaves it or the session ends, and says goodbye.
+// show runs a screen until its user leaves it or the session ends, and then prints the closing message.
 func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, changed <-chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
-	// At the session's end nobody waits for a client that does not read.
+	// At the end of the session, a client that does not read is not waited for.
 	defer context.AfterFunc(ctx, a.far.Finish)()
 	left := false // said on the screen's goroutine, which has ended when run returns
 	err := t.run(ctx, rt, a.far, changed, func() { left = true })
@@ -149,10 +149,10 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 	})
 }
 
-// goodbye is what the user is told when the screen is gone.
+// goodbye returns the message that the user sees after the screen has closed.
 func (t *Terminals) goodbye(left bool, err error) string {
 	switch {
-	case err != nil && !errors.Is(err, screen.ErrGone): // the session's end looks like that, too
+	case err != nil && !errors.Is(err, screen.ErrGone): // the end of the session looks the same
 		return problem.Text(err)
 	case left:
 		return "Detached from session " + t.options.Session + ", which keeps running."
@@ -160,7 +160,7 @@ func (t *Terminals) goodbye(left bool, err error) string {
 	return "Session " + t.options.Session + " is over."
 }
 
-// loop is how long the newest batch of the store took; zero when nobody counts.
+// loop returns the duration of the newest batch of the store; zero without statistics.
 func loop(s *store.Stats) time.Duration {
 	if s == nil {
 		return 0
@@ -168,7 +168,7 @@ func loop(s *store.Stats) time.Duration {
 	return time.Duration(s.Last.Load())
 }
 
-// frame is what a screen shows now.
+// frame returns the frame that a screen shows now.
 func frame(v store.View, now time.Time, loop time.Duration) screen.Frame {
 	return screen.Frame{
 		View:    view.Build(v, now, loop),

@@ -40,13 +40,13 @@ func plural(kind string) string {
 	return kind + "s"
 }
 
-// Actions are examples of what Kind.Write returns, for the contract of its dispatcher.
+// Actions are examples of the actions that Kind.Write returns, for the contract of its dispatcher.
 func Actions() []store.Action {
 	return []store.Action{state.ButtonClicked{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.TiltfileArgsSet{},
 		state.ObjectsDeclared{}, state.ObjectsWithdrawn{}}
 }
 
-// tables names tables for Kind.Tables. Every object depends on the Tiltfile's secrets, too.
+// tables returns names of tables for Kind.Tables. Every object also depends on the Tiltfile's secrets.
 func tables(more ...interface{ Name() string }) []string {
 	out := []string{state.Tiltfiles.Name()}
 	for _, t := range more {
@@ -57,7 +57,7 @@ func tables(more ...interface{ Name() string }) []string {
 	return out
 }
 
-// decidingTables is tables for what depends on what is updated next.
+// decidingTables is like tables, for objects that depend on which resource is updated next.
 func decidingTables(more ...interface{ Name() string }) []string {
 	out := tables(more...)
 	for _, in := range buildcontrol.Tables() {

@@ -23,7 +23,7 @@ func kubernetesApply() Kind {
 	type object = *v1alpha1.KubernetesApply
 	return Kind{
 		Name: kindApply, ShortNames: []string{"ka"},
-		Doc:    "KubernetesApply is what a resource applies to the cluster, and what came of it. What Secrets hold is not shown.",
+		Doc:    "KubernetesApply is what a resource applies to the cluster, and the result. The data of Secrets is not shown.",
 		Tables: tables(state.Resources, state.Updates, state.Objects),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(slices.Concat(perResource(v, kindApply, withObjects, onKubernetes, func(r *row) digest { return r.objects.made() }, makeApply),
@@ -97,7 +97,7 @@ func imageNames(m *model.Manifest) []string {
 	return out
 }
 
-// yamlOf is the objects of a resource as YAML, without what Secrets hold.
+// yamlOf returns the objects of a resource as YAML, without the data of Secrets.
 func yamlOf(objects []model.K8sObject) string {
 	docs := make([]string, 0, len(objects))
 	for _, o := range objects {
@@ -116,7 +116,7 @@ func yamlOf(objects []model.K8sObject) string {
 
 func isSecret(kind string) bool { return kind == "Secret" }
 
-// redactJSON replaces the values in a Secret. A text that is none is not shown at all.
+// redactJSON replaces the values in a Secret. A text that is not a Secret is not shown.
 func redactJSON(text string) string {
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil {

@@ -27,8 +27,8 @@ func uiButton() Kind {
 		},
 		New: func() Object { return &v1alpha1.UIButton{} },
 		Columns: []Column{
-			column("Text", "What it says.", func(o object) any { return o.Spec.Text }),
-			column("Component", "What it stands beside.", func(o object) any {
+			column("Text", "The text on the button.", func(o object) any { return o.Spec.Text }),
+			column("Component", "Where the button is shown.", func(o object) any {
 				if o.Spec.Location.ComponentID == "" {
 					return o.Spec.Location.ComponentType
 				}
@@ -57,7 +57,7 @@ func makeButton(e *store.Entry[state.Button]) *v1alpha1.UIButton {
 	return o
 }
 
-// inputSpec is an input as it is declared. What a hidden one holds is left out.
+// inputSpec returns an input as declared, without the value of a hidden input.
 func inputSpec(in model.Input) v1alpha1.UIInputSpec {
 	out := v1alpha1.UIInputSpec{Name: in.Name, Label: in.Label}
 	switch in.Kind {
@@ -115,7 +115,7 @@ func toggleButton() Kind {
 	}
 }
 
-// toggles lists an object per resource that depends on nothing but whether the resource is to be enabled.
+// toggles lists one object per resource. The objects depend only on whether the resource should be enabled.
 func toggles[O Object](s *source, kind string, name func(*toggleHead) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
 	entries, heads := toggleHeads.In(s.View)
 	items, makers := make([]Item, 0, len(entries)), make([]toggle[O], len(entries))
@@ -131,10 +131,10 @@ func toggles[O Object](s *source, kind string, name func(*toggleHead) string, cr
 	return items
 }
 
-// toggleHead is what listing objects needs to know of each resource that may be switched off.
+// toggleHead is the data of a resource for listing its toggles.
 type toggleHead struct {
 	stays, off bool
-	// made sums up what the objects are made of. The others are names of objects.
+	// made is a digest of the sources of the objects. The other fields are names of objects.
 	made            digest
 	disable, button string
 }
@@ -155,7 +155,7 @@ var toggleHeads = state.EachResource("what is listed of switches", func(e *store
 func (h *toggleHead) disableName() string { return h.disable }
 func (h *toggleHead) buttonName() string  { return h.button }
 
-// toggleObjects is what the objects of a kind have in common that toggles lists.
+// toggleObjects is the common part of the objects of one kind that toggles lists.
 type toggleObjects[O Object] struct {
 	source *source
 	kind   string
@@ -163,7 +163,7 @@ type toggleObjects[O Object] struct {
 	create func(e *store.Entry[state.Resource], off bool) O
 }
 
-// toggle is that of one resource.
+// toggle is the object of one resource.
 type toggle[O Object] struct {
 	*toggleObjects[O]
 	head     *toggleHead

@@ -24,7 +24,7 @@ func configMap() Kind {
 		Items:  configMaps,
 		New:    func() Object { return &v1alpha1.ConfigMap{} },
 		Columns: []Column{
-			column("Data", "What is in it.", func(o object) any {
+			column("Data", "The data of the config map.", func(o object) any {
 				var words []string
 				for _, k := range slices.Sorted(maps.Keys(o.Data)) {
 					words = append(words, k+"="+o.Data[k])
@@ -36,7 +36,7 @@ func configMap() Kind {
 	}
 }
 
-// configMaps lists the switches of the resources, and the declared ones that have other names.
+// configMaps lists the config maps that disable resources, and the declared config maps that have other names.
 func configMaps(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
 	items := toggles(s, kindConfigMap, (*toggleHead).disableName, func(e *store.Entry[state.Resource], off bool) *v1alpha1.ConfigMap {

@@ -22,7 +22,7 @@ func extension() Kind {
 	type object = *v1alpha1.Extension
 	return Kind{
 		Name: kindExtension, ShortNames: []string{"ext"},
-		Doc:    "Extension names one extension of a repository of extensions: load('ext://NAME') leads to it, and where nothing loads it, it is evaluated on its own.",
+		Doc:    "Extension is one extension from an extension repository: load('ext://NAME') loads it; if nothing loads it, it is evaluated on its own.",
 		Tables: tables(state.Extensions),
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)
@@ -50,7 +50,7 @@ func extensionRepo() Kind {
 	type object = *v1alpha1.ExtensionRepo
 	return Kind{
 		Name: kindExtensionRepo, ShortNames: []string{"repo"},
-		Doc:    "ExtensionRepo says where a set of extensions comes from.",
+		Doc:    "ExtensionRepo is a repository of extensions.",
 		Tables: tables(state.ExtensionRepos),
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)

@@ -13,7 +13,7 @@ import (
 
 const kindFileWatch = "FileWatch"
 
-// configsID is the target whose files are those of the Tiltfile.
+// configsID is the target for the files of the Tiltfile.
 var configsID = model.TargetID{Type: model.TargetConfigs, Name: string(model.TiltfileName)}
 
 // targetName is the name of the file watch of a target.
@@ -23,14 +23,14 @@ func fileWatch() Kind {
 	type object = *v1alpha1.FileWatch
 	return Kind{
 		Name: kindFileWatch, ShortNames: []string{"fw"},
-		Doc:    "FileWatch is a set of files whose changes are followed: a declared one, or what a part of a resource depends on.",
+		Doc:    "FileWatch is a set of files that is watched for changes: a declared set, or the files that a target of a resource depends on.",
 		Tables: tables(state.FileWatches, state.ConfigMaps, state.Resources, state.Updates, state.Watches),
 		Items:  fileWatches,
 		New:    func() Object { return &v1alpha1.FileWatch{} },
 		Columns: []Column{
 			column("Paths", "How many files and folders it is about.", func(o object) any { return len(o.Spec.WatchedPaths) }),
 			column("Event", "When something last changed.", func(o object) any { return o.Status.LastEventTime.Time }),
-			column("Error", "What keeps the files from being followed.", func(o object) any { return o.Status.Error }),
+			column("Error", "Why the files cannot be watched.", func(o object) any { return o.Status.Error }),
 		},
 		Write: writeFileWatch,
 	}

@@ -16,7 +16,7 @@ func portForward() Kind {
 	type object = *v1alpha1.PortForward
 	return Kind{
 		Name: "PortForward", ShortNames: []string{"pf"},
-		Doc:    "PortForward is the local ports of a resource, and the pod that they lead to.",
+		Doc:    "PortForward is the local ports of a resource, and the pod that they forward to.",
 		Tables: tables(state.Resources, state.Updates, state.Forwards),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(perResource(v, "PortForward", withForwards, func(r *row) bool {
@@ -26,7 +26,7 @@ func portForward() Kind {
 		New: func() Object { return &v1alpha1.PortForward{} },
 		Columns: []Column{
 			column("Pod", "The pod that new connections go to.", func(o object) any { return o.Spec.PodName }),
-			column("Addresses", "What the ports listen on.", func(o object) any {
+			column("Addresses", "The addresses that the ports listen on.", func(o object) any {
 				var all []string
 				for _, f := range o.Status.ForwardStatuses {
 					all = append(all, f.Addresses...)
@@ -81,7 +81,7 @@ func podLogStream() Kind {
 	type object = *v1alpha1.PodLogStream
 	return Kind{
 		Name: "PodLogStream", ShortNames: []string{"pls"},
-		Doc:    "PodLogStream is the log of a pod, which is read into that of its resource.",
+		Doc:    "PodLogStream copies the log of a pod into the log of its resource.",
 		Tables: tables(state.Pods, state.Sessions),
 		Items:  podLogStreams,
 		New:    func() Object { return &v1alpha1.PodLogStream{} },

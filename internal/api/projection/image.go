@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// imageMade says that an image is part of the Tiltfile.
+// imageMade explains that images are part of the Tiltfile.
 const imageMade = "images are declared in the Tiltfile; to build them again: hone trigger"
 
 // image is an image of the session, with the resources that use it.
@@ -70,7 +70,7 @@ func imageMap() Kind {
 	type object = *v1alpha1.ImageMap
 	return Kind{
 		Name: "ImageMap", ShortNames: []string{"im"},
-		Doc:    "ImageMap is the image that stands for a reference of the Tiltfile.",
+		Doc:    "ImageMap maps an image reference of the Tiltfile to the image that was built for it.",
 		Tables: tables(state.Resources, state.Updates),
 		Items: func(v store.View) iter.Seq[Item] {
 			return images(v, "ImageMap", func(*model.ImageTarget) bool { return true }, makeImageMap)
@@ -167,7 +167,7 @@ func cmdImage() Kind {
 		Columns: []Column{
 			column("Status", "How building it does.", func(o object) any { return imageWord(o.Status) }),
 			column("Ref", "The newest image.", func(o object) any { return o.Status.Ref }),
-			column("Command", "What builds it.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
+			column("Command", "The command that builds the image.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
 		},
 		Write: readOnly("cmdimages", imageMade),
 	}
@@ -180,7 +180,7 @@ func makeCmdImage(im *image) *v1alpha1.CmdImage {
 		ImageMaps: safeNames(c.ImageDeps), Cluster: engineName}}
 }
 
-// imageStatus is how the updates do that build an image.
+// imageStatus returns the status of the updates that build an image.
 func imageStatus(im *image) v1alpha1.ImageStatus {
 	res, of := im.result()
 	st := v1alpha1.ImageStatus{Ref: res.Local}
@@ -223,7 +223,7 @@ func dockerComposeService() Kind {
 			column("Service", "The service.", func(o object) any { return o.Spec.Service }),
 			column("Project", "The project.", func(o object) any { return o.Spec.Project.Name }),
 			column("Container", "The name of its container.", func(o object) any { return o.Status.ContainerName }),
-			column("Status", "What the container does.", func(o object) any {
+			column("Status", "The state of the container.", func(o object) any {
 				if o.Status.ContainerState == nil {
 					return ""
 				}
@@ -250,7 +250,7 @@ func makeService(_ *source, r *row) *v1alpha1.DockerComposeService {
 		p := pods[0]
 		o.Status.ContainerID, o.Status.ContainerName, o.Status.ContainerState = p.UID, p.Name, containerStateOf(p.Pod)
 		if p.Phase == "Running" {
-			ports = p.Published // what the engine has chosen
+			ports = p.Published // including ports that the engine chose
 		}
 	}
 	for _, p := range ports {
@@ -263,7 +263,7 @@ func makeService(_ *source, r *row) *v1alpha1.DockerComposeService {
 	return o
 }
 
-// containerStateOf is how a container of Compose does, in the engine's words.
+// containerStateOf returns the state of a container of Compose, in the engine's terms.
 func containerStateOf(p model.Pod) *v1alpha1.DockerContainerState {
 	st := &v1alpha1.DockerContainerState{Status: p.Engine, HealthStatus: p.Health}
 	for _, c := range p.Containers {

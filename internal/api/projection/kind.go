@@ -1,6 +1,6 @@
-// Package projection holds the kinds of objects that the session's API serves by Kubernetes' conventions: what they look like is
-// in pkg/api/v1alpha1, here is how they come about. Each is a projection of the store's tables; what is written to an
-// object becomes an action. There is no state beside the store's.
+// Package projection creates the objects that the session's API serves by the conventions of Kubernetes. Package
+// pkg/api/v1alpha1 defines their types. Each object is a projection of the store's tables, and each write to an object
+// becomes an action. The package has no state of its own.
 package projection
 
 import (
@@ -20,7 +20,7 @@ type Object interface {
 
 // Kind is a kind of objects. All objects belong to the session as a whole: there are no namespaces.
 type Kind struct {
-	// Group and Version are those of Kubernetes' conventions: "tilt.dev", "v1alpha1".
+	// Group and Version are the API group and version: "tilt.dev", "v1alpha1".
 	Group, Version string
 	// Name is the kind ("UIResource"), Plural how requests name it ("uiresources"); ShortNames may stand for that on the
 	// command line.
@@ -28,20 +28,19 @@ type Kind struct {
 	ShortNames   []string
 	// Doc is a sentence for people.
 	Doc string
-	// NameOf returns the name of the object of what people name otherwise, such as an image by its reference or an entry of a
-	// table by its id. Nil where there is nothing of that kind.
+	// NameOf returns the name of the object for another word that users know it by, such as the reference of an image or the
+	// id of a table entry. Nil for kinds without such words.
 	NameOf func(word string) string
-	// Tables are what the objects are made of: nothing else changes them.
+	// Tables are the tables from which the objects are created: nothing else changes the objects.
 	Tables []string
 	// Items lists the objects that there are, in the order of their names.
 	Items func(v store.View) iter.Seq[Item]
-	// Columns are what a table for people shows, after the name.
+	// Columns are the columns of the printed table, after the name.
 	Columns []Column
 	// New returns an empty object, for its type.
 	New func() Object
-	// Write returns the actions that make an object become what was asked for: old is nil for one that is to be created,
-	// new for one that is to be deleted. An error of type *problem.Problem or of k8s.io/apimachinery's api/errors says why that cannot
-	// be. Nil makes the kind read-only.
+	// Write returns the actions that change the object old to new: old is nil for a create, new is nil for a delete. An error
+	// is a *problem.Problem or an error of k8s.io/apimachinery's package api/errors. A nil Write makes the kind read-only.
 	Write func(v store.View, old, new Object) ([]store.Action, error)
 }
 
@@ -53,19 +52,19 @@ type Item struct {
 	Maker
 }
 
-// Key tells states of an object apart. It is comparable, and costs little.
+// Key identifies one state of an object. It is comparable and cheap.
 type Key struct {
-	// Of is what the object is made of, where that is one thing with an identity, such as an entry.
+	// Of is the source of the object, if it is a single value with an identity, such as an entry.
 	Of any
-	// made sums up what it is made of where that is more, and secrets say what must not be seen in it.
+	// made is a digest of the sources if there are several, and secrets identifies the secrets that must be replaced in the
+	// object.
 	made    digest
 	secrets secretsID
 }
 
 // Maker makes an object.
 type Maker interface {
-	// Make returns the object. Its metadata has at least the name; whoever serves it fills in uid and resourceVersion
-	// where they are missing.
+	// Make returns the object. Its metadata has at least the name; the server adds a missing uid and resourceVersion.
 	Make() Object
 	// Alone returns a Maker of the same object that may be kept: items of one list share memory, which one of them keeps
 	// alive as a whole.

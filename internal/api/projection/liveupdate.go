@@ -17,7 +17,7 @@ func liveUpdate() Kind {
 	type object = *v1alpha1.LiveUpdate
 	return Kind{
 		Name: kindLiveUpdate, ShortNames: []string{"lu"},
-		Doc:    "LiveUpdate says how changed files reach running containers of a resource, and which containers those are.",
+		Doc:    "LiveUpdate describes how changed files reach the running containers of a resource, and lists these containers.",
 		Tables: tables(state.Resources, state.Updates, state.Pods),
 		Items:  liveUpdates,
 		New:    func() Object { return &v1alpha1.LiveUpdate{} },
@@ -59,7 +59,8 @@ func refsOf(m *model.Manifest) []string {
 	return out
 }
 
-// liveUpdateName is that of the steps for an image of a resource; without an image, for what its custom deploy selects.
+// liveUpdateName returns the name of the LiveUpdate for an image of a resource; without an image, for the containers that its
+// custom deploy selects.
 func liveUpdateName(resource, ref string) string {
 	if ref == "" {
 		return resource

@@ -23,8 +23,7 @@ type row struct {
 	objects  *belongings[model.ObjectStatus]
 }
 
-// belongings are the entries of a table that belong to one resource, in the order of their ids, and what sums them up. Nil
-// are none.
+// belongings are the entries of a table that belong to one resource, sorted by id, with their digest. Nil means none.
 type belongings[T any] struct {
 	entries []*store.Entry[T]
 	digest  digest
@@ -79,7 +78,7 @@ const (
 	withHolds
 )
 
-// head is what listing objects needs to know of each resource.
+// head is the data of a resource for listing its objects.
 type head struct {
 	name  string
 	local bool
@@ -91,8 +90,8 @@ var heads = state.EachUpdating("what is listed of resources", func(u state.Updat
 	return head{u.ID, u.Value.Manifest.IsLocal(), digest(0).same(&u.Meta).same(&u.Updates.Meta)}
 })
 
-// rowsOf returns the resources that there are, in the order of their names, with the parts that are asked for. Whoever keeps
-// one of them copies it, so as not to keep all.
+// rowsOf returns all resources, sorted by name, with the requested parts. Callers that keep a row must copy it, so that it
+// does not keep all rows alive.
 func rowsOf(v store.View, parts part) []row {
 	all, heads := heads.In(v)
 	out := make([]row, len(all))
@@ -126,7 +125,7 @@ func attachHolds(v store.View, rows []row) {
 	forEach(rows, buildcontrol.Decide(v, nil).Holds, func(r *row, h buildcontrol.Hold) { r.hold = &h })
 }
 
-// forEach hands those rows that something belongs to what that is.
+// forEach passes to each row the belongings of its resource, if it has any.
 func forEach[T any](rows []row, belongings map[model.ManifestName]T, do func(*row, T)) {
 	if len(belongings) < len(rows)/16 { // less to look for by name than to look up
 		for name, b := range belongings {
@@ -166,8 +165,8 @@ func (r *row) sortedPods() []state.Pod {
 	return out
 }
 
-// perResource lists an object per resource that has one. What create makes is made of the resource, its update, and what
-// more adds.
+// perResource lists one object for each resource that has one. The object depends on the resource, its update, and whatever
+// more adds to the digest.
 func perResource[O Object](v store.View, kind string, parts part, has func(*row) bool, more func(*row) digest, create func(*source, *row) O) []Item {
 	all := &resourceObjects[O]{sourceOf(v), kind, create}
 	rows := rowsOf(v, parts)
@@ -187,14 +186,14 @@ func perResource[O Object](v store.View, kind string, parts part, has func(*row)
 	return out
 }
 
-// resourceObjects is what the objects of a kind have in common that resources have.
+// resourceObjects is the common part of the objects of one kind that resources have.
 type resourceObjects[O Object] struct {
 	source *source
 	kind   string
 	create func(*source, *row) O
 }
 
-// resourceObject is that of one resource.
+// resourceObject is the object of one resource.
 type resourceObject[O Object] struct {
 	*resourceObjects[O]
 	row *row

@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// redacted stands for a value that is not shown.
+// redacted replaces a value that is not shown.
 const redacted = "[redacted]"
 
-// secretsID tells lists of secrets apart: an evaluation of the Tiltfile that finds the same ones keeps the list.
+// secretsID identifies a list of secrets. An evaluation of the Tiltfile that finds the same secrets keeps the list.
 type secretsID struct {
 	first *model.Secret
 	n     int
@@ -34,7 +34,7 @@ type knownScrubber struct {
 	logstore.Scrubber
 }
 
-// ScrubberOf returns what replaces the secrets that the Tiltfile has found, as of v.
+// ScrubberOf returns the scrubber for the secrets that the Tiltfile has found, in the state v.
 func ScrubberOf(v store.View) logstore.Scrubber {
 	e, _ := state.Tiltfiles.In(v).Get(state.Only)
 	return scrubberFor(e.Value.Result.Secrets)
@@ -50,8 +50,8 @@ func scrubberFor(secrets []model.Secret) logstore.Scrubber {
 	return k.Scrubber
 }
 
-// scrub replaces the secrets in all texts of an object but its names. What the object shares with the store is copied
-// before it is changed.
+// scrub replaces the secrets in all texts of an object except its names. Memory that the object shares with the store is
+// copied before it is changed.
 func scrub(s *source, o Object) {
 	sc := scrubberFor(s.tiltfile.Value.Result.Secrets)
 	if sc.Empty() {
@@ -98,7 +98,7 @@ func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
 	return changed
 }
 
-// embedded reports whether a field is a part that was cut out of our own types, unlike the time in those of others.
+// embedded reports whether a field is an embedded part of one of our own types, unlike the time in types of other packages.
 func embedded(f reflect.StructField) bool {
 	return f.Anonymous && f.IsExported() && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() != "time"
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// sessionName is the name of the Session and of the UISession: it is that of the Tiltfile's file.
+// sessionName is the name of the Session and of the UISession: the file name of the Tiltfile.
 const sessionName = "Tiltfile"
 
 func session() Kind {
 	type object = *v1alpha1.Session
 	return Kind{
 		Name:   "Session",
-		Doc:    "Session is the run of hone: what it was asked for, what it waits for, and how it ended.",
+		Doc:    "Session is one run of hone: its command line, what it waits for, and how it ended.",
 		Tables: decidingTables(),
 		Items:  sessions,
 		New:    func() Object { return &v1alpha1.Session{} },
@@ -36,7 +36,7 @@ func session() Kind {
 	}
 }
 
-// sessions lists the one session. It is made of nearly everything; the versions of the tables sum that up.
+// sessions lists the only session. It depends on nearly everything; the versions of the tables are its digest.
 func sessions(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
 	e, ok := state.Sessions.In(v).Get(state.Only)
@@ -113,7 +113,7 @@ func updateTarget(r *row) v1alpha1.TargetState {
 	return terminated(last.StartedAt, last.FinishedAt, last.Err)
 }
 
-// runtimeTarget is what a resource deployed; not ok for one that leaves nothing running.
+// runtimeTarget returns the target for the runtime of a resource; ok is false for a resource that leaves nothing running.
 func runtimeTarget(s *source, r *row) (t v1alpha1.Target, ok bool) {
 	m, u, pods := &r.Value.Manifest, &r.update.Value, r.sortedPods()
 	t = v1alpha1.Target{Name: r.ID + ":runtime", Type: v1alpha1.TargetTypeServer, Resources: []string{r.ID}}
@@ -163,7 +163,7 @@ func uiSession() Kind {
 	type object = *v1alpha1.UISession
 	return Kind{
 		Name:   "UISession",
-		Doc:    "UISession is what a user interface shows about the session as a whole.",
+		Doc:    "UISession is the information that a user interface shows about the session as a whole.",
 		Tables: tables(state.Sessions),
 		Items: func(v store.View) iter.Seq[Item] {
 			return rename(each(sourceOf(v), "UISession", state.Sessions.In(v), makeUISession), sessionName)

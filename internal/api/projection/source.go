@@ -19,7 +19,7 @@ import (
 // resourceAnnotation names the resource that an object belongs to.
 const resourceAnnotation = "tilt.dev/resource"
 
-// source is a view, with what every object of it needs.
+// source is a view with the data that every object needs.
 type source struct {
 	store.View
 	tiltfile store.Entry[state.Tiltfile]
@@ -33,7 +33,7 @@ func sourceOf(v store.View) *source {
 	return s
 }
 
-// digest sums up the entries and words that an object is made of. It differs for others, as far as 64 bits can.
+// digest is a 64-bit hash of the entries and words from which an object is created.
 type digest uint64
 
 var seed = maphash.MakeSeed()
@@ -47,7 +47,7 @@ func (d digest) number(n uint64) digest {
 // word adds a word.
 func (d digest) word(s string) digest { return d.number(maphash.String(seed, s)) }
 
-// entry adds an entry. Two of the same id with the same version are told apart by the time of their last change.
+// entry adds an entry. The time of the last change distinguishes entries with the same id and version.
 func (d digest) entry(m *store.Meta) digest { return d.word(m.ID).same(m) }
 
 // same adds an entry whose id is always the same.
@@ -55,12 +55,12 @@ func (d digest) same(m *store.Meta) digest {
 	return d.number(m.Version).number(uint64(m.Updated.UnixNano()))
 }
 
-// item is an object that is made when it is asked for. Create need not fill in kind and version.
+// item returns an item whose object is created on demand. create need not set kind and version.
 func item[O Object](s *source, kind, name string, made digest, create func() O) Item {
 	return Item{Name: name, Key: Key{made: made, secrets: s.secrets}, Maker: MakeFunc(func() Object { return finish(s, kind, name, create()) })}
 }
 
-// finish fills in what objects of all kinds have.
+// finish sets the fields that objects of all kinds have.
 func finish(s *source, kind, name string, o Object) Object {
 	o.SetName(name)
 	o.GetObjectKind().SetGroupVersionKind(groupVersion.WithKind(kind))
@@ -77,7 +77,7 @@ func inOrder(items []Item) iter.Seq[Item] {
 	return slices.Values(slices.CompactFunc(items, func(a, b Item) bool { return a.Name == b.Name }))
 }
 
-// insert puts an item to others that are in order. Of two with one name the one that is there stays.
+// insert inserts an item into a sorted list. If the name already exists, the list does not change.
 func insert(items []Item, it Item) []Item {
 	i, taken := slices.BinarySearchFunc(items, it.Name, func(i Item, name string) int { return strings.Compare(i.Name, name) })
 	if taken {
@@ -97,7 +97,7 @@ func each[T any, O Object](s *source, kind string, rows store.Rows[T], create fu
 	}
 }
 
-// metaOf is the metadata of an object that an entry stands for, or that belongs to the resource of one.
+// metaOf returns the metadata of the object for an entry, or of an object of the entry's resource.
 func metaOf(m *store.Meta, annotations map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Labels: maps.Clone(m.Labels), Annotations: maps.Clone(annotations), CreationTimestamp: metav1.NewTime(m.Created)}
 }
@@ -117,7 +117,8 @@ func microOrNil(t time.Time) *metav1.MicroTime {
 	return &m
 }
 
-// safeName makes a name out of a text that may hold what names in paths must not: "gcr.io/shop/api" becomes "gcr.io_shop_api".
+// safeName returns a valid object name for a text that may contain characters that are not allowed in paths:
+// "gcr.io/shop/api" becomes "gcr.io_shop_api".
 func safeName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '%' || r == '?' || r == '#' {
@@ -137,7 +138,7 @@ func disableOfResource(resource string) *v1alpha1.DisableSource {
 	return &v1alpha1.DisableSource{ConfigMap: &v1alpha1.ConfigMapDisableSource{Name: disableName(resource), Key: disabledKey}}
 }
 
-// disableStatusOf says whether a resource is switched off.
+// disableStatusOf returns whether a resource is disabled.
 func disableStatusOf(e *store.Entry[state.Resource]) *v1alpha1.DisableStatus {
 	s := disableStatus(!e.Value.Enabled)
 	s.State = disableState(e)

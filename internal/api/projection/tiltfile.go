@@ -109,7 +109,7 @@ func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bo
 			continue
 		}
 		name, extra := meta(m)
-		// The result of an evaluation does not change, so that a pointer into it stands for what it leads to.
+		// The result of an evaluation does not change, so a pointer into it identifies the value.
 		items = append(items, Item{Name: name, Key: Key{Of: m, secrets: s.secrets}, Maker: MakeFunc(func() Object {
 			o := create(m)
 			o.SetLabels(extra.Labels)

@@ -28,13 +28,13 @@ func uiResource() Kind {
 	type object = *v1alpha1.UIResource
 	return Kind{
 		Name: kindUIResource, ShortNames: []string{"uir"},
-		Doc:    "UIResource is a resource as a user sees it: how its updates and what it deployed do, why it waits, where to look at it.",
+		Doc:    "UIResource is a resource as shown to the user: the status of its updates and its runtime, why it waits, and its addresses.",
 		Tables: decidingTables(state.Services, state.Forwards),
 		Items:  uiResources,
 		New:    func() Object { return &v1alpha1.UIResource{} },
 		Columns: []Column{
-			column("Update", "How the last update went, or what the next one does.", func(o object) any { return o.Status.UpdateStatus }),
-			column("Runtime", "How what was deployed does.", func(o object) any { return o.Status.RuntimeStatus }),
+			column("Update", "The result of the last update, or the state of the next one.", func(o object) any { return o.Status.UpdateStatus }),
+			column("Runtime", "The status of the runtime.", func(o object) any { return o.Status.RuntimeStatus }),
 			column("Waiting", "Why an update that is due does not begin.", func(o object) any {
 				if o.Status.Waiting == nil {
 					return ""
@@ -108,7 +108,7 @@ func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 	return o
 }
 
-// deployedAt is when what runs was deployed: objects when they were applied, a command when it last succeeded.
+// deployedAt returns the time of the last deploy: the time when objects were applied, or when a command last succeeded.
 func deployedAt(m *model.Manifest, u *state.Update) time.Time {
 	if !m.IsLocal() {
 		return u.AppliedAt
@@ -159,7 +159,7 @@ func history(u *state.Update) []v1alpha1.UIBuildTerminated {
 	return out
 }
 
-// pendingChanges reports whether something asks for an update, and since when.
+// pendingChanges reports whether something requires an update, and since when.
 func pendingChanges(u *state.Update) (bool, metav1.MicroTime) {
 	since := u.PendingSince()
 	if d := u.Declared; !d.IsZero() && (since.IsZero() || d.Before(since)) {
@@ -172,7 +172,7 @@ func pendingChanges(u *state.Update) (bool, metav1.MicroTime) {
 func updateStatus(r *row) string {
 	m, u := &r.Value.Manifest, &r.update.Value
 	pending, _ := pendingChanges(u)
-	pending = pending && m.TriggerMode == model.TriggerAuto // what waits for the user is not on its way
+	pending = pending && m.TriggerMode == model.TriggerAuto // an update that waits for the user is not pending
 	last, built := u.Last()
 	switch {
 	case !r.Value.Enabled:
@@ -214,7 +214,7 @@ func disableOf(e *store.Entry[state.Resource]) v1alpha1.DisableResourceStatus {
 	return d
 }
 
-// waiting is why an update does not begin; one that runs has begun.
+// waiting returns why an update does not begin; nil while it is running.
 func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
 	if h == nil || h.Reason == buildcontrol.HoldBuilding {
 		return nil
@@ -301,7 +301,7 @@ func kubernetesInfo(m *model.Manifest, u *state.Update, pods []state.Pod) *v1alp
 	return info
 }
 
-// conditions are what can be waited for.
+// conditions returns the conditions that clients can wait for.
 func conditions(st *v1alpha1.UIResourceStatus, u *state.Update, pods []state.Pod, runtime buildcontrol.RuntimeState) []v1alpha1.UIResourceCondition {
 	off := st.DisableStatus.DisabledCount > 0
 	current := st.UpdateStatus == v1alpha1.UpdateStatusOK || st.UpdateStatus == v1alpha1.UpdateStatusNotApplicable

@@ -22,7 +22,7 @@ import (
 
 type write = func(v store.View, old, new Object) ([]store.Action, error)
 
-// readOnly refuses every change, and says what to do instead.
+// readOnly refuses every change and explains what to do instead.
 func readOnly(plural, instead string) write {
 	return func(_ store.View, old, new Object) ([]store.Action, error) {
 		if old != nil && new != nil && same(old, new, nil) {
@@ -51,8 +51,8 @@ func either(old, new Object) Object {
 	return old
 }
 
-// same reports whether two objects are the same but for what forget takes out of them, and for the metadata that servers
-// and clients keep for themselves.
+// same reports whether two objects are equal, ignoring the fields that forget clears and the metadata that servers and
+// clients manage.
 func same[O Object](a, b O, forget func(O)) bool {
 	text := func(o O) string {
 		c := o.DeepCopyObject().(O)
@@ -203,7 +203,7 @@ func ownedByTiltfile[T any](v store.View, table *store.Table[T], name string) bo
 	return ok && e.Owner != state.APIOwner
 }
 
-// withdrawn deletes what was declared from outside.
+// withdrawn deletes an object that a client declared.
 func withdrawn[T any](v store.View, plural, name string, table *store.Table[T], action store.Action) ([]store.Action, error) {
 	if !exists(v, table, name) {
 		return nil, forbidden(plural, name, "it is part of a resource, which the Tiltfile declares")

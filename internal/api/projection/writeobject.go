@@ -47,7 +47,7 @@ func writeButton(v store.View, old, new Object) ([]store.Action, error) {
 	return append(actions, click), nil
 }
 
-// clickOf is the click that a status asks for.
+// clickOf returns the click that a status requests.
 func clickOf(v store.View, is *v1alpha1.UIButton) (store.Action, error) {
 	b := state.Buttons.In(v).Value(is.Name)
 	if b.Disabled {
@@ -126,7 +126,7 @@ func declareButton(v store.View, is *v1alpha1.UIButton) ([]store.Action, error) 
 	return []store.Action{state.ObjectsDeclared{Buttons: []model.Button{b}}}, nil
 }
 
-// inputOf reads an input. What a hidden one held stays where nothing is said, since it is not shown.
+// inputOf reads an input. A hidden input without a value keeps its previous value, because the API does not show it.
 func inputOf(spec v1alpha1.UIInputSpec, was model.Button) (model.Input, error) {
 	in := model.Input{Name: spec.Name, Label: spec.Label}
 	if in.Name == "" {
@@ -178,7 +178,8 @@ func writeCmd(v store.View, old, new Object) ([]store.Action, error) {
 	return []store.Action{state.ObjectsDeclared{Commands: []model.Command{c}}}, nil
 }
 
-// changeable judges the wish to create or change an object: done says that only err remains to be returned.
+// changeable checks whether an object may be created or changed. If done is true, the caller returns err without further
+// work.
 func changeable[T any, O Object](v store.View, plural string, table *store.Table[T], old Object, is O, status func(O)) (done bool, err error) {
 	name := is.GetName()
 	switch {

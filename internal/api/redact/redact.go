@@ -1,5 +1,5 @@
-// Package redact takes secrets out of the JSON that the session's API sends, and puts them back where a client returns what
-// it was sent.
+// Package redact removes secrets from the JSON that the session's API sends, and restores them where a client sends the
+// redacted text back.
 package redact
 
 import (
@@ -18,8 +18,8 @@ type Redactor struct {
 	names map[string]bool
 }
 
-// New returns a redactor. Names are those of resources: a text that is one of them as a whole stays, because a
-// password may be spelled like a resource, and references have to lead somewhere.
+// New returns a redactor. names are the names of the resources: a text that equals one of them is not redacted, because a
+// password may be the same as the name of a resource, and references to resources must stay valid.
 func New(secrets []model.Secret, names []string) *Redactor {
 	r := &Redactor{scrub: logstore.NewScrubber(secrets), names: map[string]bool{}}
 	for _, n := range names {
@@ -28,7 +28,8 @@ func New(secrets []model.Secret, names []string) *Redactor {
 	return r
 }
 
-// Of returns a redactor for the session as of v. Secrets are what the last good evaluation of the Tiltfile has found.
+// Of returns a redactor for the session in the state v. The secrets are those that the last successful evaluation of the
+// Tiltfile found.
 func Of(v store.View) *Redactor {
 	if len(state.TheTiltfile(v).Result.Secrets) == 0 {
 		return &Redactor{}
@@ -51,8 +52,8 @@ func (r *Redactor) Text(text string) string {
 	return r.scrub.Text(text)
 }
 
-// JSON returns a document whose texts hold no secrets; names of fields stay. It is the same slice where there is nothing
-// to hide.
+// JSON returns the document with all secrets in its texts replaced; field names stay. It returns the same slice if there is
+// nothing to replace.
 func (r *Redactor) JSON(doc []byte) []byte {
 	if r == nil || r.scrub.Empty() || !r.finds(doc) {
 		return doc
@@ -92,8 +93,8 @@ func (r *Redactor) walk(tree any, metadata bool) any {
 	return tree
 }
 
-// finds reports whether any text of a document holds a secret. It looks at texts as they are without JSON's escapes, but
-// decodes only those that have any.
+// finds reports whether any text of a document contains a secret. It compares unescaped texts, but decodes only texts that
+// contain JSON escapes.
 func (r *Redactor) finds(doc []byte) bool {
 	for i := 0; i < len(doc); i++ {
 		if doc[i] != '"' {
@@ -122,8 +123,8 @@ func (r *Redactor) finds(doc []byte) bool {
 	return false
 }
 
-// Restore returns what a client sent with the texts of the object as it was in the places where the client returns them
-// redacted. Both are decoded documents.
+// Restore returns the document sent by a client, in which redacted texts are replaced by the texts at the same places of the
+// object's previous state, was. Both are decoded documents.
 func (r *Redactor) Restore(sent, was any) any {
 	if r == nil || r.scrub.Empty() {
 		return sent
@@ -151,5 +152,5 @@ func (r *Redactor) Restore(sent, was any) any {
 	return sent
 }
 
-// Silent reports whether there is nothing to hide.
+// Silent reports whether there are no secrets.
 func (r *Redactor) Silent() bool { return r == nil || r.scrub.Empty() }

@@ -11,7 +11,7 @@ import (
 
 // Field is a field of a struct as JSON has it.
 type Field struct {
-	// Name is that of the JSON: what the tag says, else the Go name with a small first letter.
+	// Name is the name in JSON: the name in the tag, else the Go name with a lower-case first letter.
 	Name string
 	// Index is for reflect's FieldByIndex.
 	Index []int
@@ -23,8 +23,8 @@ type Field struct {
 	Optional bool
 }
 
-// Fields returns the fields of a struct in their order: exported ones, without functions and channels, those of embedded
-// structs among the others, as encoding/json does it.
+// Fields returns the exported fields of a struct, in order, except functions and channels. As in encoding/json, the fields of
+// embedded structs are included.
 func Fields(t reflect.Type) []Field {
 	var out []Field
 	seen := map[string]int{} // name to depth

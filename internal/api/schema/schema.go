@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Definitions collects the schemas of types by their names.
+// Definitions collects the schemas of types by name.
 type Definitions struct {
 	// Prefix comes before a name in references: "#/definitions/" or "#/components/schemas/".
 	Prefix string
@@ -28,23 +28,23 @@ func NewDefinitions(prefix string) *Definitions {
 // values of a type, the zero value included.
 type Shown interface{ Shown() any }
 
-// Restored is implemented by pointers to such types that can be read again: Restore takes what Shown has returned.
+// Restored is implemented by pointers to types whose shown form can be read again: Restore takes a value that Shown returned.
 type Restored interface {
 	Shown
 	Restore(shown any)
 }
 
-// modulePath is what the names of our own types begin with in Go.
+// modulePath is the prefix of the Go package paths of our own types.
 const modulePath = "github.com/hone-dev/hone/"
 
-// Name returns the name under which a struct's schema stands.
+// Name returns the name of a struct's schema.
 func Name(t reflect.Type) string {
 	path := strings.ReplaceAll(t.PkgPath(), modulePath, "dev.hone/")
 	path = strings.ReplaceAll(path, "k8s.io/apimachinery/", "io.k8s.apimachinery/")
 	return strings.ReplaceAll(path, "/", ".") + "." + t.Name()
 }
 
-// Define adds the schema of a type, and of all that it is made of, and returns the type's.
+// Define adds the schemas of a type and of all types that it contains, and returns the schema of the type.
 func (d *Definitions) Define(t reflect.Type) map[string]any {
 	t = deref(t)
 	if t.Implements(reflect.TypeFor[Shown]()) && t.Kind() != reflect.Interface {
@@ -95,8 +95,8 @@ func (d *Definitions) Define(t reflect.Type) map[string]any {
 	return map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 }
 
-// Object adds the schema of an object, an empty one of its kind, under a name and with a doc of its own, and returns it.
-// A field that can hold anything is described by what it holds.
+// Object adds the schema of a kind's object under the given name, with the given doc, and returns it. object is an empty
+// object of the kind. A field of an interface type is described by the value that it holds.
 func (d *Definitions) Object(object any, name, doc string) map[string]any {
 	v := reflect.Indirect(reflect.ValueOf(object))
 	o := d.object(v.Type())
@@ -125,7 +125,7 @@ func (d *Definitions) object(t reflect.Type) map[string]any {
 			}
 		}
 		if doc != "" {
-			if _, ref := s["$ref"]; ref { // what stands beside a reference is ignored
+			if _, ref := s["$ref"]; ref { // keywords next to a reference are ignored
 				s = map[string]any{"allOf": []any{s}}
 			}
 			s["description"] = doc

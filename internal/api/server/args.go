@@ -8,11 +8,11 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
-// redactedMark begins what stands for a secret.
+// redactedMark is the beginning of the text that replaces a secret.
 const redactedMark = "[redacted"
 
-// setArgs answers POST /api/set_tiltfile_args, whose body is a list of the new arguments, as Tilt's is. An argument that
-// comes back redacted in the place where it was stays what it is.
+// setArgs handles POST /api/set_tiltfile_args, whose body is the list of the new arguments, as in Tilt. An argument that is
+// sent back redacted at its previous position keeps its value.
 func setArgs(src *source, w http.ResponseWriter, r *http.Request) {
 	var args []string
 	if !decode(w, r, &args) {

@@ -23,7 +23,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+terminal.Protocol)
 		return
 	}
-	// What belongs to the request must not be taken for what is typed.
+	// The body of the request must not be mistaken for typed input.
 	if _, err := access.Body(w, r, maxBody); err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
@@ -42,7 +42,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	// A terminal that is asked to read does not notice the session's end.
+	// A terminal that blocks in a read does not notice the end of the session.
 	defer context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })()
 	if err := s.options.Attach(ctx, &upgraded{c, buffered.Reader}); err != nil && ctx.Err() == nil {
 		s.options.Log.Info("an attached screen ended", "error", err)

@@ -12,8 +12,9 @@ import (
 	"github.com/hone-dev/hone/internal/api/snapshot"
 )
 
-// dump answers with a document that may be long. It is written out of one snapshot as fast as the client takes it, in turn with
-// other requests; a client that takes nothing loses the connection. An answer that breaks off has no end, so that nobody takes it for whole.
+// dump responds with a document that may be long. It is written from one snapshot as fast as the client reads it, taking
+// turns with other requests. A client that does not read loses the connection. A truncated response is not properly
+// terminated, so that clients do not take it for complete.
 func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Session, io.Writer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.options.Logs == nil {

@@ -20,7 +20,7 @@ import (
 // eventChunk is how many events a request holds at a time.
 const eventChunk = 256
 
-// eventQuery is what a request for events asks for.
+// eventQuery is the query of a request for events.
 type eventQuery struct {
 	cursor events.Cursor
 	follow bool
@@ -92,8 +92,8 @@ func typeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// sendEvents writes events, piece by piece, and waits for more where that is wanted. A client that reads slowly is told of
-// those that were dropped meanwhile.
+// sendEvents writes events, piece by piece, and waits for more if requested. A client that reads slowly receives a gap for
+// events that were dropped meanwhile.
 func (s *Subscriber) sendEvents(src *source, w http.ResponseWriter, r *http.Request, q eventQuery) {
 	a := answer{w: w, r: r}
 	end := uint64(math.MaxUint64)
@@ -114,7 +114,7 @@ func (s *Subscriber) sendEvents(src *source, w http.ResponseWriter, r *http.Requ
 	if !q.follow {
 		return
 	}
-	// The session's end ends the request, too: the client is told of it, if it is still there.
+	// The end of the session also ends the request: the client receives the last events if it is still connected.
 	var last bytes.Buffer
 	a.make(&last)
 	push(w, &last)

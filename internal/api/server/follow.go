@@ -10,14 +10,15 @@ import (
 // pieceBytes is about how much of an answer a request holds at a time.
 const pieceBytes = 64 << 10
 
-// answer is one that is sent piece by piece. Making a piece is work that waits for its turn; while it is written, and while
-// nothing is new, others have theirs. A client that reads slowly is sent the next piece when it has taken the one before.
+// answer is a response that is sent piece by piece. Creating a piece is work that waits for its turn; other requests have
+// their turn while a piece is written and while there is nothing new. A slow client receives the next piece after it has read
+// the previous one.
 type answer struct {
 	w http.ResponseWriter
 	r *http.Request
 	// make adds the next piece, and reports whether there is more already.
 	make func(piece *bytes.Buffer) (more bool)
-	// changed returns a channel that says when there may be more; nil for an answer that ends with what there is.
+	// changed returns a channel that signals when there may be more; nil for a response without following.
 	changed func() <-chan struct{}
 }
 
@@ -52,7 +53,7 @@ func (s *Subscriber) send(a answer) {
 	}
 }
 
-// push writes what was made, and reports whether the client took it.
+// push writes a piece and reports whether the client took it.
 func push(w http.ResponseWriter, piece *bytes.Buffer) bool {
 	access.Extend(w)
 	_, err := piece.WriteTo(w)

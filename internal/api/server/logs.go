@@ -25,7 +25,7 @@ import (
 // logChunk is how many lines of a log a request holds at a time.
 const logChunk = 512
 
-// logQuery is what a request for logs asks for.
+// logQuery is the query of a request for logs.
 type logQuery struct {
 	filter logstore.Filter
 	// tail is how many of the newest lines are wanted, negative for all.
@@ -60,8 +60,8 @@ func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
 	s.sendLogs(w, r, q)
 }
 
-// audible refuses names that no resource has, nor has had. Before the first good evaluation of the Tiltfile nobody knows which
-// ones there will be.
+// audible refuses names that no resource has or has had. Before the first successful evaluation of the Tiltfile the names are
+// not known, so all are accepted.
 func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 	if !state.TheTiltfile(v).Good {
 		return nil
@@ -199,7 +199,7 @@ func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery
 	}
 	s.send(a)
 	if q.follow && r.Context().Err() != nil {
-		// The session's end ends the request, too: the client is given what was said until then, if it is still there.
+		// The end of the session also ends the request: the client receives the lines up to then if it is still connected.
 		var last bytes.Buffer
 		a.make(&last)
 		push(w, &last)

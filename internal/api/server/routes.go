@@ -20,7 +20,7 @@ import (
 
 // route is a path that hone serves itself.
 type route struct {
-	// pattern is that of http.ServeMux: "GET /api/view".
+	// pattern is a pattern of http.ServeMux: "GET /api/view".
 	pattern string
 	serve   http.HandlerFunc
 }
@@ -46,7 +46,7 @@ func (s *Subscriber) routes(src *source) []route {
 	}
 }
 
-// missed answers what no route takes: an unknown path, or one that is asked in another way.
+// missed handles requests that no route takes: an unknown path, or a path with the wrong method.
 func missed(all []route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var methods []string
@@ -60,7 +60,7 @@ func missed(all []route) http.HandlerFunc {
 			refuse(w, r, http.StatusMethodNotAllowed, fmt.Sprintf("%s takes %s", words.Clip(r.URL.Path, access.MostEchoed), strings.Join(methods, ", ")))
 			return
 		}
-		refuse(w, r, http.StatusNotFound, fmt.Sprintf("there is nothing at %s", words.Clip(r.URL.Path, access.MostEchoed)))
+		refuse(w, r, http.StatusNotFound, fmt.Sprintf("unknown path %s", words.Clip(r.URL.Path, access.MostEchoed)))
 	}
 }
 
@@ -120,7 +120,7 @@ func (s *Subscriber) stop(w http.ResponseWriter, r *http.Request) {
 
 func fail(w http.ResponseWriter, code int, text string) { failBy(w, code, errors.New(text)) }
 
-// failBy answers with an error, and with its mend where it is a problem.
+// failBy responds with an error, and with its mend if it is a problem.
 func failBy(w http.ResponseWriter, code int, err error) {
 	f := api.Failure{Error: err.Error()}
 	if p, ok := problem.Of(err); ok {
@@ -131,7 +131,7 @@ func failBy(w http.ResponseWriter, code int, err error) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// decode reads a request's body into req, or answers what is wrong with it.
+// decode reads a request's body into req, or responds with what is wrong with it.
 func decode(w http.ResponseWriter, r *http.Request, req any) bool {
 	body, err := access.Body(w, r, maxBody)
 	if errors.Is(err, access.ErrTooLarge) {
@@ -148,7 +148,7 @@ func decode(w http.ResponseWriter, r *http.Request, req any) bool {
 	return true
 }
 
-// done answers a request that asks for nothing but that something is done.
+// done responds to a request whose response has no content.
 func done(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte("{}\n"))

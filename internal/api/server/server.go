@@ -1,11 +1,11 @@
-// Package server answers scripts and other programs about the running session over HTTP, on a unix socket and on a
-// loopback port: objects by Kubernetes' conventions (see rest), and what does not fit those: what every resource does, the
-// wish to update one now, clicks of the Tiltfile's buttons, logs, and the session's end.
+// Package server serves the API of the running session over HTTP, on a unix socket and on a loopback port: objects by the
+// conventions of Kubernetes (see package rest), and requests that do not fit these: the view of all resources, triggers,
+// clicks of the Tiltfile's buttons, logs, events, and the end of the session.
 //
 // # Concurrency
 //
-// Run owns the HTTP servers and their goroutines, and ends them. Nothing that a client does holds the loop: requests read
-// snapshots, and what they write are actions.
+// Run owns the HTTP servers and their goroutines, and ends them. Clients cannot block the loop: requests read snapshots and
+// write by dispatching actions.
 package server
 
 import (
@@ -42,19 +42,19 @@ const (
 	stopTimeout = 2 * time.Second
 )
 
-// Options say where the API is served and of what it is made.
+// Options are where the API is served and what it serves.
 type Options struct {
 	Version string
-	// Unix and TCP are the listeners, which the server closes; nil ones serve nothing. Whoever reaches Unix may do
-	// everything: its file's mode says who that is.
+	// Unix and TCP are the listeners, which the server closes; a nil listener is not served. Every client that can connect to
+	// Unix may do everything: the mode of the socket's file controls access.
 	Unix, TCP net.Listener
-	// Token is what requests over TCP have to show. Without one, all of them are refused.
+	// Token is the token that requests over TCP must have. If it is empty, all of them are refused.
 	Token string
-	// Certificate lets connections over TCP speak TLS; without one they are plain.
+	// Certificate lets connections over TCP use TLS; without a certificate they are plain.
 	Certificate *tls.Certificate
-	// Hosts are names of this machine by which the port may be called, beside localhost and addresses.
+	// Hosts are names of this machine that requests to the port may use, in addition to localhost and addresses.
 	Hosts []string
-	// Kinds are served by Kubernetes' conventions, beside the store's tables.
+	// Kinds are served by the conventions of Kubernetes, in addition to the store's tables.
 	Kinds []projection.Kind
 	Logs  *logstore.Store
 	// Stop ends the session.
@@ -148,8 +148,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return err
 }
 
-// announce tells requests of new snapshots until ctx is done or a server has failed. After each it rests for a moment: what
-// happens in quick succession is looked at once.
+// announce notifies requests of new snapshots until ctx is done or a server has failed. After each notification it pauses for
+// a moment, so that changes in quick succession are handled together.
 func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-chan error) error {
 	for {
 		select {
@@ -176,7 +176,7 @@ func cookie(l net.Listener) string {
 	return "hone-session-" + port
 }
 
-// refuse answers what may not come in, in the way of the path that was asked for.
+// refuse responds to a refused request in the format of the requested path.
 func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/" {
 		fail(w, code, text)

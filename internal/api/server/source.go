@@ -16,7 +16,7 @@ type source struct {
 
 	mu       sync.Mutex
 	redactor *redact.Redactor
-	// versions are those of the tables that the redactor is made of.
+	// versions are the versions of the tables from which the redactor was created.
 	versions [2]uint64
 }
 
@@ -42,13 +42,13 @@ func (s *source) Redactor(v store.View) *redact.Redactor {
 	return s.redactor
 }
 
-// broadcast tells any number of waiters at once. The zero value is ready.
+// broadcast wakes any number of waiters at once. The zero value is ready to use.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// wait returns a channel that the next tell closes.
+// wait returns a channel that the next call of tell closes.
 func (b *broadcast) wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// takeTimeout bounds the time until the loop has reduced what a request asks for.
+// takeTimeout limits the time until the loop has reduced the actions of a request.
 const takeTimeout = 10 * time.Second
 
 // switchResources answers POST /api/switch: by one action for all resources, when it is reduced.
@@ -48,7 +48,7 @@ func switchResources(src *source, w http.ResponseWriter, r *http.Request) {
 // hand dispatches an action and returns the time that it carries, or reports that the loop has ended and will not reduce it.
 func (s *source) hand(w http.ResponseWriter, a store.Action) (at time.Time, ok bool) {
 	if at = s.Dispatch(a); at.IsZero() {
-		failBy(w, http.StatusServiceUnavailable, problem.New("the session has ended", "hone up starts it again; hone sessions lists those that run"))
+		failBy(w, http.StatusServiceUnavailable, problem.New("the session has ended", "hone up starts it again; hone sessions lists running sessions"))
 		return at, false
 	}
 	return at, true
@@ -69,7 +69,7 @@ func (s *source) take(w http.ResponseWriter, r *http.Request, a store.Action) bo
 	return true
 }
 
-// wellFormed refuses a request that does not say what it wants.
+// wellFormed refuses an incomplete or contradictory request.
 func wellFormed(req api.SwitchRequest) error {
 	chosen := len(req.ManifestNames)+len(req.Labels) > 0
 	switch {
@@ -102,7 +102,7 @@ func switchable(v store.View) (all []toggle) {
 	return all
 }
 
-// switching returns what comes of a request.
+// switching returns the result of a request.
 func switching(all []toggle, req api.SwitchRequest) (api.SwitchResult, error) {
 	result := api.SwitchResult{Enabled: []string{}, Disabled: []string{}, Unchanged: []string{}}
 	if err := resolvable(all, req); err != nil {

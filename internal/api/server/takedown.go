@@ -17,7 +17,7 @@ import (
 // stillTimeout bounds the time until the updates have ended that a take-down comes in between of.
 const stillTimeout = 30 * time.Second
 
-// takenDown answers POST /api/taken_down, when nothing applies the objects any more.
+// takenDown handles POST /api/taken_down. It responds once nothing applies the objects any longer.
 func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.TakenDownRequest
 	if !decode(w, r, &req) {

@@ -33,7 +33,7 @@ func trigger(src *source, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// known returns the names that a trigger asks for, if all of them exist.
+// known returns the names in a trigger request, if all of them exist.
 func known(v store.View, asked []string) ([]model.ManifestName, error) {
 	if len(asked) == 0 {
 		return nil, errors.New("name at least one resource")
@@ -55,7 +55,7 @@ func known(v store.View, asked []string) ([]model.ManifestName, error) {
 	return names, nil
 }
 
-// listedNames is how many names a mend lists at most.
+// listedNames is the maximum number of names that a mend lists.
 const listedNames = 10
 
 // unknown is the problem that a request names something that does not exist; all are the names that do.

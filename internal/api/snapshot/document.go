@@ -8,11 +8,12 @@ import (
 	"github.com/hone-dev/hone/internal/api/redact"
 )
 
-// document writes a JSON document piece by piece, a value per line. Its first error is that of all that follows.
+// document writes a JSON document piece by piece, one value per line. After the first error, all further writes fail with the
+// same error.
 type document struct {
 	w        *bufio.Writer
 	redactor *redact.Redactor
-	// ends are the brackets that are open, and more says for each whether something is in it already.
+	// ends are the closing brackets of the open values, and more is, for each, whether it already has a member.
 	ends []byte
 	more []bool
 	err  error
@@ -34,7 +35,7 @@ func (d *document) open(name string, bracket, end byte) {
 func (d *document) object(name string) { d.open(name, '{', '}') }
 func (d *document) list(name string)   { d.open(name, '[', ']') }
 
-// close closes what was opened last.
+// close closes the value that was opened last.
 func (d *document) close() {
 	n := len(d.ends) - 1
 	if d.more[n] {
@@ -58,7 +59,7 @@ func (d *document) value(name string, v any) {
 	d.put(d.redactor.JSON(doc))
 }
 
-// next begins a member of what is open.
+// next begins a member of the innermost open value.
 func (d *document) next(name string) {
 	if n := len(d.more) - 1; n >= 0 {
 		if d.more[n] {

@@ -17,13 +17,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// maxSize bounds what is read of a file, far above what Write makes.
+// maxSize limits how much of a file is read. It is far above the size of files that Write creates.
 const maxSize = 2 << 30
 
-// createMend says how to get a snapshot.
+// createMend explains how to create a snapshot.
 const createMend = "make one with hone snapshot create FILE, or with hone ci --output-snapshot-on-exit FILE"
 
-// Read reads what Write wrote. Name is the file's, for people; what is not such a file is a problem.
+// Read reads a snapshot that Write wrote. name is the name of the file, for messages. A file that is not a snapshot is a
+// problem.
 func Read(r io.Reader, name string) (api.Snapshot, error) {
 	var s api.Snapshot
 	limited := &io.LimitedReader{R: r, N: maxSize}
@@ -50,8 +51,8 @@ func Read(r io.Reader, name string) (api.Snapshot, error) {
 	return s, nil
 }
 
-// Restore returns the state of the session that a snapshot is of. Secrets stay what stands in their place. Of tables and
-// fields that this hone does not have nothing is left; nor are events, which tell of anything.
+// Restore returns the state of the session that a snapshot holds. Secrets stay redacted. Tables and fields that this version
+// of hone does not have are dropped, and so are events, whose values can be of any type.
 func Restore(s api.Snapshot) (store.View, error) {
 	kept := map[string][]store.Kept{}
 	for _, t := range state.Schema.Tables() {
@@ -68,8 +69,8 @@ func Restore(s api.Snapshot) (store.View, error) {
 				err = tables.Read(tree, value.Interface())
 			}
 			if err != nil {
-				return store.View{}, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot holds what this hone does not understand",
-					fmt.Sprintf("look at it with the hone that made it, v%s", s.Version))
+				return store.View{}, problem.Wrap(fmt.Errorf("%s %s: %w", t.Name, e.ID, err), "the snapshot has content that this version of hone does not understand",
+					fmt.Sprintf("view it with the version of hone that created it, v%s", s.Version))
 			}
 			kept[t.Name] = append(kept[t.Name], store.Kept{Value: value.Elem().Interface(), Meta: store.Meta{ID: e.ID, Version: e.Version, Owner: e.Owner,
 				Phase: store.Phase(e.Phase), Finalizers: e.Finalizers, Labels: e.Labels, Created: e.Created, Updated: e.Updated}})

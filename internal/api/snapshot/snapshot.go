@@ -33,11 +33,11 @@ const chunk = 512
 // Session is a session at one moment.
 type Session struct {
 	View store.View
-	// Shown is what the API shows of View.
+	// Shown is the API's form of View.
 	Shown api.View
-	// Logs may grow meanwhile: what is written ends with the line that is newest when writing begins.
+	// Logs may grow while the document is written. The last line written is the line that was newest at the beginning.
 	Logs *logstore.Store
-	// Redactor knows the secrets, as of View.
+	// Redactor knows the secrets of View.
 	Redactor *redact.Redactor
 	Version  string
 	At       time.Time
@@ -64,7 +64,7 @@ func (s Session) Write(ctx context.Context, w io.Writer) error {
 	return d.end()
 }
 
-// WriteEngine writes an api.EngineDump. Numbers are those of the store. It ends early with ctx.
+// WriteEngine writes an api.EngineDump. n are the store's own numbers. It stops early when ctx is done.
 func (s Session) WriteEngine(ctx context.Context, w io.Writer, n tables.Numbers) error {
 	d := begin(w, s.Redactor)
 	d.value("version", s.Version)

@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shop is the session of the shop, with what it has said.
+// shop is the session of the shop, with its logs.
 func shop(t *testing.T) Session {
 	logs := statetest.Logs(t)
 	hudtest.ShopLogs(logs)
@@ -125,7 +125,8 @@ func hasMeta(v store.View, table string, want store.Meta) bool {
 	return false
 }
 
-// TestSecrets has secrets everywhere: in tables, in what the API shows, and in lines that were stored before they were known.
+// TestSecrets has secrets everywhere: in tables, in the API's view, and in lines that were stored before the secrets were
+// known.
 func TestSecrets(t *testing.T) {
 	const secret = "correct horse battery"
 	logs := statetest.Logs(t)
@@ -148,7 +149,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestBounds has a resource that says more than a snapshot holds, and one whose lines are long; neither takes another's room.
+// TestBounds has a resource with more lines than a snapshot holds, and a resource with long lines; neither takes the space of
+// another.
 func TestBounds(t *testing.T) {
 	logs, err := logstore.New(logstore.Options{Dir: t.TempDir(), MemoryPerResource: 64 << 10})
 	if err != nil {
@@ -183,7 +185,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestLogDump has all lines, and says of what segments and spans they are.
+// TestLogDump checks that the dump has all lines, with their segments and spans.
 func TestLogDump(t *testing.T) {
 	s := shop(t)
 	var got api.LogDump
@@ -281,7 +283,7 @@ func TestNoSnapshot(t *testing.T) {
 	}
 }
 
-// TestOpen refuses what cannot be written, and lets nobody else read what is.
+// TestOpen checks that files that cannot be written are refused, and that only the owner can read the file.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "snapshot.json")

@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// columns are what people see of a table.
+// columns returns the columns that are shown for a table.
 func columns(t store.TableInfo) []projection.Column {
 	return append(slices.Clone(chosen[t.Name]),
 		projection.Column{Name: "Age", Doc: "The time since the entry was created.", Value: func(o projection.Object) any { return o.(*Row).CreationTimestamp.Time }},
 		projection.Column{Name: "Updated", Doc: "The time since the entry last changed.", Value: func(o projection.Object) any { return o.(*Row).Updated.Time }},
 		projection.Column{Name: "Version", Doc: "How often the entry has changed.", Wide: true, Value: func(o projection.Object) any { return int64(o.(*Row).Version) }},
-		projection.Column{Name: "Owner", Doc: "The part of hone that created the entry.", Wide: true, Value: func(o projection.Object) any { return o.(*Row).Owner }},
-		projection.Column{Name: "Finalizers", Doc: "The parts of hone that hold the entry.", Wide: true, Value: func(o projection.Object) any { return strings.Join(o.(*Row).Finalizers, ",") }},
+		projection.Column{Name: "Owner", Doc: "The component of hone that created the entry.", Wide: true, Value: func(o projection.Object) any { return o.(*Row).Owner }},
+		projection.Column{Name: "Finalizers", Doc: "The components of hone that still hold the entry.", Wide: true, Value: func(o projection.Object) any { return strings.Join(o.(*Row).Finalizers, ",") }},
 	)
 }
 
@@ -81,10 +81,10 @@ func took(start, end time.Time) time.Duration {
 	return max(0, end.Sub(start))
 }
 
-// chosen are the columns of each table after the name, before those that all have.
+// chosen are the columns of each table, between the name and the columns that all tables have.
 var chosen = map[string][]projection.Column{
 	state.Sessions.Name(): {
-		col("Command", "What was asked for: up or ci.", func(s state.Session) any { return string(s.Command) }),
+		col("Command", "The command of the session: up or ci.", func(s state.Session) any { return string(s.Command) }),
 		col("Tiltfile", "Its path.", func(s state.Session) any { return s.Tiltfile }),
 		col("Args", "The Tiltfile's arguments.", func(s state.Session) any { return strings.Join(s.Args, " ") }),
 		col("URL", "Where the session's API answers.", func(s state.Session) any { return s.URL }),
@@ -112,7 +112,7 @@ var chosen = map[string][]projection.Column{
 		col("Runs", "How often it was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
 		col("Took", "How long the last evaluation took.", func(t state.Tiltfile) any { return took(t.StartedAt, t.FinishedAt) }),
 		col("Warnings", "How many it has.", func(t state.Tiltfile) any { return len(t.Warnings) }),
-		col("Error", "What is wrong with it.", func(t state.Tiltfile) any { return t.Err }),
+		col("Error", "The error of the last evaluation.", func(t state.Tiltfile) any { return t.Err }),
 	},
 	state.Resources.Name(): {
 		col("Type", "k8s, local or compose.", func(r state.Resource) any { return string(r.Manifest.DeployID().Type) }),
@@ -129,7 +129,7 @@ var chosen = map[string][]projection.Column{
 		}),
 	},
 	state.Updates.Name(): {
-		col("Status", "What it is doing, or how the last update went.", func(u state.Update) any { return updateWord(u) }),
+		col("Status", "What it is doing, or the result of the last update.", func(u state.Update) any { return updateWord(u) }),
 		col("Reason", "Why it is, or was, updated.", newest(func(b state.Build) any { return b.Reason.String() })),
 		col("Mode", "How it is, or was, updated.", newest(func(b state.Build) any { return b.Mode })),
 		col("Took", "How long that took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
@@ -148,7 +148,7 @@ var chosen = map[string][]projection.Column{
 		col("Connected", "Whether it answers.", func(c state.Cluster) any { return c.Connected }),
 		col("Context", "The kubeconfig context.", func(c state.Cluster) any { return c.Context }),
 		col("Namespace", "Where objects go that name none.", func(c state.Cluster) any { return c.Namespace }),
-		col("Product", "What kind of cluster it is.", func(c state.Cluster) any { return string(c.Product) }),
+		col("Product", "The product that runs the cluster.", func(c state.Cluster) any { return string(c.Product) }),
 		col("Version", "That of its API server.", func(c state.Cluster) any { return c.Version }),
 		col("Error", "Why it does not answer.", func(c state.Cluster) any { return c.Err }),
 		wide(col("Server", "Its address.", func(c state.Cluster) any { return c.Server })),
@@ -162,7 +162,7 @@ var chosen = map[string][]projection.Column{
 	state.Engines.Name(): {
 		col("Connected", "Whether it answers.", func(e state.Engine) any { return e.Connected }),
 		col("Version", "Its version.", func(e state.Engine) any { return e.Version }),
-		col("Platform", "What it builds for.", func(e state.Engine) any { return e.Platform }),
+		col("Platform", "The platform that it builds for.", func(e state.Engine) any { return e.Platform }),
 		col("Host", "Where it is.", func(e state.Engine) any { return e.Host }),
 		col("Error", "Why it does not answer.", func(e state.Engine) any { return e.Err }),
 	},
@@ -182,7 +182,7 @@ var chosen = map[string][]projection.Column{
 		col("Restarts", "How often its containers were restarted.", func(p state.Pod) any { return p.Restarts() }),
 		col("Current", "Whether it is of the newest deploy.", func(p state.Pod) any { return p.Current }),
 		wide(col("Node", "Where it runs.", func(p state.Pod) any { return p.NodeName })),
-		wide(col("Message", "What Kubernetes says of its status.", func(p state.Pod) any { return p.Message })),
+		wide(col("Message", "Kubernetes' explanation of the status.", func(p state.Pod) any { return p.Message })),
 	},
 	state.Services.Name(): {
 		col("Resource", "Whose it is.", func(s model.Service) any { return s.Resource }),
@@ -208,7 +208,7 @@ var chosen = map[string][]projection.Column{
 		col("Container", "In which container.", func(s state.Synclet) any { return s.Container }),
 		col("State", "starting, ready, broken or failed.", func(s state.Synclet) any { return s.State }),
 		col("Way", "How it got in.", func(s state.Synclet) any { return s.Way }),
-		col("Process", "How the process does that it runs, if any.", func(s state.Synclet) any {
+		col("Process", "The state of the process that it runs, if any.", func(s state.Synclet) any {
 			switch {
 			case !s.Supervised:
 				return ""
@@ -228,12 +228,12 @@ var chosen = map[string][]projection.Column{
 		col("Started", "When it was started.", func(p state.Process) any { return p.StartedAt }),
 	},
 	state.Watches.Name(): {
-		col("Problem", "What keeps files from being watched as they should.", func(w state.Watch) any { return w.Problem }),
+		col("Problem", "Why files cannot be watched properly.", func(w state.Watch) any { return w.Problem }),
 	},
 	state.Buttons.Name(): {
-		col("Text", "What it says.", func(b state.Button) any { return b.Text }),
-		col("Component", "What it stands beside.", func(b state.Button) any { return joined(string(b.Place.Type), b.Place.Component) }),
-		col("Inputs", "What it asks for.", func(b state.Button) any {
+		col("Text", "The text on the button.", func(b state.Button) any { return b.Text }),
+		col("Component", "Where the button is shown.", func(b state.Button) any { return joined(string(b.Place.Type), b.Place.Component) }),
+		col("Inputs", "The inputs of the button.", func(b state.Button) any {
 			var names []string
 			for _, in := range b.Inputs {
 				names = append(names, in.Name)
@@ -245,7 +245,7 @@ var chosen = map[string][]projection.Column{
 		col("Clicked", "When it was last clicked.", func(b state.Button) any { return b.Click.At }),
 	},
 	state.Commands.Name(): {
-		col("State", "How the newest run does.", func(c state.DeclaredCommand) any { return string(c.State) }),
+		col("State", "The state of the newest run.", func(c state.DeclaredCommand) any { return string(c.State) }),
 		col("Ready", "Whether it can be used.", func(c state.DeclaredCommand) any { return c.Ready }),
 		col("PID", "The process.", func(c state.DeclaredCommand) any { return orNone(c.PID) }),
 		col("Runs", "How often it has run.", func(c state.DeclaredCommand) any { return c.Runs }),
@@ -255,7 +255,7 @@ var chosen = map[string][]projection.Column{
 	state.FileWatches.Name(): {
 		col("Changes", "How often something has changed.", func(w state.FileWatch) any { return w.Changes }),
 		col("Changed", "When that was last.", func(w state.FileWatch) any { return w.ChangedAt }),
-		col("Files", "What has changed last.", func(w state.FileWatch) any {
+		col("Files", "The files that changed last.", func(w state.FileWatch) any {
 			var names []string
 			for _, f := range w.Files {
 				names = append(names, filepath.Base(f))
@@ -264,7 +264,7 @@ var chosen = map[string][]projection.Column{
 		}),
 	},
 	state.ConfigMaps.Name(): {
-		col("Keys", "What it holds.", func(m model.ConfigMap) any { return some(slices.Sorted(maps.Keys(m.Data))) }),
+		col("Keys", "The keys of the config map.", func(m model.ConfigMap) any { return some(slices.Sorted(maps.Keys(m.Data))) }),
 	},
 	state.Extensions.Name(): {
 		col("Repo", "The repository that has it.", func(e model.Extension) any { return e.Repo }),
@@ -276,7 +276,7 @@ var chosen = map[string][]projection.Column{
 		col("Ref", "The branch, tag or commit.", func(r model.ExtensionRepo) any { return r.Ref }),
 	},
 	state.Events.Name(): {
-		col("Type", "What kind of event it is.", func(e state.Event) any { return string(e.Type) }),
+		col("Type", "The type of the event.", func(e state.Event) any { return string(e.Type) }),
 		col("Resource", "Whom it is about.", func(e state.Event) any { return e.Resource }),
 		{Name: "What", Doc: "What happened.", Value: func(o projection.Object) any {
 			r := o.(*Row)
@@ -302,7 +302,7 @@ func joined(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// orNone leaves out what is not there.
+// orNone returns nil for zero.
 func orNone(n int) any {
 	if n == 0 {
 		return ""
@@ -310,7 +310,7 @@ func orNone(n int) any {
 	return n
 }
 
-// updateWord says in a word how a resource's updates go.
+// updateWord returns the state of a resource's updates as one word.
 func updateWord(u state.Update) string {
 	switch {
 	case u.Off:
@@ -327,7 +327,7 @@ func updateWord(u state.Update) string {
 	return "ok"
 }
 
-// newest asks for something of the update that runs, else of the last one.
+// newest returns a value of the running update, else of the last one.
 func newest(of func(b state.Build) any) func(u state.Update) any {
 	return func(u state.Update) any {
 		if u.Current != nil {

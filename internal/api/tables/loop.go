@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Numbers are what a store knows of about itself.
+// Numbers provides the statistics of a store.
 type Numbers interface {
 	Loop() store.LoopStats
 	Subscribers() []store.SubscriberStats
@@ -25,11 +25,11 @@ type Controller struct {
 	Status            ControllerStatus `json:"status"`
 }
 
-// ControllerStatus says how a subscriber does.
+// ControllerStatus is the status of a subscriber.
 type ControllerStatus struct {
 	// State is running, "backing off" after a crash, or done.
 	State string `json:"state"`
-	// WakeUps counts how often the subscriber was told that a table has changed that it reads.
+	// WakeUps is how often the subscriber was woken because a table that it reads has changed.
 	WakeUps uint64 `json:"wakeUps"`
 	// Reads counts its looks at snapshots.
 	Reads uint64 `json:"reads"`
@@ -37,7 +37,7 @@ type ControllerStatus struct {
 	Writes uint64 `json:"writes"`
 	// Crashes counts how often it failed and was started again.
 	Crashes uint64 `json:"crashes"`
-	// Busy is the time that it worked between wake-ups, without what its own goroutines do beside.
+	// Busy is the time that it worked between wake-ups, excluding the work of its own goroutines.
 	Busy metav1.Duration `json:"busy"`
 	// LastError is why it failed the last time, also after it has recovered.
 	LastError string `json:"lastError,omitempty"`
@@ -54,14 +54,14 @@ func (c *Controller) DeepCopyObject() runtime.Object {
 	return &o
 }
 
-// Loop is the one object that tells of the store's loop.
+// Loop is the object that describes the store's loop. There is only one.
 type Loop struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	Status            LoopStatus `json:"status"`
 }
 
-// LoopStatus says how the loop does.
+// LoopStatus is the status of the loop.
 type LoopStatus struct {
 	// Batches counts the batches of actions, each of which has made a snapshot.
 	Batches uint64 `json:"batches"`
@@ -81,7 +81,8 @@ type LoopStatus struct {
 
 // Bucket counts batches.
 type Bucket struct {
-	// UpTo is how long they took at most, and more than that of the bucket before; empty for the longest.
+	// UpTo is the upper bound of the bucket; the lower bound is the UpTo of the previous bucket. It is empty for the last
+	// bucket.
 	UpTo string `json:"upTo,omitempty"`
 	// Batches is their number.
 	Batches uint64 `json:"batches"`
@@ -99,15 +100,14 @@ var (
 	_ projection.Object = (*Loop)(nil)
 )
 
-// Machine returns the kinds that tell how the store does. What they show is as of the snapshot in which it is looked at
-// first.
+// Machine returns the kinds that describe the status of the store. Their values are those at the first read of a snapshot.
 func Machine(n Numbers) []projection.Kind { return []projection.Kind{controllers(n), loop(n)} }
 
 func controllers(n Numbers) projection.Kind {
 	status := func(o projection.Object) *ControllerStatus { return &o.(*Controller).Status }
 	return projection.Kind{
 		Group: Group, Version: Version, Name: "Controller", Plural: "controllers",
-		Doc: "hone's own parts: how often they were woken, what they read and wrote, how busy they were and how they failed.",
+		Doc: "The internal components of hone: how often they were woken, what they read and wrote, how busy they were and how they failed.",
 		Items: func(v store.View) iter.Seq[projection.Item] {
 			return func(yield func(projection.Item) bool) {
 				for _, s := range n.Subscribers() {
@@ -146,7 +146,7 @@ func loop(n Numbers) projection.Kind {
 	status := func(o projection.Object) *LoopStatus { return &o.(*Loop).Status }
 	return projection.Kind{
 		Group: Group, Version: Version, Name: "Loop", Plural: "loop",
-		Doc: "The loop that all changes of the session's state go through: batches, actions and how long they took.",
+		Doc: "The loop that makes all changes to the session's state: batches, actions and their durations.",
 		Items: func(store.View) iter.Seq[projection.Item] {
 			return func(yield func(projection.Item) bool) {
 				s := n.Loop()

@@ -14,10 +14,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Read makes a value of the store of what Value has made of one, decoded from JSON with json.Decoder's UseNumber or
-// without it. Into is a pointer to the value. What Value left out stays zero: texts of secrets, functions, unexported
-// fields, and what a field holds that can be of any type. Fields that the type does not have are passed over, so that
-// another version's values can be read. An error says which field holds something else than its type wants.
+// Read is the inverse of Value: it sets a value of the store from a document that Value created, decoded from JSON with or
+// without json.Decoder's UseNumber. into is a pointer to the value. Parts that Value omits stay zero: the texts of secrets,
+// functions, unexported fields, and the content of fields that can be of any type. Fields that the type does not have are
+// ignored, so that values of other versions can be read. An error names the field whose value does not fit its type.
 func Read(doc, into any) error { return read(doc, reflect.ValueOf(into).Elem(), 0) }
 
 func read(doc any, v reflect.Value, depth int) error {
@@ -56,7 +56,7 @@ func read(doc any, v reflect.Value, depth int) error {
 		v.Set(reflect.New(v.Type().Elem()))
 		return read(doc, v.Elem(), depth+1)
 	case reflect.Interface:
-		return nil // nobody knows what it was
+		return nil // its original type is not known
 	case reflect.Bool:
 		b, ok := doc.(bool)
 		v.SetBool(b)
@@ -78,7 +78,7 @@ func read(doc any, v reflect.Value, depth int) error {
 	return nil
 }
 
-// wants is an error unless ok.
+// wants returns an error unless ok.
 func wants(ok bool, what string, doc any) error {
 	if ok {
 		return nil
@@ -228,7 +228,7 @@ func readStruct(doc any, v reflect.Value, depth int) error {
 	return nil
 }
 
-// within returns a field of a struct, or of one that is embedded in it, perhaps by pointer.
+// within returns a field of a struct or of a struct embedded in it, possibly by pointer.
 func within(v reflect.Value, index []int) reflect.Value {
 	for _, i := range index {
 		if v.Kind() == reflect.Pointer {

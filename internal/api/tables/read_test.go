@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// decoded is a value of the store as somebody has it who has read it from JSON.
+// decoded is a value of the store after encoding to JSON and decoding.
 func decoded(t *testing.T, v any) any {
 	t.Helper()
 	doc, err := json.Marshal(Value(v))
@@ -36,7 +36,7 @@ func TestReadEveryTable(t *testing.T) {
 			t.Errorf("%s: %v", info.Name, err)
 			continue
 		}
-		if info.Name == state.Events.Name() { // what an event tells of can be anything
+		if info.Name == state.Events.Name() { // the content of an event can be of any type
 			delete(want.(map[string]any), "what")
 		}
 		if diff := cmp.Diff(want, decoded(t, got.Elem().Interface())); diff != "" {
@@ -61,7 +61,7 @@ func TestReadWords(t *testing.T) {
 	}
 }
 
-// TestReadOthers has documents that are not what Value writes.
+// TestReadOthers reads documents that Value does not write.
 func TestReadOthers(t *testing.T) {
 	for doc, want := range map[string]string{
 		`{"serial":"x"}`:              "serial: a number is wanted, not x",

@@ -1,5 +1,5 @@
-// Package tables makes kinds of the API's group hone.dev out of everything that a session knows of itself: each table of
-// the store as it is, with its metadata, and how the loop and the subscribers do. They are for looking only.
+// Package tables provides the kinds of the API group hone.dev, which show the internal state of a session: each table of the
+// store with its metadata, and the status of the loop and the subscribers. They are read-only.
 package tables
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// Group and Version are those of the kinds.
+// Group and Version are the API group and version of the kinds.
 const (
 	Group   = api.TablesGroup
 	Version = "v1alpha1"
@@ -29,7 +29,7 @@ type Row struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// ID is the entry's id in its table.
 	ID string `json:"id"`
-	// Phase is running, or tearing-down for an entry that waits for its finalizers to let go.
+	// Phase is running, or tearing-down for an entry that waits for its finalizers to be removed.
 	Phase store.Phase `json:"phase,omitempty"`
 	// Version counts the changes of the entry, from 1.
 	Version uint64 `json:"version,omitempty"`

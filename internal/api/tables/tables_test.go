@@ -112,7 +112,7 @@ func (g guests) Shown() any {
 	return m
 }
 
-// TestShown says that a schema describes what is shown of a value.
+// TestShown checks that a schema describes the shown form of a value.
 func TestShown(t *testing.T) {
 	want := map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "boolean"}}
 	for _, typ := range []reflect.Type{reflect.TypeFor[guests](), reflect.TypeFor[*guests]()} {
@@ -264,7 +264,7 @@ func describes(t *testing.T, where string, d *schema.Definitions, s map[string]a
 	}
 }
 
-// TestMachine shows what the loop and the subscribers did.
+// TestMachine checks the objects of the loop and the subscribers.
 func TestMachine(t *testing.T) {
 	s := store.New(state.Schema)
 	s.Dispatch(state.SessionStarted{}, store.SubscriberReported{Name: "Sub", State: store.SubscriberBackingOff, Crashes: 2, Err: "oops"})
@@ -292,7 +292,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// numbers are those of a store, with one subscriber.
+// numbers is a store with the statistics of one subscriber.
 type numbers struct{ *store.Store }
 
 func (numbers) Subscribers() []store.SubscriberStats {

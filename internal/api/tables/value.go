@@ -17,13 +17,13 @@ import (
 // maxDepth bounds values that contain themselves.
 const maxDepth = 32
 
-// Value returns what a value of the store looks like in JSON: maps, lists, texts, numbers and bools. Fields have the names
-// that package schema gives them; those that are empty texts, lists, maps or times are left out, and so is what says
-// nothing outside of the program: functions, channels, unexported fields. What a value keeps to itself, such as the text
-// of a secret, is left out too. A schema.Shown is what it says.
+// Value converts a value of the store to the types of JSON: maps, lists, texts, numbers and bools. Fields have the names that
+// package schema defines. Empty texts, lists, maps and times are omitted, and so are values without a meaning outside of the
+// program (functions, channels, unexported fields) and private values such as the texts of secrets. A schema.Shown determines
+// its own form.
 func Value(v any) any { return value(reflect.ValueOf(v), 0) }
 
-// private returns what may be shown of values of which only a part may.
+// private returns the part that may be shown of a value that must not be shown as a whole.
 func private(v any) (shown any, ok bool) {
 	switch x := v.(type) {
 	case model.Secret:
@@ -40,10 +40,10 @@ func private(v any) (shown any, ok bool) {
 	return nil, false
 }
 
-// hidden stands in the place of what is not shown.
+// hidden replaces values that are not shown.
 const hidden = "[hidden]"
 
-// k8sObject hides what a Secret holds, also what is too short for the scrubbing of secrets to find.
+// k8sObject hides the data of a Secret, including values that are too short for the scrubber of secrets.
 func k8sObject(o model.K8sObject) any {
 	var tree map[string]any
 	if o.Kind == "Secret" && o.Group() == "" {
@@ -89,7 +89,7 @@ func input(in model.Input) any {
 	return value(reflect.ValueOf(shown(in)), 1)
 }
 
-// button hides what a click brought along for hidden inputs.
+// button hides the values that a click sent for hidden inputs.
 func button(b state.Button) any {
 	click := map[string]string{}
 	for k, v := range b.Click.Inputs {
@@ -163,7 +163,7 @@ func value(v reflect.Value, depth int) any {
 	return nil // functions, channels and their like
 }
 
-// number returns what JSON can hold.
+// number returns a number that JSON can represent.
 func number(f float64) any {
 	if _, err := json.Marshal(f); err != nil {
 		return fmt.Sprint(f)

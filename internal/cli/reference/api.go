@@ -13,13 +13,13 @@ import (
 	"github.com/hone-dev/hone/internal/api/schema"
 )
 
-// prefix comes before names of schemas in references.
+// prefix precedes the names of schemas in references.
 const prefix = "#/components/schemas/"
 
 // API is the page of the kinds of objects that the session's API serves.
 type API struct {
 	Kinds []projection.Kind
-	// Listed are kinds that are only listed: what they hold changes with hone's insides.
+	// Listed are kinds that are listed without their fields, which are internal to hone and may change.
 	Listed []projection.Kind
 }
 
@@ -30,8 +30,8 @@ func (p API) Write(w io.Writer) error {
 
 <!-- Generated from the API's OpenAPI schemas: edit the comments on the types, then run make generate. -->
 
-A running session serves these objects by Kubernetes' conventions, at /apis/GROUP/VERSION/PLURAL. hone get, hone describe,
-hone patch and the others work on them, and so does kubectl.
+A running session serves these objects by the conventions of Kubernetes, at /apis/GROUP/VERSION/PLURAL. hone get, hone describe,
+hone patch and similar commands work on them, and so does kubectl.
 `)
 	p.list(&b, "## Kinds", p.Kinds, func(k projection.Kind) string { return fmt.Sprintf("[%s](#%s)", k.Name, k.Plural) })
 	definitions := schema.NewDefinitions(prefix)
@@ -39,7 +39,7 @@ hone patch and the others work on them, and so does kubectl.
 		kind(&b, definitions, k)
 	}
 	types(&b, definitions)
-	b.WriteString("\n## Tables\n\nEverything that hone knows of itself, for looking only. hone explain TABLE --recursive says what is in it.\n")
+	b.WriteString("\n## Tables\n\nThe internal state of hone, read-only. hone explain TABLE --recursive describes the fields.\n")
 	p.list(&b, "### All tables", p.Listed, func(k projection.Kind) string { return k.Name })
 	_, err := b.WriteTo(w)
 	return err
@@ -65,7 +65,7 @@ func kind(b *bytes.Buffer, d *schema.Definitions, k projection.Kind) {
 	fields(b, o, "kind", "apiVersion", "metadata")
 }
 
-// types describes what the fields of kinds are made of, except for what every Kubernetes object has.
+// types documents the types of the fields of all kinds, except those that every Kubernetes object has.
 func types(b *bytes.Buffer, d *schema.Definitions) {
 	b.WriteString("\n## Types\n")
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(d.All)), func(n string) bool { return strings.HasPrefix(n, "io.k8s.") })
@@ -95,7 +95,7 @@ func fields(b *bytes.Buffer, o map[string]any, except ...string) {
 	}
 }
 
-// typeOf names what a schema describes.
+// typeOf returns the name of the type that a schema describes.
 func typeOf(s map[string]any) string {
 	if ref, ok := s["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, prefix)
@@ -124,7 +124,7 @@ func typeOf(s map[string]any) string {
 	return kind
 }
 
-// short is the name of a type with its package: "v1alpha1.CmdSpec" of "dev.hone.pkg.api.v1alpha1.CmdSpec".
+// short returns the name of a type with its package: "v1alpha1.CmdSpec" of "dev.hone.pkg.api.v1alpha1.CmdSpec".
 func short(name string) string {
 	parts := strings.Split(name, ".")
 	return strings.Join(parts[max(0, len(parts)-2):], ".")

@@ -1,5 +1,5 @@
-// Package reference writes the pages that say what there is: the command line, and the objects of the session's API. They
-// are made of what the program itself knows, so that they cannot say anything else.
+// Package reference writes the reference pages of the command line and of the objects of the session's API. The pages are
+// generated from the program itself, so they cannot disagree with it.
 package reference
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Entry is a name with what there is to say about it.
+// Entry is a name with its documentation.
 type Entry struct{ Name, Doc string }
 
-// CLI is what the page of the command line has beside the commands.
+// CLI is the content of the page of the command line.
 type CLI struct {
 	Root *cobra.Command
-	// Environment are the environment variables, ExitCodes how commands end.
+	// Environment lists the environment variables, and ExitCodes the exit codes of commands.
 	Environment, ExitCodes []Entry
 }
 
@@ -26,10 +26,10 @@ type CLI struct {
 func (p CLI) Write(w io.Writer) error {
 	var b bytes.Buffer
 	b.WriteString("# The command line\n\n<!-- Generated from the commands themselves: edit those, then run make generate. -->\n\n")
-	fmt.Fprintf(&b, "%s. Flags that all commands have:\n", p.Root.Short)
+	fmt.Fprintf(&b, "%s. Global flags:\n", p.Root.Short)
 	flags(&b, p.Root.PersistentFlags())
 	all := p.Commands()
-	b.WriteString("\n| command | does |\n|---|---|\n")
+	b.WriteString("\n| command | description |\n|---|---|\n")
 	for _, c := range all {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", code(c.CommandPath()), anchor(c), cell(c.Short))
 	}
@@ -42,7 +42,7 @@ func (p CLI) Write(w io.Writer) error {
 	return err
 }
 
-// Commands are the commands that people may run, each before those below it.
+// Commands returns the public commands, each before its subcommands.
 func (p CLI) Commands() (out []*cobra.Command) {
 	var add func(c *cobra.Command)
 	add = func(c *cobra.Command) {
@@ -115,13 +115,13 @@ func section(b *bytes.Buffer, title, column string, all []Entry) {
 
 func code(s string) string { return "`" + s + "`" }
 
-// cell makes a text fit into a table.
+// cell escapes a text for a table.
 func cell(s string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(s) }
 
-// anchor is what a command's heading can be linked by on the usual forges.
+// anchor returns the link anchor of a command's heading on the usual forges.
 func anchor(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// indented writes a text whose indented lines are kept as they are.
+// indented formats a text as Markdown, with its indented lines as code.
 func indented(s string) string {
 	var b strings.Builder
 	kept := false
@@ -138,7 +138,7 @@ func indented(s string) string {
 	return b.String()
 }
 
-// unindented takes the indentation of its first line from a text.
+// unindented removes the indentation of the first line from all lines of a text.
 func unindented(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	margin := lines[0][:len(lines[0])-len(strings.TrimLeft(lines[0], " "))]

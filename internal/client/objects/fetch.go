@@ -20,18 +20,18 @@ import (
 	"github.com/hone-dev/hone/internal/base/suggest"
 )
 
-// tableMedia asks for rows instead of objects, headMedia and headsMedia for an object and a list without more than metadata.
+// tableMedia requests rows instead of objects; headMedia and headsMedia request an object and a list with metadata only.
 const (
 	tableMedia = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 	headMedia  = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 	headsMedia = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 )
 
-// Found is what there is of a target. Of a named one, what is missing is left out.
+// Found is the result of fetching a target. Named objects that do not exist are left out.
 type Found struct {
 	Target
-	// Objects are the objects, Documents are they as the session wrote them, or Table is their rows, whichever was asked for.
-	// The objects in the rows are decoded.
+	// Objects are the objects, Documents are the objects as the session wrote them, and Table is their rows; the form
+	// determines which of them is set. The objects in the rows are decoded.
 	Objects   []unstructured.Unstructured
 	Documents []jsontext.Value
 	Table     *metav1.Table
@@ -39,11 +39,11 @@ type Found struct {
 	Version string
 }
 
-// Form is what objects are fetched as.
+// Form is the form in which objects are fetched.
 type Form int
 
-// The forms: objects as they are, the text that says so, objects with nothing but their metadata, rows with the objects'
-// metadata, and rows with whole objects.
+// The forms: decoded objects, their JSON text, objects with only their metadata, rows with the objects' metadata, and rows
+// with whole objects.
 const (
 	Whole Form = iota
 	Text
@@ -52,7 +52,7 @@ const (
 	WholeRows
 )
 
-// Fetch returns what there is of a target. The error may be about some of the named objects only; then there are others.
+// Fetch returns the objects of a target. The error may concern only some of the named objects; the others are then returned.
 func (s *Session) Fetch(ctx context.Context, t Target, form Form) (Found, error) {
 	f := Found{Target: t}
 	if !t.Named() {
@@ -92,7 +92,7 @@ func split(doc []byte) (items []jsontext.Value, version string, err error) {
 		} `json:"metadata"`
 		Items []jsontext.Value `json:"items"`
 	}
-	// What is wrong with the text inside of an object is for those to say who decode it.
+	// Errors in the text of an object are left to its decoder.
 	if err := jsonv2.Unmarshal(doc, &list, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return nil, "", fmt.Errorf("read a list: %w", err)
 	}
@@ -195,7 +195,7 @@ func (s *Session) Patch(ctx context.Context, k Kind, name string, as types.Patch
 	return decodeOne(doc)
 }
 
-// Delete asks for the end of an object.
+// Delete requests the deletion of an object.
 func (s *Session) Delete(ctx context.Context, k Kind, name string, o metav1.DeleteOptions) error {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -205,8 +205,8 @@ func (s *Session) Delete(ctx context.Context, k Kind, name string, o metav1.Dele
 	return Explain(err)
 }
 
-// path is where an object is, or all of them without a name. Slashes in a name stay what they are: requests that hold escaped
-// ones are not what client-go makes.
+// path returns the path of an object, or of the whole collection if name is empty. Slashes in a name are not escaped, because
+// client-go cannot send escaped slashes.
 func (k Kind) path(name string) []string {
 	out := []string{"apis", k.GVR.Group, k.GVR.Version, k.GVR.Resource}
 	if name != "" {
@@ -215,7 +215,7 @@ func (k Kind) path(name string) []string {
 	return out
 }
 
-// request asks for an object of a target; without a name, for all that the selectors leave.
+// request returns a request for an object of a target; without a name, for all objects that the selectors match.
 func (s *Session) request(t Target, name string, form Form) *rest.Request {
 	r := s.rest.Get().AbsPath(t.Kind.path(name)...)
 	switch {
@@ -237,7 +237,7 @@ func (s *Session) request(t Target, name string, form Form) *rest.Request {
 	return r
 }
 
-// answer returns what a request is answered with. The error is the one that the session tells of.
+// answer sends a request and returns the body of the response. The error is the one that the session reports.
 func answer(ctx context.Context, r *rest.Request) ([]byte, error) {
 	result := r.Do(ctx)
 	if err := result.Error(); err != nil {
@@ -266,7 +266,7 @@ func decodeTable(doc []byte) (*metav1.Table, error) {
 	return t, nil
 }
 
-// Missing is the problem that there is no object of a name.
+// Missing is the problem that a named object does not exist.
 type Missing struct {
 	*problem.Problem
 	status *apierrors.StatusError
@@ -274,16 +274,16 @@ type Missing struct {
 
 var _ error = Missing{}
 
-// Unwrap returns the problem, and what the session said.
+// Unwrap returns the problem and the session's own error.
 func (m Missing) Unwrap() []error { return []error{m.Problem, m.status} }
 
-// missing adds to a session's answer that there is no such object which ones there are.
+// missing adds a list of the existing objects to the session's response that an object does not exist.
 func (s *Session) missing(ctx context.Context, k Kind, name string, err error) error {
 	var status *apierrors.StatusError
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return Explain(err)
 	}
-	p := problem.New(fmt.Sprintf("there is no %s", k.Ref(name)), "hone get "+k.GVR.Resource+" lists those that there are")
+	p := problem.New(fmt.Sprintf("there is no %s", k.Ref(name)), "hone get "+k.GVR.Resource+" lists the existing ones")
 	names, listing := s.Names(ctx, k)
 	switch near := suggest.Nearest(name, names); {
 	case listing != nil:

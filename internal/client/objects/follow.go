@@ -25,12 +25,12 @@ const pause = 50 * time.Millisecond
 // Event is a change of one object.
 type Event struct {
 	Type watch.EventType
-	// Object is the object, or Table holds its row, whichever was asked for. The columns come with the first row only.
+	// Object is the object, or Table holds its row; the form determines which is set. Only the first row has the columns.
 	Object *unstructured.Unstructured
 	Table  *metav1.Table
 }
 
-// Name is that of the object that has changed, and Version its resource version.
+// Name returns the name of the changed object and its resource version.
 func (e Event) Name() (name, version string) {
 	switch {
 	case e.Object != nil:
@@ -42,11 +42,11 @@ func (e Event) Name() (name, version string) {
 	return "", e.Table.ResourceVersion
 }
 
-// ErrBehind says that the session no longer knows what has changed since: start over.
+// ErrBehind means that the session no longer remembers the changes since the given version: start over.
 var ErrBehind = errors.New("too far behind to follow")
 
-// Follow yields what changes of a target from a resource version on, until ctx is done, which is no error, or until the
-// session is over. Of a named target all names must be of one object. "" begins with all objects that there are.
+// Follow yields the changes of a target after a resource version, until ctx is done, which is not an error, or until the
+// session ends. A named target must have the name of only one object. The version "" begins with all existing objects.
 func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for ctx.Err() == nil {

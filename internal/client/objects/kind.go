@@ -20,7 +20,7 @@ type Kind struct {
 	Name, Singular string
 	// GVR is how requests name it.
 	GVR schema.GroupVersionResource
-	// ShortNames and Categories may stand for it; Verbs are what can be done with its objects.
+	// ShortNames and Categories are other words for the kind; Verbs are the operations that its objects support.
 	ShortNames, Categories, Verbs []string
 	Namespaced                    bool
 }
@@ -99,7 +99,7 @@ func (s *Session) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
 	return Kind{}, s.unknown(strings.ToLower(gvk.Kind))
 }
 
-// expand returns the kinds that a word names: one, or those of a category.
+// expand returns the kinds that a word names: a single kind, or the kinds of a category.
 func (s *Session) expand(word string) ([]Kind, error) {
 	k, err := s.Kind(word)
 	if err == nil {

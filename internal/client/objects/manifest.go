@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// extensions are those of files in a folder that hold objects.
+// extensions are the file name extensions of files with objects in a folder.
 var extensions = []string{".json", ".yaml", ".yml"}
 
 // maxFile bounds a file of objects, in bytes.
@@ -79,7 +79,7 @@ func (r Request) read(path string) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// files returns a file, or those of a folder in the order of their names.
+// files returns a file, or the files of a folder, sorted by name.
 func (r Request) files(path string) (out []string, err error) {
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		switch {
@@ -110,8 +110,8 @@ func decodeFile(path string) ([]*unstructured.Unstructured, error) {
 	return Decode(path, f)
 }
 
-// Decode reads objects from YAML with any number of documents, or from JSON. Lists are taken apart. from says in messages
-// where they come from.
+// Decode reads objects from YAML with any number of documents, or from JSON. Lists are split into their items. from names the
+// source in messages.
 func Decode(from string, in io.Reader) (out []*unstructured.Unstructured, err error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	if err != nil {

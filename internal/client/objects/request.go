@@ -11,38 +11,38 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// Request says which objects are meant, as a command line does.
+// Request selects objects, as a command line does.
 type Request struct {
 	// Args are kinds and names: "KIND", "KIND,KIND", "KIND NAME…", "KIND/NAME…".
 	Args []string
-	// Files are files and folders of objects, "-" for In; Recursive takes the folders in folders, too.
+	// Files are files and folders of objects, "-" for In; Recursive includes subfolders.
 	Files     []string
 	Recursive bool
-	// In is what "-" stands for.
+	// In is the input that "-" refers to.
 	In interface{ Read([]byte) (int, error) }
 	// Labels and Fields select among all objects of the kinds.
 	Labels, Fields string
-	// All takes all objects of the kinds, for verbs that want to be told so.
+	// All selects all objects of the kinds, for verbs that require an explicit --all.
 	All bool
-	// Verb is what will be done, for messages: "get".
+	// Verb is the operation, for messages: "get".
 	Verb string
 }
 
-// Target is a part of what is meant: objects of one kind.
+// Target is a part of a request: objects of one kind.
 type Target struct {
 	Kind Kind
-	// Names are those of the objects; nil means all that the selectors leave.
+	// Names are the names of the objects; nil means all objects that the selectors match.
 	Names []string
 	// Labels and Fields select among all.
 	Labels, Fields string
-	// Files are the objects as the files have them, one per name, where they come from files.
+	// Files are the objects as read from files, one per name; nil if the request has no files.
 	Files []*unstructured.Unstructured
 }
 
 // Named reports whether the request names each object, so that each must be there.
 func (t Target) Named() bool { return t.Names != nil }
 
-// Targets returns what is meant, in the order of the command line.
+// Targets returns the selected targets, in the order of the command line.
 func (s *Session) Targets(r Request) ([]Target, error) {
 	switch {
 	case len(r.Files) > 0 && len(r.Args) > 0:
@@ -65,7 +65,7 @@ func (s *Session) fromKinds(r Request) (out []Target, err error) {
 		return nil, err
 	}
 	if slices.Contains(names, "") {
-		return nil, problem.New("the name of an object is empty", "hone get "+r.Args[0]+" lists those that there are")
+		return nil, problem.New("the name of an object is empty", "hone get "+r.Args[0]+" lists the existing ones")
 	}
 	for _, word := range strings.Split(r.Args[0], ",") {
 		if word == "" {
@@ -118,20 +118,21 @@ func addName(all []Target, k Kind, name string, file *unstructured.Unstructured)
 	return all
 }
 
-// unselected refuses selectors beside names.
+// unselected refuses selectors together with names.
 func (r Request) unselected(names []string) error {
 	switch {
 	case len(names) == 0:
 		return nil
 	case r.All:
-		return problem.New("--all is given beside names", "leave out either --all or the names")
+		return problem.New("--all cannot be combined with names", "leave out either --all or the names")
 	case r.Labels != "" || r.Fields != "":
 		return problem.New("objects are both named and selected", "leave out either the names or the selectors")
 	}
 	return nil
 }
 
-// objectName is the name of the object that a word means. Entries of the store's tables go by their ids, too.
+// objectName returns the name of the object that a word refers to. Entries of the store's tables can also be named by their
+// ids.
 func objectName(k Kind, word string) string {
 	if k.GVR.Group == api.TablesGroup && strings.Contains(word, "/") {
 		return api.ObjectName(word)

@@ -1,10 +1,10 @@
-// Package objects finds, reads and follows the objects that a running session serves by Kubernetes' conventions, as command
-// lines name them: by kind, by kind and name, by labels, by files. Below it, output prints them, description tells all
-// about one, condition waits for what becomes of them, and change writes them.
+// Package objects finds, reads and follows the objects that a running session serves by the conventions of Kubernetes.
+// Objects are selected as on a command line: by kind, by kind and name, by labels, by files. Its subpackages print objects
+// (output), describe them (description), wait for conditions (condition) and change them (change).
 //
 // # Concurrency
 //
-// There are no goroutines of its own. A Session may be used by several at once.
+// The package starts no goroutines. A Session may be used by several goroutines at once.
 package objects
 
 import (
@@ -37,7 +37,7 @@ type Session struct {
 	openAPI openapi.Client
 }
 
-// Open asks a session which kinds of objects it has. What the session warns of is written to warnings.
+// Open queries the kinds of objects of a session. The session's warnings are written to warnings.
 func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, error) {
 	config := rest.CopyConfig(to)
 	config.QPS = -1 // a session on this machine needs no sparing
@@ -63,31 +63,31 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, e
 	s.openAPI = d.OpenAPIV3()
 	groups, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
 	if err != nil {
-		return nil, Explain(fmt.Errorf("ask the session for its kinds: %w", err))
+		return nil, Explain(fmt.Errorf("read the kinds of the session: %w", err))
 	}
 	s.kinds = kindsOf(groups, lists)
 	return s, nil
 }
 
-// OpenAPI returns what the session says of its kinds.
+// OpenAPI returns the session's descriptions of its kinds.
 func (s *Session) OpenAPI() openapi.Client { return s.openAPI }
 
 // Of returns the client for the objects of a kind.
 func (s *Session) Of(k Kind) dynamic.ResourceInterface { return s.dynamic.Resource(k.GVR) }
 
-// Raw returns what the session has at a path.
+// Raw returns the content at a path of the session's API.
 func (s *Session) Raw(ctx context.Context, path string) ([]byte, error) {
 	doc, err := answer(ctx, s.rest.Get().RequestURI(path))
 	return doc, Explain(err)
 }
 
-// DeleteRaw asks for the deletion of what the session has at a path.
+// DeleteRaw requests the deletion of the object at a path of the session's API.
 func (s *Session) DeleteRaw(ctx context.Context, path string) ([]byte, error) {
 	doc, err := answer(ctx, s.rest.Delete().RequestURI(path))
 	return doc, Explain(err)
 }
 
-// Explain leaves of an error what the user can act on: a problem without the request that met it.
+// Explain reduces an error to the part that the user can act on: a problem, without the request that failed.
 func Explain(err error) error {
 	var status apierrors.APIStatus
 	if err == nil || errors.As(err, &status) {

@@ -22,8 +22,9 @@ type Claim struct {
 	info     Info
 }
 
-// Claim enters a session: it takes the name that is asked for, or finds one, and says that it begins. A second "up" of the
-// same project is a *BusyError, a name that another session has a *TakenError. The caller must release the claim.
+// Claim registers a session: it takes the requested name, or finds a free one, and publishes the session as starting. A
+// second "up" of the same project is a *BusyError; a name that another session has is a *TakenError. The caller must release
+// the claim.
 func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	s.Tiltfile = Real(s.Tiltfile)
 	c := &Claim{registry: r, info: s}
@@ -54,7 +55,7 @@ func (r *Registry) Claim(ctx context.Context, s Info) (*Claim, error) {
 	return c, nil
 }
 
-// takeName takes the name that is asked for, else the first free one.
+// takeName takes the requested name, else the first free one.
 func (c *Claim) takeName() error {
 	base, asked := baseName(c.info.Tiltfile), c.info.Name
 	for n := 1; ; n++ {
@@ -88,10 +89,10 @@ func (c *Claim) Beside(ctx context.Context) ([]Info, error) {
 	return slices.DeleteFunc(living, func(i Info) bool { return i.Name == c.info.Name }), err
 }
 
-// Info returns what the session is.
+// Info returns the published information about the session.
 func (c *Claim) Info() Info { return c.info }
 
-// Publish changes what the session says of itself.
+// Publish changes the published information about the session.
 func (c *Claim) Publish(ctx context.Context, change func(*Info)) error {
 	return c.registry.locked(ctx, func() error {
 		change(&c.info)
@@ -99,7 +100,7 @@ func (c *Claim) Publish(ctx context.Context, change func(*Info)) error {
 	})
 }
 
-// write says what the session is. The folder is locked.
+// write writes the information about the session. The folder must be locked.
 func (c *Claim) write() error {
 	b, err := json.MarshalIndent(c.info, "", "  ")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Dir returns the folder of the registry: in the user's runtime folder, which the system empties, where there is one that
-// is theirs; otherwise in the state folder.
+// Dir returns the folder of the registry: in the user's runtime folder, which the system empties, if it exists and belongs to
+// the user; otherwise in the state folder.
 func Dir(runtime, state string) string {
 	if info, err := os.Stat(runtime); runtime != "" && err == nil && info.IsDir() && owned(info) {
 		return filepath.Join(runtime, "hone")
@@ -19,8 +19,8 @@ func Dir(runtime, state string) string {
 	return filepath.Join(state, "run")
 }
 
-// private makes a folder that only its owner can enter, and checks that it is one: whoever could put files there could
-// pass for a session.
+// private creates a folder that only its owner can enter, and checks the permissions: a user who could put files there could
+// impersonate a session.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -2,12 +2,12 @@ package sessions
 
 import "time"
 
-// Info says what a session is and where it answers. It is what NAME.json holds.
+// Info describes a session and its addresses. It is the content of NAME.json.
 type Info struct {
 	Name      string    `json:"name"`
 	PID       int       `json:"pid"`
 	StartedAt time.Time `json:"startedAt"`
-	// Version is that of hone.
+	// Version is the version of hone.
 	Version string `json:"version"`
 	// Command is the verb: up or ci.
 	Command string `json:"command"`
@@ -22,9 +22,9 @@ type Info struct {
 	Host string `json:"host,omitempty"`
 	Port int    `json:"port,omitempty"`
 	URL  string `json:"url,omitempty"`
-	// Log is the file that a session in the background writes to.
+	// Log is the file that a background session writes to.
 	Log string `json:"log,omitempty"`
-	// Started is set once the session has begun its work: the Tiltfile was evaluated, and what it needs is there.
+	// Started is set once the session has started its work: the Tiltfile was evaluated, and its requirements are met.
 	Started bool `json:"started"`
 }
 
@@ -33,7 +33,7 @@ func (i Info) sameProject(other Info) bool {
 	return i.Tiltfile == other.Tiltfile && i.Context == other.Context || i.Project != "" && i.Project == other.Project
 }
 
-// BusyError says that another session works on the same project.
+// BusyError means that another session works on the same project.
 type BusyError struct{ Session Info }
 
 // Error names the session.
@@ -43,7 +43,7 @@ func (e *BusyError) Error() string {
 
 var _ error = (*BusyError)(nil)
 
-// TakenError says that another session has the name that was asked for.
+// TakenError means that another session has the requested name.
 type TakenError struct{ Session Info }
 
 // Error names the session.

@@ -23,9 +23,9 @@ const validity = 5 * 365 * 24 * time.Hour
 
 // Keys open a session's API over TCP.
 type Keys struct {
-	// Token is what a client shows.
+	// Token authenticates a client.
 	Token string
-	// Certificate is what the session shows. It signs itself; clients have it from the kubeconfig.
+	// Certificate authenticates the session. It is self-signed; clients get it from the kubeconfig.
 	Certificate tls.Certificate
 }
 
@@ -65,7 +65,7 @@ func reachable(at net.Addr) (string, int, error) {
 	return tcp.IP.String(), tcp.Port, nil
 }
 
-// newCertificate makes a certificate for this machine and one of its addresses, and returns it in PEM, too.
+// newCertificate creates a certificate for this machine and one of its addresses, and also returns it in PEM form.
 func newCertificate(host string) (tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxName keeps names short enough to type, and sockets within what the system allows.
+// maxName keeps names short enough to type, and the paths of sockets within the system's limit.
 const maxName = 32
 
-// validName is what names look like. Nothing else in the folder is taken for a session's.
+// validName matches valid names. Other files in the folder are not treated as files of sessions.
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
 // ValidName reports whether a session can be called so: by small letters, digits and hyphens, at most 32 of them.

@@ -13,24 +13,24 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
-// Project is what is known of a Tiltfile that sessions have run.
+// Project is the information about a Tiltfile that sessions have run.
 type Project struct {
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string `json:"tiltfile"`
-	// Session is the name of its newest session, and UsedAt when that has told of it last.
+	// Session is the name of its newest session, and UsedAt is when that session last recorded it.
 	Session string    `json:"session"`
 	UsedAt  time.Time `json:"usedAt"`
-	// Resources are the names of those that it declared last, in its order.
+	// Resources are the names of the resources that it last declared, in order.
 	Resources []string `json:"resources,omitempty"`
 }
 
-// Projects are what outlives the sessions of a user: a file for each Tiltfile.
+// Projects is the information that outlives the sessions of a user: one file for each Tiltfile.
 type Projects struct{ dir string }
 
 // NewProjects returns those in a folder, which need not be there yet.
 func NewProjects(dir string) *Projects { return &Projects{dir} }
 
-// Keep writes down what is known of a project, in place of what was known before.
+// Keep records the information about a project, and replaces the previous record.
 func (p *Projects) Keep(is Project) error {
 	is.Tiltfile = Real(is.Tiltfile)
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
@@ -50,14 +50,14 @@ func (p *Projects) path(tiltfile string) string {
 	return filepath.Join(p.dir, shortHash(tiltfile)+extInfo)
 }
 
-// Of returns what is known of a Tiltfile.
+// Of returns the information about a Tiltfile.
 func (p *Projects) Of(tiltfile string) (Project, bool) {
 	tiltfile = Real(tiltfile)
 	is, ok := p.read(p.path(tiltfile))
 	return is, ok && is.Tiltfile == tiltfile
 }
 
-// Named returns the project whose session was called so; of several, the one that was used last.
+// Named returns the project whose session had the given name; if there are several, the most recently used one.
 func (p *Projects) Named(name string) (found Project, ok bool, err error) {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -47,7 +47,7 @@ func New(dir string) *Registry { return &Registry{dir} }
 // path returns the path of one of a session's files.
 func (r *Registry) path(name, ext string) string { return filepath.Join(r.dir, name+ext) }
 
-// List returns the sessions that live, by name. What others left behind that were killed is removed.
+// List returns the running sessions, sorted by name. It removes the files of sessions that were killed.
 func (r *Registry) List(ctx context.Context) (living []Info, err error) {
 	if _, err := os.Lstat(r.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (r *Registry) locked(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// list returns the sessions that live, and removes the files of those that do not. The folder is locked.
+// list returns the running sessions, and removes the files of the others. The folder must be locked.
 func (r *Registry) list(ctx context.Context) ([]Info, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -148,7 +148,7 @@ func (r *Registry) list(ctx context.Context) ([]Info, error) {
 	return living, nil
 }
 
-// read returns what a session says of itself; false when the file is not a session's.
+// read returns the information of a session; ok is false if the file does not belong to a session.
 func (r *Registry) read(name string) (i Info, ok bool) {
 	b, err := readPrivate(r.path(name, extInfo))
 	return i, err == nil && json.Unmarshal(b, &i) == nil && i.Name == name
@@ -200,7 +200,8 @@ func isRunning(pid int) bool {
 	return err == nil || errors.Is(err, os.ErrPermission)
 }
 
-// remove removes the files of a session that has ended: those that hone makes, by their names, kinds and owner.
+// remove removes the files of a session that has ended. It removes only files with the names, types and owner of files that
+// hone creates.
 func (r *Registry) remove(name string) {
 	for _, path := range []string{r.socketPath(name), r.path(name, extToken), r.path(name, extKubeconfig), r.path(name, extInfo), r.path(name, extLock)} {
 		info, err := os.Lstat(path)
@@ -213,7 +214,7 @@ func (r *Registry) remove(name string) {
 	}
 }
 
-// shortHash tells long paths apart in short ones.
+// shortHash returns a short hash that distinguishes long paths.
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:8])

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Others stands for all other subscribers of a session, so that the contracts are complete: it declares to read every
-// table and to emit every action, and does nothing.
+// Others replaces all other subscribers of a session, so that the contracts are complete: it declares that it reads every
+// table and emits every action, but does nothing.
 type Others struct{}
 
 var _ store.Subscriber = Others{}

@@ -91,7 +91,7 @@ func forwards(s *Scene) {
 	}
 }
 
-// ShopLogs writes what the resources of the shop have said.
+// ShopLogs writes the logs of the shop's resources.
 func ShopLogs(logs *logstore.Store) {
 	at := func(clock string) time.Time {
 		t, _ := time.Parse(time.TimeOnly, clock)

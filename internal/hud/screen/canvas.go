@@ -53,7 +53,7 @@ func (c canvas) rule(x, y, width int, style tcell.Style) {
 	}
 }
 
-// restyle changes the style of what stands in a line.
+// restyle changes the style of the text in a line.
 func (c canvas) restyle(x, y, width int, change func(tcell.Style) tcell.Style) {
 	for i := 0; i < width; {
 		s, style, w := c.Get(x+i, y)

@@ -11,9 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// Far returns a terminal that is at the other end of a connection. What it is depends on the client's environment alone,
-// except for the character set, of which it has what client and session have in common. The connection stays open when the
-// screen has ended.
+// Far returns a terminal at the other end of a connection. Its type depends only on the client's environment, except that its
+// character set must be supported by both the client and the session. The connection stays open after the screen has ended.
 func Far(far *terminal.Far) (Terminal, error) {
 	info, err := describe(far.Description)
 	if err != nil {
@@ -29,7 +28,7 @@ func Far(far *terminal.Far) (Terminal, error) {
 	return term, nil
 }
 
-// describe returns what tcell knows of a kind of terminal. It is a copy: tcell writes into it.
+// describe returns a copy of tcell's description of a terminal type. It is a copy because tcell writes to it.
 func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 	tcellGlobals.Lock()
 	defer tcellGlobals.Unlock()
@@ -81,7 +80,7 @@ func (*farTTY) Start() error { return nil }
 // Stop implements tcell.Tty.
 func (*farTTY) Stop() error { return nil }
 
-// Drain implements tcell.Tty. The screen is about to end: nothing may wait for the client for long any more.
+// Drain implements tcell.Tty. The screen is about to end: from now on nothing may wait long for the client.
 func (t *farTTY) Drain() error {
 	t.far.Finish()
 	return nil
@@ -113,8 +112,8 @@ func (t *farTTY) Read(p []byte) (int, error) {
 	}
 }
 
-// characters moves the whole characters in b to its beginning, and returns how many bytes they have, and a copy of one that
-// has only begun.
+// characters moves the complete characters in b to its beginning, and returns their length in bytes and a copy of an
+// incomplete character at the end.
 func characters(b []byte) (kept int, partial []byte) {
 	for i := 0; i < len(b); {
 		if !utf8.FullRune(b[i:]) {

@@ -18,8 +18,8 @@ const (
 	always = inMain | inPager
 )
 
-// binding is a key and what it does. The list of them is all that the screen knows of keys: help and footer are made of
-// it.
+// binding is a key and its action. The list of bindings is the only definition of keys: the help and the footer are generated
+// from it.
 type binding struct {
 	keys []key
 	in   focus
@@ -30,8 +30,8 @@ type binding struct {
 }
 
 const (
-	// keysHint is the hint of the key that shows all others, detachHint that of the one which leaves an attached screen. The
-	// footer always has room for them.
+	// keysHint is the hint of the key that shows all keys, and detachHint the hint of the key that leaves an attached screen.
+	// The footer always has room for them.
 	keysHint   = "keys"
 	detachHint = "detach"
 
@@ -60,7 +60,7 @@ func named(keys ...tcell.Key) []key {
 	return out
 }
 
-// String is the key as it stands on a keyboard.
+// String returns the key as labelled on a keyboard.
 func (k key) String() string {
 	if k.letter != 0 {
 		return string(k.letter)
@@ -101,8 +101,8 @@ func (b binding) matches(event *tcell.EventKey, where focus) bool {
 	})
 }
 
-// keymap lists every key that a screen with the given options has, in the order in which the footer has room for it. Other
-// keys leave a screen that is not the session's own, and nothing can be asked of a session that is past.
+// keymap lists every key of a screen with the given options, in the order of priority for the footer. Attached screens have
+// different keys for leaving, and screens of past sessions have no keys that act on the session.
 func keymap(o Options) []binding {
 	quit := binding{named(tcell.KeyCtrlC), always, "quit", "quit", (*ui).quit}
 	back := []binding{{append(named(tcell.KeyEscape), letters("q")...), always, backVerb, "", (*ui).back}}

@@ -107,7 +107,7 @@ func (p *logPane) flatten(lines []logstore.Line) []rowOf {
 	return rows
 }
 
-// read brings what is shown up to date.
+// read updates the shown lines.
 func (p *logPane) read() {
 	_, _, width, _ := p.GetRect()
 	height := p.height()
@@ -170,7 +170,7 @@ func (p *logPane) before(to place, n int) []rowOf {
 	return rows[max(0, len(rows)-n):]
 }
 
-// scroll moves what is shown by so many rows; up pauses following, reaching the end resumes it.
+// scroll scrolls by the given number of rows. Scrolling up pauses following; reaching the end resumes it.
 func (p *logPane) scroll(by int) {
 	p.read()
 	if len(p.rows) == 0 {
@@ -251,7 +251,7 @@ func (p *logPane) Draw(screen tcell.Screen) {
 	}
 }
 
-// mark shows where the text that was searched for stands.
+// mark highlights the search text.
 func (p *logPane) mark(c canvas, x, y, width int, r rowOf) {
 	if p.found == "" {
 		return

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// shownLine is how many bytes of one line are shown; what is longer is data, not something to read.
+	// shownLine is the maximum number of bytes of a line that are shown; longer lines are data, not text to read.
 	shownLine = 8 << 10
 	// keptCells is how many graphemes of wrapped lines are kept so that they need not be wrapped again.
 	keptCells = 200_000
@@ -37,11 +37,11 @@ type headPart struct {
 	style tcell.Style
 }
 
-// wrapper wraps lines for a width. It remembers what it has wrapped until the width or the kind of head changes.
+// wrapper wraps lines to a width. It caches wrapped lines until the width or the kind of head changes.
 type wrapper struct {
 	theme theme
 	width int
-	names bool // every line tells its resource
+	names bool // every line has the name of its resource
 	kept  map[uint64]*wrapped
 	cells int // in kept
 }
@@ -67,8 +67,8 @@ func (w *wrapper) wrap(l logstore.Line) *wrapped {
 	return out
 }
 
-// head is what stands before a line: the time where there is room, then the resource and the container where lines of
-// several resources are shown, else the part of the resource that the line comes from.
+// head returns the text before a line: the time, if there is room, then the resource and the container if lines of several
+// resources are shown, else the part of the resource that wrote the line.
 func (w *wrapper) head(l logstore.Line) []headPart {
 	dim := w.theme.style(view.Dim)
 	var head []headPart
@@ -86,7 +86,7 @@ func (w *wrapper) head(l logstore.Line) []headPart {
 	return head
 }
 
-// origin names the part of a resource that a line comes from: the container, else the source.
+// origin returns the part of a resource that wrote a line: the container, else the source.
 func origin(l logstore.Line) string {
 	if container := strings.Trim(strings.TrimSpace(l.Prefix), "[]"); container != "" {
 		return text.Clean(container)

@@ -5,7 +5,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// prompt is a line that the user types, in place of the footer.
+// prompt is a line that the user types; it replaces the footer.
 type prompt struct {
 	label string
 	text  string

@@ -83,11 +83,11 @@ func (p *pump) draw(rebuild bool, then func()) {
 	p.lastDrawn = time.Now()
 }
 
-// stale reports whether the frame is no longer true although nothing told so. Under a flood of log lines the timer alone
-// would never come to its end.
+// stale reports whether the frame has expired without a notification. Under a flood of log lines, the timer alone would never
+// fire.
 func (p *pump) stale() bool { return p.options.Now().Sub(p.built) >= p.frame.View.Refresh }
 
-// next returns how long what is drawn stays true by itself.
+// next returns how long the drawn frame stays valid without a change of state.
 func (p *pump) next() time.Duration {
 	for _, r := range p.frame.View.Rows {
 		if r.Status == view.Updating && !p.options.Past { // a past session has no running updates

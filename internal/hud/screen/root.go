@@ -45,7 +45,7 @@ func newRoot(u *ui) *root {
 	return r
 }
 
-// blank keeps a place in the layout for what root draws.
+// blank reserves space in the layout for what root draws.
 type blank struct{ *tview.Box }
 
 // Draw implements tview.Primitive.

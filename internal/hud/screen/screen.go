@@ -13,14 +13,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Frame is what the screen shows at one moment.
+// Frame is the content of the screen at one moment.
 type Frame struct {
 	View view.View
-	// Details returns the lines about one resource, as of the frame; nil when there is no such resource.
+	// Details returns the lines about one resource at the time of the frame; nil if the resource does not exist.
 	Details func(model.ManifestName) []view.Cell
 }
 
-// Options are what a screen needs. All but Terminal, Now, Version and NoColor must be set.
+// Options configure a screen. All except Terminal, Now, Version and NoColor must be set.
 type Options struct {
 	// Terminal is where to draw; nil means the terminal that the process runs in.
 	Terminal Terminal
@@ -28,19 +28,18 @@ type Options struct {
 	// Changed delivers a value when Frame would return something new. Frame is called on one goroutine at a time.
 	Changed <-chan struct{}
 	Frame   func(now time.Time) Frame
-	// Trigger asks for an update. Quit asks for the end of the session, which has to end the context that Run was given.
-	// Both must return at once.
+	// Trigger requests an update. Quit requests the end of the session, which must end the context of Run. Both must return
+	// at once.
 	Trigger func(model.ManifestName)
 	Quit    func()
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Leave is set for a screen that is attached to a session: leaving it ends the screen alone, and Quit only says that the
-	// user did so. It names the session.
+	// Leave is the name of the session for an attached screen: leaving it ends only the screen, and Quit only reports that
+	// the user did so.
 	Leave string
-	// Past is set for a screen that shows a session as it was: nothing can be asked of it, so that Trigger is not called, and
-	// leaving it is as with Leave.
+	// Past is set for a screen that shows a past session: Trigger is not called, and leaving it works as with Leave.
 	Past bool
 	// Version is shown in the help.
 	Version string
@@ -54,9 +53,9 @@ func (o Options) leaves() bool { return o.Leave != "" || o.Past }
 // errLeft is why a screen ends that the user left while the session was still stopping.
 var errLeft = errors.New("left by the user")
 
-// Run shows the screen until ctx is done, which is not an error, or until the user leaves it, which they can do only
-// after they quit, or where Leave or Past is set; it does not wait for the session's end then. The terminal is as it was before when Run returns,
-// whatever happens. An error says why the screen cannot be shown, or is ErrGone; a *bug.Report is ours.
+// Run shows the screen until ctx is done, which is not an error, or until the user leaves it. The user can leave only after
+// quitting, or if Leave or Past is set; Run then does not wait for the end of the session. When Run returns, the terminal is
+// always restored. An error is the reason why the screen cannot be shown, ErrGone, or a *bug.Report, which is a bug in hone.
 func Run(ctx context.Context, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,7 +87,7 @@ func Run(ctx context.Context, o Options) error {
 	if returned, err := show(ui, app); returned {
 		leave(err)
 		closer.Wait()
-	} // else tview itself panicked and takes nothing any more, not even the pump's goodbye
+	} // else tview itself panicked and accepts nothing, not even the pump's last update
 	return outcome(context.Cause(ctx))
 }
 
@@ -99,7 +98,7 @@ func show(ui *ui, app *tview.Application) (returned bool, err error) {
 	return true, err
 }
 
-// outcome tells the ends of a screen that are errors from those that are not.
+// outcome returns the error for the end of a screen; nil for an ordinary end.
 func outcome(cause error) error {
 	var p *bug.Report
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// request asks for the next line after from, or the last one before it, that a filter chooses.
+// request is a search for the next line after from, or the last line before it, that matches a filter.
 type request struct {
 	filter logstore.Filter
 	from   uint64
@@ -20,7 +20,7 @@ type answer struct {
 	seq   uint64
 }
 
-// searcher does one search after the other; a newer one cancels the one before.
+// searcher runs one search at a time; a newer search cancels the previous one.
 type searcher struct {
 	logs     Logs
 	requests chan request // one slot: the newest
@@ -31,7 +31,7 @@ func newSearcher(logs Logs) *searcher {
 	return &searcher{logs: logs, requests: make(chan request, 1), answers: make(chan answer)}
 }
 
-// ask replaces the request that waits. It is called by one goroutine.
+// ask replaces the pending request. It is called by a single goroutine.
 func (s *searcher) ask(r request) {
 	select {
 	case <-s.requests:

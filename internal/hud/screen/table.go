@@ -18,7 +18,7 @@ type table struct {
 	theme theme
 
 	rows []view.Row // that match the query
-	// lines are what is drawn: headings of groups and rows.
+	// lines are the drawn lines: headings of groups and rows.
 	lines  []tableLine
 	folded map[string]bool
 	query  string
@@ -111,12 +111,12 @@ func (t *table) reselect() {
 	}
 }
 
-// index returns the line of the selected row, -1 when there is none.
+// index returns the line of the selected row; -1 if there is none.
 func (t *table) index() int {
 	return slices.IndexFunc(t.lines, func(l tableLine) bool { return l.row != nil && l.row.Name == t.selected })
 }
 
-// next returns the first line with a row from i on in a direction, -1 when there is none.
+// next returns the first line with a row from i in a direction; -1 if there is none.
 func (t *table) next(i, direction int) int {
 	for ; i >= 0 && i < len(t.lines); i += direction {
 		if t.lines[i].row != nil {
@@ -130,7 +130,7 @@ func (t *table) choose(i int) {
 	t.selected, t.previous = t.lines[i].row.Name, i
 }
 
-// current returns the selected row, nil when there is none.
+// current returns the selected row; nil if there is none.
 func (t *table) current() *view.Row {
 	if i := t.index(); i >= 0 {
 		return t.lines[i].row

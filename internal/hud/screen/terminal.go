@@ -16,7 +16,7 @@ type Terminal = tcell.Screen
 // ErrGone is why a screen ends whose terminal can no longer be read: its window was closed.
 var ErrGone = errors.New("the terminal is gone")
 
-// open takes over a terminal: the given one, or the one that the process runs in.
+// open takes control of a terminal: the given one, or the terminal of the process.
 func open(given Terminal) (Terminal, error) {
 	term := given
 	if term == nil {
@@ -31,7 +31,7 @@ func open(given Terminal) (Terminal, error) {
 	return term, nil
 }
 
-// tcellGlobals guards what tcell keeps for all screens of a process: its descriptions of terminals.
+// tcellGlobals guards the terminal descriptions that tcell keeps for all screens of a process.
 var tcellGlobals sync.Mutex
 
 // own returns the terminal that the process runs in.
@@ -44,10 +44,10 @@ func own() (Terminal, error) {
 
 func unusable(err error) error {
 	return problem.Wrap(fmt.Errorf("open the terminal: %w", err), "this terminal cannot show hone's screen",
-		"run with --stream for plain lines, or set TERM to what the terminal is (xterm-256color fits most)")
+		"run with --stream for plain lines, or set TERM to the type of the terminal (xterm-256color fits most)")
 }
 
-// guarded is a terminal that was opened already, and whose end is told to the screen instead of to tview.
+// guarded is an open terminal that reports its end to the screen instead of to tview.
 type guarded struct {
 	Terminal
 	gone func(error)
@@ -56,7 +56,7 @@ type guarded struct {
 // Init does nothing: open has done it, and has looked at the error.
 func (g guarded) Init() error { return nil }
 
-// PollEvent withholds the errors of the terminal from tview, which would stop at once and for good.
+// PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently.
 func (g guarded) PollEvent() tcell.Event {
 	for {
 		event := g.Terminal.PollEvent()

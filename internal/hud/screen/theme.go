@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// theme says how meanings look on this terminal. It uses the terminal's own sixteen colours and background, so that
-// light and dark schemes both fit.
+// theme maps meanings to styles for this terminal. It uses the terminal's own sixteen colours and background, so that it fits
+// light and dark schemes.
 type theme struct {
 	ascii   bool // the terminal shows ASCII only
 	noColor bool
@@ -39,7 +39,7 @@ func (t theme) style(tone view.Tone) tcell.Style {
 	return s
 }
 
-// hues are the palette colours that names are told apart by; red is left to errors.
+// hues are the palette colours that distinguish names; red is reserved for errors.
 var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
 	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
 
@@ -95,13 +95,13 @@ func (t theme) moving(step int) view.Span {
 	return view.Span{Text: frames[step%len(frames)], Tone: view.Accent}
 }
 
-// plainForms are what stands for a character where only ASCII can be shown, one column for one column.
+// plainForms are the replacements of characters where only ASCII can be shown, of the same width.
 var plainForms = map[string]string{
 	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
 	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
 }
 
-// show returns what to put on the screen for a grapheme that takes width columns.
+// show returns the text to draw for a grapheme that takes width columns.
 func (t theme) show(grapheme string, width int) string {
 	if !t.ascii || len(grapheme) == 1 {
 		return grapheme

@@ -50,7 +50,7 @@ func newUI(o Options, t theme) *ui {
 	return &ui{theme: t, options: o, keys: keymap(o), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
 }
 
-// ended reports whether the screen has come to its end.
+// ended reports whether the screen has ended.
 func (u *ui) ended() bool {
 	select {
 	case <-u.done:
@@ -76,7 +76,7 @@ func (u *ui) apply(f Frame, now time.Time) {
 	u.showLog()
 }
 
-// where says which keys work.
+// where returns the focus, which determines the active keys.
 func (u *ui) where() focus {
 	switch {
 	case u.paging:
@@ -108,7 +108,7 @@ func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	return nil
 }
 
-// showLog lets the log show what is selected.
+// showLog shows the log of the selected resource.
 func (u *ui) showLog() {
 	name := model.ManifestName("")
 	if u.one {
@@ -224,7 +224,7 @@ func (u *ui) openHelp() {
 	})
 }
 
-// back closes what is open, innermost first.
+// back closes the innermost open element.
 func (u *ui) back() {
 	if !u.close() {
 		u.say(u.quitHint())
@@ -241,14 +241,14 @@ func (u *ui) quitHint() string {
 	return "Ctrl-C quits"
 }
 
-// backOrLeave closes what is open, innermost first, and in the end an attached screen itself.
+// backOrLeave closes the innermost open element, or leaves an attached screen if nothing is open.
 func (u *ui) backOrLeave() {
 	if !u.close() {
 		u.quit()
 	}
 }
 
-// close closes the innermost of what is open, and reports whether there was anything.
+// close closes the innermost open element, and reports whether there was one.
 func (u *ui) close() bool {
 	switch {
 	case u.paging:
@@ -308,7 +308,7 @@ func (u *ui) askFind() {
 	}}
 }
 
-// findAgain looks for the next or the previous line that holds what was searched for.
+// findAgain searches for the next or the previous line that contains the search text.
 func (u *ui) findAgain(back bool) {
 	if u.log.found == "" {
 		u.say("nothing to find: f asks for it")

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// noticed is what has been told about the session already. It outlives a restart as the reading position does.
+// noticed records which notices were already printed. Like the reading position, it outlives a restart.
 type noticed struct {
 	watch   string
 	cluster string
@@ -19,15 +19,15 @@ type noticed struct {
 	urls    map[string]string // by UID of the Service
 }
 
-// notice is a line that no part of hone has logged: it is made of what the tables say.
+// notice is a line that is not in the log: it is derived from the tables.
 type notice struct {
 	resource model.ManifestName
 	level    logstore.Level
 	text     string
 }
 
-// news returns what the tables say now and did not say before: what limits the watching of files, a cluster
-// that is just starting, parts of hone that failed and are started again, addresses of Services.
+// news returns the new notices: limits of file watching, a starting cluster, components of hone that failed and are being
+// restarted, addresses of Services.
 func (n *noticed) news(v store.View) []notice {
 	var out []notice
 	if w := state.Watches.In(v).Value(state.Only).Problem; w != n.watch {
@@ -55,7 +55,7 @@ func (n *noticed) news(v store.View) []notice {
 	return out
 }
 
-// notice adds a notice, unless its resource or level is not asked for.
+// notice adds a notice, unless its resource or level is filtered out.
 func (s *Subscriber) notice(n notice) {
 	o := s.options
 	chosen := n.resource == "" || o.Resources == nil || slices.Contains(o.Resources, n.resource)

@@ -54,7 +54,7 @@ type printer struct {
 	progress map[progressKey]progress
 }
 
-// line adds a line, unless it is not asked for or is a progress that has to be silent.
+// line adds a line, unless it is filtered out or is progress output that should be silent.
 func (p *printer) line(out *bytes.Buffer, l logstore.Line) {
 	if !p.wanted(l) || !p.due(l) {
 		return
@@ -67,7 +67,7 @@ func (p *printer) line(out *bytes.Buffer, l logstore.Line) {
 	out.WriteByte('\n')
 }
 
-// skipped tells that lines are missing.
+// skipped reports that lines are missing.
 func (p *printer) skipped(out *bytes.Buffer, n uint64) {
 	s := fmt.Sprintf("… %d lines were dropped before they could be printed", n)
 	if n == 1 {
@@ -87,7 +87,7 @@ func (p *printer) wanted(l logstore.Line) bool {
 	return l.Level >= p.minLevel && (p.source == logstore.SourceGlobal || l.Source == p.source)
 }
 
-// banner reports whether a line is the one with which an update begins.
+// banner reports whether a line is the first line of an update.
 func banner(l logstore.Line) bool {
 	if l.Source != logstore.SourceBuild {
 		return false
@@ -119,7 +119,7 @@ func (p *printer) due(l logstore.Line) bool {
 	return true
 }
 
-// head adds the name before a line. What belongs to the session as a whole has none.
+// head adds the name before a line. Lines that belong to the session as a whole have none.
 func (p *printer) head(out *bytes.Buffer, name model.ManifestName) {
 	if name == "" || name == model.TiltfileName {
 		return
@@ -131,7 +131,7 @@ func (p *printer) head(out *bytes.Buffer, name model.ManifestName) {
 	out.WriteString(shown + " │ ")
 }
 
-// hues are the palette colours that names are told apart by; red is left to errors.
+// hues are the palette colours that distinguish names; red is reserved for errors.
 var hues = [...]uint8{2, 3, 4, 5, 6, 10, 12, 13, 14}
 
 func nameStyle(name model.ManifestName) text.Style {

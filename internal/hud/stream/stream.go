@@ -20,22 +20,22 @@ import (
 // batch is how many lines are written at once.
 const batch = 1000
 
-// Options are what the stream needs. Logs and Out must be set.
+// Options configure the stream. Logs and Out must be set.
 type Options struct {
 	Logs *logstore.Store
 	Out  io.Writer
-	// Resources are those to print; nil means all, and what belongs to none.
+	// Resources are the resources to print; nil means all, including lines that belong to none.
 	Resources []model.ManifestName
-	// Source leaves out what comes from elsewhere; empty prints everything. The line that tells why an update began is
-	// printed in any case, so that everything has its place.
+	// Source limits the output to lines of one source; empty prints everything. The first line of an update, with its reason,
+	// is always printed for context.
 	Source logstore.Source
-	// MinLevel leaves out what matters less, but for the same lines; zero prints everything.
+	// MinLevel omits lines below this level, except the first lines of updates; zero prints everything.
 	MinLevel logstore.Level
 	// Color overrides the choice by the kind of Out and by NO_COLOR.
 	Color ColorMode
 }
 
-// ColorMode says whether colours are used.
+// ColorMode is whether colours are used.
 type ColorMode int
 
 // The modes. ColorAuto uses colours when Out is a terminal and the environment has no NO_COLOR.
@@ -49,11 +49,11 @@ const (
 type Subscriber struct {
 	options Options
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	cursor  *logstore.Cursor
 	printer printer
 	noticed noticed
-	// pending is what could not be written yet.
+	// pending is output that could not be written yet.
 	pending bytes.Buffer
 }
 
@@ -77,8 +77,8 @@ func (o Options) colored() bool {
 	return Colored(o.Out)
 }
 
-// Colored reports whether colours show where a writer leads: it is a terminal that has them, and the environment does not ask
-// for none.
+// Colored reports whether to use colours on a writer: it is a terminal with colours, and the environment does not disable
+// them.
 func Colored(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
@@ -90,15 +90,15 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "Stream",
-		Doc:       "Prints log lines as they come, and the troubles of the session that nobody logs.",
+		Doc:       "Prints log lines as they arrive, and problems of the session that are not logged.",
 		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Services, state.Watches, state.Subscribers),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 	}
 }
 
-// Run implements store.Subscriber. When ctx is done it prints what is left. Its error says why nothing can be printed;
-// after a restart it continues where it was.
+// Run implements store.Subscriber. When ctx is done, it prints the remaining lines. The error is the reason why nothing can
+// be printed; after a restart, it continues where it stopped.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	changed, cancel := s.options.Logs.Subscribe()
 	defer cancel()
@@ -117,7 +117,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// tell adds what is new in the tables to what is to be written.
+// tell adds new notices from the tables to the pending output.
 func (s *Subscriber) tell(v store.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +126,8 @@ func (s *Subscriber) tell(v store.View) {
 	}
 }
 
-// Drain prints all lines that have not been printed. It is for lines that came after Run has returned, such as those that
-// closing the log store completes; it is safe to call at any time.
+// Drain prints all lines that have not been printed. It is for lines that arrive after Run has returned, such as those that
+// closing the log store completes. It may be called at any time.
 func (s *Subscriber) Drain() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Subscriber) Drain() error {
 	}
 }
 
-// write writes what is pending, and keeps what was not taken.
+// write writes the pending output, and keeps what was not written.
 func (s *Subscriber) write() error {
 	if s.pending.Len() == 0 {
 		return nil

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// ANSI renders cells for a terminal, with colours as escape sequences. What it returns leaves the terminal's style as it
-// was.
+// ANSI renders cells for a terminal, with colours as escape sequences. The result leaves the terminal's style unchanged.
 func ANSI(cells []Cell) string {
 	var b strings.Builder
 	var now Style

@@ -14,16 +14,16 @@ const (
 	escape  = 0x1b
 )
 
-// Cell is one grapheme: what stands in one place of the screen, one or two columns wide.
+// Cell is one grapheme, the content of one position of the screen, one or two columns wide.
 type Cell struct {
 	Text  string
 	Width int
 	Style Style
 }
 
-// Parse turns a line of a program's output into cells: colours are kept, tabs become spaces, a carriage return takes
-// back what stands before it, and every other control character and escape sequence is dropped. Bytes that are no UTF-8
-// become replacement characters.
+// Parse turns a line of a program's output into cells: colours are kept, tabs become spaces, a carriage return discards the
+// text before it, and all other control characters and escape sequences are dropped. Invalid UTF-8 becomes replacement
+// characters.
 func Parse(line string) []Cell {
 	p := parser{rest: line, cells: make([]Cell, 0, len(line))}
 	for p.rest != "" {
@@ -32,7 +32,7 @@ func Parse(line string) []Cell {
 	return p.cells
 }
 
-// ParseTabs is Parse for output that is printed rather than laid out: tabs stay what they are.
+// ParseTabs is like Parse but keeps tabs, for output that is printed rather than laid out.
 func ParseTabs(line string) []Cell {
 	p := parser{rest: line, cells: make([]Cell, 0, len(line)), tabs: true}
 	for p.rest != "" {
@@ -137,7 +137,7 @@ func Clean(line string) string {
 	return Plain(Parse(line))
 }
 
-// CleanTabs is Clean that leaves tabs what they are.
+// CleanTabs is like Clean but keeps tabs.
 func CleanTabs(line string) string {
 	if printable(line) {
 		return line

@@ -1,13 +1,13 @@
 package text
 
-// Color is a colour that a program asked for: none, one of the terminal's palette, or a mix.
+// Color is a colour in the output of a program: none, a colour of the terminal's palette, or an RGB value.
 type Color struct {
 	Kind    ColorKind
 	Index   uint8 // of the palette
 	R, G, B uint8
 }
 
-// ColorKind tells the kinds of Color apart.
+// ColorKind is the kind of a Color.
 type ColorKind uint8
 
 // The kinds of colours.
@@ -87,7 +87,7 @@ func (s Style) attribute(p int) Style {
 	return s
 }
 
-// extended reads the colour after a 38 or 48 and says how many parameters it took.
+// extended reads the colour after a 38 or 48 and returns the number of parameters that it used.
 func extended(p []int) (c Color, used int) {
 	switch {
 	case len(p) >= 2 && p[0] == 5:

@@ -47,8 +47,8 @@ func CutMiddle(s string, width int) string {
 	return head(s, front) + "…" + tail(s, width-1-front)
 }
 
-// CutFront returns s in at most width columns, with an ellipsis at its front where something is missing: for what is
-// being typed.
+// CutFront returns s in at most width columns, with an ellipsis at its front if it was cut. It is for text that is being
+// typed.
 func CutFront(s string, width int) string {
 	if Width(s) <= width {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Tables are what Build and DetailsOf read.
+// Tables returns the tables that Build and DetailsOf read.
 func Tables() []store.Input {
 	return append(buildcontrol.Tables(), store.Reads(state.Forwards, state.Services, state.Watches, state.Subscribers)...)
 }

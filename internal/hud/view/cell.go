@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// Tone is what a piece of text means, for colouring it. Colour supports the words and glyphs; it never carries a meaning
-// of its own.
+// Tone is the meaning of a piece of text, for colouring it. Colour supports the words and glyphs; it never carries
+// information of its own.
 type Tone uint8
 
 // The tones.
@@ -28,7 +28,7 @@ type Span struct {
 	Tone Tone
 }
 
-// Cell is what stands in one place of a table or line.
+// Cell is the content of one cell of a table, or of a line.
 type Cell []Span
 
 // String returns the text without tones.
@@ -70,7 +70,7 @@ func (c Cell) Fit(width int) Cell {
 // plain is a cell of one span.
 func plain(s string) Cell { return Cell{{Text: s}} }
 
-// none is shown where there is nothing to say.
+// none is shown for an empty value.
 var none = Cell{{Text: "–", Tone: Dim}}
 
 // firstLine is the first line of foreign text, fit to be shown.

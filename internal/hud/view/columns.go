@@ -2,10 +2,10 @@ package view
 
 import "github.com/hone-dev/hone/internal/hud/text"
 
-// Kind is what a column shows.
+// Kind is the content of a column.
 type Kind uint8
 
-// The kinds of columns. Important is the one of UPDATE and RUNTIME that matters more.
+// The kinds of columns. Important is the more important one of UPDATE and RUNTIME.
 const (
 	ColumnName Kind = iota
 	ColumnUpdate
@@ -26,7 +26,7 @@ type Column struct {
 	Short bool
 }
 
-// Gap is the space between two columns, and Margin what stands before the first: marker and glyph.
+// Gap is the space between two columns, and Margin is the space before the first one, for marker and glyph.
 const (
 	Gap    = 2
 	Margin = 5
@@ -76,8 +76,8 @@ func Columns(width, longestName int) []Column {
 	return cols
 }
 
-// Text is what the row shows in a column, in at most its width. CHANGED moves into UPDATE where it has no column of its
-// own, which hasChanged tells.
+// Text returns the content of the row in a column, in at most the column's width. hasChanged is whether there is a column
+// CHANGED; without it, its content is part of UPDATE.
 func (r Row) Text(c Column, hasChanged bool) Cell {
 	switch c.Kind {
 	case ColumnName:
@@ -122,7 +122,7 @@ func (r Row) updateText(c Column, hasChanged bool) Cell {
 	return append(fit[:len(fit):len(fit)], Span{age, Dim})
 }
 
-// fitUpdate cuts UPDATE at its end, but errors in their middle: what went wrong often stands last.
+// fitUpdate cuts UPDATE at its end, but errors in the middle, because the cause is often at the end.
 func (r Row) fitUpdate(width int) Cell {
 	if len(r.Update) == 1 && r.Update[0].Tone == Bad {
 		return Cell{{text.CutMiddle(r.Update[0].Text, width), Bad}}

@@ -17,8 +17,8 @@ import (
 // shownBuilds is how many past updates the details list.
 const shownBuilds = 12
 
-// DetailsOf returns the lines of the screen about one resource, or about (Tiltfile), without ends: what failed, where it
-// can be reached, its pods and containers, its last updates. There are none when the resource does not exist.
+// DetailsOf returns the lines of the screen about one resource, or about (Tiltfile), without line breaks: errors, addresses,
+// pods and containers, last updates. It returns none if the resource does not exist.
 func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
 	b := newBuilder(v, now)
 	if name == model.TiltfileName {
@@ -151,7 +151,7 @@ func (p *page) pods(pods []state.Pod, u state.Update) {
 	}
 }
 
-// composed adds the containers of a Compose service: there is nothing around them.
+// composed adds the containers of a Compose service, which have no pods around them.
 func (p *page) composed(m model.Manifest, containers []state.Pod, u state.Update) {
 	if len(containers) == 0 {
 		return

@@ -1,3 +1,3 @@
-// Package view turns a snapshot of the store into what the terminal shows: a header, rows, columns, the details of one
-// resource, the summary at the end. It is pure: no I/O, no clock, no goroutine; what it returns may be shared.
+// Package view converts a snapshot of the store to the content of the terminal: a header, rows, columns, the details of one
+// resource, the summary at the end. It is pure: no I/O, no clock, no goroutine; its results may be shared.
 package view

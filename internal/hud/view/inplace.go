@@ -15,7 +15,7 @@ import (
 // shownContainers is how many containers of the newest update the details list.
 const shownContainers = 8
 
-// podWidth is how much of a pod's name stands before its stages, so that all fits into 80 columns.
+// podWidth is how many columns of a pod's name are shown before its stages, so that the line fits into 80 columns.
 const podWidth = 13
 
 // took is how long a build took: for an update in place, from the save until the slowest of the containers that have it was
@@ -27,7 +27,7 @@ func took(b state.Build) time.Duration {
 	return b.Duration(b.FinishedAt)
 }
 
-// slowest returns the container whose update took longest, of those that are done.
+// slowest returns the container whose update took longest, among the completed updates.
 func slowest(list []model.ContainerUpdate) (slow model.ContainerUpdate, ok bool) {
 	for _, c := range list {
 		if !c.Behind && c.Stages.Total() > slow.Stages.Total() {
@@ -37,8 +37,8 @@ func slowest(list []model.ContainerUpdate) (slow model.ContainerUpdate, ok bool)
 	return slow, ok
 }
 
-// lag says which part of a resource's containers is behind, and for how long: "2 of 10 containers behind, 3.4 s". It is
-// empty when none is.
+// lag describes how many of a resource's containers are behind, and for how long: "2 of 10 containers behind, 3.4 s". It is
+// empty if none is.
 func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int, line string) {
 	behind, of := buildcontrol.Behind(m, u, pods)
 	if len(behind) == 0 {
@@ -53,7 +53,7 @@ func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int
 	return len(behind), fmt.Sprintf("%d of %s behind, %s", len(behind), words.Count(of, "container"), Duration(b.now.Sub(since)))
 }
 
-// containers adds what an update did in each container; of an older one only the slowest is shown.
+// containers adds the result of an update for each container; for an older update, only the slowest container is shown.
 func (p *page) containers(b state.Build, newest bool) {
 	list := b.Containers
 	slow, done := slowest(list)
@@ -98,7 +98,7 @@ func stages(c model.ContainerUpdate) string {
 	return strings.Join(parts, " ")
 }
 
-// behindText says of a container what it does not have yet.
+// behindText describes the files that a container does not have yet.
 func behindText(b state.Behind, now time.Time) string {
 	line := "behind, " + Duration(now.Sub(b.Since))
 	if files := Files(b.Files); files != "" {

@@ -7,8 +7,8 @@ import (
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// Matches reports whether a row is meant by what the user typed: words that all must hold. A word is part of the name,
-// with letters left out if need be; "!word" excludes; "label:word" and "is:failing" look at group and status.
+// Matches reports whether a row matches the user's query: all of its words must match. A word matches part of the name,
+// possibly with letters left out; "!word" excludes; "label:word" and "is:failing" match the group and the status.
 func (r Row) Matches(query string) bool {
 	for _, word := range strings.Fields(strings.ToLower(query)) {
 		word, exclude := strings.CutPrefix(word, "!")
@@ -19,7 +19,7 @@ func (r Row) Matches(query string) bool {
 	return true
 }
 
-// matchesWord compares fuzzily only where a word includes: what it excludes must really be in the name.
+// matchesWord uses fuzzy matching only for words that include: a word that excludes must be literally part of the name.
 func (r Row) matchesWord(word string, exclude bool) bool {
 	if label, ok := strings.CutPrefix(word, "label:"); ok {
 		return strings.Contains(strings.ToLower(r.Group), label)

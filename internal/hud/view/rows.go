@@ -81,7 +81,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	return r
 }
 
-// leaving says what becomes of a resource that is being torn down.
+// leaving describes what happens to a resource that is being torn down.
 func leaving(r state.Resource) string {
 	switch {
 	case r.Next == nil:

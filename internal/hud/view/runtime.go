@@ -30,7 +30,7 @@ var statusWords = map[string][2]string{
 	"Error":                      {"error", "error"},
 }
 
-// runtimeCells says how the runtime does, in full and in a word.
+// runtimeCells returns the status of the runtime, in full and in one word.
 func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	switch rs.Status {
 	case buildcontrol.RuntimeNone, buildcontrol.RuntimeNotApplicable:
@@ -59,7 +59,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 	return full, short
 }
 
-// failed says what is wrong: the reason, how often, with which exit code.
+// failed describes a failure: the reason, the number of restarts, the exit code.
 func (b *builder) failed(m model.Manifest, pods []state.Pod, rs buildcontrol.RuntimeState) (full, short Cell) {
 	long, word := inWords(cmp.Or(rs.Text, "failed"))
 	full, short = Cell{{long, Bad}}, Cell{{word, Bad}}

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/hud/text"
 )
 
-// Summary is what is printed once the screen is gone: how many resources are well, and which failed with what. It is
-// empty when there was nothing to show, and ends with a line break otherwise.
+// Summary returns the text that is printed after the screen has closed: how many resources are ok, and which failed with
+// which error. It is empty if there is nothing to show, and ends with a line break otherwise.
 func (v View) Summary() string {
 	if len(v.Rows) == 0 {
 		return ""
@@ -41,8 +41,8 @@ func (v View) Summary() string {
 	return b.String()
 }
 
-// Text is the table of the main screen as plain text, with the notices before it and under each row what failed. It is empty
-// when there is nothing to show, and ends with a line break otherwise.
+// Text returns the table of the main screen as plain text, with the notices before it and the error of each row below the
+// row. It is empty if there is nothing to show, and ends with a line break otherwise.
 func (v View) Text() string {
 	if len(v.Rows) == 0 && len(v.Notices) == 0 {
 		return ""

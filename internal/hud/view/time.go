@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Duration says how long something took, in the unit that suits it: "2.1 ms", "3.9 s", "1 m 12 s", "2 h 5 m".
+// Duration formats a duration in a suitable unit: "2.1 ms", "3.9 s", "1 m 12 s", "2 h 5 m".
 func Duration(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -24,7 +24,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d m", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Elapsed says for how long something has been going on, without digits that only flicker: "8 s", "2 m 4 s".
+// Elapsed formats the time since a start, without digits that would only flicker: "8 s", "2 m 4 s".
 func Elapsed(d time.Duration) string {
 	if d < 10*time.Second {
 		return fmt.Sprintf("%d s", max(0, int(d.Seconds())))
@@ -32,7 +32,7 @@ func Elapsed(d time.Duration) string {
 	return Duration(d)
 }
 
-// Age says how long ago something happened: "now", "12 s", "4 m", "2 h", "3 d"; "–" for the zero time.
+// Age formats how long ago a time is: "now", "12 s", "4 m", "2 h", "3 d"; "–" for the zero time.
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return "–"

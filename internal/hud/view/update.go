@@ -15,7 +15,7 @@ import (
 // barWidth is the width of a progress bar in columns.
 const barWidth = 8
 
-// building says what a running build does: stage, progress, elapsed time, files.
+// building describes a running build: stage, progress, elapsed time, files.
 func (b *builder) building(build state.Build) Cell {
 	verb, at, of, rest := stage(build)
 	cell := Cell{{verb, Accent}}
@@ -34,7 +34,7 @@ func (b *builder) building(build state.Build) Cell {
 	return cell
 }
 
-// stage splits what a build says of itself, "2/3 Pushing shop/api", into a verb, a progress and the rest.
+// stage splits the stage of a build, "2/3 Pushing shop/api", into a verb, a progress and the rest.
 func stage(build state.Build) (verb string, at, of int, rest string) {
 	if inPlace(build.Mode) {
 		return "updating in place", 0, 0, ""
@@ -56,7 +56,7 @@ func stage(build state.Build) (verb string, at, of int, rest string) {
 	return strings.ToLower(verb), at, of, rest
 }
 
-// held says why a resource waits.
+// held describes why a resource waits.
 func (b *builder) held(h buildcontrol.Hold, u state.Update) Cell {
 	cell := Cell{{h.String(), Warn}}
 	if h.Reason == buildcontrol.HoldManual {
@@ -67,7 +67,7 @@ func (b *builder) held(h buildcontrol.Hold, u state.Update) Cell {
 	return cell
 }
 
-// past says how the last update went.
+// past describes the result of the last update.
 func (b *builder) past(m model.Manifest, u state.Update) Cell {
 	last, ok := u.Last()
 	switch {
@@ -126,7 +126,7 @@ func Mode(mode string) string {
 	return mode
 }
 
-// Files names the first of some files and how many more there are: "app.tsx +2".
+// Files formats a list of files as the first one and the number of the others: "app.tsx +2".
 func Files(files []string) string {
 	if len(files) == 0 {
 		return ""

@@ -6,7 +6,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Status is how a resource does, as its glyph shows it.
+// Status is the status of a resource, as shown by its glyph.
 type Status uint8
 
 // The statuses. A resource that is being updated shows that, whatever the last update and the runtime say; they stay
@@ -15,7 +15,7 @@ const (
 	Idle     Status = iota // disabled, or not started yet
 	Well                   // update and runtime are well
 	Warning                // well, with warnings
-	Waiting                // the reason stands in Update or Runtime
+	Waiting                // the reason is in Update or Runtime
 	Updating               // an update runs
 	Failed                 // update or runtime failed
 )
@@ -23,7 +23,7 @@ const (
 // View is everything that the main screen shows.
 type View struct {
 	Header Header
-	// Notices are the troubles that belong to no row: a cluster that does not answer, a part of hone that fails.
+	// Notices are problems that belong to no row: a cluster that does not respond, a component of hone that fails.
 	Notices []Span
 	// Rows are in the order of the screen: (Tiltfile), then group after group.
 	Rows []Row
@@ -40,7 +40,7 @@ type Header struct {
 	Counts  Counts
 	// Loop is how long the store's last batch took; zero when that is not known.
 	Loop time.Duration
-	// Ending says that the session has come to its end.
+	// Ending is set once the session has ended.
 	Ending bool
 }
 
@@ -50,21 +50,21 @@ type Counts struct{ Well, Updating, Waiting, Failed, Idle int }
 // Row is one resource.
 type Row struct {
 	Name model.ManifestName
-	// Group is the label under which the row stands: the first one of the resource, or empty for none.
+	// Group is the label under which the row is shown: the first label of the resource, or empty for none.
 	Group  string
 	Status Status
-	// Update says what is happening, else why it waits, else how the last update went. Runtime says how what was deployed
-	// does; RuntimeShort the same in a word.
+	// Update shows the running update, else why the resource waits, else the result of the last update. Runtime shows the
+	// status of the runtime, and RuntimeShort the same in one word.
 	Update, Runtime, RuntimeShort Cell
 	Ports                         []Port
 	// Changed is when the newest update ended, now while one runs, zero before the first; Age is that in words.
 	Changed time.Time
 	Age     string
-	// UpdateErr and RuntimeErr are the whole texts of what failed, empty when nothing did.
+	// UpdateErr and RuntimeErr are the full texts of the errors; empty if there are none.
 	UpdateErr, RuntimeErr string
 	// Behind is how many containers have an update under way that the others have already.
 	Behind int
-	// Pod is the name of the newest pod, and Restarts are those of its containers.
+	// Pod is the name of the newest pod, and Restarts is the number of restarts of its containers.
 	Pod       string
 	Restarts  int
 	Endpoints []Endpoint
@@ -72,7 +72,7 @@ type Row struct {
 	Triggerable bool
 }
 
-// Err is what failed, the update before the runtime; empty when nothing did.
+// Err returns the error of the update, else the error of the runtime; empty if there is none.
 func (r Row) Err() string {
 	if r.UpdateErr != "" {
 		return r.UpdateErr
@@ -80,7 +80,7 @@ func (r Row) Err() string {
 	return r.RuntimeErr
 }
 
-// Important is the one of Update and Runtime that matters more: what failed, then what is happening, then what waits.
+// Important returns the more important cell of Update and Runtime: a failure, then activity, then waiting.
 func (r Row) Important() Cell {
 	switch {
 	case r.UpdateErr != "" || r.Status == Updating && r.RuntimeErr == "":
@@ -93,14 +93,14 @@ func (r Row) Important() Cell {
 	return r.Runtime
 }
 
-// Port is a local port that leads to the resource.
+// Port is a local port that is forwarded to the resource.
 type Port struct {
 	Number int
 	State  PortState
 	Err    string
 }
 
-// PortState is how a forwarded port does.
+// PortState is the state of a forwarded port.
 type PortState uint8
 
 // The states of a port.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrTooLarge says that a body is longer than it may be.
+// ErrTooLarge is the error for a body that is too long.
 var ErrTooLarge = errors.New("the request is too large")
 
 // Body reads the body of a request that has come through Guard, which may be up to max bytes long.
@@ -31,11 +31,11 @@ func Body(w http.ResponseWriter, r *http.Request, max int64) ([]byte, error) {
 	return body, nil
 }
 
-// block is what bodies are read into, piece by piece.
+// block is a buffer that bodies are read into, piece by piece.
 type block [32 << 10]byte
 
-// blocks are not in use. A body that turns out too long leaves no garbage, and one that does not come takes no memory: with
-// io.ReadAll, clients that send endless bodies had the collector work all the time, and the loop wait for it.
+// blocks is a pool of unused blocks. A body that turns out to be too long leaves no garbage, and a body that never arrives
+// takes no memory. With io.ReadAll, clients that sent endless bodies kept the garbage collector busy and delayed the loop.
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
 // readAll is io.ReadAll by way of blocks.

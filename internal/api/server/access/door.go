@@ -38,7 +38,8 @@ func Extend(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(WriteTimeout))
 }
 
-// Endless takes the deadlines off a request whose answer has no end of its own: what is written has to call Extend.
+// Endless removes the deadlines of a request whose response has no end of its own. The code that writes the response must
+// call Extend.
 func Endless(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 }

@@ -17,12 +17,12 @@ import (
 
 // Rules say who may come in.
 type Rules struct {
-	// Token is what a request has to show. Only a Local door may go without: any other refuses every request then, so that a token
-	// that got lost never means that none is asked for.
+	// Token is the token that a request must have. Only a Local door may have none: without a token, any other door refuses
+	// every request, so that a missing token never opens the door.
 	Token string
 	// Local is set for a door that only the owner's programs reach, whatever name they call it by: a unix socket.
 	Local bool
-	// Hosts are names of this machine beside localhost and its addresses, such as that of --host.
+	// Hosts are names of this machine in addition to localhost and its addresses, such as the value of --host.
 	Hosts []string
 	// Cookie is the name of the cookie in which a browser keeps the token. Ports share cookies, so sessions need different
 	// ones.
@@ -52,7 +52,7 @@ func Guard(rules Rules, next http.Handler) http.Handler {
 			}
 		}
 		know(r.Context())
-		// Nobody behind the door needs to know it, and nothing can tell it by accident.
+		// The handlers do not need the token. Without it, they cannot leak it by accident.
 		r.Header.Del("Authorization")
 		r.Header.Del("Cookie")
 		next.ServeHTTP(w, r)
@@ -84,7 +84,7 @@ func headers(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// refusal returns why a request may not come in, with or without a token; 0 when there is no reason.
+// refusal returns why a request is refused, independent of its token; code is 0 if it is not.
 func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	switch origin := r.Header.Get("Origin"); {
 	case !rules.Local && rules.Token == "":
@@ -94,7 +94,7 @@ func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	case len(r.Header.Values("Origin")) > 1 || origin != "" && (rules.Local || origin != scheme(r.Context())+"://"+r.Host):
 		return http.StatusForbidden, fmt.Sprintf("origin %q may not use this API", words.Clip(origin, MostEchoed))
 	}
-	// Browsers say where a request comes from also where they send no Origin, as for images and scripts.
+	// Browsers send the site of origin even for requests without an Origin header, such as those for images and scripts.
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
 		return http.StatusForbidden, "pages of others may not use this API"
 	}
@@ -138,7 +138,7 @@ func clean(u *url.URL) bool {
 	return !strings.Contains(escaped, "%2f") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%25")
 }
 
-// shown reports whether a request shows the token, in a time that tells nothing about it.
+// shown reports whether a request has the token. It takes constant time, so the duration reveals nothing about the token.
 func (rules Rules) shown(r *http.Request, want [sha256.Size]byte) bool {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return same(strings.TrimSpace(token), want)

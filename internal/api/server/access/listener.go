@@ -15,13 +15,13 @@ import (
 // recordHandshake is the first byte of a TLS connection; no HTTP method begins with it.
 const recordHandshake = 0x16
 
-// Listen wraps a listener: no more than max connections are open at a time. A further one takes the place of that which has
-// been there for the longest without having shown that it may come in; where there is none, it is closed at once. With a
-// certificate a connection may speak TLS.
+// Listen wraps a listener so that at most max connections are open at a time. A connection beyond that replaces the oldest
+// connection that has not yet been authorized; if there is none, the new connection is closed at once. With a certificate,
+// connections may use TLS.
 func Listen(l net.Listener, certificate *tls.Certificate, max int) net.Listener {
 	d := &listener{Listener: l, max: max}
 	if certificate != nil {
-		// HTTP/1.1 only: one connection is one request, which is what the limits count.
+		// HTTP/1.1 only: one connection is one request at a time, and the limits count connections.
 		d.config = &tls.Config{Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	}
 	return d
@@ -37,8 +37,8 @@ type listener struct {
 	strangers list.List // guarded by mu; the connections that have shown nothing yet, oldest first
 }
 
-// Accept implements net.Listener. What a client does not keep to ends with its own connection, and a machine that is out of
-// file descriptors is waited for: only a closed listener is an error.
+// Accept implements net.Listener. Protocol errors of a client end only its own connection, and a lack of file descriptors is
+// waited out. Only a closed listener is an error.
 func (l *listener) Accept() (net.Conn, error) {
 	for pause := time.Duration(0); ; {
 		c, err := l.Listener.Accept()
@@ -57,7 +57,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take makes room for a connection; it returns nil where there is none.
+// take makes room for a connection; it returns nil if there is no room.
 func (l *listener) take(raw net.Conn) *conn {
 	l.mu.Lock()
 	var gone *conn
@@ -98,7 +98,7 @@ func (l *listener) know(c *conn) {
 	}
 }
 
-// know says that the connection of a request has shown that it may come in.
+// know marks the connection of a request as authorized.
 func know(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.of.mu.Lock()
@@ -107,7 +107,7 @@ func know(ctx context.Context) {
 	}
 }
 
-// conn is a connection that finds out with its first byte whether it speaks TLS.
+// conn is a connection that detects TLS by its first byte.
 type conn struct {
 	// Conn is raw until the first read, and the TLS connection from then on if it is one.
 	net.Conn
@@ -117,8 +117,8 @@ type conn struct {
 	secure atomic.Bool
 	err    error
 	of     *listener
-	// stranger is the connection's place among those that have shown nothing yet, left is set when it is not counted any
-	// more; of.mu guards both.
+	// stranger is the connection's place in the list of unauthorized connections, and left is set once the connection is no
+	// longer counted; of.mu guards both.
 	stranger *list.Element
 	left     bool
 }

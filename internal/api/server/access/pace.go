@@ -7,9 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A door refuses so many requests per second, and before that so many at once: each costs the session a connection, and what
-// was sent until it was clear that it is refused. Programs that try one thing after the other would otherwise keep the
-// machine busy, and the session waiting for a processor.
+// A door answers this many refusals per second, after an initial burst: each costs the session a connection and the data that
+// arrives before the refusal. Otherwise, programs that try one request after another could keep the machine busy and make the
+// session wait for a processor.
 const refusals, refusalsAtOnce = 50, 100
 
 // Pace delays the answers to refused requests where there are many of them, until stop is done.
@@ -22,14 +22,14 @@ func Pace(stop context.Context, next http.Handler) http.Handler {
 		if !refused(answer.code) {
 			return
 		}
-		// What was written leaves when the handler returns. A client that goes away in the meantime waits as well: it
-		// would come back at once.
+		// The response is sent when the handler returns. A client that disconnects meanwhile also waits: otherwise it would
+		// come back at once.
 		_ = paced.Wait(stop)
 	})
 }
 
-// refused reports whether a status code blames the request itself, rather than what it asks for: clients ask again and again
-// whether something is there, or has changed.
+// refused reports whether a status code rejects the request itself rather than its target: clients legitimately poll whether
+// an object exists or has changed.
 func refused(code int) bool {
 	switch code {
 	case http.StatusNotFound, http.StatusConflict, http.StatusGone:

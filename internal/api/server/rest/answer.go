@@ -72,14 +72,14 @@ func statusOf(code int, reason metav1.StatusReason, text string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: int32(code), Reason: reason, Message: text}}
 }
 
-// status returns what a client is told about an error.
+// status returns the Status object that reports an error to a client.
 func status(err error) metav1.Status {
 	s := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonInternalError, Message: err.Error()}
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
 		s = known.Status()
 	} else if p, ok := problem.Of(err); ok {
-		// What the user can act on is wrong with what was asked for.
+		// A problem, which the user can act on, means that the request is invalid.
 		s.Code, s.Reason, s.Message = http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Text(p)
 	}
 	if s.Code == 0 {

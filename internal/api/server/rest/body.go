@@ -58,8 +58,8 @@ func unsupported(media string) error {
 		fmt.Sprintf("the body of the request was in an unknown format (%q): send %s or %s", media, mediaJSON, mediaYAML))
 }
 
-// decode makes an object of a document, and warns of fields that the kind does not have, or refuses them, as the request
-// asks for.
+// decode decodes a document to an object. It warns about fields that the kind does not have, or refuses them, as the request
+// demands.
 func (a *answer) decode(k *kind, doc []byte) (projection.Object, error) {
 	obj := k.New()
 	strict, err := kjson.UnmarshalStrict(doc, obj)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// discover answers what there is, by the path's parts.
+// discover responds to a discovery request for the given parts of a path.
 func (h *Handler) discover(a *answer, parts []string) {
 	aggregated := a.as == "APIGroupDiscoveryList"
 	switch path := strings.Join(parts, "/"); {
@@ -93,12 +93,12 @@ func (h *Handler) sendResources(a *answer, group, version string) {
 	a.sendValue(http.StatusOK, list)
 }
 
-// statusVerbs are those of an object's status alone.
+// statusVerbs are the verbs for the status subresource.
 var statusVerbs = metav1.Verbs{"get", "patch", "update"}
 
 func singular(k *kind) string { return strings.ToLower(k.Name) }
 
-// categories let people ask for all kinds of a group at once.
+// categories let users request all kinds of a group at once.
 func categories(k *kind) []string {
 	group, _, _ := strings.Cut(k.Group, ".")
 	return []string{group}

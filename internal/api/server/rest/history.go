@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxChanges bounds what a kind remembers of its past; maxAge how long.
+	// maxChanges limits how many changes a kind remembers, and maxAge for how long.
 	maxChanges = 4096
 	maxAge     = 5 * time.Minute
 )
@@ -24,21 +24,21 @@ type item struct {
 	version uint64
 }
 
-// alone returns the item without what it shares with others, to be kept.
+// alone returns a copy of the item that shares no memory with others and can be kept.
 func (it *item) alone() *item {
 	own := *it
 	own.Maker = own.Alone()
 	return &own
 }
 
-// change is what became of one object: was is nil for one that is new, is for one that is gone.
+// change is a change of one object: was is nil for a new object, is is nil for a deleted object.
 type change struct {
 	seq     uint64
 	at      time.Time
 	was, is *item
 }
 
-// name is that of the object.
+// name returns the name of the object.
 func (c change) name() string {
 	if c.is != nil {
 		return c.is.Name
@@ -46,13 +46,13 @@ func (c change) name() string {
 	return c.was.Name
 }
 
-// history is what a kind's objects are in the newest snapshot that was looked at, and how they came to be so.
+// history is the objects of a kind in the newest snapshot that was read, and their recent changes.
 type history struct {
 	kind projection.Kind
 
 	mu     sync.Mutex
 	looked bool
-	// seq is the newest snapshot; versions are those of the kind's tables in it.
+	// seq is the number of the newest snapshot, and versions are the versions of the kind's tables in it.
 	seq      uint64
 	versions []uint64
 	items    []*item // by name; the slice is replaced, never changed
@@ -61,7 +61,7 @@ type history struct {
 	horizon uint64
 }
 
-// at returns the newest objects, and the number of the snapshot that they are of: v's or that of a newer one.
+// at returns the newest objects and the number of their snapshot, which is v or newer.
 func (h *history) at(v store.View) (uint64, []*item) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -69,8 +69,8 @@ func (h *history) at(v store.View) (uint64, []*item) {
 	return h.seq, h.items
 }
 
-// since returns what has changed after the snapshot numbered from, and the number of the newest. It is not ok when that is
-// too long ago to be known, or yet to come.
+// since returns the changes after the snapshot numbered from, and the number of the newest snapshot. ok is false if from is
+// too old to be remembered or lies in the future.
 func (h *history) since(v store.View, from uint64) (seq uint64, changes []change, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,16 +146,16 @@ func collect(k projection.Kind, v store.View, about int) []item {
 	return items
 }
 
-// merge gives those items of a snapshot that have not changed the versions that they had, notes the changes, and returns all.
-// They are made of the new snapshot alone, so that an object which stays the same for long keeps no old one alive; what is
-// noted keeps only its own object.
+// merge assigns the previous versions to the items of a snapshot that have not changed, records the changes, and returns all
+// items. The items refer only to the new snapshot, so that an object that stays the same for a long time does not keep an old
+// snapshot alive. A recorded change keeps only its own object.
 func (h *history) merge(now []item, seq uint64) []*item {
 	out := make([]*item, len(now))
 	was := h.items
 	at := time.Now()
 	note := func(was, is *item) {
 		if !h.looked {
-			return // nobody knows of an earlier snapshot
+			return // no client knows an earlier snapshot
 		}
 		if was != nil {
 			was = was.alone()

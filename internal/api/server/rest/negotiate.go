@@ -27,7 +27,7 @@ const (
 	mediaV3 = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
 )
 
-// convertible lists what objects can be shown as, with the groups and versions of that.
+// convertible lists the forms that objects can be converted to, with their groups and versions.
 var convertible = map[string][]string{
 	"Table":                     {"meta.k8s.io/v1", "meta.k8s.io/v1beta1"},
 	"PartialObjectMetadata":     {"meta.k8s.io/v1"},
@@ -35,7 +35,7 @@ var convertible = map[string][]string{
 	"APIGroupDiscoveryList":     {"apidiscovery.k8s.io/v2"},
 }
 
-// negotiate chooses the form of the answer: of those that the client accepts most, the first that there is.
+// negotiate selects the form of the response: the first supported form among those that the client prefers.
 func negotiate(accept []string, path string) (format, error) {
 	all := strings.Join(accept, ",")
 	if strings.TrimSpace(all) == "" {
@@ -80,7 +80,7 @@ func negotiate(accept []string, path string) (format, error) {
 	return known[0].format, nil
 }
 
-// spoken returns the media type that a range of them asks for, empty when there is none.
+// spoken returns the supported media type for a media range; empty if there is none.
 func spoken(media, path string) string {
 	openAPI := strings.HasPrefix(path, "/openapi/")
 	switch media {

@@ -38,13 +38,14 @@ func (o objects) fill(out projection.Object, name string, version uint64) projec
 	return out
 }
 
-// uid is the same for as long as the object lives, and another one for an object that came back, if it says when.
+// uid returns an id that is stable while the object exists. An object that was deleted and created again has a different id,
+// provided that it has a creation time.
 func (o objects) uid(name string, created metav1.Time) types.UID {
 	id := fmt.Sprintf("%s/%s/%s/%s/%d", o.session, o.Group, o.Plural, name, created.UnixNano())
 	return types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(id)).String())
 }
 
-// encode returns an object in the form that was asked for, but for tables.
+// encode encodes an object in the requested form, except tables.
 func (o objects) encode(obj projection.Object, f format) ([]byte, error) {
 	if f.as == "PartialObjectMetadata" || f.as == "PartialObjectMetadataList" {
 		return json.Marshal(partial(obj))

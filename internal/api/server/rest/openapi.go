@@ -19,8 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/schema"
 )
 
-// documents are the OpenAPI documents. They say the same for as long as the program runs, and are made when the first
-// client asks.
+// documents are the OpenAPI documents. They are created on the first request and do not change while the program runs.
 type documents struct {
 	kinds   []*kind
 	version string
@@ -41,7 +40,7 @@ func newDocuments(all []*kind, version string) *documents {
 	return d
 }
 
-// serve answers /openapi/v2, /openapi/v3 and what the latter lists.
+// serve handles /openapi/v2, /openapi/v3 and the documents that the latter lists.
 func (d *documents) serve(a *answer, parts []string) {
 	switch path := strings.Join(parts, "/"); {
 	case path == "v2":
@@ -186,7 +185,7 @@ func groupVersionKind(k *kind, name string) map[string]any {
 	return map[string]any{"group": k.Group, "version": k.Version, "kind": name}
 }
 
-// operations returns the paths of a kind with what can be done there.
+// operations returns the paths of a kind with their operations.
 func operations(k *kind, d *schema.Definitions, v3 bool) map[string]any {
 	base := "/apis/" + k.Group + "/" + k.Version + "/" + k.Plural
 	op := func(verb, action, result string, query ...string) map[string]any {
@@ -240,8 +239,8 @@ func operation(k *kind, d *schema.Definitions, v3 bool, verb, action, result str
 	return o
 }
 
-// bodyTypes are the media types that an operation takes. Strategic merge patches are taken too, but not offered: there is
-// nothing strategic about them.
+// bodyTypes returns the media types that an operation takes. Strategic merge patches are accepted but not listed, because
+// they are applied as plain merge patches.
 func bodyTypes(action string) []string {
 	switch action {
 	case "post", "put":

@@ -20,11 +20,11 @@ import (
 const maxOperations = 10000
 
 func init() {
-	// A patch that copies what it has copied before grows without bounds.
+	// A patch that copies its own copies would grow without bounds.
 	jsonpatch.AccumulatedCopySizeLimit = 2 * maxBody
 }
 
-// errOperations says that a JSON patch is too long.
+// errOperations is the error for a JSON patch with too many operations.
 var errOperations = fmt.Errorf("a JSON patch has at most %d operations", maxOperations)
 
 // readPatch reads the body of a patch; an apply's is turned into a merge patch.
@@ -48,8 +48,8 @@ func (a *answer) readPatch() (patch []byte, kind types.PatchType, err error) {
 			types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType))
 }
 
-// applyPatch returns a document as a patch makes it. Strategic merge patches are taken for merge patches: no kind says how
-// its lists would be merged otherwise.
+// applyPatch returns the patched document. Strategic merge patches are treated as merge patches: no kind defines how its
+// lists would be merged otherwise.
 func applyPatch(doc, patch []byte, kind types.PatchType) ([]byte, error) {
 	if kind != types.JSONPatchType {
 		var object map[string]any
@@ -65,7 +65,7 @@ func applyPatch(doc, patch []byte, kind types.PatchType) ([]byte, error) {
 		}
 		return out, nil
 	}
-	// Counted first: what an operation takes decoded is many times what it takes as it is.
+	// The operations are counted first: a decoded operation takes many times the memory of its text.
 	var count []json.RawMessage
 	if json.Unmarshal(patch, &count) == nil && len(count) > maxOperations {
 		return nil, apierrors.NewRequestEntityTooLargeError(errOperations.Error())
@@ -81,8 +81,8 @@ func applyPatch(doc, patch []byte, kind types.PatchType) ([]byte, error) {
 	return out, nil
 }
 
-// directive returns a key of a strategic merge patch by which it says how to merge ("$patch"), or "": what it asks for would
-// not be done.
+// directive returns a key of a strategic merge patch that directs the merge ("$patch"), or "" if there is none. Such a patch
+// is refused, because the directive would have no effect.
 func directive(v any) string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func directive(v any) string {
 	return ""
 }
 
-// safely turns a panic of a library on what a client sent into an error.
+// safely turns a library's panic on a client's data into an error.
 func safely(f func() ([]byte, error)) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -89,13 +89,13 @@ type page struct {
 	items []*item
 }
 
-// token is what a list continues with.
+// token is the continue token of a list.
 type token struct {
 	Version uint64 `json:"v"`
 	After   string `json:"a"`
 }
 
-// page finds the objects that a list asks for.
+// page returns the objects of a list request.
 func (h *Handler) page(k *kind, v store.View, o options) (p page, err error) {
 	from, seq, items := "", uint64(0), []*item(nil)
 	if o.Continue != "" {
@@ -143,8 +143,8 @@ func (h *Handler) page(k *kind, v store.View, o options) (p page, err error) {
 	return p, nil
 }
 
-// asOf returns the objects as of the version that a list asks for: the newest for none and for "0", an exact one, or one
-// that is not older than what the client has seen, which v is.
+// asOf returns the objects at the resource version of a list request: the newest for "" and "0", an exact version, or a
+// version that is not older than the one the client has seen, which v satisfies.
 func (h *Handler) asOf(k *kind, v store.View, o options) (uint64, []*item, error) {
 	want, err := parseVersion(o.ResourceVersion)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package rest serves kinds of objects by Kubernetes' conventions, so that kubectl and every other client of Kubernetes can
-// list, watch and change them: discovery, OpenAPI, tables, selectors, patches, and resource versions, which are the
-// numbers of the store's snapshots.
+// Package rest serves kinds of objects by the conventions of Kubernetes, so that kubectl and other Kubernetes clients can
+// list, watch and change them: discovery, OpenAPI, tables, selectors, patches, and resource versions, which are the numbers
+// of the store's snapshots.
 //
 // # Concurrency
 //
-// Reading takes a snapshot and no lock that the loop knows of. What changed since an earlier snapshot is found out by
-// every client, once per kind and snapshot; each watch is written by the goroutine of its own request. Writing dispatches
-// actions and waits for the snapshot that shows them.
+// Reading takes a snapshot and no lock that the loop uses. The changes since an earlier snapshot are computed by the
+// requests, once per kind and snapshot; each watch is written by the goroutine of its own request. Writing dispatches actions
+// and waits for the snapshot that contains them.
 package rest
 
 import (
@@ -27,14 +27,14 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Store is what the objects are made of and where changes go.
+// Store is the source of the objects and the destination of changes.
 type Store interface {
 	View() store.View
 	// Dispatch returns the time that the actions carry, zero when the session is over.
 	Dispatch(actions ...store.Action) time.Time
 	// Changed returns a channel that is closed when there is a newer snapshot than at the time of the call, or soon after.
 	Changed() <-chan struct{}
-	// Redactor returns what knows the secrets of a snapshot.
+	// Redactor returns the redactor for the secrets of a snapshot.
 	Redactor(v store.View) *redact.Redactor
 	// Session identifies the session, so that objects of different ones differ.
 	Session(v store.View) string
@@ -52,7 +52,7 @@ type Handler struct {
 	patience time.Duration
 }
 
-// kind is a served kind with what is known of its past.
+// kind is a served kind with its history.
 type kind struct {
 	projection.Kind
 	history
@@ -66,7 +66,7 @@ func (k *kind) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Name}
 }
 
-// verbs are what requests may do.
+// verbs returns the verbs that requests may use.
 func (k *kind) verbs() []string {
 	v := []string{"get", "list", "watch"}
 	if k.Write != nil {
@@ -75,8 +75,8 @@ func (k *kind) verbs() []string {
 	return v
 }
 
-// New returns a handler. At most as many of its requests work at a time as working admits; see NewLimit. Of two kinds that requests name alike, the one that comes
-// first is what clients take.
+// New returns a handler. working limits how many of its requests work at the same time; see NewLimit. If requests can use one
+// name for two kinds, clients use the first kind.
 func New(s Store, version string, working *semaphore.Weighted, all []projection.Kind) *Handler {
 	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), working: working, patience: writeTimeout}
 	for _, k := range all {
@@ -86,7 +86,7 @@ func New(s Store, version string, working *semaphore.Weighted, all []projection.
 	return h
 }
 
-// Paths are the first parts of the paths that the handler serves; "/api" itself is one, what is below it is not.
+// Paths are the prefixes of the paths that the handler serves. "/api" itself is one; the paths below it are not.
 var Paths = []string{"/api", "/apis", "/apis/", "/openapi/", "/version", "/healthz", "/livez", "/readyz"}
 
 // ServeHTTP implements http.Handler.
@@ -121,8 +121,8 @@ func (h *Handler) readOnly(a *answer, serve func()) {
 	serve()
 }
 
-// nameOf returns what follows a number of segments in a path, each segment by itself. Names may hold slashes, escaped or not:
-// resources are called whatever the Tiltfile calls them.
+// nameOf returns the segments of a path after the given number of segments. Names may contain slashes, escaped or not,
+// because the Tiltfile chooses the names of resources.
 func nameOf(escaped string, after int) []string {
 	segments := strings.Split(strings.Trim(escaped, "/"), "/")
 	segments = segments[min(after, len(segments)):]
@@ -134,8 +134,8 @@ func nameOf(escaped string, after int) []string {
 	return segments
 }
 
-// resource serves GROUP/VERSION/PLURAL[/NAME[/status]]; name holds what comes after PLURAL. A last segment "status" belongs to
-// the name where an object is called so, and where it came escaped.
+// resource serves GROUP/VERSION/PLURAL[/NAME[/status]]; name holds the segments after PLURAL. A last segment "status" is part
+// of the name if an object has that name or if the segment was escaped.
 func (h *Handler) resource(a *answer, parts, name []string) {
 	i := slices.IndexFunc(h.kinds, func(k *kind) bool {
 		return k.Group == parts[0] && k.Version == parts[1] && k.Plural == parts[2]

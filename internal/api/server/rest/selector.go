@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// options are what a list or a watch asks for.
+// options are the options of a list or watch request.
 type options struct {
 	metav1.ListOptions
 	selector

@@ -21,7 +21,7 @@ type tabulator struct {
 	include metav1.IncludeObjectPolicy
 }
 
-// tabulator fails when the request asks for something that is not known.
+// tabulator returns the tabulator for a request. It fails if the request has an unknown option.
 func (h *Handler) tabulator(a *answer, k *kind, v store.View) (tabulator, error) {
 	t := tabulator{h.objects(k, v), h.now(), metav1.IncludeObjectPolicy(a.r.URL.Query().Get("includeObject"))}
 	switch t.include {
@@ -56,7 +56,7 @@ func (h *Handler) table(a *answer, k *kind, v store.View, p page) ([]byte, error
 	return h.store.Redactor(v).JSON(doc), nil
 }
 
-// sendObject answers with an object, which may be one that does not exist (yet).
+// sendObject responds with an object, which need not exist (yet).
 func (h *Handler) sendObject(a *answer, code int, k *kind, v store.View, obj projection.Object) {
 	var doc []byte
 	var err error
@@ -105,7 +105,7 @@ func (t tabulator) head(version string) *metav1.Table {
 	return table
 }
 
-// types says in the head what the cells of the first row are.
+// types sets the column types in the header from the cells of the first row.
 func (t tabulator) types(table *metav1.Table) {
 	if len(table.Rows) == 0 {
 		return

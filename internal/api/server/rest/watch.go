@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// watchTime is how long a watch lasts, at least, that asks for no time; up to twice as long, so that watches that began
-	// together do not end so.
+	// watchTime is the minimum duration of a watch that does not request one. The actual duration is up to twice as long, so
+	// that watches that started together do not end together.
 	watchTime = 30 * time.Minute
 	// bookmarkEvery is how often a client that wants it hears how far it has come.
 	bookmarkEvery = time.Minute
@@ -139,7 +139,7 @@ func (wr *watcher) initial(v store.View, items []*item) bool {
 	return true
 }
 
-// run sends what changes until ctx is done, the client is gone, or it has fallen too far behind.
+// run sends changes until ctx is done, the client is gone, or the watch has fallen too far behind.
 func (wr *watcher) run(ctx context.Context) {
 	ticker := time.NewTicker(bookmarkEvery)
 	defer ticker.Stop()
@@ -160,7 +160,7 @@ func (wr *watcher) run(ctx context.Context) {
 	}
 }
 
-// catchUp sends what has changed since the last time, and reports whether the watch continues.
+// catchUp sends the changes since the last call, and reports whether the watch continues.
 func (wr *watcher) catchUp() bool {
 	v := wr.h.store.View()
 	seq, changes, ok := wr.k.since(v, wr.pos)
@@ -213,7 +213,7 @@ func (wr *watcher) send(v store.View, what watch.EventType, it *item, version ui
 	return wr.write(what, wr.h.store.Redactor(v).JSON(doc))
 }
 
-// bookmark tells how far the client has come.
+// bookmark sends the resource version that the client has reached.
 func (wr *watcher) bookmark(annotations map[string]string) bool {
 	meta := metav1.ObjectMeta{ResourceVersion: formatVersion(wr.pos), Annotations: annotations}
 	var mark any = metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{Kind: wr.k.Name, APIVersion: wr.k.Group + "/" + wr.k.Version}, ObjectMeta: meta}
@@ -232,8 +232,8 @@ func (wr *watcher) bookmark(annotations map[string]string) bool {
 	return wr.write(watch.Bookmark, doc)
 }
 
-// write adds an event to those that are to be written. When they are many, they are written first, and others have their
-// turn meanwhile.
+// write adds an event to the pending events. If many are pending, it first sends them and lets other requests have their
+// turn.
 func (wr *watcher) write(what watch.EventType, doc []byte) bool {
 	wr.out.WriteString(`{"type":"`)
 	wr.out.WriteString(string(what))

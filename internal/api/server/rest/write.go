@@ -18,30 +18,29 @@ import (
 )
 
 const (
-	// writeTimeout is how long a request waits for the session to have done what it asks for.
+	// writeTimeout is how long a request waits for the session to carry out the change.
 	writeTimeout = 10 * time.Second
-	// updateTimeout is the same for an object that is there already: what was asked for may be nothing that shows.
+	// updateTimeout is the same for an existing object, because the change may have no visible effect.
 	updateTimeout = time.Second
-	// lookEvery bounds the wait for a snapshot that changes no table, of which nobody is told.
+	// lookEvery limits the wait for a snapshot that changes no table, which is not announced.
 	lookEvery = 5 * time.Millisecond
 )
 
-// desire is what a request wants an object to become: was is nil for one that is to be created, is for one that is to be
-// deleted.
+// desire is the change of an object that a request wants: was is nil for a create, is is nil for a delete.
 type desire struct {
 	k       *kind
 	name    string
 	was, is projection.Object
-	// item is what was is made of.
+	// item is the source of was.
 	item *item
 	// idle is set when nothing has to be done for it.
 	idle bool
 }
 
-// wish makes a desire of the snapshot that it is asked for, under the lock of writers.
+// wish returns the desire of a request for a snapshot. It is called under the writers' lock.
 type wish func(v store.View, items []*item) (desire, error)
 
-// write brings about what a request wants, and answers it.
+// write carries out a request and responds to it.
 func (h *Handler) write(a *answer, k *kind, ask wish) {
 	if k.Write == nil {
 		a.fail(apierrors.NewMethodNotSupported(k.resource(), verbOf(a.r.Method)))
@@ -54,8 +53,8 @@ func (h *Handler) write(a *answer, k *kind, ask wish) {
 	}
 	ctx, cancel := context.WithTimeout(a.r.Context(), h.patience)
 	defer cancel()
-	// One writer at a time looks at the newest snapshot and dispatches, so that of two that go by the same resource version
-	// one is refused.
+	// Only one writer at a time reads the newest snapshot and dispatches, so that of two writes with the same resource
+	// version one is refused.
 	select {
 	case h.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -75,7 +74,7 @@ func (h *Handler) write(a *answer, k *kind, ask wish) {
 	h.settle(ctx, a, k, d)
 }
 
-// dispatch hands the actions of a wish to the loop and waits until they are reduced.
+// dispatch dispatches the actions of a wish to the loop and waits until they are reduced.
 func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d desire, v store.View, err error) {
 	v = h.store.View()
 	_, items := k.at(v)
@@ -91,7 +90,7 @@ func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d 
 	}
 	if len(actions) == 0 {
 		if d.is != nil && d.was != nil {
-			d.is = d.was // the kind does not keep what was asked for
+			d.is = d.was // the kind ignores the change
 		}
 		d.idle = true
 		return d, v, nil
@@ -106,8 +105,8 @@ func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d 
 	return d, v, err
 }
 
-// Reduced waits until the actions that were dispatched with this time are reduced, and returns the snapshot that has them, or
-// ctx's error. What they lead to may follow later.
+// Reduced waits until the actions that were dispatched with this time are reduced, and returns a snapshot that contains them,
+// or ctx's error. Their consequences may follow later.
 func Reduced(ctx context.Context, s Store, at time.Time) (store.View, error) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -139,8 +138,8 @@ func (d desire) unchanged() bool {
 	return err == nil && reflect.DeepEqual(was, is)
 }
 
-// settle waits until the outcome is there to be seen, and answers with it. What takes longer than a request may is answered
-// with the state so far and Accepted.
+// settle waits until the outcome is visible and responds with it. If that takes too long for a request, it responds with the
+// current state and the status Accepted.
 func (h *Handler) settle(ctx context.Context, a *answer, k *kind, d desire) {
 	if d.was != nil && d.is != nil {
 		var cancel context.CancelFunc
@@ -176,7 +175,7 @@ func (d desire) seen(o objects, it *item) bool {
 	return it == nil || it.version != d.item.version
 }
 
-// sendOutcome answers with what an object has become.
+// sendOutcome responds with the new state of an object.
 func (h *Handler) sendOutcome(a *answer, k *kind, v store.View, d desire, it *item, late bool) {
 	code := http.StatusOK
 	switch {
@@ -190,7 +189,7 @@ func (h *Handler) sendOutcome(a *answer, k *kind, v store.View, d desire, it *it
 		h.sendDeleted(a, code, k, d)
 	case it == nil && late:
 		s := metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess, Code: int32(code),
-			Message: fmt.Sprintf("%s %q is asked for, and not there yet", k.Plural, d.name)}
+			Message: fmt.Sprintf("%s %q was requested, but does not exist yet", k.Plural, d.name)}
 		a.sendValue(code, s)
 	case it == nil:
 		a.fail(apierrors.NewNotFound(k.resource(), d.name)) // deleted meanwhile
@@ -314,7 +313,7 @@ func (h *Handler) patch(a *answer, k *kind, name string, status bool) {
 	})
 }
 
-// update makes the desire that an object becomes what change makes of its document.
+// update returns the desire for an object whose document is changed by change.
 func (h *Handler) update(a *answer, k *kind, v store.View, it *item, status bool, change func([]byte) ([]byte, error)) (desire, error) {
 	was := h.objects(k, v).make(it)
 	before, err := tree(was)
@@ -356,7 +355,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 	if after == nil {
 		return nil, apierrors.NewBadRequest("the object is empty")
 	}
-	plain := redactor.Restore(after, before) // also where there are no secrets: the tree itself
+	plain := redactor.Restore(after, before) // even without secrets, for the tree itself
 	if status {
 		whole := map[string]any{}
 		for k, x := range before {
@@ -386,7 +385,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 	return out, nil
 }
 
-// conflicts refuses what is about another object, or about another state of it.
+// conflicts refuses a change that refers to a different object, or to a different state of the object.
 func conflicts(k *kind, was, is projection.Object) error {
 	switch {
 	case is.GetName() != was.GetName():

@@ -15,12 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// lastApplied is the annotation in which an object that was made by apply remembers what was applied, so that what is taken
-// out of the file is taken out of the object. Objects that something else has made do not have it; their fields are only
-// ever set.
+// lastApplied is the annotation in which apply records the applied configuration, so that fields removed from the file are
+// also removed from the object. Objects that were created in another way do not have it; apply only sets their fields.
 const lastApplied = "hone.dev/last-applied-configuration"
 
-// Apply makes an object that is not there, or makes one that is there as wanted.
+// Apply creates an object, or changes an existing object to the wanted state.
 func (w *Writer) Apply(ctx context.Context, wanted *unstructured.Unstructured) error {
 	k, err := w.Session.KindOf(wanted.GroupVersionKind())
 	if err != nil {
@@ -69,7 +68,7 @@ func (w *Writer) applyNew(ctx context.Context, k objects.Kind, wanted *unstructu
 	return w.done(k, made, "created")
 }
 
-// remember writes into an object what was applied to it.
+// remember records in an object the configuration that was applied to it.
 func remember(u, wanted *unstructured.Unstructured) error {
 	text, err := json.Marshal(wanted.Object)
 	if err != nil {
@@ -84,8 +83,8 @@ func remember(u, wanted *unstructured.Unstructured) error {
 	return nil
 }
 
-// Remember writes into an object what it is now, as apply does: what a later apply lacks of it is taken out again. What
-// belongs to the session is left out.
+// Remember records in an object its current state, as apply does: a later apply removes fields that are missing from its
+// file. Fields that belong to the session are not recorded.
 func Remember(u *unstructured.Unstructured) error {
 	wanted := u.DeepCopy()
 	for _, name := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields"} {
@@ -98,7 +97,8 @@ func Remember(u *unstructured.Unstructured) error {
 	return remember(u, wanted)
 }
 
-// applyPatch is the merge patch between what was applied last, what is wanted now, and what there is; "{}" for nothing.
+// applyPatch returns the three-way merge patch between the last applied configuration, the wanted one and the current object;
+// "{}" if nothing changes.
 func applyPatch(was, wanted *unstructured.Unstructured) ([]byte, error) {
 	before, remembers := was.GetAnnotations()[lastApplied]
 	next := wanted.DeepCopy()
@@ -121,7 +121,7 @@ func applyPatch(was, wanted *unstructured.Unstructured) ([]byte, error) {
 	return jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(before), modified, current)
 }
 
-// same reports whether an object is as before, but for its version.
+// same reports whether an object is unchanged except for its version.
 func same(a, b map[string]any) bool {
 	plain := func(o map[string]any) map[string]any {
 		u := (&unstructured.Unstructured{Object: o}).DeepCopy()

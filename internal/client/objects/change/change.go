@@ -1,4 +1,4 @@
-// Package change writes objects of a session: makes, patches, applies, edits and deletes them, and says what it has done.
+// Package change creates, patches, applies, edits and deletes objects of a session, and prints what it has done.
 package change
 
 import (
@@ -18,10 +18,10 @@ import (
 // manager is the name under which fields are written.
 const manager = "hone"
 
-// DryRun says how much of a change really happens.
+// DryRun is how much of a change is carried out.
 type DryRun string
 
-// The dry runs: everything happens, nothing is sent, and the session only says what would come of it.
+// The dry runs: carry out everything, send nothing, and have the session only return the result.
 const (
 	DryRunNone   DryRun = "none"
 	DryRunClient DryRun = "client"
@@ -34,10 +34,10 @@ func ParseDryRun(text string) (DryRun, error) {
 	case DryRunNone, DryRunClient, DryRunServer:
 		return d, nil
 	}
-	return "", problem.New(fmt.Sprintf("unknown --dry-run %q", text), "choose none, client (nothing is sent) or server (the session says what would come of it)")
+	return "", problem.New(fmt.Sprintf("unknown --dry-run %q", text), "choose none, client (nothing is sent) or server (the session returns the result without changing anything)")
 }
 
-// all is what requests say of it.
+// all returns the parameter value for requests.
 func (d DryRun) all() []string {
 	if d == DryRunServer {
 		return []string{metav1.DryRunAll}
@@ -50,9 +50,9 @@ type Writer struct {
 	Session *objects.Session
 	Out     io.Writer
 	DryRun  DryRun
-	// Output prints the objects as they have become, instead of what was done, if a format is chosen.
+	// Output prints the changed objects instead of a message, if a format is set.
 	Output *output.Flags
-	// Validation says what the session does about fields that a kind does not have.
+	// Validation is how the session treats fields that a kind does not have.
 	Validation string
 
 	printer printers.ResourcePrinter
@@ -84,7 +84,7 @@ func (w *Writer) patching() metav1.PatchOptions {
 	return metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}
 }
 
-// done tells what was done to an object.
+// done prints what was done to an object.
 func (w *Writer) done(k objects.Kind, u *unstructured.Unstructured, what string) error {
 	if w.printer != nil {
 		if err := w.printer.PrintObj(u, w.Out); err != nil {
@@ -138,5 +138,5 @@ func (w *Writer) create(ctx context.Context, k objects.Kind, u *unstructured.Uns
 
 // readOnly is the problem that objects of a kind cannot be changed.
 func readOnly(k objects.Kind) error {
-	return problem.New(fmt.Sprintf("%s can only be looked at", k), "hone api-resources -o wide says what can be done with which kind")
+	return problem.New(fmt.Sprintf("%s are read-only", k), "hone api-resources -o wide lists the verbs of each kind")
 }

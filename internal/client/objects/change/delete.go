@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects/condition"
 )
 
-// Deletion says how objects are deleted.
+// Deletion configures how objects are deleted.
 type Deletion struct {
 	// IgnoreMissing takes objects that are not there for deleted.
 	IgnoreMissing bool
@@ -24,19 +24,19 @@ type Deletion struct {
 	Timeout time.Duration
 	// Short prints names only.
 	Short bool
-	// Confirm is asked before anything is deleted, with the objects; nil for no question.
+	// Confirm is called with the objects before anything is deleted; nil for no confirmation.
 	Confirm func(refs []string) (bool, error)
-	// done is what is said of objects that are deleted.
+	// done is the word that is printed for deleted objects.
 	done string
 }
 
-// doomed is an object that is to be deleted.
+// doomed is an object that will be deleted.
 type doomed struct {
 	kind objects.Kind
 	name string
 }
 
-// Delete deletes the objects of targets. What can be deleted is, also when something else cannot.
+// Delete deletes the objects of targets. An object that cannot be deleted does not prevent the deletion of the others.
 func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletion) error {
 	d.done = "deleted"
 	var errs []error
@@ -68,16 +68,16 @@ func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletio
 	return errors.Join(errs...)
 }
 
-// Pruning says what apply deletes that is no longer in the files.
+// Pruning configures which objects apply deletes that are no longer in the files.
 type Pruning struct {
 	// Labels select among the objects; empty for all.
 	Labels string
-	// Kinds are those of the objects; nil for all that can be deleted.
+	// Kinds are the kinds of the objects; nil for all kinds that can be deleted.
 	Kinds []objects.Kind
 	Deletion
 }
 
-// Prune deletes what apply has made once and the targets do not hold.
+// Prune deletes objects that apply created and that are not among the targets.
 func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning) error {
 	kept := map[string]bool{}
 	for _, t := range targets {
@@ -112,7 +112,7 @@ func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning)
 	return errors.Join(errs...)
 }
 
-// DeleteAt asks for the deletion of what is at a path, and returns what the session says.
+// DeleteAt requests the deletion of the object at a path, and prints the session's response.
 func (w *Writer) DeleteAt(ctx context.Context, path string) error {
 	doc, err := w.Session.DeleteRaw(ctx, path)
 	if err != nil {

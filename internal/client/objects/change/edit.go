@@ -24,27 +24,27 @@ type Edit struct {
 	Editor editor.Editor
 	// JSON shows objects as JSON instead of YAML.
 	JSON bool
-	// PrintPatch prints the patch that comes of it.
+	// PrintPatch prints the resulting patch.
 	PrintPatch bool
 	// Status changes nothing but the status.
 	Status bool
-	// ManagedFields shows metadata.managedFields, too.
+	// ManagedFields also shows metadata.managedFields.
 	ManagedFields bool
-	// Remember lets the object remember what it was edited to, as after apply.
+	// Remember records the edited configuration in the object, as apply does.
 	Remember bool
 	// Windows ends lines as editors there want them.
 	Windows bool
 }
 
-// introduction begins what people edit. The editor's file has it as comments.
-const introduction = `Change what is to be different, save, and leave the editor. Lines that begin with # do not count;
-an empty file changes nothing. What the session refuses is shown here again, with the reason.
+// introduction is the beginning of the edited file, as comments.
+const introduction = `Edit the object, save it, and leave the editor. Lines that begin with # are ignored;
+an empty file changes nothing. If the session refuses the change, the file opens again with the reason.
 `
 
-// errUnchanged says that the user left the editor without a change.
+// errUnchanged means that the user left the editor without a change.
 var errUnchanged = errors.New("nothing was changed")
 
-// Edit opens the objects of a target in an editor, one after the other, and writes what has been changed.
+// Edit opens the objects of a target in an editor, one after the other, and writes the changes.
 func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 	if !t.Kind.Can("patch") {
 		return readOnly(t.Kind)
@@ -94,7 +94,7 @@ func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 	return nil
 }
 
-// CreateEdited opens an object in an editor and makes what comes of it.
+// CreateEdited opens an object in an editor and creates the edited object.
 func (w *Writer) CreateEdited(ctx context.Context, u *unstructured.Unstructured, e Edit) error {
 	var made *unstructured.Unstructured
 	var k objects.Kind
@@ -121,8 +121,8 @@ func (w *Writer) CreateEdited(ctx context.Context, u *unstructured.Unstructured,
 	return w.done(k, made, "created")
 }
 
-// loop opens an object in the editor until write takes what comes of it, or until the user gives up: by leaving the file as
-// it was, or by emptying it.
+// loop opens an object in the editor until write accepts the result, or until the user cancels by leaving the file unchanged
+// or emptying it.
 func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func(*unstructured.Unstructured) error) error {
 	original, err := e.render(u)
 	if err != nil {
@@ -155,7 +155,7 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 	}
 }
 
-// failed keeps what the user wrote when the editor has failed, if anything was written.
+// failed keeps the user's text, if there is any, when the editor has failed.
 func (e Edit) failed(path string, shown []byte, err error) error {
 	if left, lost := os.ReadFile(path); lost == nil && bytes.Equal(uncommented(left), uncommented(shown)) {
 		_ = os.Remove(path)
@@ -164,7 +164,7 @@ func (e Edit) failed(path string, shown []byte, err error) error {
 	return keeping(path, err)
 }
 
-// keeping adds to an error where the user finds what was written.
+// keeping adds to an error the path of the user's text.
 func keeping(path string, err error) error {
 	if path == "" {
 		return err
@@ -202,7 +202,7 @@ func (e Edit) pattern() string {
 	return "hone-edit-*.yaml"
 }
 
-// comments are what stands above the object: what to do, and what was wrong the last time.
+// comments returns the comments above the object: the instructions, and the error of the last attempt.
 func comments(failure error) []byte {
 	text := introduction
 	if failure != nil {

@@ -17,7 +17,7 @@ import (
 type Patch struct {
 	Type types.PatchType
 	Data []byte
-	// Status says that only the status is meant.
+	// Status patches only the status.
 	Status bool
 }
 

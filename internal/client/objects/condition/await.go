@@ -25,14 +25,15 @@ type Wait struct {
 	For     Condition
 	// Timeout bounds the whole wait; zero looks once.
 	Timeout time.Duration
-	// Object is the one object that is meant, where it is known; another of its name is not it.
+	// Object is the UID of the object to wait for, if known; a different object with the same name does not count.
 	Object types.UID
-	// Met is called for each object that is as wanted, in order; for one that is gone, with what it was, if that is known.
+	// Met is called for each object that meets the condition, in order. For a deleted object it is called with the last known
+	// state, if there is one.
 	Met func(k objects.Kind, name string, u *unstructured.Unstructured) error
 }
 
-// Run waits for all objects of targets. Objects that are selected are those that there are at the beginning; named ones may
-// come later.
+// Run waits for all objects of targets. Selectors match only objects that exist at the beginning; named objects may be
+// created later.
 func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	limit := w.Timeout
 	if limit == 0 {
@@ -58,7 +59,7 @@ func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 		}
 	}
 	if !any && !w.For.Gone() {
-		return problem.New("no matching resources found", "hone get KIND --show-labels lists what there is")
+		return problem.New("no matching resources found", "hone get KIND --show-labels lists the existing objects")
 	}
 	return nil
 }
@@ -136,19 +137,20 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 	}
 }
 
-// sight is what a wait has seen of one object.
+// sight is what a wait has observed of one object.
 type sight struct {
 	wait Wait
 	kind objects.Kind
 	name string
-	// uid is that of the object that is to go away, last the object as it was seen last, instead how it was then.
+	// uid is the UID of the object whose deletion is awaited, last is its last observed state, and instead describes that
+	// state.
 	uid     types.UID
 	last    *unstructured.Unstructured
 	instead string
 }
 
-// met takes notice of the object, nil when there is none, and reports whether it is as wanted. Another one of the same name
-// does not stand in the way of the first one's going away.
+// met records the observed object, nil if there is none, and reports whether the condition is met. A new object with the same
+// name counts as the deletion of the first one.
 func (s *sight) met(u *unstructured.Unstructured) (ok bool) {
 	if u != nil {
 		if s.uid == "" {
@@ -162,7 +164,7 @@ func (s *sight) met(u *unstructured.Unstructured) (ok bool) {
 	return ok
 }
 
-// over makes of the end of the wait what it means.
+// over returns the error for the end of the wait.
 func (s *sight) over(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return s.late(ctx)
@@ -176,9 +178,9 @@ func (s *sight) late(ctx context.Context) error {
 	if s.wait.Timeout == 0 {
 		summary = fmt.Sprintf("%s is not as wanted by %s: %s", s.kind.Ref(s.name), s.wait.For, s.instead)
 	}
-	mend := fmt.Sprintf("hone describe %s %s says more; --timeout waits longer", s.kind.GVR.Resource, shellquote.Join(s.name))
+	mend := fmt.Sprintf("hone describe %s %s shows details; --timeout waits longer", s.kind.GVR.Resource, shellquote.Join(s.name))
 	if s.last == nil {
-		mend = fmt.Sprintf("hone get %s lists those that there are", s.kind.GVR.Resource)
+		mend = fmt.Sprintf("hone get %s lists the existing ones", s.kind.GVR.Resource)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 		defer cancel()
 		if _, err := s.wait.Session.Get(ctx, s.kind, s.name); err != nil {

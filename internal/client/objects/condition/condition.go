@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
-// Condition is what an object is to become.
+// Condition is the state that an object should reach.
 type Condition struct {
 	text string
 	// gone and there are about whether there is the object; name and status about one of its conditions; path and value about
@@ -28,7 +28,7 @@ type Condition struct {
 // String returns the condition as it was written.
 func (c Condition) String() string { return c.text }
 
-// Gone reports whether the condition is that there is no such object.
+// Gone reports whether the condition is that the object does not exist.
 func (c Condition) Gone() bool { return c.gone }
 
 const mend = "write one of: --for=condition=Ready, --for=condition=Ready=false, --for=jsonpath='{.status.updateStatus}'=ok, --for=create, --for=delete"
@@ -120,7 +120,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// Met reports whether an object, nil when there is none, is as wanted. Its second result says how it is instead.
+// Met reports whether an object, nil if there is none, meets the condition. The second result describes the actual state.
 func (c Condition) Met(u *unstructured.Unstructured) (bool, string) {
 	switch {
 	case c.gone:
@@ -163,7 +163,7 @@ func (c Condition) conditionMet(u *unstructured.Unstructured) (bool, string) {
 	return false, fmt.Sprintf("it has no condition %s, but %s", c.name, strings.Join(names, ", "))
 }
 
-// why says how a condition is, with the reason that it gives.
+// why describes the state of a condition, with its reason.
 func why(name, status string, m map[string]any) string {
 	text := fmt.Sprintf("%s is %s", name, status)
 	for _, field := range []string{"reason", "message"} {

@@ -14,7 +14,7 @@ import (
 // buttonType is the annotation of the buttons that resources have by themselves, which hone enable and hone disable click.
 const buttonType = "tilt.dev/uibutton-type"
 
-// buttons writes the buttons that the Tiltfile puts beside a resource, with what hone click wants to know of each.
+// buttons writes the buttons of a resource, with the names and inputs for hone click.
 func (d *Describer) buttons(ctx context.Context, w *writer, resource string) {
 	k, err := d.Session.Kind("uibuttons")
 	if err != nil {
@@ -47,8 +47,8 @@ func (d *Describer) buttons(ctx context.Context, w *writer, resource string) {
 	_ = t.Flush()
 }
 
-// inputs lists the inputs of a button, each with what it takes: "SHARD=main, SIZE=s|l, DRY=true|false". Those that the
-// Tiltfile has fixed are none of them.
+// inputs lists the inputs of a button, each with the values that it takes: "SHARD=main, SIZE=s|l, DRY=true|false". Inputs
+// that the Tiltfile has fixed are omitted.
 func inputs(u unstructured.Unstructured) string {
 	all, _, _ := unstructured.NestedSlice(u.Object, "spec", "inputs")
 	var out []string

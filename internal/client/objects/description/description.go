@@ -1,5 +1,5 @@
-// Package description tells all about an object of a session, for people: its fields in the order that the session gives
-// them, its conditions as a table, and what has happened to the resource that it belongs to.
+// Package description prints the details of an object of a session: its fields in the session's order, its conditions as a
+// table, and the events of the resource that it belongs to.
 package description
 
 import (
@@ -20,7 +20,7 @@ import (
 type Describer struct {
 	Session *objects.Session
 	Out     io.Writer
-	// Events adds what has happened.
+	// Events adds the events of the resource.
 	Events bool
 	// Now is the time that ages are counted to.
 	Now time.Time
@@ -28,8 +28,8 @@ type Describer struct {
 	any bool
 }
 
-// Describe describes the objects of a target: those of its names, else those whose names begin so, else all that the
-// selectors leave.
+// Describe describes the objects of a target: the objects with its names, else the objects whose names have them as a prefix,
+// else all objects that the selectors match.
 func (d *Describer) Describe(ctx context.Context, t objects.Target) error {
 	if !t.Named() {
 		return d.all(ctx, t)
@@ -120,7 +120,7 @@ func (w *writer) head(f fields) {
 	}, 0)
 }
 
-// pairs renders labels and annotations; what apply remembers is left out.
+// pairs renders labels and annotations, without the annotation of apply.
 func pairs(f fields) value {
 	var out []string
 	for _, x := range f {

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// eventsTable is the table of what has happened; sessions of older versions have none.
+	// eventsTable is the table of events; sessions of older versions have none.
 	eventsTable = "events"
 	// shownEvents is how many of the newest events are shown.
 	shownEvents = 20
-	// resourceAnnotation says in an object's metadata which resource it belongs to.
+	// resourceAnnotation is the annotation with the name of the resource that an object belongs to.
 	resourceAnnotation = "tilt.dev/resource"
 )
 
-// resourceOf returns the resource that an object is, or belongs to; "" when there is none.
+// resourceOf returns the name of the resource that an object is or belongs to; "" if there is none.
 func resourceOf(k objects.Kind, f fields) string {
 	m := f.sub("metadata")
 	if r := m.sub("annotations").text(resourceAnnotation); r != "" {
@@ -76,7 +76,7 @@ func (d *Describer) events(ctx context.Context, w *writer, resource string) {
 	_ = t.Flush()
 }
 
-// telling are the fields that sum up what an event is about, the first that it has.
+// telling are the fields that summarize an event; the first one that an event has is used.
 var telling = []string{"err", "error", "summary", "text", "reason", "state", "name", "mode"}
 
 func summary(u unstructured.Unstructured) string {

@@ -15,7 +15,7 @@ import (
 // maxDepth bounds how deep fields in fields are shown.
 const maxDepth = 20
 
-// Explanation says what is to be explained.
+// Explanation is what to explain and how.
 type Explanation struct {
 	// Of is a kind, with a field of it behind a dot, and so on: "cmds.spec.args".
 	Of string
@@ -27,7 +27,7 @@ type Explanation struct {
 	Format string
 }
 
-// Explain writes what the session says of a kind or of one of its fields.
+// Explain writes the session's documentation of a kind or of one of its fields.
 func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 	k, path, err := e.split(s)
 	if err != nil {
@@ -36,7 +36,7 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 	if e.Format == "json" {
 		return writeSchema(s, k, path, out)
 	}
-	var b bytes.Buffer // what is written before an error is for nobody
+	var b bytes.Buffer // discarded on an error
 	err = explain.PrintModelDescription(path, &b, s.OpenAPI(), k.GVR, e.Recursive, maxDepth, e.Format)
 	switch {
 	case err == nil:
@@ -48,7 +48,7 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 	return objects.Explain(fmt.Errorf("explain %s: %w", e.Of, err))
 }
 
-// split divides kind and field. Groups have dots, too: the longest beginning that is a kind is it.
+// split separates the kind from the field. Group names also contain dots, so the kind is the longest prefix that names one.
 func (e Explanation) split(s *objects.Session) (objects.Kind, []string, error) {
 	words := strings.Split(strings.TrimSuffix(e.Of, "."), ".")
 	if e.APIVersion != "" {

@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// schemas are those of a group and version, by name.
+// schemas are the schemas of a group and version, by name.
 type schemas map[string]map[string]any
 
-// writeSchema writes what the session says of a kind, or of one of its fields, as JSON.
+// writeSchema writes the schema of a kind, or of one of its fields, as JSON.
 func writeSchema(s *objects.Session, k objects.Kind, path []string, out io.Writer) error {
 	all, err := schemasOf(s, k)
 	if err != nil {
@@ -77,7 +77,7 @@ func (all schemas) kind(k objects.Kind) map[string]any {
 	return nil
 }
 
-// resolved is a schema, or the one that it refers to, with its own sentence about it.
+// resolved returns a schema or, for a reference, the schema that it refers to with the reference's own description.
 func (all schemas) resolved(s map[string]any) map[string]any {
 	ref, _ := s["$ref"].(string)
 	if list, ok := s["allOf"].([]any); ok && len(list) == 1 {
@@ -97,7 +97,7 @@ func (all schemas) resolved(s map[string]any) map[string]any {
 	return out
 }
 
-// inner is the schema in which fields are looked for: that of the elements of a list or a map.
+// inner returns the schema in which to look for fields: for a list or a map, the schema of its elements.
 func (all schemas) inner(s map[string]any) map[string]any {
 	s = all.resolved(s)
 	for _, in := range []string{"items", "additionalProperties"} {

@@ -9,7 +9,7 @@ import (
 // value is a JSON value whose fields keep their order: a scalar (string, json.Number, bool or nil), []value or fields.
 type value any
 
-// fields are those of an object.
+// fields are the fields of an object.
 type fields []field
 
 type field struct {
@@ -17,7 +17,7 @@ type field struct {
 	v    value
 }
 
-// get returns a field's value, nil when there is none.
+// get returns the value of a field; nil if it does not exist.
 func (f fields) get(name string) value {
 	for _, x := range f {
 		if x.name == name {
@@ -90,7 +90,7 @@ func next(d *json.Decoder) (value, error) {
 	return t, nil
 }
 
-// empty reports whether a value says nothing.
+// empty reports whether a value has no content.
 func empty(v value) bool {
 	switch x := v.(type) {
 	case nil:

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// indent is that of what belongs to the line above.
+// indent is the indentation of lines that belong to the line above.
 const indent = "  "
 
 // writer writes fields below each other.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// none stands for what is not there.
+// none is printed for a missing value.
 const none = "<none>"
 
 // columns prints a table whose columns are JSON paths.

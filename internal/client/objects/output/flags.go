@@ -15,7 +15,7 @@ import (
 
 // Flags say how objects are printed.
 type Flags struct {
-	// Output is the format, with what belongs to it behind "=" where there is any: "jsonpath={.spec}".
+	// Output is the format, with its argument, if any, after "=": "jsonpath={.spec}".
 	Output string
 	// Template is the template of the formats that want one.
 	Template string
@@ -36,14 +36,14 @@ type TableFlags struct {
 	SortBy string
 }
 
-// The formats that objects are printed in, with those that tables have beside.
+// The formats in which objects are printed, and the additional formats of tables.
 var (
 	formats = []string{"json", "yaml", "kyaml", "name", "go-template", "go-template-file", "template", "templatefile", "jsonpath",
 		"jsonpath-as-json", "jsonpath-file"}
 	tableFormats = []string{"wide", "custom-columns", "custom-columns-file"}
 )
 
-// Formats are those that the flags take.
+// Formats returns the formats that the flags accept.
 func (f *Flags) Formats() []string {
 	if f.tables {
 		return append(slices.Clone(formats), tableFormats...)
@@ -59,7 +59,7 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.ShowManagedFields, "show-managed-fields", false, "keep metadata.managedFields in JSON and YAML")
 }
 
-// AddTable adds the flags of verbs that print tables, too.
+// AddTable adds the flags for verbs that can also print tables.
 func (f *Flags) AddTable(flags *pflag.FlagSet) {
 	f.tables = true
 	f.Add(flags)
@@ -69,13 +69,14 @@ func (f *Flags) AddTable(flags *pflag.FlagSet) {
 	flags.BoolVar(&t.ShowKind, "show-kind", false, "show the kind before each name")
 	flags.StringSliceVarP(&t.LabelColumns, "label-columns", "L", nil, "labels to show as columns, separated by commas")
 	flags.StringVar(&t.SortBy, "sort-by", "", "JSON path of the field to sort by: {.metadata.name}")
-	flags.BoolVar(&t.Events, "output-watch-events", false, "with --watch, add a column that says whether an object was added, modified or deleted")
+	flags.BoolVar(&t.Events, "output-watch-events", false, "with --watch, add a column that shows whether an object was added, modified or deleted")
 }
 
-// IsTable reports whether tables are asked for.
+// IsTable reports whether tables are requested.
 func (f *Flags) IsTable() bool { return f.Output == "" || f.tables && f.Output == "wide" }
 
-// Printer returns what prints single objects, and lists of them, in a format that is no table. "" is the same as "name".
+// Printer returns a printer of single objects, and of lists of them, for a format other than a table. "" is the same as
+// "name".
 func (f *Flags) Printer() (printers.ResourcePrinter, error) {
 	format, of, _ := strings.Cut(f.Output, "=")
 	if of == "" {

@@ -22,9 +22,9 @@ var (
 		jsontext.BeginObject, jsontext.String("resourceVersion"), jsontext.String(""), jsontext.EndObject, jsontext.EndObject}
 )
 
-// format returns what the printer of -o json would make of a document by itself, or of any number as a list. It only moves
-// text, where the printer wants it decoded, which is most of the work. It is not ok, and leaves the documents to the
-// printer, where that might make something else of them, or of what is not JSON at all.
+// format returns the output of the -o json printer for a single document, or for any number of documents as a list. It only
+// moves text, while the printer needs decoded documents, which is most of the work. ok is false, and the documents are left
+// to the printer, if the printer's output might differ or a document is not valid JSON.
 func format(docs []jsontext.Value, single bool) (text []byte, ok bool) {
 	size := 1 << 10
 	for _, d := range docs {
@@ -62,9 +62,9 @@ func writeList(e *jsontext.Encoder, docs []jsontext.Value) error {
 	return errors.Join(errs...)
 }
 
-// settled reports whether a formatted document stays what it is when it is decoded and encoded: its numbers are written as
-// encoding/json writes them, and its names are in order. jsontext compares them by units of UTF-16, encoding/json by bytes:
-// they disagree about characters outside of the basic plane.
+// settled reports whether decoding and encoding would leave a formatted document unchanged: its numbers are written as
+// encoding/json writes them, and its names are in order. jsontext compares names by UTF-16 units, encoding/json by bytes:
+// they disagree about characters outside of the Basic Multilingual Plane.
 func settled(text []byte) bool {
 	astral := isAstral(text)
 	for line := range bytes.Lines(text) {

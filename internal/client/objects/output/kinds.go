@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// Kinds says how kinds of objects are listed.
+// Kinds configures how kinds of objects are listed.
 type Kinds struct {
 	// Group, Verbs, Categories and Namespaced leave only some.
 	Group             string
@@ -68,7 +68,7 @@ func (k *Kinds) Print(all []objects.Kind, out io.Writer) (int, error) {
 	return 0, problem.New(fmt.Sprintf("unknown output %q", k.Output), "choose wide, name, json or yaml")
 }
 
-// listOf makes of kinds the object that tells of them by Kubernetes' conventions.
+// listOf returns the Kubernetes object that lists kinds.
 func listOf(all []objects.Kind) *metav1.APIResourceList {
 	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, APIResources: []metav1.APIResource{}}
 	for _, k := range all {

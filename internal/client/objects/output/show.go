@@ -13,18 +13,18 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// Look says how objects are shown.
+// Look configures how objects are shown.
 type Look struct {
 	// Watch then shows each change; Only shows nothing but the changes.
 	Watch, Only bool
 	// IgnoreMissing takes named objects that are not there for nothing wrong.
 	IgnoreMissing bool
-	// Out is where objects are printed, Notes where it is said that there are none.
+	// Out is where objects are printed, and Notes is where messages about missing objects are printed.
 	Out, Notes io.Writer
 }
 
-// Show prints the objects of targets and then, if asked to, each change. What is there is printed also when
-// something else is missing.
+// Show prints the objects of targets and then, if requested, each change. Existing objects are printed even if others are
+// missing.
 func (f *Flags) Show(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
 	if look.Watch || look.Only {
 		return f.watch(ctx, s, targets, look)
@@ -35,7 +35,7 @@ func (f *Flags) Show(ctx context.Context, s *objects.Session, targets []objects.
 	return f.showObjects(ctx, s, targets, look)
 }
 
-// form is what tables are fetched as.
+// form returns the form in which tables are fetched.
 func (f *Flags) form() objects.Form {
 	switch {
 	case !f.IsTable():
@@ -46,8 +46,8 @@ func (f *Flags) form() objects.Form {
 	return objects.Rows
 }
 
-// objectForm is what objects are fetched as that are printed once: no more of them than the format shows, unless they are to
-// be sorted by something else.
+// objectForm returns the form in which objects are fetched that are printed once: only the parts that the format shows,
+// unless sorting needs other fields.
 func (f *Flags) objectForm() objects.Form {
 	switch {
 	case f.Table.SortBy != "":
@@ -118,7 +118,7 @@ func newList() *unstructured.UnstructuredList {
 		Items: []unstructured.Unstructured{}}
 }
 
-// printAll prints objects, or documents as JSON: a single one by itself, others in a list.
+// printAll prints objects, or documents as JSON: a single object on its own, several in a list.
 func printAll(p printers.ResourcePrinter, all objects.Found, single bool, out io.Writer) error {
 	if all.Documents != nil {
 		text, ok := format(all.Documents, single)
@@ -145,7 +145,7 @@ func printed(err error) error {
 	return nil
 }
 
-// forgive takes out of an error what is missing, if that is fine.
+// forgive removes missing objects from an error, if they are allowed to be missing.
 func (l Look) forgive(err error) error {
 	if err == nil || !l.IgnoreMissing {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// tabbed is where columns line up, also with those of lines that were flushed before.
+// tabbed returns a writer that aligns columns, also with those of lines that were flushed before.
 func tabbed(w io.Writer) *tabwriter.Writer {
 	if t, ok := w.(*tabwriter.Writer); ok {
 		return t
@@ -38,7 +38,7 @@ type Tables struct {
 	any    bool
 }
 
-// NewTables returns what prints tables. With several kinds, names are shown with theirs.
+// NewTables returns a printer of tables. If there are several kinds, names are shown with their kinds.
 func (f *Flags) NewTables(w io.Writer, several bool) *Tables {
 	return &Tables{flags: f, w: printers.GetNewTabWriter(w), prefix: several || f.Table.ShowKind}
 }
@@ -59,7 +59,7 @@ func (t *Tables) Print(k objects.Kind, table *metav1.Table) error {
 // Any reports whether there was anything to print.
 func (t *Tables) Any() bool { return t.any }
 
-// PrintEvent prints a row that was added, has changed, or is gone.
+// PrintEvent prints a row that was added, modified or deleted.
 func (t *Tables) PrintEvent(k objects.Kind, what watch.EventType, table *metav1.Table) error {
 	if !t.flags.Table.Events {
 		return t.Print(k, table)
@@ -86,7 +86,7 @@ func (t *Tables) begin(k objects.Kind) {
 		Wide: t.flags.Output == "wide", ShowLabels: f.ShowLabels, ColumnLabels: f.LabelColumns})
 }
 
-// Sort sorts rows, whose objects must be whole, or objects by the field that was asked for.
+// Sort sorts rows, whose objects must be whole, or objects by the requested field.
 func (f *Flags) Sort(found *objects.Found) error {
 	if f.Table.SortBy == "" {
 		return nil
@@ -122,7 +122,7 @@ func (f *Flags) Sort(found *objects.Found) error {
 	return nil
 }
 
-// compare orders values as JSON has them: what is missing first, then by kind, then by value.
+// compare orders JSON values: missing values first, then by type, then by value.
 func compare(a, b any) int {
 	if x, ok := number(a); ok {
 		if y, ok := number(b); ok {

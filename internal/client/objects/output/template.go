@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// content returns what a format is given, which may be the path of a file.
+// content returns the argument of a format, which may be the path of a file.
 func content(format, of string) (string, error) {
 	if !strings.HasSuffix(format, "file") {
 		return of, nil

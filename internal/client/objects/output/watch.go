@@ -29,14 +29,14 @@ type watching struct {
 	shown map[string]row
 }
 
-// row is what was printed of an object.
+// row is the last printed row of an object.
 type row struct {
 	version string
 	cells   *metav1.TableRow
 	object  *unstructured.Unstructured
 }
 
-// watch prints what there is of a target, and what changes, until ctx is done or the session is over.
+// watch prints the objects of targets, and their changes, until ctx is done or the session ends.
 func (f *Flags) watch(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
 	if len(targets) != 1 {
 		return problem.New("only one kind can be watched at a time", "run hone get --watch once for each, or leave out --watch")
@@ -62,7 +62,7 @@ func (w *watching) run(ctx context.Context) error {
 			return err
 		}
 	}
-	// Changes follow from the version of a list, not from that of an object, which may be old.
+	// Changes are followed from the version of a list, not from the version of an object, which may be old.
 	if w.target.Names = nil; len(w.names) == 1 {
 		w.target.Fields = fields.OneTermEqualSelector("metadata.name", w.names[0]).String()
 	}
@@ -91,7 +91,7 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// catchUp prints what differs from what was shown.
+// catchUp prints the differences from the rows that were shown.
 func (w *watching) catchUp(f objects.Found, silent bool) error {
 	gone := w.shown
 	w.shown = map[string]row{}
