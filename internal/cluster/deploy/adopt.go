@@ -19,18 +19,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// formerManager is the field manager of what another project of hone applied, for as long as this one has the object.
+// formerManager is the field manager that holds the fields of another hone project while this project has adopted the
+// object.
 const formerManager = "hone-before-adoption"
 
-// relation is what a live object is to the project that applies it.
+// relation is the relation of a live object to the project that applies it.
 type relation int
 
 const (
-	// relationNone: there is no object yet.
+	// relationNone: the object does not exist yet.
 	relationNone relation = iota
 	// relationOwn: the project made the object, or adopted it before.
 	relationOwn
-	// relationShared: others made the object, and it is of a kind that many use at a time, such as a namespace.
+	// relationShared: others made the object, and its kind is usually shared, such as a namespace.
 	relationShared
 	// relationForeign: others made the object.
 	relationForeign
@@ -53,8 +54,8 @@ func (a *Applier) owns(project string, live *unstructured.Unstructured) bool {
 	return label(live, LabelManagedBy) == ManagedByHone && a.sameProject(label(live, LabelProject), project)
 }
 
-// common reports whether an object is one that people share rather than own: it holds what others make. Kubernetes itself
-// makes the service account of each namespace.
+// common reports whether an object is usually shared rather than owned, because it holds objects of others. The service
+// account "default" counts because Kubernetes makes it in each namespace.
 func common(id model.ObjectID) bool {
 	switch id.Kind {
 	case "Namespace":
@@ -67,8 +68,8 @@ func common(id model.ObjectID) bool {
 	return false
 }
 
-// origin is what an adopted object had under the names that hone's marks have. The annotation AnnotationAdopted holds it:
-// `down` restores it instead of deleting the object.
+// origin holds the values that an adopted object had under the names of hone's marks. The annotation AnnotationAdopted
+// stores it. `down` restores these values instead of deleting the object.
 type origin struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -98,7 +99,8 @@ func chosen(m map[string]string, keys []string) map[string]string {
 	return out
 }
 
-// foreignTo says who made a live object that is not the project's, for people: "managed by Helm".
+// foreignTo describes who made a live object that is not the project's, as part of a message: "it is managed by
+// "Helm"".
 func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	by, project := label(live, LabelManagedBy), label(live, LabelProject)
 	switch {
@@ -121,7 +123,7 @@ func (a *Applier) foreignTo(live *unstructured.Unstructured) string {
 	return fmt.Sprintf("%q wrote it", last.Manager)
 }
 
-// projectName names another project, by its Tiltfile where this machine knows it.
+// projectName names another project, by its Tiltfile if this machine knows it.
 func (a *Applier) projectName(project string) string {
 	if a.projects != nil {
 		if path := a.projects(project); path != "" {
@@ -131,7 +133,7 @@ func (a *Applier) projectName(project string) string {
 	return "another project (" + project + ")"
 }
 
-// mayAdopt reports whether the object may be taken over: the request allows it for all, or the declaration for this one.
+// mayAdopt reports whether the object may be taken over: by its declaration, else by the request.
 func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
 	switch annotation(desired, AnnotationAdopt) {
 	case AdoptAlways:
@@ -142,7 +144,7 @@ func (r *applyRun) mayAdopt(desired *unstructured.Unstructured) bool {
 	return r.req.Adopt
 }
 
-// refused is the problem of an object that others made and that may not be taken over.
+// refused returns the problem for an object that others made and that may not be taken over.
 func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 	ns := ""
 	if t.id.Namespace != "" {
@@ -154,16 +156,16 @@ func (r *applyRun) refused(t target, live *unstructured.Unstructured) error {
 			AnnotationAdopt, AdoptAlways, ns, strings.ToLower(t.id.Kind), t.id.Name))
 }
 
-// adopt sends the desired object over one that others made. Nothing that only the live object has is lost: what others
-// wrote and the declaration lacks stays theirs. What hone's labels and annotations cover is kept for giving back.
+// adopt applies the desired object over one that others made. Fields that only the live object has stay, and stay owned
+// by others. The values that hone's labels and annotations replace are saved, so that they can be restored.
 func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	note, err := json.Marshal(originOf(live))
 	if err != nil {
-		return nil, fmt.Errorf("encode what it was: %w", err)
+		return nil, fmt.Errorf("encode its original labels and annotations: %w", err)
 	}
 	logstore.Warnf(r.req.Logger, "%s exists already: %s. hone takes it over, as you allow, and gives it back when it is no longer needed",
 		title(t.id), r.a.foreignTo(live))
-	// Else a field that the other project declared and this one does not would leave the object with the apply.
+	// Otherwise the apply would remove fields that the other project declared and this one does not.
 	if _, err = r.rewriteFields(ctx, t, live, renamed(FieldManager, formerManager)); err != nil {
 		return nil, err
 	}
@@ -178,8 +180,8 @@ func (r *applyRun) adopt(ctx context.Context, t target, desired, live *unstructu
 	return r.rewriteFields(ctx, t, got, released)
 }
 
-// useShared makes an object that people share have what the declaration says, unless another field manager disagrees, and leaves
-// it theirs: it gets none of the marks, and nothing deletes it.
+// useShared applies the declaration to a shared object, unless another field manager has set other values. The object
+// stays foreign: it gets none of hone's marks, and hone never deletes it.
 func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
 	labels, annotations := u.GetLabels(), u.GetAnnotations()
@@ -203,7 +205,7 @@ func (r *applyRun) useShared(ctx context.Context, t target, desired, live *unstr
 	return got, nil
 }
 
-// conflictsOf names the fields that others have set to other values, with their owners.
+// conflictsOf describes the fields that others have set to other values, with their owners.
 func conflictsOf(err error) []string {
 	var lines []string
 	for _, line := range fieldConflicts(err) {
@@ -212,7 +214,7 @@ func conflictsOf(err error) []string {
 	return lines
 }
 
-// keepAdopted lets an object that is adopted keep the note of what it was.
+// keepAdopted copies the annotation AnnotationAdopted from an adopted live object to the desired one.
 func keepAdopted(desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	note := annotation(live, AnnotationAdopted)
 	if note == "" {
@@ -222,10 +224,10 @@ func keepAdopted(desired, live *unstructured.Unstructured) (*unstructured.Unstru
 	return desired, setMeta(desired.Object, "annotations", map[string]string{AnnotationAdopted: note})
 }
 
-// fieldEdit changes the owners of fields; changed is false when there is nothing to change.
+// fieldEdit changes the owners of fields; changed is false if the result is the same.
 type fieldEdit func([]metav1.ManagedFieldsEntry) (after []metav1.ManagedFieldsEntry, changed bool, err error)
 
-// renamed gives what one manager applied to another name.
+// renamed moves the fields of one manager to another manager.
 func renamed(from, to string) fieldEdit {
 	return func(entries []metav1.ManagedFieldsEntry) ([]metav1.ManagedFieldsEntry, bool, error) {
 		out, changed := slices.Clone(entries), false
@@ -238,8 +240,8 @@ func renamed(from, to string) fieldEdit {
 	}
 }
 
-// released takes from those who applied the object before the fields that hone applies now, so that a field that leaves the
-// declaration leaves the object. The rest stays theirs.
+// released removes the fields that hone now applies from the managers that applied the object before. A field that
+// leaves the declaration then also leaves the object. The former managers keep their other fields.
 func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFieldsEntry, changed bool, err error) {
 	mine := fieldpath.NewSet()
 	for _, m := range entries {
@@ -274,8 +276,8 @@ func released(entries []metav1.ManagedFieldsEntry) (after []metav1.ManagedFields
 	return after, changed, nil
 }
 
-// rewriteFields changes who owns the fields of a live object and returns it as it is then. It is worth a few attempts,
-// because controllers write to the object too.
+// rewriteFields changes the owners of the fields of a live object and returns the updated object. It makes several
+// attempts, because controllers also write to the object.
 func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructured.Unstructured, edit fieldEdit) (*unstructured.Unstructured, error) {
 	for attempt := 1; ; attempt++ {
 		entries, changed, err := edit(live.GetManagedFields())
@@ -283,7 +285,7 @@ func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructur
 			return live, err
 		}
 		if len(entries) == 0 {
-			entries = []metav1.ManagedFieldsEntry{{}} // how the API server is told to clear all owners
+			entries = []metav1.ManagedFieldsEntry{{}} // the API server clears all owners
 		}
 		got, err := jsonPatch(ctx, t, r.req.Timeout, live,
 			patchStep{"replace", "/metadata/managedFields", entries})
@@ -300,11 +302,11 @@ func (r *applyRun) rewriteFields(ctx context.Context, t target, live *unstructur
 	}
 }
 
-// adoptAttempts bounds how often a change is tried again that others' writes came in between of.
+// adoptAttempts bounds the attempts of a change that conflicts with writes of others.
 const adoptAttempts = 5
 
-// giveBack takes hone's marks from an adopted object and restores what they replaced. The object itself stays, as it was
-// applied last.
+// giveBack removes hone's marks from an adopted object and restores the values that they replaced. The object itself
+// stays as it was last applied.
 func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	uid := live.GetUID()
 	for attempt := 1; ; attempt++ {
@@ -346,7 +348,7 @@ func (r *deleteRun) giveBack(ctx context.Context, t target, live *unstructured.U
 	}
 }
 
-// restored returns m with hone's marks replaced by what was there before them.
+// restored returns m with hone's marks replaced by the original values.
 func restored(m map[string]string, marks []string, was map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range m {
@@ -367,7 +369,7 @@ type patchStep struct {
 	Value any    `json:"value"`
 }
 
-// jsonPatch changes a live object, unless others have changed it since it was read; then the error is a conflict.
+// jsonPatch changes a live object. If others have changed it since it was read, the error is a conflict.
 func jsonPatch(ctx context.Context, t target, limit time.Duration, live *unstructured.Unstructured, steps ...patchStep) (got *unstructured.Unstructured, err error) {
 	body, err := json.Marshal(append(steps, patchStep{"replace", "/metadata/resourceVersion", live.GetResourceVersion()}))
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// made are the ways in which an object came to be that is not the project's. Each has the keys a and b.
+// made are the origins of objects that are not the project's. Each object has the keys a and b.
 var made = []struct {
 	name string
 	make func(*testing.T, cluster) *unstructured.Unstructured
-	// whose is what the problem says.
+	// whose is the text of the problem.
 	whose string
 }{
 	{"by hand", func(t *testing.T, c cluster) *unstructured.Unstructured {
@@ -40,7 +40,7 @@ var made = []struct {
 	}, "configmap/conf exists already: it belongs to the project of /src/two/Tiltfile"},
 }
 
-// create makes an object as others do.
+// create creates an object in the name of another tool.
 func (c cluster) create(t *testing.T, text string, labels map[string]string, manager string) *unstructured.Unstructured {
 	t.Helper()
 	u := c.inject(t, text)[0]
@@ -60,14 +60,14 @@ func projectPath(id string) string {
 	return ""
 }
 
-// look is what people see of an object whose owner changes.
+// look is the user-visible state of an object whose owner changes.
 func look(u *unstructured.Unstructured) map[string]any {
 	annotations := u.GetAnnotations()
-	delete(annotations, AnnotationAppliedHash) // it may change with what was applied last
+	delete(annotations, AnnotationAppliedHash) // it depends on the last apply
 	return map[string]any{"data": u.Object["data"], "labels": u.GetLabels(), "annotations": annotations, "uid": u.GetUID()}
 }
 
-// TestRealAdoption takes objects over that others made, and gives them back.
+// TestRealAdoption takes over objects that others made, and gives them back.
 func TestRealAdoption(t *testing.T) {
 	for _, m := range made {
 		t.Run(m.name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestRealAdoption(t *testing.T) {
 				t.Errorf("adopted: %v", look(live))
 			}
 
-			req.Adopt = false // it is the project's now
+			req.Adopt = false // it now belongs to the project
 			mine = c.inject(t, strings.Replace(configYAML, `{a: "1", b: "2"}`, `{c: "3"}`, 1))
 			req.Objects = mine
 			if _, err := a.Apply(t.Context(), req); err != nil {
@@ -133,7 +133,7 @@ func TestRealAdoption(t *testing.T) {
 	}
 }
 
-// TestRealAdoptionByDeclaration lets the YAML decide, before what the session says.
+// TestRealAdoptionByDeclaration checks that the YAML overrides the session's setting.
 func TestRealAdoptionByDeclaration(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)
@@ -177,8 +177,8 @@ func TestRealSharedNamespace(t *testing.T) {
 	}
 }
 
-// TestRealNamespaceOfOthers keeps a namespace that hone made while another project of hone has objects in it, or adopted ones
-// are.
+// TestRealNamespaceOfOthers keeps a namespace that hone made while it holds objects of another hone project or adopted
+// objects.
 func TestRealNamespaceOfOthers(t *testing.T) {
 	t.Parallel()
 	c := realCluster(t)
@@ -199,7 +199,7 @@ func TestRealNamespaceOfOthers(t *testing.T) {
 	}
 }
 
-// TestRestored puts back what the marks replaced and leaves the rest.
+// TestRestored restores the values that the marks replaced and keeps the rest.
 func TestRestored(t *testing.T) {
 	got := restored(map[string]string{LabelManagedBy: "hone", LabelProject: "p", "app": "x"}, markLabels, map[string]string{LabelManagedBy: "Helm"})
 	if diff := cmp.Diff(map[string]string{LabelManagedBy: "Helm", "app": "x"}, got); diff != "" {

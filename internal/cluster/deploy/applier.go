@@ -28,7 +28,7 @@ type Applier struct {
 	runID       string
 	parallelism int
 	goneLimit   time.Duration
-	// former are the other IDs of the project: objects that carry one are its own.
+	// former are the former IDs of the project. Objects that carry one of them belong to the project.
 	former   []string
 	projects func(id string) (tiltfile string)
 }
@@ -36,34 +36,35 @@ type Applier struct {
 // Option changes an Applier at construction.
 type Option func(*Applier)
 
-// WithRunID makes the applier write id into the AnnotationRunID of the objects that it changes. The default is no id.
+// WithRunID makes the applier set the annotation AnnotationRunID of the objects that it changes to id. By default it
+// sets none.
 func WithRunID(id string) Option { return func(a *Applier) { a.runID = id } }
 
-// WithProjects makes the applier name other projects by the path of their Tiltfile, which find returns for a project's id;
-// empty where it is not known. The default knows none.
+// WithProjects makes the applier name other projects by the path of their Tiltfile. find returns the path for a
+// project's ID, or an empty string if it is unknown. By default all are unknown.
 func WithProjects(find func(id string) (tiltfile string)) Option {
 	return func(a *Applier) { a.projects = find }
 }
 
-// WithParallelism bounds the objects that one call works on at a time; n is 1 or more, the default is 10.
+// WithParallelism bounds the number of objects that one call works on at a time. The default is 10, the least value 1.
 func WithParallelism(n int) Option { return func(a *Applier) { a.parallelism = max(n, 1) } }
 
 // WithGoneLimit bounds how long an apply waits for an object that is being deleted; the default is 60 s.
 func WithGoneLimit(d time.Duration) Option { return func(a *Applier) { a.goneLimit = d } }
 
-// WithFormerProjects makes objects that carry one of the given IDs as their project count as the project's own. The default
-// is none.
+// WithFormerProjects makes objects that carry one of the given project IDs count as the project's own. The default is
+// none.
 func WithFormerProjects(ids []string) Option { return func(a *Applier) { a.former = ids } }
 
-// sameProject reports whether an object that is labelled with one project belongs to another.
+// sameProject reports whether an object with the given project label belongs to project, directly or by a former ID.
 func (a *Applier) sameProject(labelled, project string) bool {
 	return labelled == project || slices.Contains(a.former, labelled)
 }
 
-// NewApplier returns an applier for the cluster behind dyn. The mapper should be able to reset itself
-// (meta.ResettableRESTMapper), so that kinds are found that are defined while the session runs. The client's rate limit
-// should be off (QPS -1), for the applier bounds its requests by parallelism, and so should compression
-// (DisableCompression), which costs more than half of the time of a Prefetch when the cluster is near.
+// NewApplier returns an applier for the cluster behind dyn. The mapper should be a meta.ResettableRESTMapper, so that
+// the applier finds kinds that are defined while the session runs. The client should have no rate limit (QPS -1),
+// because the applier bounds its requests by parallelism. It should not use compression (DisableCompression), which
+// takes more than half of the time of a Prefetch when the cluster is near.
 func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *Applier {
 	a := &Applier{dyn: dyn, mapper: mapper, cache: newLiveCache(), parallelism: 10, goneLimit: 60 * time.Second}
 	for _, o := range opts {
@@ -72,13 +73,13 @@ func NewApplier(dyn dynamic.Interface, mapper meta.RESTMapper, opts ...Option) *
 	return a
 }
 
-// target is an object together with the way to its kind in the cluster.
+// target is an object together with the client for its kind.
 type target struct {
 	id model.ObjectID
 	ri dynamic.ResourceInterface
 }
 
-// mapping asks the mapper for the kind of u, a second time after a reset when it does not know the kind.
+// mapping looks up the kind of u. If the mapper does not know the kind, mapping resets it and tries once more.
 func (a *Applier) mapping(ctx context.Context, u *unstructured.Unstructured) (*meta.RESTMapping, error) {
 	gvk := u.GroupVersionKind()
 	versions := []string{gvk.Version}
@@ -97,7 +98,7 @@ func (a *Applier) mapping(ctx context.Context, u *unstructured.Unstructured) (*m
 	return a.mapper.RESTMapping(gvk.GroupKind(), versions...)
 }
 
-// resetMapper makes the mapper forget which kinds there are, if it can.
+// resetMapper makes the mapper drop its cached kinds, if it can.
 func (a *Applier) resetMapper(ctx context.Context) {
 	switch m := a.mapper.(type) {
 	case meta.ResettableRESTMapperWithContext:
@@ -107,15 +108,15 @@ func (a *Applier) resetMapper(ctx context.Context) {
 	}
 }
 
-// target finds the way to u. Where Inject could not know whether u's kind is namespaced, this is put right on a copy:
-// a namespaced object without a namespace gets the given one, an object of the whole cluster loses its own.
+// target returns the target for u. Inject may not have known whether u's kind is namespaced. target corrects that on a
+// copy: a namespaced object without a namespace gets the given one, a cluster-scoped object loses its namespace.
 func (a *Applier) target(ctx context.Context, u *unstructured.Unstructured, namespace string) (target, *unstructured.Unstructured, error) {
 	m, err := a.mapping(ctx, u)
 	switch {
 	case meta.IsNoMatchError(err):
 		return target{}, nil, unknownKind(err, u)
 	case err != nil:
-		return target{}, nil, fmt.Errorf("ask the cluster about kind %s: %w", u.GetKind(), err)
+		return target{}, nil, fmt.Errorf("look up kind %s: %w", u.GetKind(), err)
 	}
 	if m.Scope.Name() == meta.RESTScopeNameRoot {
 		if u.GetNamespace() != "" {
@@ -132,8 +133,8 @@ func (a *Applier) target(ctx context.Context, u *unstructured.Unstructured, name
 }
 
 func unknownKind(cause error, u *unstructured.Unstructured) error {
-	return problem.Wrap(cause, fmt.Sprintf("the cluster knows no kind %q of %s", u.GetKind(), u.GetAPIVersion()),
-		"check apiVersion and kind, or install what defines the kind first; if another resource does so, name it in\n"+
+	return problem.Wrap(cause, fmt.Sprintf("the cluster has no kind %q in %s", u.GetKind(), u.GetAPIVersion()),
+		"check apiVersion and kind, or install the definition of the kind first; if another resource installs it, name that resource in\n"+
 			"k8s_resource(…, resource_deps=[…])")
 }
 
@@ -141,7 +142,7 @@ func unknownKind(cause error, u *unstructured.Unstructured) error {
 const upsertMend = "if the API server is merely slow, give it more time in the Tiltfile:\n" +
 	"update_settings(k8s_upsert_timeout_secs=%d)"
 
-// bounded runs one request with a time limit and says how to raise it when it was too short.
+// bounded runs one request with a time limit. If the limit is exceeded, the error states how to raise it.
 func bounded(ctx context.Context, limit time.Duration, request func(context.Context) error) error {
 	c, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -160,10 +161,10 @@ func bounded(ctx context.Context, limit time.Duration, request func(context.Cont
 	return err
 }
 
-// ApplyRequest is one resource's objects on their way into the cluster.
+// ApplyRequest describes the objects of one resource to apply.
 type ApplyRequest struct {
 	Resource model.ManifestName
-	// Objects are what Inject returned. Apply does not change them.
+	// Objects are the result of Inject. Apply does not change them.
 	Objects []*unstructured.Unstructured
 	// Namespace is for namespaced objects that have none; empty means "default".
 	Namespace string
@@ -171,18 +172,19 @@ type ApplyRequest struct {
 	Timeout time.Duration
 	// Force applies objects although they are unchanged.
 	Force bool
-	// Adopt lets the apply take over objects that others made, where their declaration does not say otherwise
-	// (AnnotationAdopt). Without it such an object is a problem, and stays as it is.
+	// Adopt lets Apply take over objects that others made, unless their declaration decides otherwise
+	// (AnnotationAdopt). Without it such an object is a problem, and stays unchanged.
 	Adopt  bool
 	Logger logstore.Logger
 }
 
-// Apply makes the cluster hold the objects, each after those that it depends on, and logs what it did. Objects that the
-// cluster holds already are not written. A failing object keeps only those from being applied that depend on it; the
-// error joins what went wrong with each object ("apply deployment/web: …"), causes before those that they blocked.
+// Apply applies the objects to the cluster, each after its dependencies, and logs the result. It does not write objects
+// that are already up to date. A failing object blocks only its dependents. The error joins the errors of all objects
+// ("apply deployment/web: …"), failures before the objects that they blocked.
 //
-// The result has, in the order of the request, what was applied or found unchanged, also when the error is not nil.
-// Cancelling ctx ends running requests and starts no more; the error then names one object for all that were left out.
+// The result lists the applied and the unchanged objects in the order of the request, also when the error is not nil.
+// Cancelling ctx ends running requests and starts no more. The error then names only one of the objects that were
+// skipped.
 func (a *Applier) Apply(ctx context.Context, req ApplyRequest) ([]model.AppliedObject, error) {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
@@ -236,7 +238,7 @@ func (g *graph) nodes(order []int, work func(ctx context.Context, object int) er
 	return nodes
 }
 
-// joinNodeErrors joins the errors of a walk: what failed by itself, then what that blocked.
+// joinNodeErrors joins the errors of a walk: first the failures, then the blocked nodes.
 func joinNodeErrors(verb string, g *graph, order []int, errs []error) error {
 	var failed, blocked []error
 	cancelled := false
@@ -259,20 +261,20 @@ func joinNodeErrors(verb string, g *graph, order []int, errs []error) error {
 	return errors.Join(append(failed, blocked...)...)
 }
 
-// outcome is what an apply came to for one object.
+// outcome is the result of Apply for one object.
 type outcome struct {
 	object    model.AppliedObject
 	done      bool
 	unchanged bool
 }
 
-// applied describes what the API server returned for an object.
+// applied converts an object that the API server returned.
 func applied(live *unstructured.Unstructured) model.AppliedObject {
 	return model.AppliedObject{ObjectID: IDOf(live), APIVersion: live.GetAPIVersion(), UID: string(live.GetUID()),
 		TemplateHash: text(field(podTemplate(live), "metadata", "labels"), LabelTemplateHash)}
 }
 
-// patchOptions are those of every server-side apply.
+// patchOptions returns the options of every server-side apply.
 func patchOptions(force bool) metav1.PatchOptions {
 	return metav1.PatchOptions{FieldManager: FieldManager, Force: &force, FieldValidation: metav1.FieldValidationWarn}
 }

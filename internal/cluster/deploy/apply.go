@@ -29,7 +29,7 @@ type applyRun struct {
 	waits    waits
 }
 
-// object applies one object: find out what is there, leave it if it is as it should be, else send it.
+// object applies one object: it reads the live object and sends the desired one unless both agree.
 func (r *applyRun) object(ctx context.Context, i int) error {
 	t, desired, err := r.target(ctx, r.g.objects[i])
 	if err != nil {
@@ -66,7 +66,8 @@ func (r *applyRun) object(ctx context.Context, i int) error {
 	return r.established(ctx, t, got)
 }
 
-// target finds the way to u. When u's kind is defined by another object of the run, discovery may lag behind.
+// target returns the target for u. If another object of the run defines u's kind, target waits, because discovery may
+// lag behind.
 func (r *applyRun) target(ctx context.Context, u *unstructured.Unstructured) (target, *unstructured.Unstructured, error) {
 	t, desired, err := r.a.target(ctx, u, r.req.Namespace)
 	if err == nil || !r.definesKindOf(u) {
@@ -91,8 +92,8 @@ func (r *applyRun) definesKindOf(u *unstructured.Unstructured) bool {
 	return false
 }
 
-// live returns the object as it is in the cluster, nil when it is not there. It waits for an object that is just being
-// deleted.
+// live returns the object as it is in the cluster, or nil if there is none. It waits for the end of an object that is
+// being deleted.
 func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live, ok := r.a.cache.take(desired)
 	if !ok {
@@ -113,24 +114,25 @@ func (r *applyRun) live(ctx context.Context, t target, desired *unstructured.Uns
 	return nil, r.waitGone(ctx, t, live)
 }
 
-// waitGone waits for the end of an object that is being deleted. Meanwhile others are applied that do not depend on it.
+// waitGone waits for the end of an object that is being deleted. Objects that do not depend on it are applied
+// meanwhile.
 func (r *applyRun) waitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	logstore.Infof(r.req.Logger, "%s is being deleted: waiting until it is gone", title(t.id))
 	return r.awaitGone(ctx, t, live)
 }
 
-// awaitGone is waitGone for an object whose deletion was said.
+// awaitGone is waitGone for an object whose deletion has been logged already.
 func (r *applyRun) awaitGone(ctx context.Context, t target, live *unstructured.Unstructured) error {
 	idle(ctx)
 	limit := max(r.a.goneLimit, 10*time.Millisecond)
-	if r.req.Force { // all were deleted for this: pods take the time that they are given
+	if r.req.Force { // Force deletes all objects first: pods may use their whole grace period
 		limit = max(limit, forcedGoneLimit)
 	}
 	return r.waits.await(ctx, t, live.GetUID(), limit)
 }
 
-// write sends the desired object, over the live one if there is one. One that others made is taken over where that is
-// allowed; one that cannot be changed in place is replaced.
+// write sends the desired object, over the live one if there is one. It takes over an object of others where that is
+// allowed, and replaces an object that cannot be changed in place.
 func (r *applyRun) write(ctx context.Context, t target, desired, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if r.a.relationTo(project(desired), live) == relationForeign {
 		if !r.mayAdopt(desired) {
@@ -168,11 +170,11 @@ func shared(live *unstructured.Unstructured) model.AppliedObject {
 	return o
 }
 
-// clientSide are the managers of tools that apply on the client side, and write whole objects when they do.
+// clientSide are the field managers of tools that apply on the client side and so write whole objects.
 var clientSide = []string{"kubectl-client-side-apply", "before-first-apply", "tilt"}
 
-// ownFields makes the fields of the project's own object that sendWhole wrote part of what hone applies, so that a field
-// that leaves the YAML leaves the object. It returns the object as it is afterwards.
+// ownFields turns the fields that sendWhole wrote to the project's own object into applied fields, so that a field that
+// leaves the YAML also leaves the object. It returns the updated object.
 func (r *applyRun) ownFields(ctx context.Context, t target, live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	managers := sets.New[string]()
 	for _, m := range live.GetManagedFields() {
@@ -186,8 +188,8 @@ func (r *applyRun) ownFields(ctx context.Context, t target, live *unstructured.U
 	return r.adoptFields(ctx, t, live, managers)
 }
 
-// adoptFields makes the fields of the given managers hone's own. It is worth a few attempts, because controllers write
-// to the object too, but no failure: without it, the apply continues as with any foreign object.
+// adoptFields transfers the fields of the given managers to hone. It makes several attempts, because controllers also
+// write to the object. It is not an error if they fail: the apply then continues as with a foreign object.
 func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured.Unstructured, managers sets.Set[string]) (*unstructured.Unstructured, error) {
 	for range 5 {
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, FieldManager)
@@ -239,7 +241,7 @@ func conditionTrue(u *unstructured.Unstructured, kind string) bool {
 	return false
 }
 
-// report logs what is in the cluster now, in the order of the walk.
+// report logs the applied objects, in the order of the walk.
 func (r *applyRun) report(order []int) {
 	var b strings.Builder
 	for _, i := range order {

@@ -9,35 +9,36 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// claims lets one operation at a time work on an object, from the moment it decides that it may until it is through:
-// between the question whose an object is and its deletion no other operation applies it.
+// claims lets one operation at a time work on an object, from its decision to its end: no other operation applies an
+// object between the check who owns it and its deletion.
 type claims struct {
 	mu    sync.Mutex
 	held  map[model.ObjectID]bool // guarded by mu
-	freed chan struct{}           // guarded by mu; closed when claims are given back, nil while nothing waits
+	freed chan struct{}           // guarded by mu; closed when claims are released; nil without waiters
 }
 
-// Held are objects that an operation has claimed. It is safe for use by several goroutines.
+// Held is a set of objects that an operation has claimed. It is safe for use by several goroutines.
 type Held struct {
 	claims *claims
-	ids    map[model.ObjectID]bool // those that were not given back yet; guarded by claims.mu
+	ids    map[model.ObjectID]bool // not yet released; guarded by claims.mu
 }
 
-// Release gives back all that is still claimed. It may be called more than once.
+// Release releases all objects that are still claimed. It may be called more than once.
 func (h *Held) Release() {
 	h.claims.mu.Lock()
 	defer h.claims.mu.Unlock()
 	h.claims.free(h, slices.Collect(maps.Keys(h.ids)))
 }
 
-// Free gives one object back: the operation does not touch it any more.
+// Free releases one object that the operation no longer touches.
 func (h *Held) Free(id model.ObjectID) {
 	h.claims.mu.Lock()
 	defer h.claims.mu.Unlock()
 	h.claims.free(h, []model.ObjectID{id})
 }
 
-// acquire waits until no operation works on any of the objects, and claims them all at once. It fails only when ctx ends.
+// acquire waits until no operation works on any of the objects, then claims them all at once. It fails only when ctx
+// ends.
 func (c *claims) acquire(ctx context.Context, ids []model.ObjectID) (*Held, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -58,7 +59,7 @@ func (c *claims) acquire(ctx context.Context, ids []model.ObjectID) (*Held, erro
 	}
 }
 
-// try claims the objects, or returns what to wait for before the next try.
+// try claims the objects, or returns a channel to wait for before the next try.
 func (c *claims) try(ids []model.ObjectID) (freed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +80,7 @@ func (c *claims) try(ids []model.ObjectID) (freed <-chan struct{}) {
 	return nil
 }
 
-// free gives back those of the objects that h still has. c.mu is held.
+// free releases those of the objects that h still holds. c.mu is held.
 func (c *claims) free(h *Held, ids []model.ObjectID) {
 	any := false
 	for _, id := range ids {
@@ -95,13 +96,14 @@ func (c *claims) free(h *Held, ids []model.ObjectID) {
 	}
 }
 
-// Claim waits until no other operation of this applier works on the given objects, and keeps others out until they are given
-// back. A deletion gives back an object once the API server has taken the deletion: who waits for its end touches nothing.
-// Apply and Delete leave claiming to their callers, so that what is decided
-// before them, such as who owns an object, still holds while they work. Collect claims what it deletes.
+// Claim waits until no other operation of this applier works on the given objects, and keeps other operations out until
+// the objects are released. A deletion releases an object once the API server has accepted the deletion, because
+// waiting for the end of the object changes nothing. Callers of Apply and Delete claim the objects themselves, so that
+// their earlier decisions, such as who owns an object, still hold during the call. Collect claims the objects that it
+// deletes.
 //
-// An operation that has claimed objects and then collects never waits for one that waits for it: it records what it
-// claimed before it looks for what is left over, and a record has one owner.
+// Collect cannot deadlock with an operation that has claimed objects: such an operation records its objects before it
+// looks for leftovers, and a record has one owner.
 func (a *Applier) Claim(ctx context.Context, records []ObjectRecord) (*Held, error) {
 	ids := make([]model.ObjectID, len(records))
 	for i, r := range records {

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// RecordsFor returns what the ledger should hold about objects (the result of Inject) that are about to be applied.
+// RecordsFor returns the ledger records for objects (the result of Inject) that are about to be applied.
 func RecordsFor(objects []*unstructured.Unstructured) []ObjectRecord {
 	records := make([]ObjectRecord, len(objects))
 	for i, o := range objects {
@@ -20,33 +20,34 @@ func RecordsFor(objects []*unstructured.Unstructured) []ObjectRecord {
 	return records
 }
 
-// CollectRequest names the resource whose leftovers are to be collected.
+// CollectRequest names the resource whose leftovers to collect.
 type CollectRequest struct {
 	Ledger   *Ledger
 	Resource model.ManifestName
-	// Applied is everything that the resource consists of now: the result of an Apply without an error.
+	// Applied are all objects of the resource now: the result of a successful Apply.
 	Applied []model.AppliedObject
-	// Command deletes the foreign objects among Applied; empty when there are none.
+	// Command deletes the foreign objects among Applied; empty if there are none.
 	Command model.Cmd
-	// Owner says which resource declares an object now, if any does. What another one declares is handed over to it instead
-	// of being deleted; nil: none does.
+	// Owner returns the resource that now declares an object, if any. An object that another resource declares is
+	// passed to it instead of being deleted. Nil means that no resource declares any.
 	Owner func(model.ObjectID) (model.ManifestName, bool)
-	// RunID, when set, restricts the collection to objects that the session of this id changed last; the others stay recorded.
+	// RunID, if set, restricts the collection to objects that the session of this ID changed last; the others stay
+	// recorded.
 	RunID string
 	// Project restricts the collection to objects that carry its label.
 	Project string
-	// WaitLimit is for how long to wait for the leftovers to vanish. Zero means not to wait: what is still there is recorded as
-	// leaving. In any case it stays in the ledger, and the next collection looks at it again.
+	// WaitLimit is how long to wait for the leftovers to vanish. Zero means not to wait: remaining objects are recorded
+	// as leaving. In both cases they stay in the ledger, and the next collection checks them again.
 	WaitLimit time.Duration
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
 	Logger  logstore.Logger
 }
 
-// Collect deletes the objects that the ledger has for the resource and that it no longer declares, unless another
-// resource owns them now, and then records what the resource consists of. It must be called only after a successful
-// Apply of the whole resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so
-// that Delete can still find them. The error tells what could not be collected yet; the ledger is right in any case.
+// Collect deletes the recorded objects that the resource no longer declares, unless another resource owns them now. It
+// then records the current objects of the resource. It must be called only after a successful Apply of the whole
+// resource. Namespaces, volumes and definitions of kinds are never collected: their records stay, so that Delete can
+// still find them. The error names the objects that could not be collected yet; the ledger is correct in any case.
 func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
@@ -105,8 +106,8 @@ func (a *Applier) Collect(ctx context.Context, req CollectRequest) error {
 	return nil
 }
 
-// unowned returns the leftovers that no resource declares: in the meantime others may have recorded them, and what others
-// declare but have not deployed yet is handed over to them. The leftovers are claimed.
+// unowned returns the leftovers that no resource declares. Other resources may have recorded some of them meanwhile.
+// Leftovers that other resources declare but have not deployed yet are passed to them. The leftovers must be claimed.
 func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	leftovers, err := req.Ledger.leftovers(req.Resource, req.Applied)
 	if err != nil || req.Owner == nil {
@@ -127,17 +128,18 @@ func (req CollectRequest) unowned() ([]ObjectRecord, error) {
 	return dropped(leftovers, func(r ObjectRecord) bool { return to[r.ObjectID] != "" }), nil
 }
 
-// protected reports whether an object is deleted only when the user says so, because more goes with it than itself.
+// protected reports whether an object is deleted only on the user's request, because its deletion also removes other
+// data.
 func protected(id model.ObjectID) bool {
 	_, ok := irreplaceable[id.Kind]
 	return ok && builtinGroup(id.Group)
 }
 
-// leftoversOf returns the records of a resource that are not among what it applied nor any other resource's. Objects that the
-// user's command applied are never left over: the user's delete command deletes them.
+// leftoversOf returns the records of a resource that are neither among its applied objects nor recorded for another
+// resource. Objects that the user's command applied are never leftovers: the user's delete command deletes them.
 func leftoversOf(resource model.ManifestName, applied []model.AppliedObject, all records) []ObjectRecord {
 	owned := map[model.ObjectID]bool{}
-	anywhere := map[model.ObjectID]bool{} // applied for the whole cluster, whatever namespace was recorded before
+	anywhere := map[model.ObjectID]bool{} // cluster-scoped, whatever namespace was recorded before
 	for _, o := range applied {
 		owned[o.ObjectID] = true
 		if o.Namespace == "" {

@@ -18,87 +18,91 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ObjectRef is an object to delete. With a UID, only the object of that UID is meant, not another of the same name.
+// ObjectRef names an object to delete. With a UID, it means only the object with that UID, not another of the same
+// name.
 type ObjectRef struct {
 	model.ObjectID
 	UID string
-	// Resource is the one that the object belongs to, as far as that matters (see DeleteRequest.Deps).
+	// Resource is the resource of the object. It is needed only for DeleteRequest.Deps.
 	Resource model.ManifestName
 }
 
-// DeleteStep is a piece of work that takes a resource down beside, or in place of, the deletion of objects.
+// DeleteStep is work that takes a resource down in addition to, or instead of, the deletion of objects.
 type DeleteStep struct {
-	// Name is how messages call it.
+	// Name is the step's name in messages.
 	Name     string
 	Resource model.ManifestName
-	// Objects are what it deletes, as far as that is known.
+	// Objects are the objects that the step deletes, as far as known.
 	Objects []model.ObjectID
 	Run     func(context.Context) error
 }
 
-// DeleteOutcome is what Delete came to for one object.
+// DeleteOutcome is the result of Delete for one object.
 type DeleteOutcome string
 
 // The outcomes.
 const (
-	// OutcomeDeleted: the object is gone; after a Delete without Wait and Look, the API server has taken the deletion.
+	// OutcomeDeleted: the object is gone; after a Delete without Wait and Look, the API server has accepted the
+	// deletion.
 	OutcomeDeleted DeleteOutcome = "deleted"
-	// OutcomeGoing: the API server has taken the deletion, and the object is still there. Only without Wait.
+	// OutcomeGoing: the API server has accepted the deletion, and the object still exists. Only without Wait.
 	OutcomeGoing DeleteOutcome = "going"
-	// OutcomeAbsent: there was no such object.
+	// OutcomeAbsent: the object did not exist.
 	OutcomeAbsent DeleteOutcome = "absent"
-	// OutcomeForeign: the object is not this project's, or another one of the same name: kept.
+	// OutcomeForeign: the object belongs to others, or is another object of the same name; it was kept.
 	OutcomeForeign DeleteOutcome = "foreign"
 	// OutcomeKept: a policy or option spares the object.
 	OutcomeKept DeleteOutcome = "kept"
-	// OutcomeGivenBack: the object was there before hone took it over. It stays, without hone's marks.
+	// OutcomeGivenBack: the object existed before hone took it over. It stays, without hone's marks.
 	OutcomeGivenBack DeleteOutcome = "given back"
-	// OutcomeElsewhere: another session of the project that runs may need the object: kept, and still recorded.
+	// OutcomeElsewhere: another running session of the project may need the object; it was kept and is still recorded.
 	OutcomeElsewhere DeleteOutcome = "elsewhere"
 )
 
-// DeleteRequest says what to delete, and how.
+// DeleteRequest describes what to delete, and how.
 type DeleteRequest struct {
 	Objects []ObjectRef
-	// Steps are carried out among the deletions, a few at a time.
+	// Steps run along with the deletions, a few at a time.
 	Steps []DeleteStep
-	// Deps says which resources each resource depends on. It is taken down before them, and what is stuck holds up only
-	// what it depends on. Where the objects themselves ask for another order, that one holds.
+	// Deps maps each resource to the resources that it depends on. A resource is taken down before its dependencies, so
+	// a stuck object holds up only what it depends on. Where dependencies between the objects require another order,
+	// that order wins.
 	Deps map[model.ManifestName][]model.ManifestName
-	// Project, when set, restricts the deletion to objects that carry its label.
+	// Project, if set, restricts the deletion to objects that carry its label.
 	Project string
-	// KeepNamespaces spares Namespace objects, KeepVolumes PersistentVolumes and their claims, KeepDefinitions CRDs.
+	// KeepNamespaces keeps Namespace objects, KeepVolumes PersistentVolumes and their claims, KeepDefinitions CRDs.
 	KeepNamespaces  bool
 	KeepVolumes     bool
 	KeepDefinitions bool
-	// KeepAdopted spares objects that hone took over, instead of giving them back.
+	// KeepAdopted leaves objects that hone took over unchanged, instead of giving them back.
 	KeepAdopted bool
-	// RunID, when set, restricts the deletion to objects that the session of this id changed last.
+	// RunID, if set, restricts the deletion to objects that the session of this ID changed last.
 	RunID string
-	// Wait returns only when the objects are gone, or still there after WaitLimit (zero means 5 minutes).
+	// Wait makes Delete wait until the objects are gone, for WaitLimit at most (zero means 5 minutes).
 	Wait      bool
 	WaitLimit time.Duration
-	// Look, in place of Wait, looks once at each object whose deletion was taken, to tell those that are gone from others.
+	// Look, instead of Wait, checks once whether each object whose deletion was accepted is gone.
 	Look bool
-	// Pods makes Wait wait also for the pods of the workloads, which may take some time to end.
+	// Pods makes Wait also wait for the pods of the workloads, which may take some time to end.
 	Pods bool
-	// Accepted, when set, is told of each object that will not be touched any more, since its deletion was accepted or is not
-	// to be. Several goroutines may call it at the same time.
+	// Accepted, if set, is called for each object that Delete will not touch any more, because its deletion was
+	// accepted or it is kept. Several goroutines may call it at the same time.
 	Accepted func(model.ObjectID)
 	// Timeout bounds each request to the API server; zero means 30 s.
 	Timeout time.Duration
-	// Done, when set, is told the outcome for each object that was dealt with; calls do not overlap.
+	// Done, if set, is called with the outcome of each processed object; calls do not overlap.
 	Done   func(ObjectRef, DeleteOutcome)
 	Logger logstore.Logger
 }
 
-// Delete deletes objects, dependents before what they depend on, and logs what it did. It deletes only what carries
-// hone's labels, is not marked to be kept, and is the very object that was asked for; anything else stays, with a line
-// that says why. What hone took over is given back: it loses hone's marks and stays. Namespaces and definitions go last, when
-// what depends on them is gone, and stay while they hold objects that hone did not make.
+// Delete deletes objects, dependents before their dependencies, and logs the result. It deletes only objects that carry
+// hone's labels, are not marked to be kept, and have the requested UID. All other objects stay, with a line in the log
+// that states why. Objects that hone took over are given back: they lose hone's marks and stay. Namespaces and
+// definitions go last, when their dependents are gone. They stay if they hold objects that hone did not make.
 //
-// The error joins what could not be deleted; an object that is still there after WaitLimit is named with what holds it,
-// and keeps only what it depends on. When ctx ends, the error is an *Unfinished.
+// The error joins the errors of the objects that could not be deleted. For an object that still exists after WaitLimit,
+// it states what holds the object; only the dependencies of that object are kept. When ctx ends, the error is an
+// *Unfinished.
 func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	if req.Timeout <= 0 {
 		req.Timeout = model.DefaultUpdateSettings.UpsertTimeout
@@ -112,7 +116,7 @@ func (a *Applier) Delete(ctx context.Context, req DeleteRequest) error {
 	run := &deleteRun{a: a, req: req, outcomes: map[ObjectRef]DeleteOutcome{}}
 	lookErr := run.look(ctx)
 	g, err := newGraph(run.live)
-	if err != nil { // the annotations changed behind our back: delete in the order of kinds
+	if err != nil { // the annotations were changed meanwhile: delete in the order of kinds
 		g = &graph{objects: run.live, needs: make([][]int, len(run.live))}
 		for _, u := range run.live {
 			g.ids = append(g.ids, IDOf(u))
@@ -141,28 +145,28 @@ type deleteRun struct {
 	refs     []ObjectRef
 	targets  []target
 	outcomes map[ObjectRef]DeleteOutcome
-	// unseen are the objects that could not be looked at.
+	// unseen are the objects that could not be read.
 	unseen []ObjectRef
-	// fates are what became of each live object, stepsOver says which steps have succeeded.
+	// fates holds the fate of each live object; stepsOver marks the steps that have succeeded.
 	fates     []fate
 	stepsOver []bool
 	waits     waits
 }
 
-// fate is what became of an object. Its nodes follow one after the other.
+// fate is the state of the deletion of one object. The nodes of the object run one after the other.
 type fate struct {
-	// kept is why the object stays after all.
+	// kept is why the object stays; empty if it does not.
 	kept string
-	// asked says that the API server took the deletion, gone that the object is no longer there.
+	// asked is set when the API server has accepted the deletion, gone when the object no longer exists.
 	asked, gone bool
-	// held is what held the object when it was last seen.
+	// held is what held the object when it was last read.
 	held string
 	pods workloadPods
-	// podsLeft are those that are still there, with what holds them.
+	// podsLeft are the pods that still exist, with what holds them.
 	podsLeft []string
 }
 
-// found is what look learned about one requested object.
+// found is the result of look for one requested object.
 type found struct {
 	t       target
 	live    *unstructured.Unstructured
@@ -170,7 +174,7 @@ type found struct {
 	why     string
 }
 
-// look reads the requested objects and sorts out those that are not to be deleted.
+// look reads the requested objects and filters out those that must not be deleted.
 func (r *deleteRun) look(ctx context.Context) error {
 	refs := slices.Clone(r.req.Objects)
 	slices.SortFunc(refs, func(x, y ObjectRef) int { return compareIDs(x.ObjectID, y.ObjectID) })
@@ -210,9 +214,9 @@ func (r *deleteRun) find(ctx context.Context, ref ObjectRef) (found, error) {
 	m, err := r.a.mapping(ctx, stub)
 	switch {
 	case meta.IsNoMatchError(err):
-		return found{outcome: OutcomeAbsent}, nil // without the kind there are no objects of it
+		return found{outcome: OutcomeAbsent}, nil // no kind, no objects
 	case err != nil:
-		return found{}, fmt.Errorf("ask the cluster about kind %s: %w", ref.Kind, err)
+		return found{}, fmt.Errorf("look up kind %s: %w", ref.Kind, err)
 	}
 	t := target{id: ref.ObjectID, ri: r.a.dyn.Resource(m.Resource)}
 	if m.Scope.Name() == meta.RESTScopeNameNamespace {
@@ -239,7 +243,7 @@ func holdsOthers(u *unstructured.Unstructured) bool {
 	return crd || (u.GetKind() == "Namespace" && u.GroupVersionKind().Group == "")
 }
 
-// deleteOne deletes one object that look has approved of.
+// deleteOne deletes one object that look has approved.
 func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	live, t, f := r.live[i], r.targets[i], &r.fates[i]
 	r.a.cache.forget(t.id)
@@ -250,7 +254,7 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	}
 	if holdsOthers(live) {
 		if by, err := r.inUse(ctx, live); err != nil {
-			return fmt.Errorf("look for what is in it: %w", err)
+			return fmt.Errorf("look for foreign objects in it: %w", err)
 		} else if by != "" {
 			f.kept = "holds objects that hone did not make (" + by + ")"
 			return nil
@@ -287,7 +291,7 @@ func (r *deleteRun) deleteOne(ctx context.Context, i int) error {
 	return nil
 }
 
-// gone looks once whether an object is gone.
+// gone checks once whether an object is gone.
 func (r *deleteRun) gone(ctx context.Context, t target, uid types.UID, f *fate) bool {
 	var live *unstructured.Unstructured
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {
@@ -309,8 +313,8 @@ func (r *deleteRun) sayGoing(t target, f *fate) {
 	logstore.Infof(r.req.Logger, "       → is being deleted: %s%s", shown(t.id), why)
 }
 
-// awaitRelease waits until an object is gone, or nothing but what it owns keeps it: from then on it needs no other
-// object to be let go.
+// awaitRelease waits until an object is gone, or only its own dependents hold it. From then on its deletion needs no
+// other object.
 func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
 	f := &r.fates[i]
 	if f.gone || f.kept != "" {
@@ -326,7 +330,7 @@ func (r *deleteRun) awaitRelease(ctx context.Context, i int) error {
 	return err
 }
 
-// awaitGone waits until one object is gone, with its pods where that is asked for.
+// awaitGone waits until one object is gone, and its pods if requested.
 func (r *deleteRun) awaitGone(ctx context.Context, i int) error {
 	f := &r.fates[i]
 	if f.kept != "" {

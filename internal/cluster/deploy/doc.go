@@ -1,12 +1,13 @@
-// Package deploy brings the Kubernetes objects of a resource into a cluster and takes them out again: it injects built
-// images and hone's marks into what the Tiltfile declares, applies the result server-side along a dependency graph,
-// leaves alone what is unchanged, keeps a ledger of what it applied, and deletes only what hone made.
+// Package deploy applies the Kubernetes objects of a resource to a cluster and deletes them again: it injects built
+// images and hone's marks into the declared objects, applies the result server-side along a dependency graph, skips
+// unchanged objects, keeps a ledger of the applied objects, and deletes only objects that hone made.
 //
 // # Reading order
 //
-// Inject turns a model.K8sTarget into the desired objects and is pure apart from asking the mapper which kinds are
-// namespaced. Applier.Apply makes the cluster hold them. Ledger remembers identities, written before objects are
-// touched. Applier.Collect deletes what a resource no longer declares, Applier.Delete what the user wants gone.
+// Inject turns a model.K8sTarget into the desired objects. It is pure except that it asks the mapper which kinds are
+// namespaced. Applier.Apply applies them to the cluster. Ledger records the identities of objects before they are
+// touched. Applier.Collect deletes the objects that a resource no longer declares, Applier.Delete the objects that the
+// user wants to delete.
 //
 // # Concurrency
 //

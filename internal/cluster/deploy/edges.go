@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// index finds the objects of a set by identity and by what they mean to others.
+// index finds the objects of a set by identity and by the ways in which other objects refer to them.
 type index struct {
 	byID map[model.ObjectID][]int
-	// crds holds the definitions by the kind that they define.
+	// crds maps kinds to their definitions.
 	crds map[schema.GroupKind]int
 	// limits are the quotas and limit ranges of a namespace, bindings the role bindings by "namespace/serviceaccount".
 	limits, bindings map[string][]int
@@ -40,7 +40,8 @@ func newIndex(objects []*unstructured.Unstructured) *index {
 	return x
 }
 
-// earlierTwin returns the nearest object before i with the same identity: they are applied in the order of the YAML.
+// earlierTwin returns the nearest object before i with the same identity: such objects are applied in the order of the
+// YAML.
 func (x *index) earlierTwin(i int, id model.ObjectID) (int, bool) {
 	at := slices.Index(x.byID[id], i)
 	if at <= 0 {
@@ -57,7 +58,7 @@ func (x *index) find(group, kind, namespace, name string) []int {
 	return x.byID[model.ObjectID{Group: group, Kind: kind, Namespace: namespace, Name: name}]
 }
 
-// needs returns the indexes of what u depends on, in no particular order and with repetitions.
+// needs returns the indexes of u's dependencies, in no particular order and with repetitions.
 func (x *index) needs(u *unstructured.Unstructured) []int {
 	id := IDOf(u)
 	var deps []int
@@ -83,7 +84,7 @@ func (x *index) needs(u *unstructured.Unstructured) []int {
 	return deps
 }
 
-// podNeeds returns what a pod specification mentions.
+// podNeeds returns the indexes of the objects that a pod specification refers to.
 func (x *index) podNeeds(namespace string, spec map[string]any) []int {
 	var deps []int
 	need := func(kind, name string) { deps = append(deps, x.find("", kind, namespace, name)...) }
@@ -163,7 +164,7 @@ func isBinding(id model.ObjectID) bool {
 	return id.Group == "rbac.authorization.k8s.io" && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
 
-// subjects returns "namespace/name" of the service accounts that a binding is for.
+// subjects returns the service accounts of a binding as "namespace/name".
 func subjects(u *unstructured.Unstructured) []string {
 	var out []string
 	for _, s := range itemsOf(u.Object, "subjects") {

@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// cluster is what a scenario runs on: the fake, or a real API server.
+// cluster is the API server of a scenario: the fake, or a real one.
 type cluster struct {
 	dyn       dynamic.Interface
 	mapper    meta.RESTMapper
@@ -80,7 +80,7 @@ func randomText() string {
 	return hex.EncodeToString(b)
 }
 
-// recorder is a logger that keeps the text.
+// recorder is a logger that records the text.
 type recorder struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -139,7 +139,7 @@ func objectOf(doc []byte) (model.K8sObject, error) {
 		Name: head.Metadata.Name, JSON: string(raw)}, err
 }
 
-// inject makes desired objects of resource "web" out of YAML.
+// inject makes the desired objects of resource "web" from YAML.
 func (c cluster) inject(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	return c.injectAs(t, "web", "project1", text)
@@ -180,7 +180,7 @@ func (c cluster) client(t testing.TB, u *unstructured.Unstructured) dynamic.Reso
 	return c.dyn.Resource(m.Resource).Namespace(u.GetNamespace())
 }
 
-// apply applies and returns what was applied with the log.
+// apply applies objects and returns the result and the log.
 func (c cluster) apply(t testing.TB, objects []*unstructured.Unstructured, opts ...Option) ([]model.AppliedObject, string, error) {
 	t.Helper()
 	log := &recorder{}

@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// fakeServer is an API server without schemas: enough of apply, delete and list for the scenarios that also run on a
-// real one. TestScenarios keeps it honest.
+// fakeServer is an API server without schemas. It supports apply, delete and list as far as the scenarios need them.
+// TestScenarios checks it against a real one.
 type fakeServer struct {
 	dynamic.Interface
 

@@ -14,9 +14,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Find reads objects that were applied by others, and returns what the cluster has, in the given order. Namespaced
-// objects without a namespace are looked for in the given one. Timeout bounds each request. An object that is not there is
-// a problem; the errors of all objects are joined.
+// Find reads objects that others applied, and returns them in the given order. It looks for namespaced objects without
+// a namespace in the given one. Timeout bounds each request. A missing object is a problem; the errors of all objects
+// are joined.
 func (a *Applier) Find(ctx context.Context, objects []*unstructured.Unstructured, namespace string, timeout time.Duration) ([]model.AppliedObject, error) {
 	if timeout <= 0 {
 		timeout = model.DefaultUpdateSettings.UpsertTimeout

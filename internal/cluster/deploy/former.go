@@ -9,27 +9,28 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TakeIn moves what the ledgers of the project's former IDs hold into this one. What this one knows already it knows better.
-// Former ledgers that do not exist are passed over.
+// TakeIn moves the records of the ledgers of the project's former IDs into this one. Existing records of this ledger
+// win. Former ledgers that do not exist are skipped.
 func (l *Ledger) TakeIn(former []string) error {
 	for _, id := range former {
 		if id == l.key.Project {
 			continue
 		}
 		if err := l.takeIn(LedgerKey{Cluster: l.key.Cluster, Project: id}); err != nil {
-			return fmt.Errorf("carry on the records of project %s: %w", id, err)
+			return fmt.Errorf("take over the records of project %s: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// TakeInCluster moves what the project's ledger for another name of the same cluster holds into this one, as TakeIn does.
+// TakeInCluster moves the records of the project's ledger for another name of the same cluster into this one, as TakeIn
+// does.
 func (l *Ledger) TakeInCluster(cluster string) error {
 	if cluster == l.key.Cluster {
 		return nil
 	}
 	if err := l.takeIn(LedgerKey{Cluster: cluster, Project: l.key.Project}); err != nil {
-		return fmt.Errorf("carry on the records of cluster %s: %w", cluster, err)
+		return fmt.Errorf("take over the records of cluster %s: %w", cluster, err)
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (l *Ledger) takeIn(key LedgerKey) error {
 	return os.Remove(from.path)
 }
 
-// add adds what old has of objects and resources that c does not have.
+// add adds the objects and commands of old that c does not have.
 func (c content) add(old content) {
 	known := map[model.ObjectID]bool{}
 	for _, list := range c.objects {

@@ -34,7 +34,7 @@ func TestLedgerTakesInFormerOnes(t *testing.T) {
 	if err := old.RecordCommand("chart", model.Cmd{Argv: []string{"rm"}}); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing left to do
+	for range 2 { // the second call has nothing left to do
 		if err := now.TakeIn([]string{"old", "never", "abc"}); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestLedgerKeepsADamagedFormerOne(t *testing.T) {
 	}
 }
 
-// What carries a former ID of the project is its own: it is deleted, and applying it is no taking over.
+// Objects that carry a former ID belong to the project: they are deleted, and applying them is no takeover.
 func TestFormerProjectsAreOurs(t *testing.T) {
 	c := fakeCluster(t)
 	objects := c.injectAs(t, "web", "former", configYAML)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzLedgerFile reads ledgers that are damaged or foreign. What can be read is written back as it was.
+// FuzzLedgerFile reads damaged and foreign ledgers. A ledger that can be read is written back unchanged.
 func FuzzLedgerFile(f *testing.F) {
 	f.Add(`{"format":1,"cluster":"c","project":"p","resources":{"web":[{"apiVersion":"v1","kind":"ConfigMap","namespace":"n","name":"c","uid":"u"}]}}`)
 	f.Add(`{"format":1,"commands":{"chart":{"argv":["helm"],"dir":"/x","env":["A=1"]}}}`)
@@ -59,7 +59,7 @@ func FuzzSplitTag(f *testing.F) {
 	})
 }
 
-// FuzzRemoveAt removes fields by the paths in which API servers name them.
+// FuzzRemoveAt removes fields by paths in the API server's notation.
 func FuzzRemoveAt(f *testing.F) {
 	f.Add(`{"spec":{"ports":[{"port":80,"protocol":"TCP","prot":1}]}}`, `.spec.ports[port=80,protocol="TCP"].prot`)
 	f.Add(`{"a":[[{"b":1}]]}`, `.a[0][0].b`)

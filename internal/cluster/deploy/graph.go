@@ -12,16 +12,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// graph says which of a set of objects have to exist before which others.
+// graph holds the dependencies among a set of objects.
 type graph struct {
 	objects []*unstructured.Unstructured
 	ids     []model.ObjectID
-	// needs[i] are the indexes, rising and without repetition, of what object i depends on.
+	// needs[i] are the indexes of the dependencies of object i, sorted and without repetitions.
 	needs [][]int
 }
 
-// newGraph finds the dependencies among objects. Kinds never make an edge by themselves: they only order what is ready
-// at the same time (see rank). A cycle, which only depends-on annotations can make, is a problem that shows it.
+// newGraph finds the dependencies among objects. Kinds alone never make an edge: they only order objects that are ready
+// at the same time (see rank). A cycle, which only depends-on annotations can cause, is a problem that shows it.
 func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 	g := &graph{objects: objects, ids: make([]model.ObjectID, len(objects)), needs: make([][]int, len(objects))}
 	x := newIndex(objects)
@@ -40,7 +40,7 @@ func newGraph(objects []*unstructured.Unstructured) (*graph, error) {
 			names[i] = title(g.ids[n])
 		}
 		return nil, problem.New("objects depend on each other: "+strings.Join(names, " → "),
-			"take one of them out of the "+AnnotationDependsOn+" annotations")
+			"remove one of them from the "+AnnotationDependsOn+" annotations")
 	}
 	return g, nil
 }
@@ -96,7 +96,7 @@ var kindRanks = func() map[string]int {
 	return ranks
 }()
 
-// rank places a kind in kindOrder; kinds that are not listed come after all that are.
+// rank returns the place of a kind in kindOrder. Kinds that are not listed come last.
 func rank(kind string) int {
 	if r, ok := kindRanks[kind]; ok {
 		return r
@@ -110,7 +110,7 @@ func compareIDs(a, b model.ObjectID) int {
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group))
 }
 
-// blockedError says that a node was not started because of another one.
+// blockedError is the error of a node that was not started because another node failed.
 type blockedError struct{ by string }
 
 // Error returns "blocked by …".

@@ -157,8 +157,8 @@ func TestGraphCycleIsShown(t *testing.T) {
 	}
 }
 
-// TestGraphProperties checks on random graphs that a walk starts nothing before what it needs, runs everything once, and
-// that a failure keeps exactly the dependents from running.
+// TestGraphProperties checks on random graphs that a walk starts no node before its dependencies, runs every node once,
+// and that a failure blocks exactly the dependents.
 func TestGraphProperties(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -18,12 +18,12 @@ type builtImage struct {
 	target model.ImageTarget
 	// name is the normalised repository, exact the normalised reference when the target's has a tag or digest.
 	name, exact string
-	// cluster is what goes into the objects; empty while the image has no result.
+	// cluster is the reference that the objects get; empty while the image has no result.
 	cluster string
 	found   bool
 }
 
-// imageSet replaces the references to built images and remembers what it saw.
+// imageSet replaces the references to built images and records all references that it has seen.
 type imageSet struct {
 	images []*builtImage
 	seen   map[string]bool
@@ -45,8 +45,8 @@ func newImageSet(targets []model.ImageTarget, results map[string]model.ImageResu
 	return set, nil
 }
 
-// match returns the built image that ref means: the one with the same name and tag, else the one without a tag and
-// with the same name, else the only one with the same name. Nil when there is none.
+// match returns the built image for ref: the one with the same name and tag, else the one with the same name and no
+// tag, else the only one with the same name. It returns nil if there is none.
 func (s *imageSet) match(ref string) *builtImage {
 	named, err := reference.ParseNormalizedNamed(strings.TrimSpace(ref))
 	if err != nil {
@@ -71,7 +71,8 @@ func (s *imageSet) match(ref string) *builtImage {
 	return untagged
 }
 
-// replace returns what stands for ref in the cluster and the image that it means, nil when hone does not build it.
+// replace returns the reference that replaces ref in the cluster, and the image, which is nil if hone does not build
+// it.
 func (s *imageSet) replace(ref string) (string, *builtImage, error) {
 	s.seen[ref] = true
 	b := s.match(ref)
@@ -85,8 +86,8 @@ func (s *imageSet) replace(ref string) (string, *builtImage, error) {
 	return b.cluster, b, nil
 }
 
-// missing returns the problem that an image was built that no object uses. Images on which other built images are
-// based need not be used.
+// missing returns a problem if an image was built that no object uses. Base images of other built images need not be
+// used.
 func (s *imageSet) missing() error {
 	base := map[string]bool{}
 	for _, b := range s.images {
@@ -108,7 +109,7 @@ func (s *imageSet) missing() error {
 	if len(seen) > 0 {
 		p.Detail = "images in the YAML:\n  " + strings.Join(seen, "\n  ")
 	} else {
-		p.Detail = "the YAML names no image at all"
+		p.Detail = "the YAML names no image"
 	}
 	return p
 }
@@ -121,11 +122,11 @@ func missingMend(refs, seen []string) string {
 		}
 	}
 	lines = append(lines, "give the image the same name in the Tiltfile and in the YAML; "+
-		"if it stands in a custom resource, say where with k8s_kind(…, image_json_path=…)")
+		"if a custom resource names it, give its path with k8s_kind(…, image_json_path=…)")
 	return strings.Join(lines, "\n")
 }
 
-// nearest returns the candidate that differs least from want, empty when all differ too much.
+// nearest returns the candidate that differs least from want. It is empty if all differ too much.
 func nearest(want string, candidates []string) string {
 	best, bound := "", len(want)/3+2
 	for _, c := range candidates {
@@ -146,14 +147,13 @@ func lastPart(ref string) string {
 	return ref
 }
 
-// isResult reports whether ref already is what a build put into an object, so that a place that two rules reach is
-// not replaced twice.
+// isResult reports whether ref is already the result of a build, so that a place that two rules match is not replaced
+// twice.
 func (s *imageSet) isResult(ref string) bool {
 	return s.byResult(ref) != nil
 }
 
-// byResult returns the image that a reference of an object means once its images are in place; nil when hone builds none
-// that does.
+// byResult returns the built image whose result is ref, or nil if there is none.
 func (s *imageSet) byResult(ref string) *builtImage {
 	for _, b := range s.images {
 		if b.cluster != "" && b.cluster == ref {

@@ -11,29 +11,29 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// InjectRequest is what Inject needs to turn a declared resource into the objects to apply.
+// InjectRequest describes a declared resource to Inject.
 type InjectRequest struct {
 	// Resource is the resource that the objects belong to.
 	Resource model.ManifestName
-	// Project is the ID of the session's project; empty leaves the project label out.
+	// Project is the ID of the session's project. If it is empty, objects get no project label.
 	Project string
 	// Namespace is for namespaced objects whose YAML names none; empty means "default".
 	Namespace string
 	Target    model.K8sTarget
-	// Images are the resource's images, base images included; Results holds their builds by ImageTarget.Ref.
+	// Images are the resource's images, including base images. Results holds their builds by ImageTarget.Ref.
 	Images  []model.ImageTarget
 	Results map[string]model.ImageResult
-	// Synclet, unless nil, puts hone's program into containers of some of the images.
+	// Synclet, if not nil, adds the synclet to the containers of some images.
 	Synclet *SyncletInjection
 }
 
-// Inject returns the desired objects of a resource in the order of the target: with built images in the place of the
-// references that the YAML has, the synclet where it is asked for, hone's labels and hashes, and the namespace filled in.
-// The same request always gives the same objects, and the request itself is not changed. The mapper tells which kinds are namespaced; nil stands for
-// a session without a cluster. Kinds that neither it nor a definition in the target knows count as namespaced; Apply
-// corrects that when the kind is there.
+// Inject returns the desired objects of a resource in the order of the target. It replaces the image references of the
+// YAML with the built images, adds the synclet where requested, adds hone's labels and hashes, and fills in the
+// namespace. The same request always gives the same objects, and Inject does not change the request. The mapper
+// determines which kinds are namespaced; nil means a session without a cluster. Kinds that are unknown to the mapper
+// and not defined in the target count as namespaced; Apply corrects that once the kind exists.
 //
-// Its errors name the object; an image that no object uses is a problem.Problem ("Docker image missing from yaml").
+// Errors name the object. An image that no object uses is a problem.Problem ("Docker image missing from yaml").
 func Inject(req InjectRequest, mapper meta.RESTMapper) ([]*unstructured.Unstructured, error) {
 	images, err := newImageSet(req.Images, req.Results)
 	if err != nil {
@@ -59,14 +59,14 @@ func Inject(req InjectRequest, mapper meta.RESTMapper) ([]*unstructured.Unstruct
 	return objects, nil
 }
 
-// injector holds what is the same for all objects of one Inject call.
+// injector holds the state that all objects of one Inject call share.
 type injector struct {
 	req    InjectRequest
 	images *imageSet
 	scopes scopes
 }
 
-// object injects into one object; declared is the identity by which locators name it.
+// object injects into one object. declared is its identity in locators.
 func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID) error {
 	if err := in.placeInNamespace(u); err != nil {
 		return err
@@ -93,8 +93,8 @@ func (in *injector) object(u *unstructured.Unstructured, declared model.ObjectID
 	return mark(u, in.req.Resource, in.req.Project)
 }
 
-// placeInNamespace fills in the session's namespace where the YAML leaves it open and removes it from objects that
-// belong to the whole cluster.
+// placeInNamespace sets the session's namespace on namespaced objects that have none and removes the namespace from
+// cluster-scoped objects.
 func (in *injector) placeInNamespace(u *unstructured.Unstructured) error {
 	namespaced, err := in.scopes.namespaced(u.GroupVersionKind())
 	switch {
@@ -173,7 +173,7 @@ func (in *injector) container(c map[string]any) (bool, error) {
 	return true, nil
 }
 
-// located injects at the places that the target's locators name for the object.
+// located injects at the paths that the target's locators give for the object.
 func (in *injector) located(u *unstructured.Unstructured, declared model.ObjectID) error {
 	for _, l := range in.req.Target.ImageLocators {
 		if l.Object != declared {
@@ -209,8 +209,8 @@ func (in *injector) locatedString(holder map[string]any, v any, set func(any)) e
 	return err
 }
 
-// pullIfNotPresent corrects what stands beside an image: no registry need have the one that was built. A policy that is
-// not there stays away, since the kind's schema may not know it.
+// pullIfNotPresent corrects the pull policy next to an image, because the built image need not be in any registry. It
+// does not add a missing policy, because the kind's schema may not have the field.
 func pullIfNotPresent(holder map[string]any) {
 	for _, name := range []string{"imagePullPolicy", "pullPolicy"} {
 		if text(holder, name) == "Always" {
@@ -244,7 +244,7 @@ func (in *injector) locatedMap(holder map[string]any, v any, repoField, tagField
 	return nil
 }
 
-// splitTag parts "host:5000/name:tag" into name and tag. A reference by digest is all name.
+// splitTag splits "host:5000/name:tag" into name and tag. For a reference by digest the tag is empty.
 func splitTag(ref string) (name, tag string) {
 	for i := len(ref) - 1; i >= 0 && ref[i] != '/' && ref[i] != '@'; i-- {
 		if ref[i] == ':' {
@@ -262,7 +262,7 @@ func anyList(words []string) []any {
 	return out
 }
 
-// scopes tells which kinds live in namespaces.
+// scopes determines which kinds are namespaced.
 type scopes struct {
 	mapper   meta.RESTMapper
 	declared map[schema.GroupKind]bool // by the CRDs among the objects
@@ -278,7 +278,7 @@ func newScopes(mapper meta.RESTMapper, objects []*unstructured.Unstructured) sco
 	return s
 }
 
-// clusterKinds are the built-in kinds outside of namespaces that projects commonly declare, for sessions without a cluster.
+// clusterKinds are the cluster-scoped built-in kinds that projects commonly declare, for sessions without a cluster.
 var clusterKinds = map[string]bool{
 	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
 	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "IngressClass": true,
@@ -286,7 +286,7 @@ var clusterKinds = map[string]bool{
 	"ValidatingWebhookConfiguration": true, "ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true,
 }
 
-// namespaced reports whether objects of the kind live in namespaces, true when nothing can tell.
+// namespaced reports whether the kind is namespaced. It returns true if that is unknown.
 func (s scopes) namespaced(gvk schema.GroupVersionKind) (bool, error) {
 	if ns, ok := s.declared[gvk.GroupKind()]; ok {
 		return ns, nil
@@ -299,7 +299,7 @@ func (s scopes) namespaced(gvk schema.GroupVersionKind) (bool, error) {
 	case meta.IsNoMatchError(err):
 		return true, nil
 	case err != nil:
-		return false, fmt.Errorf("ask the cluster about kind %s: %w", gvk.Kind, err)
+		return false, fmt.Errorf("look up kind %s: %w", gvk.Kind, err)
 	}
 	return m.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
 
 // TestInject runs the scenarios of testdata/inject: each txtar has the declared objects (in.yaml), the images
-// (images.yaml) and what comes out: objects (out.yaml), or a problem (error.txt).
+// (images.yaml) and the result: objects (out.yaml), or a problem (error.txt).
 func TestInject(t *testing.T) {
 	files, err := filepath.Glob("testdata/inject/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -52,7 +52,7 @@ type imageYAML struct {
 type syncletYAML struct {
 	Run   bool   `json:"run"`
 	Watch string `json:"watch"`
-	// Image is what the image itself runs, left out where nobody knows.
+	// Image is the image's own command, omitted if it is unknown.
 	Image *ImageCommand `json:"image"`
 }
 
@@ -116,7 +116,7 @@ func injectScenario(t *testing.T, file string) {
 	}
 }
 
-// injectTwice adds the synclet to pods that have it.
+// injectTwice adds the synclet to pods that already have it.
 func injectTwice(t *testing.T, req InjectRequest, objects []*unstructured.Unstructured) {
 	images, err := newImageSet(req.Images, req.Results)
 	if err != nil {

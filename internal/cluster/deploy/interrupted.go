@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Interrupted reports whether nothing of what went wrong was the objects' fault: the API server had no time, did not answer
-// or could not be reached.
+// Interrupted reports whether err has no cause in the objects: the API server was busy, did not answer or could not be
+// reached.
 func Interrupted(err error) bool {
 	if err == nil {
 		return false

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// commonKinds are looked at to tell whether a namespace holds the work of others.
+// commonKinds are the kinds that are checked for objects of others in a namespace.
 var commonKinds = []schema.GroupKind{
 	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"},
 	{Group: "batch", Kind: "Job"}, {Group: "batch", Kind: "CronJob"}, {Kind: "Pod"}, {Kind: "Service"},
@@ -22,7 +22,7 @@ var commonKinds = []schema.GroupKind{
 }
 
 // inUse names some of the objects that hone did not make and that would vanish with live, a namespace or a definition.
-// It returns the empty string when there are none.
+// It returns an empty string if there are none.
 func (r *deleteRun) inUse(ctx context.Context, live *unstructured.Unstructured) (string, error) {
 	var foreign []string
 	look := func(gk schema.GroupKind, namespace string) error {
@@ -75,7 +75,8 @@ func (r *deleteRun) foreign(ctx context.Context, gk schema.GroupKind, namespace 
 	return names, nil
 }
 
-// others selects what is not the project's: its objects all carry its label, and pods hone's.
+// others returns a label selector for objects that are not the project's. All objects of the project carry its label;
+// pods carry only hone's.
 func (r *deleteRun) others() string {
 	if r.req.Project == "" {
 		return LabelManagedBy + "!=" + ManagedByHone
@@ -84,8 +85,8 @@ func (r *deleteRun) others() string {
 	return LabelProject + " notin (" + strings.Join(ids, ",") + ")"
 }
 
-// byproduct reports whether an object without hone's label came about by itself: owned by another object, made by
-// Kubernetes for every namespace, or claimed for a StatefulSet that goes too.
+// byproduct reports whether an object without hone's label was made automatically: it is owned by another object, made
+// by Kubernetes for every namespace, or the claim of a StatefulSet that is deleted as well.
 func (r *deleteRun) byproduct(gk schema.GroupKind, u *unstructured.Unstructured) bool {
 	name := u.GetName()
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// mark writes hone's labels and hashes onto u: identity onto the object, the managed-by label and the template hash
-// onto its pod templates, and the hash of the whole last.
+// mark adds hone's labels and hashes to u: the identity to the object, the managed-by label and the template hash to
+// its pod templates, and finally the hash of the whole object.
 func mark(u *unstructured.Unstructured, resource model.ManifestName, project string) error {
 	followSelectors(u.Object)
 	for _, t := range podTemplates(u) {
@@ -42,7 +42,7 @@ func mark(u *unstructured.Unstructured, resource model.ManifestName, project str
 	return setMeta(u.Object, "annotations", map[string]string{AnnotationAppliedHash: hash})
 }
 
-// markTemplate labels a pod template and then records the hash of the result in it.
+// markTemplate labels a pod template and then adds the hash of the result.
 func markTemplate(t map[string]any) error {
 	if labels := field(t, "metadata", "labels"); labels != nil {
 		delete(labels, LabelTemplateHash)
@@ -57,7 +57,7 @@ func markTemplate(t map[string]any) error {
 	return setMeta(t, "labels", map[string]string{LabelTemplateHash: hash[:10]})
 }
 
-// setMeta adds entries to a string map of the holder's metadata and keeps what else is in it.
+// setMeta adds entries to a string map of the holder's metadata and keeps its other entries.
 func setMeta(holder map[string]any, key string, entries map[string]string) error {
 	if len(entries) == 0 {
 		return nil
@@ -76,8 +76,8 @@ func setMeta(holder map[string]any, key string, entries map[string]string) error
 	return nil
 }
 
-// followSelectors rewrites the managed-by label where a selector already asks for it, so that Services and workloads
-// still find the pods whose label mark is about to replace.
+// followSelectors rewrites the managed-by label where a selector uses it, so that Services and workloads still find the
+// pods whose label mark is about to replace.
 func followSelectors(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -16,31 +16,31 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// LedgerKey names one ledger: what one project keeps in one cluster.
+// LedgerKey names the ledger of one project in one cluster.
 type LedgerKey struct {
-	// Cluster is the UID of the namespace kube-system, so that a cluster that was recreated under the same name does not
-	// inherit the records of its predecessor. Where no namespace outside of the user's may be read, it is another name that the
-	// cluster keeps while it lasts.
+	// Cluster is the UID of the namespace kube-system, so that a cluster that was recreated under the same name does
+	// not inherit the records of its predecessor. If the user may not read that namespace, it is another name that
+	// stays the same for the cluster's lifetime.
 	Cluster string
 	// Project is the ID of a project.
 	Project string
 }
 
-// ObjectRecord is what the ledger keeps about an object: who it is, never what is in it.
+// ObjectRecord is the ledger's record of an object: its identity, never its content.
 type ObjectRecord struct {
 	model.ObjectID
 	APIVersion string
-	// UID is empty from when the object is recorded until it has been applied.
+	// UID is empty until the object has been applied.
 	UID string
-	// Foreign objects were applied by a command of the user, and are for the user's delete command to delete.
+	// Foreign objects were applied by the user's command, and only the user's delete command deletes them.
 	Foreign bool
-	// Leaving objects are no longer part of the resource, and were still there when their deletion had been asked for.
+	// Leaving objects are no longer part of the resource. They still existed after their deletion had been requested.
 	Leaving bool
 }
 
-// Ledger remembers, in one file, which objects each resource of a project applied, so that later sessions can collect
-// what is left over and take down what a Tiltfile no longer tells of. Every change is written before the call returns.
-// It is safe for use by several goroutines and by several processes of one machine.
+// Ledger records in a file which objects each resource of a project applied, so that later sessions can collect
+// leftovers and delete objects that the Tiltfile no longer declares. Every change is written before the call returns.
+// It is safe for use by several goroutines and by several processes on one machine.
 type Ledger struct {
 	path string
 	key  LedgerKey
@@ -50,17 +50,18 @@ type Ledger struct {
 	waitMu  sync.Mutex
 	waiting []*ledgerEdit // guarded by waitMu; edits that wait for mu
 
-	// known is what the file held when it was as info describes it. Guarded by mu, and never changed itself.
+	// known is the content of the file at the version that info describes. Guarded by mu; the content itself is never
+	// changed.
 	known content
 	info  fs.FileInfo
 }
 
-// content is what a ledger holds.
+// content is the content of a ledger.
 type content struct {
 	objects records
-	// commands delete what a command of the user deployed, by resource.
+	// commands are the delete commands of resources that a user's command deployed.
 	commands map[model.ManifestName]model.Cmd
-	// stale says that the file has to be written although nothing has changed.
+	// stale is set if the file has to be rewritten although nothing has changed.
 	stale bool
 }
 
@@ -76,7 +77,7 @@ func emptyContent() content {
 	return content{objects: records{}, commands: map[model.ManifestName]model.Cmd{}}
 }
 
-// ledgerEdit is a change of the ledger and the way to tell how it went.
+// ledgerEdit is a change of the ledger and the channel for its result.
 type ledgerEdit struct {
 	edit func(content)
 	done chan error
@@ -85,15 +86,14 @@ type ledgerEdit struct {
 // records are the records of each resource.
 type records = map[model.ManifestName][]ObjectRecord
 
-// Open reads the ledger of key from dir, which is made when it does not exist; hone keeps it in
-// $XDG_STATE_HOME/hone/ledger. A ledger that does not exist is empty. A file that cannot be read is a problem and is
-// left as it is.
+// Open reads the ledger of key from dir, which it creates if necessary; hone keeps it in $XDG_STATE_HOME/hone/ledger. A
+// missing file is an empty ledger. A damaged file is a problem and stays unchanged.
 func Open(dir string, key LedgerKey) (*Ledger, error) {
 	if key.Cluster == "" || key.Project == "" || strings.ContainsAny(key.Cluster+key.Project, `/\`) {
 		return nil, fmt.Errorf("ledger key %+v: cluster and project must be set and free of slashes", key)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the ledger's folder: %w", err)
+		return nil, fmt.Errorf("create the ledger's folder: %w", err)
 	}
 	if err := sealAll(dir); err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func ledgerPath(dir string, key LedgerKey) string {
 // Path returns the file that holds the ledger.
 func (l *Ledger) Path() string { return l.path }
 
-// Record adds objects to a resource's records before they are touched. UIDs that are known stay. An object has one owner:
-// the records that other resources have of it pass to this one, so that they no longer delete it. Foreign records stay where
-// they are, since nothing but their command deletes those objects.
+// Record adds objects to a resource's records before they are touched. Known UIDs stay. An object has one owner:
+// records that other resources have of it pass to this one, so that those no longer delete it. Foreign records stay
+// where they are, because only their command deletes those objects.
 func (l *Ledger) Record(resource model.ManifestName, objects []ObjectRecord) error {
 	return l.RecordAll(records{resource: objects})
 }
@@ -130,7 +130,7 @@ func (l *Ledger) RecordAll(objects map[model.ManifestName][]ObjectRecord) error 
 	})
 }
 
-// passed takes the given objects from the other resources' records and returns the records that these had.
+// passed removes the given objects from the records of the other resources and returns the removed records.
 func passed(m records, to model.ManifestName, objects []ObjectRecord) []ObjectRecord {
 	var taken []ObjectRecord
 	for other, list := range m {
@@ -148,7 +148,7 @@ func passed(m records, to model.ManifestName, objects []ObjectRecord) []ObjectRe
 	return taken
 }
 
-// HandOver passes records from one resource to others, which declare the objects now.
+// HandOver moves records from one resource to others, which now declare the objects.
 func (l *Ledger) HandOver(from model.ManifestName, to map[model.ObjectID]model.ManifestName) error {
 	return l.change(func(c content) {
 		for _, r := range c.objects[from] {
@@ -163,8 +163,8 @@ func (l *Ledger) HandOver(from model.ManifestName, to map[model.ObjectID]model.M
 	})
 }
 
-// HandOverCommand passes the delete command of a resource, and the records of the objects that it is for, to the resource
-// that is deployed by the same command now.
+// HandOverCommand moves the delete command of a resource, and the records of its objects, to the resource that the same
+// command now deploys.
 func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 	return l.change(func(c content) {
 		cmd, ok := c.commands[from]
@@ -181,7 +181,7 @@ func (l *Ledger) HandOverCommand(from, to model.ManifestName) error {
 	})
 }
 
-// recorded returns have with more added to it. What is recorded is not leaving any more.
+// recorded returns have with more added to it. The added objects are no longer leaving.
 func recorded(have, more []ObjectRecord) []ObjectRecord {
 	have = slices.Clone(have)
 	for _, o := range more {
@@ -196,19 +196,19 @@ func recorded(have, more []ObjectRecord) []ObjectRecord {
 	return have
 }
 
-// Set replaces a resource's records by what was applied. Other resources lose the records of these objects: an object
-// has one owner. Without objects the resource leaves the ledger.
+// Set replaces a resource's records with the applied objects. Other resources lose the records of these objects: an
+// object has one owner. Without objects the resource is removed from the ledger.
 func (l *Ledger) Set(resource model.ManifestName, applied []model.AppliedObject) error {
 	return l.set(resource, recordsOf(applied), model.Cmd{})
 }
 
-// RecordCommand notes, before it is deployed, that a resource is deployed by a command of the user, and which command
-// deletes it.
+// RecordCommand records, before the deployment, that a user's command deploys the resource, and which command deletes
+// it.
 func (l *Ledger) RecordCommand(resource model.ManifestName, del model.Cmd) error {
 	return l.change(func(c content) { c.commands[resource] = del })
 }
 
-// ForgetCommand drops the delete command of a resource, and the records of the objects that it was for.
+// ForgetCommand drops the delete command of a resource, and the records of its objects.
 func (l *Ledger) ForgetCommand(resource model.ManifestName) error {
 	return l.change(func(c content) {
 		delete(c.commands, resource)
@@ -216,8 +216,8 @@ func (l *Ledger) ForgetCommand(resource model.ManifestName) error {
 	})
 }
 
-// Commands returns the commands that delete what commands of the user deployed, by resource, as the file has them now. A
-// variable of which the value cannot be read any more is only a name in the command's Env. The result is the caller's own.
+// Commands returns the delete commands in the file, by resource. A variable whose value can no longer be read is only a
+// name in the command's Env. The caller owns the result.
 func (l *Ledger) Commands() (map[model.ManifestName]model.Cmd, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +233,7 @@ func recordsOf(applied []model.AppliedObject) []ObjectRecord {
 	return list
 }
 
-// set replaces what is known of a resource. The command, if there is one, deletes the foreign objects among the list.
+// set replaces the records and the command of a resource. The command, if any, deletes the foreign objects in the list.
 func (l *Ledger) set(resource model.ManifestName, list []ObjectRecord, command model.Cmd) error {
 	return l.change(func(c content) {
 		m := c.objects
@@ -262,8 +262,8 @@ func dropped(list []ObjectRecord, gone func(ObjectRecord) bool) []ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), gone)
 }
 
-// Resources returns all records, by resource, as the file has them now: also those of other processes. A resource that is
-// deployed by a command is there also while nothing is known of its objects. The result is the caller's own.
+// Resources returns all records in the file, by resource, including those of other processes. A resource that a command
+// deploys is included even if its objects are not known. The caller owns the result.
 func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -281,7 +281,8 @@ func (l *Ledger) Resources() (map[model.ManifestName][]ObjectRecord, error) {
 	return out, nil
 }
 
-// leftovers returns the records of a resource that are neither among what it applied nor any other resource's.
+// leftovers returns the records of a resource that are neither among its applied objects nor recorded for another
+// resource.
 func (l *Ledger) leftovers(resource model.ManifestName, applied []model.AppliedObject) ([]ObjectRecord, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -292,7 +293,8 @@ func (l *Ledger) leftovers(resource model.ManifestName, applied []model.AppliedO
 	return leftoversOf(resource, applied, m.objects), nil
 }
 
-// Remove drops records of a resource: the given objects, or, when none is given, all of them and the delete command.
+// Remove drops records of a resource: those of the given objects, or, if none is given, all of them and the delete
+// command.
 func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) error {
 	return l.change(func(c content) {
 		m := c.objects
@@ -305,7 +307,7 @@ func (l *Ledger) Remove(resource model.ManifestName, objects ...model.ObjectID) 
 	})
 }
 
-// Drop drops the records of objects that are gone. One whose record has another UID by now is there again, and stays.
+// Drop drops the records of objects that are gone. A record with another UID belongs to a new object, and stays.
 func (l *Ledger) Drop(resource model.ManifestName, gone []ObjectRef) error {
 	return l.change(func(c content) {
 		c.objects[resource] = dropped(c.objects[resource], func(r ObjectRecord) bool {
@@ -314,9 +316,9 @@ func (l *Ledger) Drop(resource model.ManifestName, gone []ObjectRef) error {
 	})
 }
 
-// change edits the newest content of the file and writes it back if it differs. Edits that come while the file is being
-// written share the next write, since bringing a file to the disk takes longer than all the rest. Edit may replace the
-// lists of the map that it gets, but not change them.
+// change edits the newest content of the file and writes it back if it differs. Edits that arrive while the file is
+// being written share the next write, because syncing a file to the disk takes longer than everything else. edit may
+// replace the lists in the maps that it gets, but must not change them.
 func (l *Ledger) change(edit func(content)) error {
 	mine := &ledgerEdit{edit: edit, done: make(chan error, 1)}
 	l.waitMu.Lock()
@@ -329,7 +331,7 @@ func (l *Ledger) change(edit func(content)) error {
 	all := l.waiting
 	l.waiting = nil
 	l.waitMu.Unlock()
-	if len(all) > 0 { // else another goroutine has written mine with its own
+	if len(all) > 0 { // otherwise another goroutine has written mine with its own
 		err := l.changeAll(all)
 		for _, e := range all {
 			e.done <- err
@@ -338,7 +340,7 @@ func (l *Ledger) change(edit func(content)) error {
 	return <-mine.done
 }
 
-// changeAll makes several edits with one write. l.mu is held.
+// changeAll applies several edits with one write. l.mu is held.
 func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 	unlock, err := lockBeside(l.path)
 	if err != nil {
@@ -367,7 +369,7 @@ func (l *Ledger) changeAll(edits []*ledgerEdit) error {
 	return nil
 }
 
-// tidy drops resources without records and sorts the rest, so that equal ledgers are equal files.
+// tidy drops resources without records and sorts the rest, so that equal ledgers give equal files.
 func tidy(m records) {
 	byID := func(a, b ObjectRecord) int {
 		return cmp.Or(compareIDs(a.ObjectID, b.ObjectID), cmp.Compare(a.UID, b.UID))
@@ -382,8 +384,8 @@ func tidy(m records) {
 	}
 }
 
-// current returns what the file holds. It reads the file only when it is not the one that it read or wrote last: every
-// write makes a new file. l.mu is held. The result must not be changed.
+// current returns the content of the file. It reads the file only if it is not the one that was last read or written:
+// every write makes a new file. l.mu is held. The result must not be changed.
 func (l *Ledger) current() (content, error) {
 	info, err := os.Stat(l.path)
 	switch {
@@ -403,7 +405,7 @@ func (l *Ledger) current() (content, error) {
 	return known, nil
 }
 
-// read reads the file, and returns what it read with a description of the file.
+// read reads the file, and returns its content and its FileInfo.
 func (l *Ledger) read() (content, fs.FileInfo, error) {
 	f, err := os.Open(l.path)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestLedgerLife(t *testing.T) {
 	}
 }
 
-// A resource that a command deploys is known before its objects are, and keeps the command that deletes it.
+// A resource that a command deploys is recorded before its objects, and keeps its delete command.
 func TestLedgerCommands(t *testing.T) {
 	dir := t.TempDir()
 	l := openLedger(t, dir)
@@ -148,14 +148,14 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	for i := range 20 {
-		l := openLedger(t, dir) // as separate processes would
+		l := openLedger(t, dir) // like separate processes
 		wg.Go(func() {
 			if err := l.Record(model.ManifestName(fmt.Sprint(i)), []ObjectRecord{record(fmt.Sprint(i), "")}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	shared := openLedger(t, dir) // as the goroutines of one process do
+	shared := openLedger(t, dir) // like the goroutines of one process
 	for i := range 20 {
 		name := fmt.Sprint("shared-", i)
 		wg.Go(func() {
@@ -178,7 +178,7 @@ func TestLedgerWritersDoNotLoseEachOther(t *testing.T) {
 	}
 }
 
-// TestLedgerWaitsForItsLock holds the lock as another process does in the middle of a write.
+// TestLedgerWaitsForItsLock holds the lock like another process in the middle of a write.
 func TestLedgerWaitsForItsLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := openLedger(t, t.TempDir())
@@ -204,7 +204,7 @@ func TestLedgerWaitsForItsLock(t *testing.T) {
 	})
 }
 
-// TestLedgerSeesOthersWrites uses two ledgers of one file as two processes would.
+// TestLedgerSeesOthersWrites uses two ledgers of one file like two processes.
 func TestLedgerSeesOthersWrites(t *testing.T) {
 	dir := t.TempDir()
 	mine, theirs := openLedger(t, dir), openLedger(t, dir)

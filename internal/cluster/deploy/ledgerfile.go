@@ -9,19 +9,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ledgerFormat is the version of the file's shape. The first one had the environment of commands in clear.
+// ledgerFormat is the version of the file format. The first version stored the environment of commands in clear text.
 const (
 	ledgerFormat = 2
 	firstFormat  = 1
 )
 
-// ledgerFile is the shape of the file.
+// ledgerFile is the JSON form of the file.
 type ledgerFile struct {
 	Format    int                                   `json:"format"`
 	Cluster   string                                `json:"cluster"`
 	Project   string                                `json:"project"`
 	Resources map[model.ManifestName][]recordOnDisk `json:"resources"`
-	// Commands delete what commands of the user deployed.
+	// Commands are the delete commands of resources that a user's command deployed.
 	Commands map[model.ManifestName]commandOnDisk `json:"commands,omitempty"`
 }
 
@@ -29,12 +29,12 @@ type commandOnDisk struct {
 	Argv    []string `json:"argv"`
 	Dir     string   `json:"dir,omitempty"`
 	EchoOff bool     `json:"echoOff,omitempty"`
-	// Clear are variables that are no secrets, as KEY=value.
+	// Clear are the variables that are not secret, as KEY=value.
 	Clear []string `json:"clear,omitempty"`
-	// Variables are the names of the others, Sealed their values, encrypted.
+	// Variables are the names of the other variables, Sealed their encrypted values.
 	Variables []string `json:"variables,omitempty"`
 	Sealed    string   `json:"sealed,omitempty"`
-	// Env is what the first format had in place of these.
+	// Env is the field of the first format that these replace.
 	Env []string `json:"env,omitempty"`
 }
 
@@ -54,10 +54,10 @@ func (l *Ledger) parse(raw []byte) (content, error) {
 	var f ledgerFile
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return content{}, problem.Wrap(err, "the ledger "+l.path+" is damaged",
-			"move it away; hone then no longer knows what earlier sessions applied, but the objects carry its labels")
+			"move it away; hone then no longer knows which objects earlier sessions applied, but the objects carry its labels")
 	}
 	if f.Format != ledgerFormat && f.Format != firstFormat {
-		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, this hone knows %d", l.path, f.Format, ledgerFormat),
+		return content{}, problem.New(fmt.Sprintf("the ledger %s has format %d, but this version of hone supports only %d", l.path, f.Format, ledgerFormat),
 			"use the version of hone that wrote it")
 	}
 	out := emptyContent()

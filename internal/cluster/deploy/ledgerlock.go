@@ -8,12 +8,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
-// lockPatience is how long a write waits for another process to end its own, which takes milliseconds: one that holds the
-// lock for longer is suspended, or its disk is stuck.
+// lockPatience is how long a write waits for the write of another process. A write takes milliseconds: a process that
+// holds the lock for longer is suspended, or its disk is stuck.
 const lockPatience = 30 * time.Second
 
-// lockBeside takes the lock of a file that several processes write. The wait does not end with the work that writes: what was
-// applied must be recorded also when that work is cancelled.
+// lockBeside takes the lock of a file that several processes write. The wait does not end with the context of the
+// operation that writes: applied objects must be recorded even if that operation is cancelled.
 func lockBeside(path string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockPatience, fmt.Errorf("another process has held it for %s", lockPatience))
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// FieldManager is the name under which hone owns fields of the objects that it applies.
+// FieldManager is the field manager of the objects that hone applies.
 const FieldManager = "hone"
 
-// Labels that hone puts on what it applies.
+// Labels of the objects that hone applies.
 const (
 	// LabelManagedBy has the value ManagedByHone on every object and on every pod template.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
@@ -28,20 +28,22 @@ const (
 
 // Annotations that hone writes or reads.
 const (
-	// AnnotationAppliedHash is the hash of the desired object, by which an unchanged one is recognised.
+	// AnnotationAppliedHash is the hash of the desired object. It identifies unchanged objects.
 	AnnotationAppliedHash = "hone.dev/applied-hash"
-	// AnnotationRunID names the session that last changed the object. It never makes an object differ by itself.
+	// AnnotationRunID names the session that last changed the object. A difference in it alone does not count as a
+	// change.
 	AnnotationRunID = "hone.dev/run-id"
-	// AnnotationResourceName is the resource's full name where LabelResource could not hold it.
+	// AnnotationResourceName is the resource's full name if LabelResource cannot hold it.
 	AnnotationResourceName = "hone.dev/resource-name"
-	// AnnotationAdopt, in a declaration, says whether hone may take over the object where others made it: AdoptAlways or
-	// AdoptNever. Without it the session's own setting decides.
+	// AnnotationAdopt, in a declaration, determines whether hone may take over an object that others made: AdoptAlways
+	// or AdoptNever. Without it the session's setting decides.
 	AnnotationAdopt = "hone.dev/adopt"
 	AdoptAlways     = "always"
 	AdoptNever      = "never"
-	// AnnotationAdopted is on objects that hone took over. It holds what hone's labels and annotations replaced, as JSON.
+	// AnnotationAdopted marks objects that hone took over. It holds the values that hone's labels and annotations
+	// replaced, as JSON.
 	AnnotationAdopted = "hone.dev/adopted"
-	// AnnotationDownPolicy with the value "keep" spares an object from every deletion by hone.
+	// AnnotationDownPolicy with the value "keep" protects an object from every deletion by hone.
 	AnnotationDownPolicy     = "hone.dev/down-policy"
 	AnnotationTiltDownPolicy = "tilt.dev/down-policy"
 	// AnnotationDependsOn lists objects that have to be applied first: "group/kind/name" or
@@ -49,8 +51,8 @@ const (
 	AnnotationDependsOn = "config.kubernetes.io/depends-on"
 )
 
-// ResourceLabel returns name as a valid label value: the name itself where that is one, else its usable characters and
-// a short hash of the whole, so that two names never share a label.
+// ResourceLabel returns name as a valid label value: the name itself if it is valid, else its valid characters and a
+// short hash of the whole name, so that two names never share a label.
 func ResourceLabel(name model.ManifestName) string {
 	s := string(name)
 	if s != "" && len(validation.IsValidLabelValue(s)) == 0 {

@@ -15,8 +15,8 @@ import (
 var serverFields = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "managedFields", "selfLink"}
 
-// parse reads a declared object and brings it into the form in which it can be applied server-side and compared:
-// nothing that the server owns, no nulls, secrets encoded, no list entry that a later one overrides.
+// parse reads a declared object and normalises it for server-side apply and comparison: without fields that the server
+// owns, without nulls, with secrets encoded, without list entries that a later one overrides.
 func parse(o model.K8sObject) (*unstructured.Unstructured, error) {
 	var content map[string]any
 	if err := utiljson.Unmarshal([]byte(o.JSON), &content); err != nil {
@@ -32,7 +32,7 @@ func parse(o model.K8sObject) (*unstructured.Unstructured, error) {
 	}
 	if u.GetName() == "" {
 		return nil, problem.New(fmt.Sprintf("an object of kind %s has no metadata.name", u.GetKind()),
-			"give it a name: objects with generateName cannot be kept in step")
+			"give it a name: objects with generateName cannot be updated")
 	}
 	for _, key := range serverFields {
 		delete(meta, key)
@@ -52,7 +52,7 @@ func parse(o model.K8sObject) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// dropNulls removes map entries without a value, at any depth: the API server takes them for absent.
+// dropNulls removes map entries without a value, at any depth: the API server treats them as absent.
 func dropNulls(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -75,8 +75,8 @@ func isSecret(u *unstructured.Unstructured) bool {
 	return gvk.Group == "" && gvk.Kind == "Secret"
 }
 
-// encodeSecret moves stringData into data, where the server keeps it, so that a removed key is removed and an
-// unchanged secret compares equal. Its errors name keys, never values.
+// encodeSecret moves stringData into data, where the server stores it, so that a key that leaves the YAML also leaves
+// the secret, and an unchanged secret compares equal. Its errors name keys, never values.
 func encodeSecret(u *unstructured.Unstructured) error {
 	name := title(IDOf(u))
 	for _, part := range []string{"data", "stringData"} {
@@ -106,7 +106,7 @@ func encodeSecret(u *unstructured.Unstructured) error {
 }
 
 // dropOverridden removes environment variables and pull secrets that are repeated later under the same name: the
-// kubelet takes the last one, server-side apply refuses the repetition.
+// kubelet uses the last one, but server-side apply rejects the repetition.
 func dropOverridden(spec map[string]any) {
 	keepLast(spec, "imagePullSecrets")
 	for _, list := range containerLists {
@@ -116,7 +116,7 @@ func dropOverridden(spec map[string]any) {
 	}
 }
 
-// keepLast removes the items of the list m[key] whose name a later item has too.
+// keepLast removes the items of the list m[key] whose name a later item repeats.
 func keepLast(m map[string]any, key string) {
 	list, ok := m[key].([]any)
 	if !ok {

@@ -16,10 +16,10 @@ func IDOf(u *unstructured.Unstructured) model.ObjectID {
 	return model.ObjectID{Group: gvk.Group, Kind: gvk.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// title names an object the way logs and errors do: "deployment/web".
+// title returns the name of an object in logs and errors: "deployment/web".
 func title(id model.ObjectID) string { return strings.ToLower(id.Kind) + "/" + id.Name }
 
-// shown names an object the way the list of applied objects does: "web:deployment".
+// shown returns the name of an object in the list of applied objects: "web:deployment".
 func shown(id model.ObjectID) string { return id.Name + ":" + strings.ToLower(id.Kind) }
 
 // groupKind returns the part of id that a mapper understands.
@@ -66,7 +66,7 @@ func text(m map[string]any, key string) string {
 	return s
 }
 
-// ensureMap returns the map at m[key], which it makes when the key is missing or null.
+// ensureMap returns the map at m[key]. It creates the map if the key is missing or null.
 func ensureMap(m map[string]any, key string) (map[string]any, error) {
 	switch v := m[key].(type) {
 	case map[string]any:

@@ -19,10 +19,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// prefetchTTL is for how long what Prefetch read may be relied upon.
+// prefetchTTL is how long the objects that Prefetch read are valid.
 const prefetchTTL = 10 * time.Second
 
-// liveCache holds live objects until each is asked for once.
+// liveCache holds live objects until each is taken once.
 type liveCache struct {
 	mu      sync.Mutex
 	entries map[cacheKey]cached // guarded by mu
@@ -52,7 +52,8 @@ func (c *liveCache) put(list []*unstructured.Unstructured, read time.Time) {
 	}
 }
 
-// take returns the live object for a desired one and forgets it. ok is false when the cluster has to be asked.
+// take removes and returns the live object for a desired one. ok is false if the object has to be read from the
+// cluster.
 func (c *liveCache) take(desired *unstructured.Unstructured) (live *unstructured.Unstructured, ok bool) {
 	key := keyFor(desired)
 	c.mu.Lock()
@@ -65,16 +66,16 @@ func (c *liveCache) take(desired *unstructured.Unstructured) (live *unstructured
 	return e.live, true
 }
 
-// forget drops what was read about an object that is about to change.
+// forget drops the cached state of an object that is about to change.
 func (c *liveCache) forget(id model.ObjectID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.entries, func(k cacheKey, _ cached) bool { return k.id == id })
 }
 
-// Prefetch reads what the cluster holds of the given desired objects, with one list per kind, so that the next Apply of
-// each need not ask for it. What it read serves one Apply per object and at most 10 s. It is an optimisation: an error
-// means only that the objects which it is about will be asked for one by one.
+// Prefetch reads the live state of the given desired objects, with one list per kind, so that the next Apply of each
+// need not read it. The result serves one Apply per object, within 10 s. It is an optimisation: after an error the
+// objects concerned are read one by one.
 func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstructured) error {
 	groups := map[schema.GroupVersionKind][]*unstructured.Unstructured{}
 	for _, u := range objects {
@@ -102,8 +103,8 @@ func (a *Applier) Prefetch(ctx context.Context, objects []*unstructured.Unstruct
 	return errors.Join(errs...)
 }
 
-// prefetchKind lists the objects of one kind: those of the namespace if there is one, else those of all namespaces, or
-// of one namespace after the other where the whole cluster may not be listed.
+// prefetchKind lists the objects of one kind: those of the namespace if there is only one, else those of all
+// namespaces. If listing the whole cluster is forbidden, it lists one namespace after the other.
 func (a *Applier) prefetchKind(ctx context.Context, group []*unstructured.Unstructured) error {
 	m, err := a.mapping(ctx, group[0])
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The tests in this file are about what only a real API server does: schemas, field ownership, controllers.
+// The tests in this file need a real API server: schemas, field ownership, controllers.
 
 func TestRealConflictIsNamedAndTakenBack(t *testing.T) {
 	t.Parallel()

@@ -18,12 +18,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// immutableText matches how the API server says that a value may not change once the object exists.
+// immutableText matches the API server's messages about values that may not change once the object exists.
 var immutableText = regexp.MustCompile(`(?i)immutable|may not change once set|may not be changed|cannot be changed|` +
 	`cannot change roleRef|updates to .* (fields other than|are forbidden)|pod updates may not|may not be updated`)
 
-// immutableFields returns the fields because of which the API server refuses to change an object in place, nil when
-// err is about something else.
+// immutableFields returns the fields because of which the API server rejects a change in place. It returns nil for
+// other errors.
 func immutableFields(err error) []string {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -38,7 +38,7 @@ func immutableFields(err error) []string {
 	return slices.Compact(fields)
 }
 
-// irreplaceable are the kinds that are never deleted to be recreated, because more goes with them than the object.
+// irreplaceable are the kinds that are never deleted and recreated, because their deletion also removes other data.
 var irreplaceable = map[string]string{
 	"PersistentVolumeClaim":    "its data would be lost",
 	"PersistentVolume":         "its data would be lost",
@@ -46,9 +46,9 @@ var irreplaceable = map[string]string{
 	"CustomResourceDefinition": "all objects of its kind would be lost",
 }
 
-// replace deletes the live object and creates the desired one in its place, after the server has confirmed that the
-// desired one is valid as a whole: a mistake in it must not cost the object that works. It returns the error of that
-// check, and the object is as it was.
+// replace deletes the live object and creates the desired one. Before that it lets the server confirm that the desired
+// object is valid, so that an invalid one does not cost the working object. If the check fails, replace returns its
+// error and the live object stays unchanged.
 func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstructured.Unstructured, fields []string, cause error) (*unstructured.Unstructured, error) {
 	what := strings.Join(fields, ", ")
 	if why := irreplaceable[t.id.Kind]; protected(t.id) {
@@ -64,7 +64,7 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 	}
 	if err := r.tryCreate(ctx, t, desired); err != nil {
 		return nil, problem.New(fmt.Sprintf("%s cannot be changed in place, and the object is not valid as a new one: %s", what, err),
-			"correct the YAML; the object in the cluster is as it was")
+			"correct the YAML; the object in the cluster is unchanged")
 	}
 	logstore.Infof(r.req.Logger, "%s: %s cannot be changed in place: deleting and creating it again", title(t.id), what)
 	err := bounded(ctx, r.req.Timeout, func(ctx context.Context) error {
@@ -79,14 +79,15 @@ func (r *applyRun) replace(ctx context.Context, t target, desired, live *unstruc
 	return r.send(ctx, t, desired)
 }
 
-// irreplaceableAdopted is the problem of an adopted object that cannot be changed in place: it is not hone's to delete.
+// irreplaceableAdopted returns the problem for an adopted object that cannot be changed in place: hone must not delete
+// it.
 func irreplaceableAdopted(t target, fields []string, cause error) error {
 	return problem.Wrap(cause, fmt.Sprintf("%s cannot be changed in place, and hone did not make the object", strings.Join(fields, ", ")),
 		fmt.Sprintf("undo the change, or delete the object yourself: kubectl delete %s %s", strings.ToLower(t.id.Kind), t.id.Name))
 }
 
-// tryCreate asks the server, without any effect, whether it would accept the object as a new one. The name under which
-// it asks does not show in the error.
+// tryCreate checks, by a dry run, whether the server would accept the object as a new one. The temporary name of the
+// dry run does not appear in the error.
 func (r *applyRun) tryCreate(ctx context.Context, t target, desired *unstructured.Unstructured) error {
 	u := desired.DeepCopy()
 	scratch := scratchName()
@@ -108,7 +109,7 @@ func scratchName() string {
 	return "hone-check-" + hex.EncodeToString(b)
 }
 
-// taken reports whether a new object is refused only because of what the old one still holds: its address, its port,
+// taken reports whether a new object is rejected only because the old one still holds something: its address, its port,
 // its share of a quota.
 func taken(err error) bool {
 	if apierrors.IsForbidden(err) {
@@ -120,8 +121,8 @@ func taken(err error) bool {
 	})
 }
 
-// deleteOptions deletes exactly the live object. The pods of a StatefulSet have fixed names, so it goes only after them;
-// what other objects own is cleaned up in the background.
+// deleteOptions returns the options that delete exactly the live object. The pods of a StatefulSet have fixed names, so
+// the StatefulSet is deleted after them. The dependents of other objects are deleted in the background.
 func deleteOptions(live *unstructured.Unstructured) metav1.DeleteOptions {
 	propagation := metav1.DeletePropagationBackground
 	if live.GetKind() == "StatefulSet" {

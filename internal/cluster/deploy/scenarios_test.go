@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestScenarios runs the same behaviour on the fake server and on a real one.
+// TestScenarios runs the same scenarios on the fake server and on a real one.
 func TestScenarios(t *testing.T) {
 	clusters := []struct {
 		name  string
@@ -61,7 +61,7 @@ metadata: {name: conf}
 data: {a: "1", b: "2"}
 `
 
-// deploymentYAML is a workload without pods that mentions the ConfigMap conf.
+// deploymentYAML is a workload without pods that refers to the ConfigMap conf.
 func deploymentYAML(name, app, port string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1
@@ -105,8 +105,8 @@ func unchangedIsLeftAlone(t *testing.T, c cluster) {
 	}
 }
 
-// ownWrites tells whether hone wrote to an object of which a controller keeps the status: its UID, its generation, and
-// when hone's fields were last set.
+// ownWrites identifies hone's writes to an object whose status a controller updates: its UID, its generation, and the
+// time at which hone's fields were last set.
 func ownWrites(u *unstructured.Unstructured) string {
 	s := fmt.Sprintf("%s %d", u.GetUID(), u.GetGeneration())
 	for _, m := range u.GetManagedFields() {
@@ -178,7 +178,7 @@ func missingNamespaceIsProblem(t *testing.T, c cluster) {
 func unknownKindIsProblem(t *testing.T, c cluster) {
 	done, _, err := c.apply(t, c.inject(t, configYAML+"---\napiVersion: nowhere.dev/v1\nkind: Foo\nmetadata: {name: x}\n"))
 	p, ok := problem.Of(err)
-	if !ok || !strings.Contains(p.Summary, `no kind "Foo" of nowhere.dev/v1`) {
+	if !ok || !strings.Contains(p.Summary, `no kind "Foo" in nowhere.dev/v1`) {
 		t.Errorf("got %v", err)
 	}
 	if len(done) != 1 || done[0].Name != "conf" {

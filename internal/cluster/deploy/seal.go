@@ -19,17 +19,17 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The environment of a delete command may hold secrets, and a later session has to run the command although the Tiltfile may
-// be broken or no longer declare it. So the ledger has the names of the variables in clear, and their values only encrypted.
-// The key is in a file of its own, in another folder, and never in a ledger. Where the key is lost the names are left: the
-// command then runs with values from the Tiltfile or the environment, or is refused.
+// The environment of a delete command may hold secrets, and a later session has to run the command although the
+// Tiltfile may be broken or no longer declare it. So the ledger stores the names of the variables in clear text, and
+// their values only encrypted. The key is in a separate file, in another folder, and never in a ledger. If the key is
+// lost, only the names remain: the command then runs with values from the Tiltfile or the environment, or is refused.
 
 const keySize = 32
 
-// clearVariable is kept in clear: it is a path, and without it a command would work on another cluster.
+// clearVariable is stored in clear text: it is a path, and without it a command would work on another cluster.
 const clearVariable = "KUBECONFIG"
 
-// vault encrypts with the key of a file, which is made when it is needed first.
+// vault encrypts with the key in a file. The file is created when it is first needed.
 type vault struct{ path string }
 
 // vaultOf returns the vault of the ledgers in a folder.
@@ -37,7 +37,7 @@ func vaultOf(dir string) vault {
 	return vault{filepath.Join(filepath.Dir(filepath.Clean(dir)), "keys", "ledger.key")}
 }
 
-// read returns the key, nil where there is none.
+// read returns the key, or nil if there is none.
 func (v vault) read() ([]byte, error) {
 	key, err := os.ReadFile(v.path)
 	switch {
@@ -52,13 +52,13 @@ func (v vault) read() ([]byte, error) {
 	return key, nil
 }
 
-// make returns the key, which it makes where there is none.
+// make returns the key. It creates one if there is none.
 func (v vault) make() ([]byte, error) {
 	if key, err := v.read(); key != nil || err != nil {
 		return key, err
 	}
 	if err := os.MkdirAll(filepath.Dir(v.path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of keys: %w", err)
+		return nil, fmt.Errorf("create the folder of keys: %w", err)
 	}
 	unlock, err := lockBeside(v.path)
 	if err != nil {
@@ -84,7 +84,7 @@ func cipherOf(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// seal encrypts variables. What is sealed for one place cannot be opened for another.
+// seal encrypts variables. The result can be opened only for the same place.
 func (v vault) seal(variables []string, place string) (string, error) {
 	key, err := v.make()
 	if err != nil {
@@ -101,7 +101,7 @@ func (v vault) seal(variables []string, place string) (string, error) {
 	return base64.StdEncoding.EncodeToString(box.Seal(nil, nil, raw, []byte(place))), nil
 }
 
-// open decrypts variables. It is not ok where the key is not the one that they were sealed with.
+// open decrypts variables. ok is false if they were sealed with another key.
 func (v vault) open(sealed, place string) (variables []string, ok bool, err error) {
 	key, err := v.read()
 	if key == nil || err != nil {
@@ -121,12 +121,12 @@ func (v vault) open(sealed, place string) (variables []string, ok bool, err erro
 	return variables, json.Unmarshal(raw, &variables) == nil, nil
 }
 
-// place is where the variables of a resource's command belong.
+// place identifies the command of a resource to the vault.
 func (l *Ledger) place(name model.ManifestName) string {
 	return l.key.Cluster + "\x00" + string(name)
 }
 
-// onDisk returns a command as the file has it.
+// onDisk returns the form of a command in the file.
 func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, error) {
 	out := commandOnDisk{Argv: cmd.Argv, Dir: cmd.Dir, EchoOff: cmd.EchoOff}
 	var secret []string
@@ -149,8 +149,8 @@ func (l *Ledger) onDisk(name model.ManifestName, cmd model.Cmd) (commandOnDisk, 
 	return out, err
 }
 
-// fromDisk returns a command with its environment: KEY=value, or only KEY where the value cannot be read. It is stale where the
-// file has values in clear, as the first format had them.
+// fromDisk returns a command with its environment: KEY=value, or only KEY if the value cannot be read. stale is true if
+// the file has values in clear text, as in the first format.
 func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.Cmd, stale bool, err error) {
 	cmd = model.Cmd{Argv: c.Argv, Dir: c.Dir, EchoOff: c.EchoOff, Env: slices.Concat(c.Clear, c.Env)}
 	var opened []string
@@ -168,11 +168,11 @@ func (l *Ledger) fromDisk(name model.ManifestName, c commandOnDisk) (cmd model.C
 	return cmd, len(c.Env) > 0, nil
 }
 
-// sealedMark is the file that says that no ledger of the folder has values in clear any more.
+// sealedMark is the file that marks a folder without ledgers that have values in clear text.
 const sealedMark = ".sealed"
 
-// sealAll rewrites the ledgers of a folder that an earlier hone wrote with values in clear: also those of other projects, which
-// may never be opened again. What cannot be read is left as it is.
+// sealAll rewrites the ledgers of a folder in which an earlier version of hone stored values in clear text. It includes
+// the ledgers of other projects, which may never be opened again. Files that cannot be read stay unchanged.
 func sealAll(dir string) error {
 	mark := filepath.Join(dir, sealedMark)
 	if _, err := os.Stat(mark); err == nil {
@@ -190,7 +190,7 @@ func sealAll(dir string) error {
 		}
 		l := &Ledger{key: LedgerKey{Cluster: f.Cluster, Project: f.Project}, path: path}
 		if err := l.change(func(content) {}); err != nil {
-			return fmt.Errorf("take the values of variables out of %s: %w", path, err)
+			return fmt.Errorf("remove the values of variables from %s: %w", path, err)
 		}
 	}
 	return os.WriteFile(mark, nil, 0o600)

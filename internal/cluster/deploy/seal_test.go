@@ -63,7 +63,7 @@ func TestEnvironmentsAreSealed(t *testing.T) {
 		t.Errorf("the key: %v, %v", info, err)
 	}
 
-	// A resource that is renamed keeps its command, though what is sealed for one cannot be put in place of another's.
+	// A renamed resource keeps its command, although values sealed for one resource cannot be opened for another.
 	l := openLedger(t, dir)
 	if err := l.RecordCommand("other", model.Cmd{Argv: []string{"x"}, Env: []string{"TOKEN=other"}}); err != nil {
 		t.Fatal(err)
@@ -111,8 +111,8 @@ func TestDamagedKey(t *testing.T) {
 	}
 }
 
-// TestFirstFormatIsRewritten takes the values out of the ledgers of earlier versions: out of the one that is opened, and out of
-// those of other projects and clusters.
+// TestFirstFormatIsRewritten checks that the clear-text values are removed from the ledgers of earlier versions: from
+// the opened one, and from those of other projects and clusters.
 func TestFirstFormatIsRewritten(t *testing.T) {
 	state := t.TempDir()
 	dir := filepath.Join(state, "ledger")

@@ -17,16 +17,16 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// sendAttempts bounds how often one object is sent when the server's answers say what to do differently.
+// sendAttempts bounds how often one object is sent with the corrections that the server's answers require.
 const sendAttempts = 6
 
-// send applies one object server-side. Fields that others own are taken back, fields that the server does not know are
-// left out, each with a line in the log.
+// send applies one object server-side. It takes back fields that others own, and omits fields that the server does not
+// know, each with a line in the log.
 func (r *applyRun) send(ctx context.Context, t target, desired *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return r.sendAs(ctx, t, desired, false)
 }
 
-// sendAs is send. With force it takes fields from others without a word.
+// sendAs is send. With force it takes fields from others without logging that.
 func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	u := desired.DeepCopy()
 	if r.a.runID != "" {
@@ -64,7 +64,7 @@ func (r *applyRun) sendAs(ctx context.Context, t target, desired *unstructured.U
 	}
 }
 
-// patch is a single server-side apply request.
+// patch sends a single server-side apply request.
 func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(u.Object)
 	if err != nil {
@@ -78,8 +78,8 @@ func (r *applyRun) patch(ctx context.Context, t target, u *unstructured.Unstruct
 	return got, err
 }
 
-// sendWhole writes an object that repeats list entries which server-side apply tells apart by a key (two names for one
-// container port, say). The API server allows such objects, but only when they are created or merged.
+// sendWhole writes an object with list entries that have the same key in server-side apply, for example two names for
+// one container port. The API server accepts such objects only in create and merge-patch requests.
 func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	body, err := json.Marshal(u.Object)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 		return err
 	}
 	err = bounded(ctx, r.req.Timeout, write)
-	if apierrors.IsAlreadyExists(err) { // made meanwhile, or by a try whose answer got lost
+	if apierrors.IsAlreadyExists(err) { // created meanwhile, or by a request whose answer was lost
 		err = bounded(ctx, r.req.Timeout, write)
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *applyRun) sendWhole(ctx context.Context, t target, u *unstructured.Unst
 	return got, nil
 }
 
-// sendError turns the answers that the user can act on into problems.
+// sendError turns errors that the user can act on into problems.
 func sendError(err error, u *unstructured.Unstructured) error {
 	ns := u.GetNamespace()
 	switch {
@@ -120,12 +120,12 @@ func sendError(err error, u *unstructured.Unstructured) error {
 			"wait until it is gone, then update the resource again")
 	case apierrors.IsForbidden(err):
 		return problem.Wrap(err, "the cluster does not allow it",
-			fmt.Sprintf("ask for the right to patch %s in namespace %q, or use another context", strings.ToLower(u.GetKind()), ns))
+			fmt.Sprintf("ask for permission to patch %s in namespace %q, or use another context", strings.ToLower(u.GetKind()), ns))
 	}
 	return err
 }
 
-// missingNamespace returns the namespace that err complains about, empty if it is about something else.
+// missingNamespace returns the namespace that err reports as missing. It is empty for other errors.
 func missingNamespace(err error) string {
 	if !apierrors.IsNotFound(err) {
 		return ""
@@ -136,7 +136,7 @@ func missingNamespace(err error) string {
 	return ""
 }
 
-// fieldConflicts describes, per other owner, the fields that a server-side apply would take from it.
+// fieldConflicts describes, for each other owner, the fields that a server-side apply would take from it.
 func fieldConflicts(err error) []string {
 	byOwner := map[string][]string{}
 	var owners []string
@@ -161,7 +161,7 @@ func fieldConflicts(err error) []string {
 	return lines
 }
 
-// causes returns the single complaints of an answer of the API server.
+// causes returns the individual causes of an API server's error.
 func causes(err error) []metav1.StatusCause {
 	if d := details(err); d != nil {
 		return d.Causes

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// spared says why an object must not be deleted; the outcome is empty when it may.
+// spared returns why an object must not be deleted. The outcome is empty if it may be deleted.
 func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (DeleteOutcome, string) {
 	switch project := label(live, LabelProject); {
 	case label(live, LabelManagedBy) != ManagedByHone || project == "":
@@ -17,11 +17,11 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 		return OutcomeForeign, "replaced outside of hone"
 	}
 	if r.req.RunID != "" && annotation(live, AnnotationRunID) != r.req.RunID {
-		return OutcomeElsewhere, "another session of the project runs and may need it"
+		return OutcomeElsewhere, "another running session of the project may need it"
 	}
 	if annotation(live, AnnotationAdopted) != "" {
 		if r.req.KeepAdopted {
-			return OutcomeKept, "it was there before hone"
+			return OutcomeKept, "it existed before hone"
 		}
 		return "", ""
 	}
@@ -29,18 +29,18 @@ func (r *deleteRun) spared(ref ObjectRef, live *unstructured.Unstructured) (Dele
 		return OutcomeKept, by
 	}
 	if ref.Kind == "Namespace" && ref.Group == "" && r.req.KeepNamespaces {
-		return OutcomeKept, "namespaces are not deleted unasked"
+		return OutcomeKept, "namespaces are deleted only on request"
 	}
 	if strings.HasPrefix(ref.Kind, "PersistentVolume") && ref.Group == "" && r.req.KeepVolumes {
-		return OutcomeKept, "volumes are not deleted unasked"
+		return OutcomeKept, "volumes are deleted only on request"
 	}
 	if _, ok := definedKind(live); ok && r.req.KeepDefinitions {
-		return OutcomeKept, "definitions of kinds are not deleted unasked"
+		return OutcomeKept, "definitions of kinds are deleted only on request"
 	}
 	return "", ""
 }
 
-// keepPolicy returns the annotation that asks for the object to be kept, empty if none does.
+// keepPolicy returns the annotation that requests to keep the object, empty if there is none.
 func keepPolicy(live *unstructured.Unstructured) string {
 	for _, p := range []struct{ key, value string }{
 		{AnnotationDownPolicy, "keep"},

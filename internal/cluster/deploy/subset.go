@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// unchanged reports whether live is what an earlier apply of desired left behind: it carries the same hash, and every
-// field of desired still has its value. Fields that only live has (defaults, status, what others added) do not count.
-// In doubt it answers false: a needless apply does no harm.
+// unchanged reports whether live is the result of an earlier apply of desired: it carries the same hash, and every
+// field of desired still has its value. Fields that only live has (defaults, status, additions of others) do not count.
+// In doubt it returns false: a needless apply does no harm.
 func unchanged(desired, live *unstructured.Unstructured) bool {
 	hash := annotation(desired, AnnotationAppliedHash)
 	if hash == "" || annotation(live, AnnotationAppliedHash) != hash || live.GetDeletionTimestamp() != nil {
@@ -75,7 +75,7 @@ func mapWithin(want map[string]any, live any, key string) bool {
 var quantityMaps = map[string]bool{"limits": true, "requests": true, "capacity": true, "hard": true, "overhead": true,
 	"default": true, "defaultRequest": true, "max": true, "min": true}
 
-// quantityFields are single fields of the same sort.
+// quantityFields are fields whose value is a quantity.
 var quantityFields = map[string]bool{"sizeLimit": true, "storage": true, "divisor": true, "averageValue": true}
 
 func sameScalar(want, live any, key string) bool {
@@ -112,9 +112,8 @@ func sameQuantity(want, live any) bool {
 	return err == nil && a.Cmp(b) == 0
 }
 
-// listKeys names, per field, the natural key of the items of a list that others may add items to. Where there are
-// several, the first that every item has and that tells them all apart is used. A default in place of a key that an
-// item lacks stands after "=".
+// listKeys holds, by field, the natural keys of lists to which others may add items. If there are several, the first
+// one that every item has and that is unique is used.
 var listKeys = map[string][][]listKey{
 	"containers":          {{{name: "name"}}},
 	"initContainers":      {{{name: "name"}}},
@@ -135,10 +134,10 @@ var listKeys = map[string][][]listKey{
 	"topologySpreadConstraints": {{{name: "topologyKey"}, {name: "whenUnsatisfiable"}}},
 }
 
-// listKey is one field of a natural key; missing stands for it in items that lack it.
+// listKey is one field of a natural key; missing is its value in items that lack it.
 type listKey struct{ name, missing string }
 
-// setLists are lists of independent entries: each wanted one has to be there, in any place.
+// setLists are lists of independent entries: each wanted entry must be present, in any position.
 var setLists = map[string]bool{"tolerations": true, "finalizers": true}
 
 func listWithin(want, live []any, key string) bool {
@@ -186,7 +185,7 @@ func anyWithin(want any, live []any, key string) bool {
 	return false
 }
 
-// byKey maps the items of a list by their natural key; ok is false when an item has none or two share one.
+// byKey maps the items of a list by their natural key; ok is false if an item has none or two share one.
 func byKey(list []any, keys []listKey) (map[string]any, bool) {
 	out := make(map[string]any, len(list))
 	for _, item := range list {
@@ -221,8 +220,8 @@ func keyOf(item any, keys []listKey) (string, bool) {
 	return out, true
 }
 
-// sameOrder reports whether the wanted items stand in live in the same order, others between them left aside: the order
-// of environment variables and init containers has a meaning.
+// sameOrder reports whether the wanted items have the same order in live, ignoring other items: the order of
+// environment variables and init containers matters.
 func sameOrder(want, live []any, keys []listKey) bool {
 	at := 0
 	for _, l := range live {

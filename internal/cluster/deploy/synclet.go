@@ -10,44 +10,44 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// SyncletInjection says which containers get the synclet, the program through which they are updated in place.
+// SyncletInjection selects the containers that get the synclet, the program that updates them in place.
 type SyncletInjection struct {
-	// Image is the reference by which the cluster calls the image that has the program in it.
+	// Image is the cluster's reference to the image that contains the program.
 	Image string
-	// Uses says for which images it is needed, by ImageTarget.Ref.
+	// Uses holds the images that need the synclet, by ImageTarget.Ref.
 	Uses map[string]SyncletUse
 }
 
-// SyncletUse says what containers of one image need.
+// SyncletUse describes the needs of the containers of one image.
 type SyncletUse struct {
-	// Run puts the container's command under the synclet's supervisor. A touch of the file that the image's
-	// LiveUpdate.RestartProcess names then restarts it, too.
+	// Run puts the container's command under the synclet's supervisor. The supervisor also restarts the command when
+	// the file that the image's LiveUpdate.RestartProcess names is touched.
 	Run bool
-	// Command is what the image itself says that its containers run; nil when that is not known.
+	// Command is the image's own command; nil if it is not known.
 	Command *ImageCommand
 }
 
-// ImageCommand is what containers of an image run unless their specification says otherwise.
+// ImageCommand is the command that containers of an image run by default.
 type ImageCommand struct {
 	Entrypoint []string
 	Cmd        []string
 }
 
-// The paths of what is injected.
+// The paths of the injected volume and program.
 const (
-	// SyncletFolder is where containers have the volume.
+	// SyncletFolder is the mount path of the volume in containers.
 	SyncletFolder = "/.hone"
-	// SyncletPath is where they have the program.
+	// SyncletPath is the path of the program in containers.
 	SyncletPath = SyncletFolder + "/" + model.SyncletFile
-	// SyncletInImage is where hone's image has it.
+	// SyncletInImage is the path of the program in hone's image.
 	SyncletInImage = "/" + model.SyncletFile
 )
 
-// syncletVolumeSize bounds the volume, as policies of some clusters demand.
+// syncletVolumeSize bounds the volume, as the policies of some clusters require.
 const syncletVolumeSize = "16Mi"
 
-// synclet adds the program to a pod specification with containers that need it: a volume, an init container before all
-// others that fills it, and a mount in each container that needs it.
+// synclet adds the program to a pod specification with containers that need it: a volume, an init container that runs
+// first and fills the volume, and a mount in each container that needs the program.
 func (in *injector) synclet(spec map[string]any) error {
 	if in.req.Synclet == nil {
 		return nil
@@ -86,13 +86,13 @@ func (in *injector) synclet(spec map[string]any) error {
 	return nil
 }
 
-// lasting returns the containers that run for as long as the pod does: the ordinary ones, then the sidecars.
+// lasting returns the containers that run for the pod's lifetime: the ordinary ones, then the sidecars.
 func lasting(spec map[string]any) []map[string]any {
 	sidecars := slices.DeleteFunc(itemsOf(spec, "initContainers"), func(c map[string]any) bool { return text(c, "restartPolicy") != "Always" })
 	return slices.Concat(itemsOf(spec, "containers"), sidecars)
 }
 
-// serve gives one container the program, and its command to the supervisor where that is asked for.
+// serve mounts the program in one container, and puts the container's command under the supervisor if requested.
 func serve(c map[string]any, target model.ImageTarget, use SyncletUse) error {
 	mounts, err := without(c, "volumeMounts", "mountPath", SyncletFolder)
 	if err != nil {
@@ -115,8 +115,8 @@ func serve(c map[string]any, target model.ImageTarget, use SyncletUse) error {
 	return nil
 }
 
-// commandOf returns what a container runs: its command and args where it has them. Args alone go to the image's
-// entrypoint; a command alone is everything, whatever the image says.
+// commandOf returns the command of a container, by the rules of Kubernetes: args without a command are appended to the
+// image's entrypoint; a command overrides both the image's entrypoint and its cmd.
 func commandOf(c map[string]any, ref string, image *ImageCommand) ([]any, error) {
 	command, _ := c["command"].([]any)
 	args, _ := c["args"].([]any)
@@ -124,21 +124,21 @@ func commandOf(c map[string]any, ref string, image *ImageCommand) ([]any, error)
 		return slices.Concat(unwrapped(command), args), nil
 	}
 	if image == nil {
-		return nil, problem.New(fmt.Sprintf("the command of image %s is not known, so its process cannot be restarted in place", ref),
-			fmt.Sprintf("say what containers of %s run: give entrypoint=[…] where the Tiltfile declares the image,\n"+
-				"or the container a command in its YAML", ref))
+		return nil, problem.New(fmt.Sprintf("the command of image %s is unknown, so its process cannot be restarted in place", ref),
+			fmt.Sprintf("name the command of %s: set entrypoint=[…] where the Tiltfile declares the image,\n"+
+				"or command in the container's YAML", ref))
 	}
 	if len(args) == 0 {
 		args = literal(image.Cmd)
 	}
 	if command = slices.Concat(literal(image.Entrypoint), args); len(command) == 0 {
 		return nil, problem.New(fmt.Sprintf("image %s has no command", ref),
-			"give it an ENTRYPOINT or CMD, entrypoint=[…] in the Tiltfile, or the container a command in its YAML")
+			"set ENTRYPOINT or CMD in its Dockerfile, entrypoint=[…] in the Tiltfile, or command in the container's YAML")
 	}
 	return command, nil
 }
 
-// unwrapped takes off what serve has put before a command.
+// unwrapped removes the prefix that serve adds to a command.
 func unwrapped(command []any) []any {
 	if len(command) > 1 && command[0] == SyncletPath && command[1] == "run" {
 		if i := slices.Index(command, any("--")); i > 0 {
@@ -148,7 +148,8 @@ func unwrapped(command []any) []any {
 	return command
 }
 
-// literal turns words of an image, in which Kubernetes expands nothing, into words of a container, in which it does.
+// literal escapes the words of an image's command, in which Kubernetes expands no variables, for use as a container's
+// command, in which it does.
 func literal(words []string) []any {
 	out := make([]any, len(words))
 	for i, w := range words {
@@ -159,8 +160,8 @@ func literal(words []string) []any {
 
 func escaped(word string) string { return strings.ReplaceAll(word, "$", "$$") }
 
-// installer returns the init container that fills the volume. It may do, and needs, no more than the container that it
-// serves, so that what the cluster demands of that one holds for both, and the pod's quality of service stays.
+// installer returns the init container that fills the volume. It has the permissions and resources of the container
+// that it serves, or fewer. So the cluster's policies accept both, and the pod keeps its quality of service class.
 func installer(image string, served map[string]any) map[string]any {
 	security := map[string]any{"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
 		"capabilities": map[string]any{"drop": []any{"ALL"}}}
@@ -183,7 +184,7 @@ func installer(image string, served map[string]any) map[string]any {
 	return c
 }
 
-// copyFields copies the named fields that there are, and what is in them.
+// copyFields copies those of the named fields that exist, with their content.
 func copyFields(to, from map[string]any, names ...string) {
 	for _, n := range names {
 		switch v := from[n].(type) {
@@ -196,7 +197,7 @@ func copyFields(to, from map[string]any, names ...string) {
 	}
 }
 
-// without returns the items of a list but for the one with the given value in a field.
+// without returns the items of a list except the one with the given value in a field.
 func without(holder map[string]any, list, key, value string) ([]any, error) {
 	items, ok := holder[list].([]any)
 	if !ok && holder[list] != nil {

@@ -18,18 +18,19 @@ import (
 )
 
 const (
-	// stepsAtOnce is how many steps work at a time. One that takes longer than stepPatience no longer counts: it mostly waits.
+	// stepsAtOnce is how many steps run at a time. A step that takes longer than stepPatience no longer counts, because
+	// it mostly waits.
 	stepsAtOnce  = 5
 	stepPatience = 5 * time.Second
 )
 
-// deletion is the walk of a deleteRun: for each object one node that deletes it and, where asked for, one that waits until
-// nothing holds it and one that waits until it is gone, for each step a node, and for each resource one that comes before all
-// that takes it down, and one after.
+// deletion is the walk of a deleteRun. Each object has a node that deletes it and, with Wait, a node that waits until
+// nothing holds it and a node that waits until it is gone. Each step has a node. A resource may have a node before and
+// a node after all its other nodes.
 type deletion struct {
 	r     *deleteRun
 	nodes []node
-	// order are the objects as they are deleted; object order[k] has the nodes del+k, released+k and gone+k.
+	// order are the objects in the order of deletion; object order[k] has the nodes k, released+k and gone+k.
 	order              []int
 	at                 []int
 	released, gone     int
@@ -37,8 +38,8 @@ type deletion struct {
 	opening, completed map[model.ManifestName]int
 }
 
-// deleteAll walks the graph backwards. Deletions come after those of the dependents; namespaces and definitions also wait for
-// the dependents' end.
+// deleteAll walks the graph backwards. An object is deleted after its dependents; namespaces and definitions also wait
+// until their dependents are gone.
 func (r *deleteRun) deleteAll(ctx context.Context) error {
 	d := &deletion{r: r, order: r.g.order(), at: make([]int, len(r.live)), opening: map[model.ManifestName]int{}, completed: map[model.ManifestName]int{}}
 	slices.Reverse(d.order)
@@ -100,7 +101,7 @@ func (d *deletion) addSteps() {
 	}
 }
 
-// orderObjects makes what depends on an object go before it.
+// orderObjects orders dependents before the objects that they depend on.
 func (d *deletion) orderObjects() {
 	for i, needs := range d.r.g.needs {
 		for _, n := range needs {
@@ -112,7 +113,8 @@ func (d *deletion) orderObjects() {
 	}
 }
 
-// orderResources makes resources go before those that they depend on, and what holds others after the steps that delete them.
+// orderResources orders resources before their dependencies, and namespaces and definitions after the steps that delete
+// objects in them.
 func (d *deletion) orderResources() {
 	ways := d.objectWays()
 	for _, dependent := range slices.Sorted(maps.Keys(d.r.req.Deps)) {
@@ -137,8 +139,8 @@ func (d *deletion) orderResources() {
 	}
 }
 
-// ahead returns the node that comes before all that takes a resource down, after the node that comes after all of it. They
-// exist only where they are needed.
+// ahead returns the node before all other nodes of a resource, after the node that follows them. Both are created on
+// demand.
 func (d *deletion) ahead(name model.ManifestName) int {
 	if n, ok := d.opening[name]; ok {
 		return n
@@ -161,7 +163,7 @@ func (d *deletion) after(name model.ManifestName) int {
 	return d.completed[name]
 }
 
-// each calls f with the first and the last node of every part of a resource on which others may depend.
+// each calls f with the first and the last node of every part of a resource that others may depend on.
 func (d *deletion) each(name model.ManifestName, f func(start, end int)) {
 	for k, i := range d.order {
 		if d.r.refs[i].Resource != name {
@@ -180,7 +182,8 @@ func (d *deletion) each(name model.ManifestName, f func(start, end int)) {
 	}
 }
 
-// mayNeed reports whether the step deletes something that would vanish with the given namespace or definition, or may do so.
+// mayNeed reports whether the step deletes, or may delete, objects that would vanish with the given namespace or
+// definition.
 func (s DeleteStep) mayNeed(holder *unstructured.Unstructured) bool {
 	kind, isKind := definedKind(holder)
 	return len(s.Objects) == 0 || slices.ContainsFunc(s.Objects, func(id model.ObjectID) bool {
@@ -188,10 +191,10 @@ func (s DeleteStep) mayNeed(holder *unstructured.Unstructured) bool {
 	})
 }
 
-// ways say which resources go before which others.
+// ways maps each resource to the resources that go after it.
 type ways map[model.ManifestName][]model.ManifestName
 
-// objectWays returns what the objects themselves ask for.
+// objectWays returns the order of resources that the dependencies between objects require.
 func (d *deletion) objectWays() ways {
 	w := ways{}
 	for i, needs := range d.r.g.needs {
@@ -204,7 +207,7 @@ func (d *deletion) objectWays() ways {
 	return w
 }
 
-// add makes one resource go before another, unless it has to go after it.
+// add orders one resource before another. It reports false if the existing order requires the contrary.
 func (w ways) add(from, to model.ManifestName) bool {
 	if from == to || model.DependsOn(w, to, from) {
 		return false
@@ -215,8 +218,8 @@ func (w ways) add(from, to model.ManifestName) bool {
 	return true
 }
 
-// collectErrors joins the errors of the walk, the first one of each object and step, and books the outcomes. What was not
-// tried is named together.
+// collectErrors records the outcomes and joins the errors of the walk, the first one of each object and step. Nodes
+// that were blocked by the same node share one error.
 func (d *deletion) collectErrors(errs []error) error {
 	r := d.r
 	var out []error
@@ -268,10 +271,10 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// Unfinished says what there still is when a deletion is broken off.
+// Unfinished is the error of a deletion that was interrupted. It names what is left.
 type Unfinished struct {
-	// Going are the objects whose deletion the API server has taken, with what holds them, Left those that it was not asked
-	// for, and the steps that were not carried out.
+	// Going are the objects whose deletion the API server has accepted, with what holds them. Left are the objects
+	// whose deletion was not requested, and the steps that were not completed.
 	Going, Left []string
 	cause       error
 }
@@ -288,12 +291,12 @@ func (u *Unfinished) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Unwrap returns why the deletion was broken off.
+// Unwrap returns why the deletion was interrupted.
 func (u *Unfinished) Unwrap() error { return u.cause }
 
 var _ error = (*Unfinished)(nil)
 
-// unfinished returns what is left, nil if nothing is.
+// unfinished returns an *Unfinished, or nil if nothing is left.
 func (r *deleteRun) unfinished(cause error) error {
 	u := &Unfinished{cause: cause}
 	for i, f := range r.fates {

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// takedown is a set of resources on the fake, each with objects of its name or with a step.
+// takedown is a set of resources on the fake. Each has objects with its name, or a step.
 type takedown struct {
 	c   cluster
 	req DeleteRequest
@@ -114,7 +114,7 @@ func TestTakeDownOrder(t *testing.T) {
 		setup func(d *takedown)
 		want  []string
 		err   string
-		// some says that the order of what goes depends on chance.
+		// some is set if the order of deletions is random.
 		some bool
 	}{
 		{name: "dependents go first, through resources that have nothing", deps: deps{"c": {"link"}, "link": {"a"}, "b": {"c"}},
@@ -169,7 +169,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// TestTakeDownSideBySide carries out steps at the same time, a few at once; those that only wait do not count.
+// TestTakeDownSideBySide runs a few steps at a time; steps that only wait do not count.
 func TestTakeDownSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, nil)
@@ -193,8 +193,8 @@ func TestTakeDownSideBySide(t *testing.T) {
 	})
 }
 
-// TestTakeDownKeepsNamespacesForSteps deletes a namespace after the steps that may delete something in it, and keeps it when
-// such a step fails.
+// TestTakeDownKeepsNamespacesForSteps deletes a namespace after the steps that may delete objects in it, and keeps it
+// when such a step fails.
 func TestTakeDownKeepsNamespacesForSteps(t *testing.T) {
 	in := func(ns string) model.ObjectID {
 		return model.ObjectID{Kind: "ConfigMap", Namespace: ns, Name: "theirs"}
@@ -218,7 +218,7 @@ func TestTakeDownKeepsNamespacesForSteps(t *testing.T) {
 					t.Error(err)
 				}
 				if tc.want[0] == "namespace/ns2" && len(d.order) == 2 && d.order[0] != tc.want[0] {
-					d.order[0], d.order[1] = d.order[1], d.order[0] // both at once
+					d.order[0], d.order[1] = d.order[1], d.order[0] // both ran at the same time
 				}
 				if diff := cmp.Diff(tc.want, d.order); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
@@ -228,7 +228,7 @@ func TestTakeDownKeepsNamespacesForSteps(t *testing.T) {
 	}
 }
 
-// TestTakeDownOrderOfObjectsWins although resources ask for the contrary.
+// TestTakeDownOrderOfObjectsWins over the contrary order of resources.
 func TestTakeDownOrderOfObjectsWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, map[model.ManifestName][]model.ManifestName{"base": {"app"}, "more": {"base"}},
@@ -243,7 +243,7 @@ func TestTakeDownOrderOfObjectsWins(t *testing.T) {
 	})
 }
 
-// TestWaitsForPods of a workload, and for none that is not its own.
+// TestWaitsForPods of a workload, and for no other pods.
 func TestWaitsForPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, nil, "web", deploymentYAML("web", "web", "80"))
@@ -272,7 +272,7 @@ func TestWaitsForPods(t *testing.T) {
 	})
 }
 
-// TestBreaksOff says what is left when the user has enough.
+// TestBreaksOff checks the report of what is left when the user interrupts a deletion.
 func TestBreaksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, map[model.ManifestName][]model.ManifestName{"a": {"b"}}, "a", config("a"), "b", config("b"),
@@ -301,7 +301,7 @@ func TestBreaksOff(t *testing.T) {
 	})
 }
 
-// TestCollectDoesNotWait for what is held; it stays recorded as leaving until it is declared again, or gone.
+// TestCollectDoesNotWait for held objects; they stay recorded as leaving until they are declared again, or gone.
 func TestCollectDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTakedown(t, nil, "web", config("held")+"---"+config("free"))

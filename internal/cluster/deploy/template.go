@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// templatePaths says where the built-in kinds keep their pod template.
+// templatePaths holds the paths of the pod templates in the built-in kinds.
 var templatePaths = map[string][]string{
 	"Deployment":            {"spec", "template"},
 	"ReplicaSet":            {"spec", "template"},
@@ -29,9 +29,8 @@ func podTemplate(u *unstructured.Unstructured) map[string]any {
 	return field(u.Object, path...)
 }
 
-// podTemplates returns every pod template of an object: that of a built-in workload, or whatever looks like one in an
-// object of a kind that hone does not know, provided it declares labels: a schema without room for labels in its
-// template would refuse them.
+// podTemplates returns every pod template of an object. In kinds that are not built in it returns all maps that look
+// like a pod template and declare labels: a schema without labels in its template would reject added ones.
 func podTemplates(u *unstructured.Unstructured) []map[string]any {
 	if builtinGroup(u.GroupVersionKind().Group) {
 		if t := podTemplate(u); t != nil {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// The wording of the API server, which gives these errors no machine-readable form.
+// Parts of the API server's messages. These errors have no machine-readable form.
 const (
 	typedPatchError  = "failed to create typed patch object"
 	undeclaredSuffix = ": field not declared in schema"
 )
 
-// unknownFields returns the paths of the fields that the API server refuses because their kind does not have them. It
-// returns nil if the server complains about anything else too.
+// unknownFields returns the paths of the fields that the API server rejects because their kind does not have them. It
+// returns nil if the error has any other cause.
 func unknownFields(err error) []string {
 	var out []string
 	for line := range strings.Lines(typedComplaint(err)) {
@@ -30,8 +30,8 @@ func unknownFields(err error) []string {
 	return slices.Compact(out)
 }
 
-// typedComplaint returns what the API server says about an object that does not fit the schema of its kind, one
-// complaint per line; empty when err is about something else.
+// typedComplaint returns the API server's messages about an object that does not match the schema of its kind, one per
+// line. It is empty for other errors.
 func typedComplaint(err error) string {
 	if err == nil || !strings.Contains(err.Error(), typedPatchError) {
 		return ""
@@ -40,10 +40,10 @@ func typedComplaint(err error) string {
 	return typedValue.ReplaceAllString(strings.TrimPrefix(list, "errors:\n"), "$1")
 }
 
-// typedValue matches the way in which the server prints a value of the wrong type.
+// typedValue matches a value of the wrong type in the server's messages.
 var typedValue = regexp.MustCompile(`&value\.valueUnstructured\{Value:(.*?)\}`)
 
-// repeatedEntries reports whether server-side apply refuses an object only for list entries that share a key.
+// repeatedEntries reports whether server-side apply rejects an object only because of list entries that share a key.
 func repeatedEntries(err error) bool {
 	complaint := typedComplaint(err)
 	for line := range strings.Lines(complaint) {
@@ -64,7 +64,7 @@ func removeAll(root map[string]any, paths []string) bool {
 	return true
 }
 
-// removeAt removes the field at a path as the server writes it, e.g. `.spec.ports[port=80,protocol="TCP"].prot`.
+// removeAt removes the field at a path in the server's notation, e.g. `.spec.ports[port=80,protocol="TCP"].prot`.
 func removeAt(v any, path string) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -100,8 +100,8 @@ func removeAt(v any, path string) bool {
 	return false
 }
 
-// selected reports whether the server's selector (an index, or natural keys with JSON values) means the item. With
-// defaults, the item may lack keys, which the server fills in, as long as it has one of them.
+// selected reports whether the server's selector (an index, or natural keys with JSON values) matches the item. With
+// defaults, the item may lack some of the keys, because the server fills them in.
 func selected(item any, i int, selector string, defaults bool) bool {
 	if n, err := strconv.Atoi(selector); err == nil {
 		return n == i
@@ -129,7 +129,7 @@ func selected(item any, i int, selector string, defaults bool) bool {
 	return matched
 }
 
-// splitPairs yields the comma-separated parts of s, commas in quotes left alone.
+// splitPairs yields the comma-separated parts of s. It ignores commas in quotes.
 func splitPairs(s string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		start, quoted := 0, false

@@ -18,9 +18,9 @@ import (
 // errNotYet is the cause of the error of a poll that ran out of time.
 var errNotYet = errors.New("not yet")
 
-// poll asks check, at once and then with growing pauses (10 ms to 500 ms), until it says true. It returns check's last
-// error, or errNotYet, when the limit is over, and the context's when that ends first. Requests of check are not tried again
-// by themselves, since it is called again.
+// poll calls check, immediately and then with growing pauses (10 ms to 500 ms), until it returns true. After the limit
+// poll returns check's last error, or errNotYet. If the context ends first, it returns the context's error. The
+// requests of check are not retried, because poll calls check again.
 func poll(ctx context.Context, limit time.Duration, check func(context.Context) (bool, error)) error {
 	c, cancel := context.WithTimeout(k8s.AtOnce(ctx), limit)
 	defer cancel()
@@ -43,8 +43,8 @@ func poll(ctx context.Context, limit time.Duration, check func(context.Context) 
 	}
 }
 
-// waitGone waits until no object of that name and UID exists any more, or enough says so of one of its states. An object that
-// is still there after limit is a problem that says what holds it.
+// waitGone waits until no object of that name and UID exists, or enough returns true for its current state. An object
+// that still exists after limit is a problem that states what holds it.
 func waitGone(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
 	var last *unstructured.Unstructured
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {

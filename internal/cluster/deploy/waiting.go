@@ -19,36 +19,36 @@ import (
 )
 
 const (
-	// sayAfter is how long an object is waited for in silence, sayPause the least time between two lines about it, and
-	// sayAgain how soon a line comes again that has not changed.
+	// sayAfter is how long a wait for an object is not logged, sayPause the least time between two lines about it, and
+	// sayAgain the time after which an unchanged line is repeated.
 	sayAfter = 2 * time.Second
 	sayPause = 5 * time.Second
 	sayAgain = 30 * time.Second
-	// mendAfter is how long finalizers may take before the user is told what to do about them.
+	// mendAfter is how long finalizers may take before a warning states what to do about them.
 	mendAfter = 15 * time.Second
-	// sayAtMost is how many objects a line names.
+	// sayAtMost is how many objects a line names at most.
 	sayAtMost = 4
-	// clockSkew is by how much the clocks of this machine and the cluster may differ.
+	// clockSkew is how far the clocks of this machine and the cluster may differ.
 	clockSkew = 5 * time.Second
 )
 
-// waits are the objects that are waited for, and what holds each. It is safe for use by several goroutines.
+// waits holds the awaited objects, and what holds each. It is safe for use by several goroutines.
 type waits struct {
 	mu      sync.Mutex
 	objects map[string]*waiting // guarded by mu
 }
 
-// waiting is one object that is waited for.
+// waiting is one awaited object.
 type waiting struct {
 	t     target
 	since time.Time
 	live  *unstructured.Unstructured // as last seen
 	held  string
-	// mended says that the user was told what to do about it.
+	// mended is set once the user was warned about it.
 	mended bool
 }
 
-// set notes that an object is waited for, as it was last seen; live may be nil.
+// set records that an object is awaited, and its last state; live may be nil.
 func (w *waits) set(t target, live *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -65,14 +65,15 @@ func (w *waits) set(t target, live *unstructured.Unstructured) {
 	}
 }
 
-// done notes that an object is no longer waited for.
+// done records that an object is no longer awaited.
 func (w *waits) done(t target) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.objects, t.id.String())
 }
 
-// line says what has been waited for long enough to be told, and since when; it is empty if nothing has.
+// line names the objects that have been awaited for at least sayAfter, and returns since when. It is empty if there are
+// none.
 func (w *waits) line(now time.Time) (text string, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +89,7 @@ func (w *waits) line(now time.Time) (text string, since time.Time) {
 	if len(list) == 0 {
 		return "", since
 	}
-	// What is held by something is what people want to know.
+	// Objects that something holds matter most to the user.
 	slices.SortStableFunc(list, func(a, b *waiting) int { return min(len(b.held), 1) - min(len(a.held), 1) })
 	names := make([]string, len(list))
 	for i, o := range list {
@@ -97,7 +98,7 @@ func (w *waits) line(now time.Time) (text string, since time.Time) {
 	return "Waiting until gone: " + enumerate(names), since
 }
 
-// heldName names an object together with what holds it.
+// heldName returns the name of an object with what holds it.
 func heldName(t target, held string) string {
 	if held == "" {
 		return title(t.id)
@@ -105,7 +106,7 @@ func heldName(t target, held string) string {
 	return title(t.id) + " (" + held + ")"
 }
 
-// enumerate joins names, the last ones as a number where there are many.
+// enumerate joins names. It gives only the number of those beyond sayAtMost.
 func enumerate(names []string) string {
 	text := strings.Join(names[:min(len(names), sayAtMost)], ", ")
 	if more := len(names) - sayAtMost; more > 0 {
@@ -114,8 +115,8 @@ func enumerate(names []string) string {
 	return text
 }
 
-// overdue returns the objects that finalizers have held for so long that the user may have to do something about it, each
-// once.
+// overdue returns problems for the objects that finalizers have held for so long that the user may have to act, each
+// object once.
 func (w *waits) overdue(now time.Time) []error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +133,7 @@ func (w *waits) overdue(now time.Time) []error {
 	return out
 }
 
-// tell says at a calm rate what is waited for, until ctx ends.
+// tell logs the awaited objects at a moderate rate, until ctx ends.
 func (w *waits) tell(ctx context.Context, log logstore.Logger) {
 	ticks := time.NewTicker(time.Second)
 	defer ticks.Stop()
@@ -160,7 +161,7 @@ func (w *waits) tell(ctx context.Context, log logstore.Logger) {
 	}
 }
 
-// telling starts to tell, and returns how to end that.
+// telling starts tell in a goroutine, and returns a function that ends it and waits for its end.
 func (w *waits) telling(ctx context.Context, log logstore.Logger) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -171,12 +172,12 @@ func (w *waits) telling(ctx context.Context, log logstore.Logger) (end func()) {
 	}
 }
 
-// await waits until no object of that name and UID exists any more, and has it told.
+// await waits until no object of that name and UID exists. The wait is logged.
 func (w *waits) await(ctx context.Context, t target, uid types.UID, limit time.Duration) error {
 	return w.awaitUntil(ctx, t, uid, limit, func(*unstructured.Unstructured) bool { return false })
 }
 
-// awaitUntil is await for an object that need not be gone once enough says so.
+// awaitUntil is await that also ends when enough returns true for the object's current state.
 func (w *waits) awaitUntil(ctx context.Context, t target, uid types.UID, limit time.Duration, enough func(live *unstructured.Unstructured) bool) error {
 	w.set(t, nil)
 	defer w.done(t)
@@ -186,7 +187,8 @@ func (w *waits) awaitUntil(ctx context.Context, t target, uid types.UID, limit t
 	})
 }
 
-// holding says what keeps an object that is being deleted, for people; empty if nothing but the work of the cluster does.
+// holding describes what holds an object that is being deleted, as part of a message. It is empty if the deletion only
+// takes the cluster some time.
 func holding(live *unstructured.Unstructured, now time.Time) string {
 	var why []string
 	if live.GetKind() == "Namespace" {
@@ -209,14 +211,14 @@ func holding(live *unstructured.Unstructured, now time.Time) string {
 	return strings.Join(why, "; ")
 }
 
-// finalizersOf returns the finalizers that others than Kubernetes' own garbage collector have to remove.
+// finalizersOf returns the finalizers except those that Kubernetes' own garbage collector removes.
 func finalizersOf(live *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(live.GetFinalizers(), func(f string) bool {
 		return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
 	})
 }
 
-// graceOf says of an object that has some time to end, such as a pod, how much that is; empty if it has none.
+// graceOf describes the grace period of an object such as a pod. It is empty if there is none.
 func graceOf(live *unstructured.Unstructured, now time.Time) string {
 	grace, at := live.GetDeletionGracePeriodSeconds(), live.GetDeletionTimestamp()
 	if grace == nil || *grace <= 0 || at == nil {
@@ -229,14 +231,14 @@ func graceOf(live *unstructured.Unstructured, now time.Time) string {
 	if node := text(field(live.Object, "spec"), "nodeName"); node != "" {
 		on = "node " + node
 	}
-	return fmt.Sprintf("the %d s that it had to end are over, and %s has not said that it did", *grace, on)
+	return fmt.Sprintf("its %d s to end are over, and %s has not reported its end", *grace, on)
 }
 
-// stuck is the problem of an object that does not go away. The cause may be nil.
+// stuck returns the problem for an object that does not go away. The cause may be nil.
 func stuck(t target, live *unstructured.Unstructured, waited time.Duration, cause error) error {
 	still := fmt.Sprintf("%s is still there after %s", title(t.id), waited)
 	if errors.Is(cause, errNotYet) {
-		cause = nil // that is what the summary says
+		cause = nil // the summary states it already
 	}
 	held := ""
 	if live != nil {
@@ -248,7 +250,7 @@ func stuck(t target, live *unstructured.Unstructured, waited time.Duration, caus
 	return problem.Wrap(cause, still+": "+held, stuckMend(t, live))
 }
 
-// stuckMend is what a user can do about an object that does not go away.
+// stuckMend returns what a user can do about an object that does not go away.
 func stuckMend(t target, live *unstructured.Unstructured) string {
 	ns := ""
 	if t.id.Namespace != "" {

@@ -32,8 +32,8 @@ func named(kind, name string) target {
 	return target{id: model.ObjectID{Kind: kind, Namespace: "dev", Name: name}}
 }
 
-// TestTellsCalmly says nothing of what goes within two seconds, a change no sooner than after a pause, and an old wait again
-// now and then.
+// TestTellsCalmly checks that objects that go within two seconds are not logged, that changes are logged only after a
+// pause, and that a long wait is repeated periodically.
 func TestTellsCalmly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -69,7 +69,7 @@ func TestTellsCalmly(t *testing.T) {
 	})
 }
 
-// TestTellsWhatToDoAboutFinalizers once per object, when they have taken long.
+// TestTellsWhatToDoAboutFinalizers once per object, after a long wait.
 func TestTellsWhatToDoAboutFinalizers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &timedLog{began: time.Now()}
@@ -103,7 +103,7 @@ func TestHolding(t *testing.T) {
 		"{kind: Namespace, spec: {finalizers: [kubernetes]}}":                                                                      "",
 		"{kind: ConfigMap, metadata: {deletionTimestamp: '2024-05-01T09:00:00Z'}}":                                                 "",
 		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 30, deletionTimestamp: '2024-05-01T10:00:20Z'}}":                       "it has 30 s to end",
-		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 30, deletionTimestamp: '2024-05-01T09:59:30Z'}, spec: {nodeName: n1}}": "the 30 s that it had to end are over, and node n1 has not said that it did",
+		"{kind: Pod, metadata: {deletionGracePeriodSeconds: 30, deletionTimestamp: '2024-05-01T09:59:30Z'}, spec: {nodeName: n1}}": "its 30 s to end are over, and node n1 has not reported its end",
 		"{kind: Namespace, status: {conditions: [{type: NamespaceContentRemaining, status: 'True', message: 'pods. has 1'}, {type: NamespaceDeletionContentFailure, status: 'False', message: fine}]}}": "pods. has 1",
 	} {
 		if got := holding(objectFrom(t, "{apiVersion: v1, "+text[1:]), now); got != want {
@@ -112,7 +112,7 @@ func TestHolding(t *testing.T) {
 	}
 }
 
-// timedLog notes what is said, and when.
+// timedLog records log lines with their times.
 type timedLog struct {
 	recorder
 	began time.Time

@@ -6,21 +6,20 @@ import (
 	"sync"
 )
 
-// node is one piece of work in a walk.
+// node is one unit of work in a walk.
 type node struct {
-	// name is how errors of dependents call it.
+	// name is the name of the node in the errors of its dependents.
 	name string
 	// after are the indexes of the nodes that have to succeed first.
 	after []int
-	// free nodes only wait for something, so they do not count against the limit.
+	// free nodes only wait, so they do not count against the limit.
 	free bool
 	run  func(ctx context.Context) error
 }
 
 type idleKey struct{}
 
-// idle says that the node which ctx belongs to only waits from now on, so that it no longer counts against the limit of its
-// walk.
+// idle declares that the node of ctx only waits from now on, so that it no longer counts against the limit of its walk.
 func idle(ctx context.Context) {
 	if f, ok := ctx.Value(idleKey{}).(func()); ok {
 		f()
@@ -28,9 +27,9 @@ func idle(ctx context.Context) {
 }
 
 // walk runs the nodes of an acyclic graph, at most limit of those that are not free at a time. Nodes that are ready at
-// the same time start in the order of the slice. A node that fails keeps only those from running that come after it,
-// directly or not; they get a blockedError that names it. When ctx ends, no further node starts, and those that have
-// not run get its error. walk returns one error per node, nil for success, after every started node has ended.
+// the same time start in the order of the slice. A node that fails blocks only the nodes that come after it, directly
+// or indirectly; they get a blockedError that names it. When ctx ends, no further node starts, and the nodes that have
+// not run get its error. walk returns after every started node has ended, with one error per node, nil for success.
 func walk(ctx context.Context, nodes []node, limit int) []error {
 	w := walker{nodes: slices.Clone(nodes), errs: make([]error, len(nodes)), waits: make([]int, len(nodes)),
 		next: make([][]int, len(nodes)), state: make([]nodeState, len(nodes)), done: make(chan finished)}
@@ -72,11 +71,11 @@ const (
 type finished struct {
 	node int
 	err  error
-	// idle says that the node has not ended, but only waits.
+	// idle is set if the node has not ended, but only waits.
 	idle bool
 }
 
-// walker is the state of one walk; only the goroutine of walk touches it.
+// walker is the state of one walk; only the goroutine of walk uses it.
 type walker struct {
 	nodes []node
 	errs  []error
@@ -110,7 +109,7 @@ func (w *walker) start(ctx context.Context, limit int) {
 	}
 }
 
-// finish books the end of a node and frees, or blocks, those that come after it.
+// finish records the end of a node and frees, or blocks, the nodes that come after it.
 func (w *walker) finish(f finished) {
 	w.state[f.node] = nodeOver
 	w.errs[f.node] = f.err

@@ -87,7 +87,7 @@ func TestBoundedSaysHowToRaiseTheLimit(t *testing.T) {
 	})
 }
 
-// TestWalkGoesOnWhileNodesWait starts others in the place of nodes that only wait by now.
+// TestWalkGoesOnWhileNodesWait starts other nodes when running ones only wait.
 func TestWalkGoesOnWhileNodesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began []time.Duration

@@ -7,8 +7,8 @@ import (
 )
 
 // Warnings routes the warnings that the API server sends along with its answers (deprecated versions, pod security …)
-// into the log of the resource whose request caused them. Whoever makes the rest.Config sets it as
-// WarningHandlerWithContext; warnings of requests that do not come from this package are dropped.
+// into the log of the resource whose request caused them. Set it as the WarningHandlerWithContext of the rest.Config.
+// It drops warnings of requests that do not come from this package.
 type Warnings struct{}
 
 type loggerKey struct{}

@@ -21,16 +21,17 @@ var (
 	jobResource = schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 )
 
-// workloadPods are the pods that go with a workload: those that it had when it was deleted. Pods of a workload of the same
-// name that are created meanwhile do not count.
+// workloadPods are the pods that a workload had when it was deleted. Pods that a new workload of the same name creates
+// do not count.
 type workloadPods struct {
 	namespace string
 	uids      map[types.UID]bool
-	// selector finds them, and maybe others.
+	// selector matches them, and possibly others.
 	selector string
 }
 
-// podsOf returns the pods that go with a workload; none where that cannot be found out, since waiting for them is a courtesy.
+// podsOf returns the pods of a workload. It returns none if they cannot be determined, because waiting for them is
+// optional.
 func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured) workloadPods {
 	if !r.req.Pods || podTemplate(live) == nil || live.GetNamespace() == "" {
 		return workloadPods{}
@@ -66,7 +67,7 @@ func (r *deleteRun) podsOf(ctx context.Context, live *unstructured.Unstructured)
 	return pods
 }
 
-// podSelector returns the selector by which a workload finds its pods, empty if it has none.
+// podSelector returns the label selector of a workload's pods, empty if it has none.
 func podSelector(live *unstructured.Unstructured) string {
 	raw := field(live.Object, "spec", "selector")
 	if live.GetKind() == "ReplicationController" {
@@ -83,7 +84,7 @@ func podSelector(live *unstructured.Unstructured) string {
 	return s.String()
 }
 
-// replicaSetOf returns the name that the ReplicaSet of a pod has when the pod belongs to the given Deployment.
+// replicaSetOf returns the name that the pod's ReplicaSet would have if the pod belonged to the given Deployment.
 func replicaSetOf(deployment, pod *unstructured.Unstructured) string {
 	return deployment.GetName() + "-" + label(pod, "pod-template-hash")
 }

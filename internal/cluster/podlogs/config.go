@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrNoLog is for a Source to wrap when the log that is asked for does not exist: there is no such pod or container, or
+// ErrNoLog is the error that a Source wraps when the requested log does not exist: the pod or container is missing, or
 // the container was never restarted and has no previous run.
 var ErrNoLog = errors.New("no such log")
 
@@ -17,11 +17,11 @@ type Request struct {
 	Namespace string
 	Pod       string
 	Container string
-	// Previous asks for the run before the last restart.
+	// Previous requests the log of the run before the last restart.
 	Previous bool
 	// Follow keeps the stream open until the container ends.
 	Follow bool
-	// Since leaves out earlier lines; zero means from the beginning. It is always a full second.
+	// Since omits earlier lines; zero means from the beginning. It is always a full second.
 	Since time.Time
 }
 
@@ -32,34 +32,34 @@ type Source interface {
 	Logs(ctx context.Context, r Request) (io.ReadCloser, error)
 }
 
-// Config says which log to read and where to.
+// Config describes the log to read and the receiver of its lines.
 type Config struct {
 	Namespace string
 	Pod       string
 	Container string
 	// ContainerID names the run of the container in errors.
 	ContainerID string
-	// Previous reads the log of the container's previous run only: for a run that had ended and was replaced before
-	// the first look.
+	// Previous reads only the log of the container's previous run. It is for a run that had already been replaced when
+	// it was first seen.
 	Previous bool
-	// Since leaves out earlier lines; zero means from the beginning.
+	// Since omits earlier lines; zero means from the beginning.
 	Since time.Time
-	// Sink takes each line, without its line break, in order. It may block. A line of more than 4 MiB comes in pieces.
+	// Sink receives each line, without its line break, in order. It may block. A line of more than 4 MiB arrives in
+	// pieces.
 	Sink func(t time.Time, text string)
-	// Ended reports whether the run has ended as far as is known; then its log gets no new lines. Nil means never.
+	// Ended reports whether the run is known to have ended, so that its log gets no new lines. Nil means never.
 	Ended func() bool
-	// Replaced reports whether it is known that another run has taken the container's place, so that this one's log is
-	// now the previous one. Nil means that it is not known.
+	// Replaced reports whether the container is known to have a newer run, so that this run's log is now the previous
+	// one. Nil means that it is not known.
 	Replaced func() bool
-	// Trouble is told why the log cannot be read after the second failure in a row, and nil when it can be read again.
+	// Trouble is called with the error after the second failure in a row, and with nil when the log can be read again.
 	// It may be nil.
 	Trouble func(error)
 
-	// Stall is how long nothing may come before the connection is replaced, to see whether it is still alive; as long as
-	// that brings nothing, the time doubles up to StallMax. Zero means 15 s and 1 min.
+	// Stall is how long a connection may stay silent before it is replaced, in case it is dead. While the replacements
+	// stay silent too, the time doubles up to StallMax. Zero means 15 s and 1 min.
 	Stall, StallMax time.Duration
-	// Retry is the pause before the second connection after one that brought nothing; it doubles up to RetryMax. Zero
-	// means 100 ms and 15 s.
+	// Retry is the pause after a connection without new lines; it doubles up to RetryMax. Zero means 100 ms and 15 s.
 	Retry, RetryMax time.Duration
 }
 
@@ -84,7 +84,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// name is how errors call the log.
+// name returns the name of the log in errors.
 func (c Config) name() string {
 	s := c.Namespace + "/" + c.Pod + "/" + c.Container
 	if id := c.ContainerID; id != "" {
@@ -93,13 +93,13 @@ func (c Config) name() string {
 	return s
 }
 
-// isNoLog reports whether a source says that there is no such log. The API server's own words are understood, too.
+// isNoLog reports whether err means that the log does not exist. It also recognises the API server's message.
 func isNoLog(err error) bool {
 	return errors.Is(err, ErrNoLog) || strings.Contains(err.Error(), "not found")
 }
 
-// isNoPrevious reports whether it is said that there is no previous log. It need not be the last word: a kubelet may say it
-// for a moment while the API server shows the restart already (seen in 2 of 72 restarts on a busy node).
+// isNoPrevious reports whether err means that there is no previous log. This may be temporary: a kubelet may report it
+// for a moment although the API server already shows the restart (seen in 2 of 72 restarts on a busy node).
 func isNoPrevious(err error) bool {
 	return strings.Contains(err.Error(), "previous terminated container")
 }

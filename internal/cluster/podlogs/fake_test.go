@@ -10,7 +10,8 @@ import (
 )
 
 // kubelet is a Source that behaves like the real one: it serves the runs of one container by name, the current or the
-// previous one, from a full second on, and follows until the run has ended. It breaks connections as its plan says.
+// previous one, from a full second on, and follows until the run has ended. It breaks connections according to its
+// plan.
 type kubelet struct {
 	mu       sync.Mutex
 	runs     []*run
@@ -19,7 +20,7 @@ type kubelet struct {
 	requests []Request
 }
 
-// run is what one run of the container has written.
+// run is the log of one run of the container.
 type run struct {
 	lines []logLine
 	tail  string // written without a line break at the end
@@ -32,10 +33,10 @@ type logLine struct {
 	text string
 }
 
-// fault is what happens to a connection.
+// fault is the failure of a connection.
 type fault struct {
 	refuse error // when opened
-	hang   bool  // when opened: nothing until the context ends
+	hang   bool  // when opened: no answer until the context ends
 	// after is the number of bytes after which the connection ends, with err, with a clean end (err nil), or not at all
 	// while nothing comes any more (stall); negative means never.
 	after int
@@ -48,14 +49,14 @@ var fine = fault{after: -1}
 
 var errReset = errors.New("connection reset by peer")
 
-// errNotYet is what a kubelet says of the previous log, where there is none, and for a moment where there is one.
+// errNotYet is the kubelet's error if there is no previous log. It may also return it for a moment after a restart.
 var errNotYet = errors.New(`previous terminated container "app" in pod "web-1" not found`)
 
 func newKubelet() *kubelet {
 	return &kubelet{runs: []*run{{}}, changed: make(chan struct{}), plan: func(Request) fault { return fine }}
 }
 
-// change does something to the runs and wakes followers.
+// change modifies the runs and wakes followers.
 func (k *kubelet) change(do func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

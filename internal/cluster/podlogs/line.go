@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// readSize is what is read at once. There may be very many streams, and most of them are quiet.
+	// readSize is the buffer size of a reader. There may be very many streams, and most of them are quiet.
 	readSize = 8 << 10
 	// maxLine is the length in bytes from which a line is delivered in pieces.
 	maxLine = 4 << 20
@@ -18,14 +18,14 @@ const (
 // lineReader cuts a stream into lines.
 type lineReader struct {
 	r    *bufio.Reader
-	long []byte // what is there of a line that is longer than the reader's buffer
+	long []byte // the part read so far of a line that is longer than the reader's buffer
 	cont bool   // the next line continues the last one
 }
 
 func newLineReader(r io.Reader) *lineReader { return &lineReader{r: bufio.NewReaderSize(r, readSize)} }
 
-// next returns the next line without its line break. The bytes are valid until the next call. Together with an error
-// comes what there is of a line whose end did not come. cont says that the line continues the one before.
+// next returns the next line without its line break. The bytes are valid until the next call. With an error it returns
+// the incomplete last line. cont reports whether the line continues the one before.
 func (l *lineReader) next() (line []byte, cont bool, err error) {
 	l.long, cont = l.long[:0], l.cont
 	for {
@@ -52,7 +52,7 @@ func (l *lineReader) next() (line []byte, cont bool, err error) {
 func parseLine(line []byte) (ns int64, text []byte, ok bool) {
 	stamp, text, found := bytes.Cut(line, []byte{' '})
 	if !found {
-		stamp = line // the runtime leaves the space out before an empty text, or a proxy trims it
+		stamp = line // the runtime omits the space before an empty text, or a proxy trims it
 	}
 	if len(stamp) < len("2006-01-02T15:04:05Z") || len(stamp) > len("2006-01-02T15:04:05.999999999+00:00") {
 		return 0, line, false

@@ -10,13 +10,13 @@ import (
 // second. Lines may come out of order by less than that.
 const overlap = time.Second
 
-// entry identifies a delivered line: two lines with the same time and text are the same line, unless both are there.
+// entry identifies a delivered line. Lines with the same time and text are told apart only by their number.
 type entry struct {
 	ns   int64
 	hash uint64
 }
 
-// position is how far a log was delivered.
+// position is the reading position in a log.
 type position struct {
 	seed   maphash.Seed
 	newest int64 // the time at which the next connection's overlap ends
@@ -36,7 +36,7 @@ func (p *position) entry(ns int64, text []byte) entry {
 // add records a delivered line.
 func (p *position) add(e entry) {
 	if !p.any || e.ns > p.newest || e.ns < p.newest-int64(overlap) {
-		// The last case is a clock that was set back: going on from the former newest line would miss what comes now.
+		// The last case is a clock that was set back: with the former newest time, new lines would be missed.
 		p.newest = e.ns
 	}
 	p.any = true
@@ -58,7 +58,7 @@ func (p *position) start() int64 {
 	return from - (from%second+second)%second
 }
 
-// since is start as a time, not before a limit.
+// since returns start as a time, but not before limit.
 func (p *position) since(limit time.Time) time.Time {
 	if !limit.IsZero() {
 		limit = limit.UTC().Truncate(time.Second)
@@ -72,14 +72,14 @@ func (p *position) since(limit time.Time) time.Time {
 	return limit
 }
 
-// replay is what of a new connection's lines was delivered before.
+// replay holds the lines that a new connection repeats.
 type replay struct {
 	known map[entry]int
-	// until is the newest time that was delivered when the connection began.
+	// until is the newest delivered time when the connection began.
 	until int64
-	// floor is the time from which on delivered lines are known.
+	// floor is the time from which delivered lines are known.
 	floor int64
-	// begun says that a delivered line has come, so that the log is the one that the position is about.
+	// begun is set once a delivered line has arrived: the log is then the one that the position describes.
 	begun bool
 }
 
@@ -105,6 +105,6 @@ func (r *replay) take(e entry) bool {
 		}
 		return true
 	}
-	// Lines from before what is remembered come only after a clock was set back, and only at the beginning.
+	// Lines before floor come only after a clock was set back, and only at the beginning.
 	return !r.begun && e.ns < r.floor
 }

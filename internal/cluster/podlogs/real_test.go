@@ -22,7 +22,7 @@ import (
 
 const step = k8stest.Patience
 
-// real is a namespace of its own on the cluster.
+// real is a separate namespace on the cluster.
 type real struct{ *k8stest.Real }
 
 // run starts a pod whose container runs a script.
@@ -40,7 +40,7 @@ func (n real) run(t *testing.T, name, script string, restart corev1.RestartPolic
 	}
 }
 
-// status waits until the container is as ok wants it.
+// status waits until ok accepts the container's state.
 func (n real) status(t *testing.T, pod, what string, ok func(corev1.ContainerStatus) bool) {
 	t.Helper()
 	k8stest.Eventually(t, what, func() error {
@@ -55,7 +55,7 @@ func (n real) status(t *testing.T, pod, what string, ok func(corev1.ContainerSta
 	})
 }
 
-// shaky is the cluster over a network that breaks connections that follow after a random number of bytes.
+// shaky is the cluster over a network that breaks following connections after a random number of bytes.
 type shaky struct{ client *k8s.Client }
 
 func (s shaky) Logs(ctx context.Context, r podlogs.Request) (io.ReadCloser, error) {

@@ -15,28 +15,28 @@ import (
 const (
 	// endTries is how often in a row reading may fail once the container has ended.
 	endTries = 10
-	// endReads is how often a log is read to its end after the container has ended. It is over sooner unless each read
-	// brings more, which the log of an ended container does not for long; that of its successor does.
+	// endReads bounds how often a log is read to its end after the container has ended. Reading stops earlier once a
+	// read brings nothing new. Only the log of a successor keeps growing.
 	endReads = 10
-	// troubleAfter is after how many failures in a row Config.Trouble is told.
+	// troubleAfter is the number of failures in a row after which Config.Trouble is called.
 	troubleAfter = 2
-	// previousTries is how often in a row the previous log may fail before its rest is given up.
+	// previousTries is how often in a row reading the previous log may fail before its rest is skipped.
 	previousTries = 5
 )
 
-// Stream reads the log of one container of one pod. It may run several times, for one run of the container after the
-// other: it then continues where it stopped, and what the log of a new run holds already is not delivered twice even if
-// Kubernetes served it before the restart was known.
+// Stream reads the log of one container of one pod. Run may be called once for each run of the container: it then
+// continues where it stopped. Lines of a new run that Kubernetes served before the restart was known are not delivered
+// again.
 type Stream struct {
 	src     Source
 	running chan struct{} // one slot, taken by Run
-	pos     position      // Run's
+	pos     position      // owned by Run
 
-	cfg       Config // the rest is the current Run's
+	cfg       Config // this and all below belong to the current Run
 	delivered int
 	note      string // the last line that had no time
-	misses    int    // failures in a row of the previous log
-	tail      string // the text after the last line break, of the last read that came to the log's end
+	misses    int    // failures in a row to read the previous log
+	tail      string // the text after the last line break in the last read that reached the log's end
 }
 
 // NewStream returns a stream that has delivered nothing.
@@ -44,15 +44,14 @@ func NewStream(src Source) *Stream {
 	return &Stream{src: src, running: make(chan struct{}, 1), pos: newPosition()}
 }
 
-// Run reads a log with a stream of its own; see Stream.Run. It delivers each line once as long as it has delivered one
-// before a restart, or cfg.Replaced knows of the restart in time. Where that is not good enough, use a Stream.
+// Run reads a log with a new stream; see Stream.Run. It delivers each line once if it has delivered a line before a
+// restart, or if cfg.Replaced reports the restart in time. Where that is not sufficient, use a Stream.
 func Run(ctx context.Context, src Source, cfg Config) error { return NewStream(src).Run(ctx, cfg) }
 
-// Run delivers the log of one run of a container and returns nil once it is complete: when the run has ended and
-// reading to the end has brought nothing new, or when the log has turned out to be the previous one and was read to its
-// end. Interruptions are mended with growing pauses, for as long as it takes while the container runs. It returns an
-// error if the log of an ended container cannot be read, and the cause of ctx when that is done. A second Run waits for
-// the first.
+// Run delivers the log of one run of a container. It returns nil once the log is complete: the run has ended and a read
+// to the end brought nothing new, or the log turned out to be the previous one and was read to its end. While the
+// container runs, Run reconnects after interruptions with growing pauses, without limit. It returns an error if the log
+// of an ended container cannot be read, and the cause of ctx when ctx is done. A second Run waits for the first.
 func (s *Stream) Run(ctx context.Context, cfg Config) error {
 	select {
 	case s.running <- struct{}{}:
@@ -66,11 +65,11 @@ func (s *Stream) Run(ctx context.Context, cfg Config) error {
 
 // result is how one connection ended.
 type result struct {
-	lines    int   // that were new
+	lines    int   // number of new lines
 	err      error // nil when the log came to its end
-	stalled  bool  // it was broken because nothing came
+	stalled  bool  // the connection was broken because it was silent
 	replaced bool  // the run's log is the previous one, and was delivered to its end
-	again    bool  // it ended in the middle of a line, or in another place than the time before
+	again    bool  // it ended in the middle of a line, or at another place than the last time
 }
 
 // loop reads until the log is complete.
@@ -78,7 +77,7 @@ func (s *Stream) loop(ctx context.Context) error {
 	pauses, stall := retry.Backoff{First: s.cfg.Retry, Most: s.cfg.RetryMax}, s.cfg.Stall
 	fails, ends := 0, 0
 	for {
-		// Both are asked before reading, so that a read to the end after them has everything.
+		// Both are called before the read, so that a read to the end afterwards is complete.
 		previous := s.cfg.Previous || s.cfg.Replaced()
 		ended := previous || s.cfg.Ended()
 		r := s.read(ctx, previous, !ended, stall)
@@ -118,7 +117,7 @@ func (s *Stream) loop(ctx context.Context) error {
 	}
 }
 
-// healed tells the end of a trouble that was told.
+// healed reports the end of a reported trouble.
 func (s *Stream) healed(fails int) int {
 	if fails >= troubleAfter {
 		s.cfg.Trouble(nil)
@@ -126,7 +125,7 @@ func (s *Stream) healed(fails int) int {
 	return 0
 }
 
-// read makes one connection and delivers what is new on it.
+// read opens one connection and delivers its new lines.
 func (s *Stream) read(ctx context.Context, previous, follow bool, stall time.Duration) result {
 	var r result
 	c, err := s.connect(ctx, previous, follow, stall)
@@ -159,7 +158,7 @@ func (s *Stream) read(ctx context.Context, previous, follow bool, stall time.Dur
 			continue
 		}
 		if previous && s.pos.any && !rp.begun && e.ns <= rp.until {
-			continue // of a run before the one that the position is about
+			continue // from a run before the one that the position describes
 		}
 		if !checked && !rp.begun {
 			replaced, err := s.readReplaced(ctx, stall)
@@ -168,16 +167,15 @@ func (s *Stream) read(ctx context.Context, previous, follow bool, stall time.Dur
 				return r
 			}
 			checked = true
-			// The previous log may have ended with lines that the position did not have when rp was made, but none of
-			// them is in this log.
+			// The previous log may have ended with lines that are not in rp, but none of them is in this log.
 		}
 		s.deliver(e, text)
 		r.lines++
 	}
 }
 
-// parse returns the line's identity and text; ok is false for what is not to be delivered, and bad is set when the line
-// is the kubelet's word that there is no log.
+// parse returns the line's identity and text. ok is false for lines that must not be delivered. bad is set if the line
+// is the kubelet's message that there is no log.
 func (s *Stream) parse(c *connection, line []byte, cont bool) (e entry, text []byte, ok bool, bad error) {
 	if cont {
 		return s.pos.entry(c.ns, line), line, c.wanted, nil
@@ -187,7 +185,7 @@ func (s *Stream) parse(c *connection, line []byte, cont bool) (e entry, text []b
 		if bytes.HasPrefix(line, []byte("unable to retrieve container logs for")) {
 			return e, nil, false, errors.New(string(line))
 		}
-		// The kubelet says something in the log itself. It may say it again each time, and it is no part of the log.
+		// This is a message of the kubelet, not part of the log. The kubelet may repeat it on each connection.
 		if s.note != string(line) {
 			s.note = string(line)
 			s.cfg.Sink(time.Now(), s.note)
@@ -198,7 +196,7 @@ func (s *Stream) parse(c *connection, line []byte, cont bool) (e entry, text []b
 	return s.pos.entry(ns, text), text, c.wanted, nil
 }
 
-// wanted reports whether a line of the given time is to be delivered.
+// wanted reports whether a line of the given time should be delivered.
 func (s *Stream) wanted(ns int64) bool {
 	return s.cfg.Since.IsZero() || ns >= s.cfg.Since.UnixNano()
 }
@@ -209,8 +207,8 @@ func (s *Stream) deliver(e entry, text []byte) {
 	s.delivered++
 }
 
-// atEnd looks at what stands after the last line break of a log that came to its end. If it is the same twice in a row
-// after the container has ended, it is a line of its own; otherwise it may be the beginning of one.
+// atEnd handles the text after the last line break of a log that was read to its end. If it is the same twice in a row
+// after the container has ended, it is a complete line; otherwise it may be the beginning of one.
 func (s *Stream) atEnd(rp *replay, rest []byte, r *result, final bool) {
 	same := s.tail == string(rest)
 	s.tail = string(rest)
@@ -231,9 +229,10 @@ func (s *Stream) atEnd(rp *replay, rest []byte, r *result, final bool) {
 	}
 }
 
-// readReplaced is called when the container's log does not begin with what was delivered last. Either its beginning was
-// rotated away, or the container was restarted; then the rest of the run's log is in the previous one. It delivers
-// that, and reports whether this Run is done: it has delivered lines of a run whose log is now the previous one.
+// readReplaced is called when the container's log does not begin with the lines that were delivered last. Either its
+// beginning was rotated away, or the container was restarted and the rest of the run's log is in the previous log.
+// readReplaced delivers that rest. It reports whether this Run is done, because it has delivered lines of a run whose
+// log is now the previous one.
 func (s *Stream) readReplaced(ctx context.Context, stall time.Duration) (bool, error) {
 	found, mine := false, s.delivered > 0
 	for {
@@ -253,13 +252,13 @@ func (s *Stream) readReplaced(ctx context.Context, stall time.Duration) (bool, e
 	}
 }
 
-// previousResult is what a read of the previous log brought.
+// previousResult is the result of reading the previous log.
 type previousResult struct {
 	lines int
-	begun bool // it held lines that were delivered before
+	begun bool // the log contained lines that were delivered before
 }
 
-// readPrevious delivers what is new in the previous log.
+// readPrevious delivers the new lines of the previous log.
 func (s *Stream) readPrevious(ctx context.Context, stall time.Duration) (previousResult, error) {
 	var r previousResult
 	c, err := s.connect(ctx, true, false, stall)
@@ -286,7 +285,7 @@ func (s *Stream) readPrevious(ctx context.Context, stall time.Duration) (previou
 	}
 }
 
-// connection is an open log that breaks when nothing comes for too long.
+// connection is an open log that breaks when it is silent for too long.
 type connection struct {
 	body   io.ReadCloser
 	cancel context.CancelCauseFunc
@@ -295,12 +294,12 @@ type connection struct {
 	broken atomic.Bool
 	lines  *lineReader
 	ns     int64 // the time of the last line
-	wanted bool  // and whether it was to be delivered
+	wanted bool  // whether the last line should be delivered
 }
 
-var errStalled = errors.New("nothing came for too long")
+var errStalled = errors.New("the connection was silent for too long")
 
-// connect opens a log. That there is no previous one is asked a few times before it is believed.
+// connect opens a log. If the previous log is reported missing, it tries a few times.
 func (s *Stream) connect(ctx context.Context, previous, follow bool, stall time.Duration) (*connection, error) {
 	pause := s.cfg.Retry
 	for tries := 1; ; tries++ {
@@ -349,7 +348,7 @@ func (c *connection) Read(b []byte) (int, error) {
 
 func (c *connection) stalled() bool { return c.broken.Load() }
 
-// cause is why reading ended; nil when it is the end of the log.
+// cause returns why reading ended, or nil at the end of the log.
 func (c *connection) cause(err error) error {
 	switch {
 	case c.stalled():

@@ -41,7 +41,7 @@ func (s *sink) want(t *testing.T, want ...string) {
 	}
 }
 
-// reading is a Run under way.
+// reading is a Run in progress.
 type reading struct {
 	sink
 	k     *kubelet
@@ -263,12 +263,12 @@ func TestRestartWhileDisconnected(t *testing.T) {
 		k.write("one")
 		synctest.Wait()
 		k.setPlan(func(Request) fault { return fault{refuse: errReset} })
-		time.Sleep(time.Minute) // until the stall check finds out
+		time.Sleep(time.Minute) // until the stall check replaces the connection
 		k.write("two")
 		k.restart()
 		k.write("of the next run")
 		k.setPlan(func(Request) fault { return fine })
-		// Nobody says that the container has ended; the log does.
+		// Only the log shows that the container has ended.
 		if err := <-r.done; err != nil {
 			t.Error(err)
 		}
@@ -294,7 +294,7 @@ func TestReplacedBeforeTheFirstLine(t *testing.T) {
 	})
 }
 
-// TestPreviousLogThatComesLate: the kubelet may not know yet of the restart that the API server shows.
+// TestPreviousLogThatComesLate: the kubelet may learn of a restart later than the API server.
 func TestPreviousLogThatComesLate(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -302,7 +302,7 @@ func TestPreviousLogThatComesLate(t *testing.T) {
 	}{
 		{"replaced", Config{Replaced: func() bool { return true }}},
 		{"previous only", Config{Previous: true}},
-		{"found out", Config{}}, // nobody says that the container was restarted; its log does
+		{"found out", Config{}}, // only the log shows the restart
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, k *kubelet) {
@@ -522,7 +522,7 @@ func compare(t *testing.T, seed uint64, k *kubelet, got []string) {
 }
 
 // TestNothingIsLostOrDoubledAcrossRestarts is the same with one stream that runs once for each run of the container. As
-// in a cluster, only the last two logs can be had, and the status comes late.
+// in a cluster, only the last two logs are available, and the status comes late.
 func TestNothingIsLostOrDoubledAcrossRestarts(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {
@@ -552,7 +552,7 @@ func TestNothingIsLostOrDoubledAcrossRestarts(t *testing.T) {
 			}()
 			for i := range 4 {
 				writeRandomly(k, rng, 5+rng.IntN(30))
-				// Whatever broke, the reader is back within this time, so that no run is skipped.
+				// After any failure the reader reconnects within this time, so that no run is skipped.
 				time.Sleep(3 * time.Minute)
 				writeRandomly(k, rng, rng.IntN(10))
 				if i < 3 {

@@ -38,8 +38,8 @@ func (f *Forward) carry(ctx context.Context, local net.Conn) {
 	p.run()
 }
 
-// reach connects to the target: to the current one, and to a new one as soon as there is one, until it works or the
-// time for waiting is over.
+// reach connects to the current target. It retries, and switches to a new target at once, until it succeeds or the
+// deadline has passed.
 func (f *Forward) reach(ctx context.Context, deadline time.Time) (net.Conn, Target, error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, deadline, fmt.Errorf("no answer within %s", f.o.Wait))
 	defer cancel()
@@ -66,7 +66,7 @@ func (f *Forward) reach(ctx context.Context, deadline time.Time) (net.Conn, Targ
 	}
 }
 
-// current returns the target and a channel that is closed when there is another.
+// current returns the target and a channel that is closed when the target changes.
 func (f *Forward) current() (*Target, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *Forward) current() (*Target, <-chan struct{}) {
 // forever is how long a connection waits for a target while there is none: until there is one, or its context ends.
 const forever time.Duration = math.MaxInt64
 
-// dial makes one attempt, which ends early when there is another target.
+// dial makes one attempt, which ends early if the target changes.
 func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) (net.Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.o.DialTimeout, fmt.Errorf("no answer within %s", f.o.DialTimeout))
 	defer cancel()
@@ -105,9 +105,9 @@ func (f *Forward) dial(ctx context.Context, t Target, retarget <-chan struct{}) 
 	return r.conn, r.err
 }
 
-// setFailure records how the last attempt went, unless it is about a target of the past or a stop. That a connection
-// could be opened says little: a tunnel notices only later that nothing listens. So success is that the pod has sent
-// something, or has ended the connection in order.
+// setFailure records the result of the last attempt, unless the target has changed or the forward is stopping. An open
+// connection is no proof of success, because a tunnel notices only later that nothing listens. Success means that the
+// pod has sent data or has closed the connection normally.
 func (f *Forward) setFailure(t Target, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -131,7 +131,7 @@ func (f *Forward) setFailure(t Target, err error) {
 	}
 }
 
-// reset closes a connection such that its client sees a failure, not an empty answer.
+// reset closes a connection so that its client sees a failure, not an empty answer.
 func reset(c net.Conn) {
 	if t, ok := c.(interface{ SetLinger(sec int) error }); ok {
 		_ = t.SetLinger(0)

@@ -13,10 +13,10 @@ import (
 
 // Dialer opens connections to pods.
 type Dialer interface {
-	// DialPod connects to a port of a pod. It gives up when ctx is done. The connection must honour deadlines, its Close
-	// must return promptly even if the other side does not answer any more, and if it has a CloseWrite method, that must
-	// end the stream towards the pod alone. That nothing listens on the port may also come out later: as an error of the
-	// first Read whose text says "connection refused".
+	// DialPod connects to a port of a pod. It fails when ctx is done. The connection must honour deadlines. Its Close
+	// must return promptly even if the other side no longer answers. If it has a CloseWrite method, that must end only
+	// the stream to the pod. If nothing listens on the port, the error may also come later: from the first Read, with
+	// "connection refused" in its text.
 	DialPod(ctx context.Context, namespace, pod string, port int) (net.Conn, error)
 }
 
@@ -30,50 +30,51 @@ type Target struct {
 // String returns "namespace/pod:port".
 func (t Target) String() string { return fmt.Sprintf("%s/%s:%d", t.Namespace, t.Pod, t.Port) }
 
-// State is what a person should know about a forward at a glance.
+// State summarises the state of a forward for users.
 type State string
 
 // The states.
 const (
 	StateWaiting State = "waiting" // there is no pod
-	StateReady   State = "ready"   // there is a pod, and nothing is known against it
+	StateReady   State = "ready"   // there is a pod, and the last attempt did not fail
 	StateError   State = "error"   // the last attempt to connect to the pod failed
 )
 
-// Status is how a forward does.
+// Status is the state of a forward in detail.
 type Status struct {
 	State State
-	// Message says what is wrong or awaited; empty when ready. Cause is what is wrong alone, without the target.
+	// Message describes the error or what the forward waits for; empty when ready. Cause is the error alone, without
+	// the target.
 	Message string
 	Cause   string
-	// Answered says that the target has answered since it became the target, and since the last failure.
+	// Answered reports whether the target has answered since it became the target, and since the last failure.
 	Answered bool
 	// Target is where new connections go; nil when there is no pod.
 	Target *Target
-	// Active is the number of connections that are open to a pod now, Total that of all so far.
+	// Active is the number of connections that are now open to a pod, Total the number of all connections so far.
 	Active int
 	Total  int
 }
 
-// Options tune a forward. The zero value is good.
+// Options tune a forward. The zero value selects the defaults.
 type Options struct {
-	// Wait is how long a connection is kept until there is a pod that accepts it; 0 means 10 s.
+	// Wait is how long a connection waits for a pod that accepts it; 0 means 10 s.
 	Wait time.Duration
 	// DialTimeout bounds each attempt to reach the pod; 0 means 5 s.
 	DialTimeout time.Duration
-	// WriteTimeout ends a connection when one side has not taken any data for so long; 0 means 2 min. There is no limit
-	// for connections on which nothing is sent.
+	// WriteTimeout ends a connection when one side has accepted no data for this time; 0 means 2 min. Idle connections
+	// have no limit.
 	WriteTimeout time.Duration
-	// HalfOpenTimeout ends a connection of which one side has ended, while the other has sent nothing for so long; 0 means
-	// 1 min. It does not hold for a pod that was told that its client sends no more: the answer may take its time.
+	// HalfOpenTimeout ends a connection when one side has ended and the other has sent nothing for this time; 0 means 1
+	// min. It does not apply to a pod that received the end of the client's data, because its answer may take longer.
 	HalfOpenTimeout time.Duration
 	// StopTimeout bounds how long Run waits for its connections when it stops; 0 means 5 s.
 	StopTimeout time.Duration
-	// Leaving, where not nil, says whether a pod is being deleted or is gone. What such a pod sends may end because it was
-	// stopped in the middle, so its clients see a failure then, not an end.
+	// Leaving, if not nil, reports whether a pod is being deleted or is gone. Such a pod may have been stopped in the
+	// middle of its answer, so its clients see a failure instead of a normal end.
 	Leaving func(Target) bool
-	// OnChange is called when Run starts and after each change of the status, by one goroutine of Run's. It gets the
-	// newest status and may miss those in between.
+	// OnChange is called when Run starts and after each change of the status, by one goroutine of Run. It gets the
+	// newest status and may miss intermediate ones.
 	OnChange func(Status)
 }
 
@@ -121,11 +122,11 @@ func New(l net.Listener, d Dialer, o Options) *Forward {
 	return f
 }
 
-// Addr is the address that the forward listens on.
+// Addr returns the address that the forward listens on.
 func (f *Forward) Addr() net.Addr { return f.l.Addr() }
 
-// SetTarget changes where new connections go; nil means that there is no pod now. Connections that are open stay with
-// their pod. It may be called at any time, also before Run and after it.
+// SetTarget changes the target of new connections; nil means that there is no pod. Open connections stay with their
+// pod. It may be called at any time, also before and after Run.
 func (f *Forward) SetTarget(t *Target) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +144,7 @@ func (f *Forward) SetTarget(t *Target) {
 	f.notify()
 }
 
-// Status returns how the forward does now.
+// Status returns the current status of the forward.
 func (f *Forward) Status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,7 +163,8 @@ func (f *Forward) Status() Status {
 	return s
 }
 
-// cause says why a target cannot be reached. Container runtimes take several lines to say that nothing listens.
+// cause returns why a target cannot be reached. It shortens the container runtimes' message of several lines for a port
+// on which nothing listens.
 func cause(err error, t Target) string {
 	if refused(err) {
 		return fmt.Sprintf("connection refused: nothing listens on port %d of the pod", t.Port)
@@ -178,8 +180,9 @@ func (f *Forward) notify() {
 	}
 }
 
-// Run accepts and carries connections until ctx is done, or until the listener fails for good, which is the only error
-// apart from connections that do not end in time. It closes the listener and every connection, and may be called once.
+// Run accepts and carries connections until ctx is done or the listener fails permanently. It returns an error if the
+// listener fails or connections do not end in time. It closes the listener and every connection, and may be called
+// once.
 func (f *Forward) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -219,7 +222,7 @@ func (f *Forward) accept(ctx context.Context, carriers *sync.WaitGroup) error {
 		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) || tries == acceptTries {
 			return fmt.Errorf("accept on %s: %w", f.l.Addr(), err)
 		}
-		// Out of descriptors, or the client went away before it was accepted: both pass.
+		// Out of descriptors, or the client has gone before it was accepted: both are temporary.
 		if !pauses.Sleep(ctx) {
 			return err
 		}
@@ -240,8 +243,8 @@ func (f *Forward) report(ctx context.Context) {
 	}
 }
 
-// breakPairs ends all connections, and with them those that are added later. Each is ended by itself, so that one that
-// hangs keeps no other.
+// breakPairs ends all connections, including those that are added later. Each is ended in its own goroutine, so that a
+// hanging one does not hold up the others.
 func (f *Forward) breakPairs(carriers *sync.WaitGroup) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -251,7 +254,7 @@ func (f *Forward) breakPairs(carriers *sync.WaitGroup) {
 	}
 }
 
-// await waits for the carriers and returns how many connections are left when it takes too long.
+// await waits for the carriers. If they take too long it returns the number of connections that are left.
 func (f *Forward) await(carriers *sync.WaitGroup) int {
 	done := make(chan struct{})
 	go func() {
@@ -270,7 +273,7 @@ func (f *Forward) await(carriers *sync.WaitGroup) int {
 	}
 }
 
-// add remembers a connection, so that stopping ends it, and reports false when the forward has been stopped.
+// add registers a connection, so that stopping ends it. It returns false if the forward has been stopped.
 func (f *Forward) add(p *pair) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pods is a Dialer whose pods are functions that serve a connection. Over TCP it behaves like a tunnel that can be
-// half-closed, else like one that cannot.
+// pods is a Dialer whose pods are functions that serve a connection. Over TCP its connections can be half-closed,
+// otherwise not.
 type pods struct {
 	tcp bool
 
@@ -127,7 +127,7 @@ func start(t *testing.T, f *Forward) (stop func()) {
 	return stop
 }
 
-// watched is a forward whose changes of status a test can wait for.
+// watched is a forward with status changes that a test can wait for.
 type watched struct {
 	*Forward
 	changes chan struct{}
@@ -321,7 +321,7 @@ func TestStoppingEndsEverything(t *testing.T) {
 	}
 }
 
-// inMemory runs a test of timing, with pipes for connections.
+// inMemory runs a test of timing, with pipes as connections.
 func inMemory(t *testing.T, o Options, test func(t *testing.T, f *Forward, l *memoryListener, p *pods)) {
 	synctest.Test(t, func(t *testing.T) {
 		l, p := newMemoryListener(), &pods{}
@@ -394,7 +394,7 @@ func TestAppThatStartsWithinTheWaitIsReached(t *testing.T) {
 	})
 }
 
-// lazy is a tunnel that notices only when it is read that nothing listens.
+// lazy is a tunnel that notices only on a read that nothing listens.
 type lazy struct {
 	pods
 	err error
@@ -524,7 +524,7 @@ func TestIdleAndSlowConnectionsStay(t *testing.T) {
 			}
 		}
 		_ = c.Close()
-		time.Sleep(61 * time.Second) // a pipe cannot tell the pod that nothing more will come
+		time.Sleep(61 * time.Second) // a pipe cannot be half-closed
 		synctest.Wait()
 		if s := f.Status(); s.Active != 0 || s.Total != 1 {
 			t.Errorf("status %+v, want none active of one", s)
@@ -542,7 +542,7 @@ func TestClientThatKeepsADeadConnectionIsCutOff(t *testing.T) {
 	f.awaitIdle() // and the client does nothing
 }
 
-// hangingClose is a connection that keeps the contract of Dialer not.
+// hangingClose is a connection that breaks the contract of Dialer.
 type hangingClose struct {
 	net.Conn
 	free chan struct{}

@@ -15,11 +15,11 @@ type holder struct {
 	name string
 	// user is set instead of pid and name when the process belongs to another user.
 	user string
-	// session is set when the process is a session of hone.
+	// session is the name of the hone session if the process is one.
 	session string
 }
 
-// String names the process as in "node (process 4711)".
+// String names the process, for example "node (process 4711)".
 func (h holder) String() string {
 	if h.pid == 0 {
 		return "a process of user " + h.user
@@ -30,7 +30,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s (process %d)", h.name, h.pid)
 }
 
-// mend is how to get rid of the process, up to the alternative.
+// mend returns how to end the process, up to the alternative.
 func (h holder) mend() string {
 	if h.pid == 0 {
 		return ""
@@ -44,7 +44,7 @@ func (h holder) mend() string {
 	return fmt.Sprintf("stop it with \"kill %d\", or ", h.pid)
 }
 
-// findHolder looks up who listens on a port, in a proc file system as Linux has it.
+// findHolder looks up the process that listens on a port, in a Linux proc file system.
 func findHolder(proc string, port int) (holder, bool) {
 	var inodes map[string]string
 	for _, file := range []string{"tcp", "tcp6"} {
@@ -68,8 +68,8 @@ func findHolder(proc string, port int) (holder, bool) {
 	return holder{}, false
 }
 
-// listeners adds to found, for each socket in text that listens on port, its inode with the user id of its owner. The
-// text is that of /proc/net/tcp: a heading, then a line per socket of fields that are separated by blanks.
+// listeners adds to found the inode of each socket in text that listens on port, with the user id of its owner. text
+// has the format of /proc/net/tcp: a heading, then a line per socket with fields separated by spaces.
 func listeners(found map[string]string, text string, port int) map[string]string {
 	const local, state, uid, inode, listening = 1, 3, 7, 9, "0A"
 	for _, line := range strings.Split(text, "\n") {
@@ -99,7 +99,7 @@ func findProcess(proc string, inodes map[string]string) (holder, bool) {
 		}
 		fds, err := os.ReadDir(filepath.Join(dir, "fd"))
 		if err != nil {
-			continue // another user's, or gone by now
+			continue // another user's, or already gone
 		}
 		for _, fd := range fds {
 			link, err := os.Readlink(filepath.Join(dir, "fd", fd.Name()))

@@ -16,18 +16,18 @@ import (
 // loopback addresses, so that it does not matter to which one a client resolves "localhost". Port 0 takes any free port
 // of one address.
 //
-// What a user can mend comes back as a *problem.Problem: a port that is in use (with the process that holds it, where
-// that can be known), one that needs privileges, an address that is not this machine's.
+// Errors that the user can fix are a *problem.Problem: a port that is in use (with the process that holds it, if
+// known), a port that needs privileges, an address that does not belong to this machine.
 func Listen(host string, port int) (net.Listener, error) { return Opener{}.Listen(host, port) }
 
 // Opener opens local ports as Listen does.
 type Opener struct {
-	// Session returns the name of the session of hone that a process is, "" for any other, so that a problem can say how to end
-	// it. Nil knows none.
+	// Session returns the name of the hone session that runs as the given process, or "" if it is another process, so
+	// that a problem can state how to end it. It may be nil.
 	Session func(pid int) string
 }
 
-// Listen opens a local TCP port, as the function of this name.
+// Listen opens a local TCP port, like the function of this name.
 func (o Opener) Listen(host string, port int) (net.Listener, error) {
 	if host != "" && host != "localhost" {
 		return o.listen(host, host, port)
@@ -47,7 +47,7 @@ func (o Opener) Listen(host string, port int) (net.Listener, error) {
 		_ = first.Close()
 		return nil, o.explain(err, "localhost", port)
 	}
-	return first, nil // no IPv6 here
+	return first, nil // this machine has no IPv6
 }
 
 func (o Opener) listen(shown, host string, port int) (net.Listener, error) {
@@ -58,7 +58,7 @@ func (o Opener) listen(shown, host string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// explain turns what keeps a port from being opened into what a user can do about it.
+// explain turns the error of opening a port into a problem that states what the user can do.
 func (o Opener) explain(err error, host string, port int) error {
 	where := net.JoinHostPort(host, strconv.Itoa(port))
 	other := fmt.Sprintf(`give the port-forward another local port in the Tiltfile: port_forwards="%d:CONTAINER_PORT"`, otherPort(port))
@@ -93,13 +93,13 @@ func otherPort(port int) int {
 	return port + 1
 }
 
-// dual is two listeners that accept as one.
+// dual combines two listeners into one.
 type dual struct {
 	listeners [2]net.Listener
 	accepted  chan accepted
 	closed    chan struct{}
 	once      sync.Once
-	err       error // of closing
+	err       error // of Close
 	wg        sync.WaitGroup
 }
 
@@ -150,7 +150,7 @@ func (d *dual) Close() error {
 	return d.err
 }
 
-// Addr is the IPv4 address.
+// Addr returns the IPv4 address.
 func (d *dual) Addr() net.Addr { return d.listeners[0].Addr() }
 
 var _ net.Listener = (*dual)(nil)

@@ -44,7 +44,7 @@ func TestPortInUseNamesItsHolder(t *testing.T) {
 	}
 }
 
-// TestPortOfASession has a port that another session of hone holds, which this test stands for when it runs once more.
+// TestPortOfASession checks a port that another hone session holds. A second process of this test plays that session.
 func TestPortOfASession(t *testing.T) {
 	const role = "HONE_TEST_HOLDS_A_PORT"
 	if os.Getenv(role) != "" {

@@ -8,6 +8,7 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// Of the cluster's client in the test on real pods: it outlives the client's Close by up to five seconds.
+		// A goroutine of the cluster's client in the test on real pods outlives the client's Close by up to five
+		// seconds.
 		goleak.IgnoreTopFunction("github.com/moby/spdystream.(*Stream).WaitTimeout"))
 }

@@ -15,34 +15,35 @@ import (
 	"github.com/hone-dev/hone/internal/base/retry"
 )
 
-// replayLimit is how much of what a client sends is kept until the pod answers.
+// replayLimit is how many bytes of a client's data are kept until the pod answers.
 const replayLimit = 64 << 10
 
 // pair is a connection between a client and a pod.
 //
-// Until the pod has sent something, what the client sends is kept. When it then turns out that nothing in the pod has
-// taken it, because nothing listens on the port or the pod has gone before anything was sent, the connection is opened
-// again, to whatever pod is current then: an app that restarts is not noticed by a client that can wait.
+// Until the pod has sent something, the client's data is kept. If it turns out that the pod has not received any of it,
+// because nothing listens on the port or the pod had gone before anything was sent, the connection is opened again to
+// the pod that is current then. A client that can wait does not notice the restart of an app.
 type pair struct {
 	f        *Forward
-	ctx      context.Context // of the connection
+	ctx      context.Context // ends with the connection
 	cancel   context.CancelFunc
 	deadline time.Time // for reaching a pod
 	local    net.Conn
 
-	// Reads from a side are bounded by HalfOpenTimeout once the other has ended, where that side may not notice.
+	// Reads from a side are bounded by HalfOpenTimeout once the other side has ended, if the first may not notice that
+	// end.
 	boundLocal, boundRemote atomic.Bool
 	ended                   atomic.Bool // both connections are closed, or being closed
 
 	mu        sync.Mutex
 	remote    net.Conn
 	target    Target
-	sent      []byte // by the client, as long as it can be sent again
+	sent      []byte // the client's data, while it can be sent again
 	settled   bool   // the connection will not be opened again
 	clientEnd bool   // the client sends no more
 }
 
-// run copies both ways until both have ended or one has failed.
+// run copies in both directions until both have ended or one has failed.
 func (p *pair) run() {
 	var wg sync.WaitGroup
 	wg.Go(p.upload)
@@ -51,7 +52,7 @@ func (p *pair) run() {
 	p.finish()
 }
 
-// upload passes on what the client sends.
+// upload copies the client's data to the pod.
 func (p *pair) upload() {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
@@ -72,7 +73,7 @@ func (p *pair) upload() {
 	}
 }
 
-// download passes on what the pod sends, and reopens the connection if need be.
+// download copies the pod's data to the client, and reopens the connection if necessary.
 func (p *pair) download() {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
@@ -102,7 +103,7 @@ func (p *pair) download() {
 	}
 }
 
-// cutOff reports whether what the pod sends has ended because the pod does, as far as can be known.
+// cutOff reports whether the pod's data probably ended because the pod is being stopped.
 func (p *pair) cutOff(t Target) bool {
 	if p.f.o.Leaving == nil || !p.f.o.Leaving(t) {
 		return false
@@ -112,7 +113,7 @@ func (p *pair) cutOff(t Target) bool {
 	return !p.clientEnd
 }
 
-// read reads from one side, within a bound if there is one.
+// read reads from one side, with a time limit if bound is set.
 func (p *pair) read(src net.Conn, buf []byte, bound *atomic.Bool) (int, error) {
 	if bound.Load() {
 		_ = src.SetReadDeadline(time.Now().Add(p.f.o.HalfOpenTimeout))
@@ -120,7 +121,7 @@ func (p *pair) read(src net.Conn, buf []byte, bound *atomic.Bool) (int, error) {
 	return src.Read(buf)
 }
 
-// write writes all of b, for as long as dst takes some of it now and then.
+// write writes all of b. It fails when dst accepts nothing for WriteTimeout.
 func (p *pair) write(dst net.Conn, b []byte) error {
 	for len(b) > 0 {
 		_ = dst.SetWriteDeadline(time.Now().Add(p.f.o.WriteTimeout))
@@ -139,8 +140,8 @@ func (p *pair) current() (net.Conn, Target) {
 	return p.remote, p.target
 }
 
-// toPod sends b to the pod and keeps it while it may have to be sent again. An error then does not matter: the side
-// that reads from the pod gets to know why, and decides.
+// toPod sends b to the pod and keeps it while it may have to be sent again. In that time it ignores errors: download
+// sees the error as well, and decides.
 func (p *pair) toPod(b []byte) error {
 	p.mu.Lock()
 	if !p.settled && len(p.sent)+len(b) > replayLimit {
@@ -157,7 +158,7 @@ func (p *pair) toPod(b []byte) error {
 	return nil
 }
 
-// settle ends the time in which the connection can be opened again, and reports whether that time was not over yet.
+// settle ends the time in which the connection can be reopened. It returns false if that time was already over.
 func (p *pair) settle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +167,7 @@ func (p *pair) settle() bool {
 	return !was
 }
 
-// again reopens the connection to the pod, after a pause, if it failed with err before the pod had taken anything.
+// again reopens the connection to the pod, after a pause, if it failed with err before the pod had received anything.
 func (p *pair) again(err error, pause time.Duration) bool {
 	p.mu.Lock()
 	target := p.target
@@ -190,12 +191,12 @@ func (p *pair) again(err error, pause time.Duration) bool {
 	return p.replace(remote, target)
 }
 
-// refused reports whether err says that nothing listens on the pod's port.
+// refused reports whether err means that nothing listens on the pod's port.
 func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || strings.Contains(err.Error(), "connection refused")
 }
 
-// replace switches to another connection to a pod, and sends it what the client has sent.
+// replace switches to another connection to a pod, and sends the client's data on it.
 func (p *pair) replace(remote net.Conn, target Target) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +208,7 @@ func (p *pair) replace(remote net.Conn, target Target) bool {
 	p.remote, p.target = remote, target
 	_ = old.Close()
 	if p.write(remote, p.sent) != nil {
-		return true // reading from it tells why
+		return true // reading from it returns the reason
 	}
 	if c, ok := remote.(closeWriter); ok && p.clientEnd {
 		_ = c.CloseWrite()
@@ -217,8 +218,8 @@ func (p *pair) replace(remote net.Conn, target Target) bool {
 
 type closeWriter interface{ CloseWrite() error }
 
-// endUpload tells the pod that the client sends no more. A pod that cannot be told does not know that it should end,
-// and must not keep the connection for ever.
+// endUpload closes the stream to the pod. If the connection cannot do that, the pod does not notice the end, and must
+// not keep the connection open forever.
 func (p *pair) endUpload() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,8 +231,8 @@ func (p *pair) endUpload() {
 	bound(&p.boundRemote, p.remote, p.f.o.HalfOpenTimeout)
 }
 
-// endDownload tells the client that the pod sends no more. A client that was told may still keep its connection and do
-// nothing, which must not last for ever either.
+// endDownload closes the stream to the client. The client may still keep its connection open without using it, which
+// must not last forever either.
 func (p *pair) endDownload() {
 	c, ok := p.local.(closeWriter)
 	if !ok {
@@ -245,13 +246,13 @@ func (p *pair) endDownload() {
 	bound(&p.boundLocal, p.local, p.f.o.HalfOpenTimeout)
 }
 
-// bound bounds the reads from src from now on, the one that is under way included.
+// bound limits the time of all reads from src from now on, including the current one.
 func bound(flag *atomic.Bool, src net.Conn, d time.Duration) {
 	flag.Store(true)
 	_ = src.SetReadDeadline(time.Now().Add(d))
 }
 
-// finish closes both connections after everything was passed on.
+// finish closes both connections after all data was copied.
 func (p *pair) finish() {
 	if p.ended.CompareAndSwap(false, true) {
 		p.cancel()
@@ -261,7 +262,7 @@ func (p *pair) finish() {
 	}
 }
 
-// fail ends both directions at once. The client sees a reset.
+// fail ends both directions immediately. The client sees a reset.
 func (p *pair) fail() {
 	if p.ended.CompareAndSwap(false, true) {
 		p.cancel()

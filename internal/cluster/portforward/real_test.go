@@ -17,7 +17,7 @@ import (
 
 const step = 60 * time.Second
 
-// real is a namespace of its own on the cluster.
+// real is a separate namespace on the cluster.
 type real struct{ *k8stest.Real }
 
 // pod starts a web server that answers with the pod's name, after a delay in seconds.
@@ -96,7 +96,7 @@ func want(t *testing.T, f *portforward.Forward, text string) {
 	}
 }
 
-// get fetches the page, with a connection of its own.
+// get fetches the page over a new connection.
 func get(f *portforward.Forward) string {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: step}
 	res, err := client.Get("http://" + f.Addr().String() + "/")

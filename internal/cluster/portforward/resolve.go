@@ -6,8 +6,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ResolvePort returns the port of the pod that a forward leads to: the one that the forward names, else its local port
-// if a container of the pod declares it, else the first declared port, else the local port.
+// ResolvePort returns the pod's port for a forward: the container port of the forward, else its local port if a
+// container of the pod declares it, else the first declared port, else the local port.
 func ResolvePort(pf model.PortForward, pod model.Pod) int {
 	if pf.ContainerPort != 0 {
 		return pf.ContainerPort
