@@ -14,8 +14,8 @@ import (
 )
 
 // userConfig is the docker CLI's configuration: credentials, credential helpers and proxies. It is read again for each
-// use, so that a "docker login" counts at once. The mutex keeps credential helpers from running side by side: the ones
-// that ask a desktop keychain do not bear it.
+// use, so that a "docker login" takes effect immediately. The mutex serialises credential helpers, because those that
+// use a desktop keychain do not support concurrent runs.
 type userConfig struct {
 	mu  sync.Mutex
 	dir string
@@ -23,7 +23,7 @@ type userConfig struct {
 
 func newUserConfig(dir string) *userConfig { return &userConfig{dir: dir} }
 
-// load returns the configuration, an empty one where there is none that can be read.
+// load returns the configuration, or an empty one if it cannot be read.
 func (c *userConfig) load() *configfile.ConfigFile {
 	file, err := config.Load(c.dir)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *userConfig) load() *configfile.ConfigFile {
 	return file
 }
 
-// hubKey is the name under which credentials of Docker Hub are kept.
+// hubKey is the key under which credentials of Docker Hub are stored.
 const hubKey = "https://index.docker.io/v1/"
 
 // registryAuth returns the encoded credentials for the registry of ref; the encoding of no credentials if there are none.
@@ -73,7 +73,7 @@ func (c *userConfig) all() map[string]registry.AuthConfig {
 	return out
 }
 
-// sessionAuth lets BuildKit ask for credentials through the session.
+// sessionAuth lets BuildKit request credentials through the session.
 func (c *userConfig) sessionAuth() session.Attachable {
 	return authprovider.NewDockerAuthProvider(authprovider.DockerAuthProviderConfig{ConfigFile: c.load()})
 }

@@ -33,10 +33,10 @@ func (e *Engine) Build(ctx context.Context, req BuildRequest) (string, error) {
 	return id, e.orAway(ctx, err)
 }
 
-// contextTries is how often an image is built at most because files were away for a moment.
+// contextTries is how often an image is built at most because files were temporarily missing.
 const contextTries = 3
 
-// buildWhole builds until all files of the context were there when the engine got them.
+// buildWhole builds, and builds again if files were missing while the engine fetched the context.
 func (e *Engine) buildWhole(ctx context.Context, req BuildRequest, buildKit bool) (string, error) {
 	for tries := 1; ; tries++ {
 		away := &gone{}
@@ -45,7 +45,7 @@ func (e *Engine) buildWhole(ctx context.Context, req BuildRequest, buildKit bool
 		if err != nil || len(back) == 0 || tries == contextTries {
 			return id, err
 		}
-		logstore.Infof(req.Log, "Building again: %s was away when the engine got the files (%d in all)", back[0], len(back))
+		logstore.Infof(req.Log, "Building again: %s was missing while the engine fetched the files (%d in total)", back[0], len(back))
 	}
 }
 
@@ -111,7 +111,7 @@ func (e *Engine) buildKit(ctx context.Context, req BuildRequest, away *gone) (st
 	return "", e.buildFailure(req, err, printer.failed())
 }
 
-// buildOptions translates what both builders understand.
+// buildOptions returns the options that both builders support.
 func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
 	args := make(map[string]*string, len(req.BuildArgs))
 	for name, value := range req.BuildArgs {
@@ -132,10 +132,10 @@ func (e *Engine) buildOptions(req BuildRequest) build.ImageBuildOptions {
 	}
 }
 
-// cancelTime is how long the engine has to take note of a cancelled build.
+// cancelTime is how long the engine may take to accept the cancellation of a build.
 const cancelTime = 5 * time.Second
 
-// afterFunc is context.AfterFunc with a stop that also waits for f where it has begun.
+// afterFunc is context.AfterFunc with a stop that also waits for f if f has begun.
 func afterFunc(ctx context.Context, f func()) (stop func()) {
 	done := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() { defer close(done); f() })
@@ -146,13 +146,13 @@ func afterFunc(ctx context.Context, f func()) (stop func()) {
 	}
 }
 
-// runBuild sends a build request and reads its answer, passing messages on to each. It returns the image's id.
+// runBuild sends a build request, passes the messages of the answer to each, and returns the image's id.
 func (e *Engine) runBuild(ctx context.Context, body io.Reader, opts build.ImageBuildOptions, each func(message)) (string, error) {
 	stop := afterFunc(ctx, func() {
-		// The build's own context has ended, so telling the engine needs one of its own.
+		// The build's context has ended, so the cancellation needs its own.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer cancel()
-		_ = e.api.BuildCancel(ctx, opts.BuildID) // cutting the connection, which happens too, is the other way to say it
+		_ = e.api.BuildCancel(ctx, opts.BuildID) // closing the connection, which also happens, cancels the build as well
 	})
 	defer stop()
 	resp, err := e.api.ImageBuild(ctx, body, opts)
@@ -172,13 +172,13 @@ func (e *Engine) runBuild(ctx context.Context, body io.Reader, opts build.ImageB
 		return "", err
 	}
 	if id == "" {
-		return "", errors.New("build: the engine did not say which image it built")
+		return "", errors.New("build: the engine did not report the image that it built")
 	}
 	return id, nil
 }
 
-// imageID returns the id of the image if m tells it: BuildKit says so in a message of its own, the classic builder in the
-// last auxiliary one.
+// imageID returns the id of the image if m contains it: BuildKit sends it in a separate message, the classic builder in
+// the last auxiliary one.
 func imageID(m message) string {
 	if m.ID != "" && m.ID != "moby.image.id" || len(m.Aux) == 0 || m.Aux[0] != '{' {
 		return ""
@@ -190,7 +190,7 @@ func imageID(m message) string {
 	return result.ID
 }
 
-// buildFailure tells what the user did wrong from what went wrong in the engine.
+// buildFailure distinguishes the user's errors from failures of the engine.
 func (e *Engine) buildFailure(req BuildRequest, err error, at *vertex) error {
 	var refused *streamError
 	if !errors.As(err, &refused) && !isRequestError(err) {

@@ -19,10 +19,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// classicDockerfile is what the Dockerfile is called in the archive: a name that no context has.
+// classicDockerfile is the name of the Dockerfile in the archive: a name that no context uses.
 const classicDockerfile = ".hone.Dockerfile"
 
-// buildClassic builds with the builder of engines that have no BuildKit: the context goes there as an archive.
+// buildClassic builds with the builder of engines that have no BuildKit. The context is sent as an archive.
 func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone) (string, error) {
 	if len(req.Secrets) > 0 || len(req.SSH) > 0 {
 		return "", &UserError{problem.New("the engine has no BuildKit, which secret= and ssh= need",
@@ -39,7 +39,7 @@ func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone)
 		w.CloseWithError(writeContext(ctx, w, files, req.Contents))
 	}()
 	defer func() {
-		archive.Close() // ends a writer that nobody reads any more
+		archive.Close() // ends a writer that has lost its reader
 		<-packed
 	}()
 
@@ -58,8 +58,8 @@ func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone)
 	return "", e.buildFailure(req, err, printer.failed())
 }
 
-// writeContext packs the files and the Dockerfile. The ignore rules have been applied, so the file that holds them stays
-// behind: the engine would apply it once more, to the Dockerfile too.
+// writeContext packs the files and the Dockerfile. It omits .dockerignore, because its rules have been applied already:
+// the engine would apply them again, also to the Dockerfile.
 func writeContext(ctx context.Context, w io.Writer, files fsutil.FS, dockerfile string) error {
 	out := tar.NewWriter(w)
 	header := &tar.Header{Name: classicDockerfile, Mode: 0o644, Size: int64(len(dockerfile)), ModTime: time.Unix(0, 0)}
@@ -81,8 +81,8 @@ func writeContext(ctx context.Context, w io.Writer, files fsutil.FS, dockerfile 
 	return out.Close()
 }
 
-// maxInMemory is the size in bytes up to which a file is read before its header is written, so that one that changes
-// meanwhile does not spoil the archive.
+// maxInMemory is the size in bytes up to which a file is read before its header is written, so that a file that changes
+// meanwhile does not corrupt the archive.
 const maxInMemory = 5 << 20
 
 func writeEntry(out *tar.Writer, files fsutil.FS, entry gofs.DirEntry) error {
@@ -135,7 +135,7 @@ func writeFile(out *tar.Writer, files fsutil.FS, header *tar.Header, st *types.S
 	return err
 }
 
-// classicPrinter renders the classic builder's output: "Step 2/3 : RUN make" and what the step says.
+// classicPrinter renders the classic builder's output: "Step 2/3 : RUN make" and the step's output.
 type classicPrinter struct {
 	log  logstore.Logger
 	at   *vertex

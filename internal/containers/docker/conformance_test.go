@@ -26,19 +26,19 @@ import (
 // subject is an engine under test. Its engine has the image "busybox".
 type subject struct {
 	client Client
-	// container starts a container that stays, with the labels, and returns its id.
+	// container starts a long-running container with the labels, and returns its id.
 	container func(t *testing.T, labels map[string]string) string
-	// writes starts a container that writes a line, and one of 20,000 letters, to each of its two streams, and ends with
-	// code 3.
+	// writes starts a container that writes a short line and a line of 20,000 letters to each of its two streams, and
+	// ends with code 3.
 	writes func(t *testing.T) string
-	// started returns something that changes when the container is restarted.
+	// started returns a value that changes when the container is restarted.
 	started func(t *testing.T, id string) string
 }
 
-// run tells the images of this run of the tests from those of others, which the engine would share steps with.
+// run distinguishes the images of this test run from those of others, with which the engine would share steps.
 var run = uuid.NewString()[:8]
 
-// testConformance is what every Client has to do.
+// testConformance checks the contract of Client.
 func testConformance(t *testing.T, s subject) {
 	for name, test := range map[string]func(*testing.T, subject){
 		"ping": testPing, "build": testBuild, "build errors": testBuildErrors, "build cancelled": testBuildCancelled,
@@ -206,7 +206,7 @@ func testIgnores(t *testing.T, s subject) {
 	noisy := build(map[string]string{"src/a.txt": "a", "src/b.md": "x", "lib/tmp/x": "x", "top.txt": "x",
 		"src/gen/z.txt": "x", "src/skip.txt": "x"})
 	other := build(map[string]string{"src/a.txt": "a", "src/c.txt": "c"})
-	// Folders that hold only ignored files stay as empty folders, so plain and noisy are compared through the fake only.
+	// Folders with only ignored files stay as empty folders, so plain and noisy are compared only on the fake.
 	if _, fake := s.client.(*Fake); fake && plain != noisy {
 		t.Error("ignored files made a difference")
 	}
@@ -293,7 +293,7 @@ func testSave(t *testing.T, s subject) {
 	}
 }
 
-// testLoad takes an image out of the engine and puts it back.
+// testLoad saves an image, removes it and loads it again.
 func testLoad(t *testing.T, s subject) {
 	tag := "hone-test-load:a-" + run
 	id := mustBuild(t, s.client, BuildRequest{Context: writeTree(t, map[string]string{"a": "x"}), Tags: []string{tag},
@@ -374,7 +374,7 @@ func testExec(t *testing.T, s subject) {
 	if err := s.client.ContainerExec(t.Context(), id, []string{"true"}, nil, nil); err != nil {
 		t.Errorf("true: %v", err)
 	}
-	r, w := io.Pipe() // a stdin that nobody ends
+	r, w := io.Pipe() // a stdin without an end
 	defer w.Close()
 	if err := s.client.ContainerExec(t.Context(), id, []string{"true"}, r, nil); err != nil {
 		t.Errorf("true with open stdin: %v", err)
@@ -443,7 +443,7 @@ func testRestart(t *testing.T, s subject) {
 	}
 }
 
-// testContainerStates looks at containers that run and at one that does not, and removes one.
+// testContainerStates checks running containers and a stopped one, and removes one.
 func testContainerStates(t *testing.T, s subject) {
 	label := "hone-test-" + uuid.NewString()
 	labels := map[string]string{label: "yes"}
@@ -496,7 +496,7 @@ func testContainerStates(t *testing.T, s subject) {
 	}
 }
 
-// testWatchContainers is told of a container that comes, and of one that is restarted.
+// testWatchContainers watches a new container and a restarted one.
 func testWatchContainers(t *testing.T, s subject) {
 	label := "hone-test-" + uuid.NewString()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -527,7 +527,7 @@ func testWatchContainers(t *testing.T, s subject) {
 	}
 }
 
-// testLogs reads what a container has written: whole lines with their times, whichever stream they went to.
+// testLogs reads the log of a container: whole lines with their times, from both streams.
 func testLogs(t *testing.T, s subject) {
 	if _, err := s.client.ContainerLogs(t.Context(), "hone-no-such-container", time.Time{}, false); !IsNotFound(err) {
 		t.Errorf("a container that does not exist: %v", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// labelFilters asks for containers with all of the labels.
+// labelFilters selects containers with all of the labels.
 func labelFilters(labels map[string]string) filters.Args {
 	args := filters.NewArgs()
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
@@ -41,10 +41,10 @@ func (e *Engine) ContainerStates(ctx context.Context, labels map[string]string) 
 	for _, c := range list {
 		full, err := e.api.ContainerInspect(ctx, c.ID)
 		if IsNotFound(err) {
-			continue // it went meanwhile
+			continue // it was removed meanwhile
 		}
 		if err != nil {
-			return nil, e.wrap("look at container "+short(c.ID), err)
+			return nil, e.wrap("inspect container "+short(c.ID), err)
 		}
 		out = append(out, stateOf(full))
 	}
@@ -81,7 +81,7 @@ func stateOf(c container.InspectResponse) ContainerState {
 	return out
 }
 
-// instant reads a time of the engine's; the engine says the year 1 for never.
+// instant parses a time from the engine. The engine uses the year 1 for never.
 func instant(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || t.Year() <= 1 {
@@ -97,7 +97,7 @@ func (e *Engine) WatchContainers(ctx context.Context, label string, changed func
 	if err := e.agree(ctx); err != nil {
 		return ctxOr(ctx, e.wrap("follow the engine's events", err))
 	}
-	// The stream begins some time after the call has returned: without a time to begin with, an event in between is lost.
+	// The stream begins some time after the call has returned: without a start time, events in between would be lost.
 	since := strconv.FormatInt(time.Now().Add(-eventOverlap).Unix(), 10)
 	messages, failures := e.api.Events(ctx, events.ListOptions{Since: since,
 		Filters: filters.NewArgs(filters.Arg("type", string(events.ContainerEventType)), filters.Arg("label", label))})
@@ -105,7 +105,7 @@ func (e *Engine) WatchContainers(ctx context.Context, label string, changed func
 	for {
 		select {
 		case m := <-messages:
-			// Commands that are run inside a container change nothing about it, and there may be many of them.
+			// Commands that run inside a container do not change its state, and there may be many of them.
 			if !strings.HasPrefix(string(m.Action), "exec_") {
 				changed()
 			}
@@ -118,7 +118,7 @@ func (e *Engine) WatchContainers(ctx context.Context, label string, changed func
 	}
 }
 
-// eventOverlap is how far back a stream of events begins: clocks differ, and the engine counts in seconds.
+// eventOverlap is how far in the past a stream of events begins: clocks differ, and the engine counts in seconds.
 const eventOverlap = 5 * time.Second
 
 // ContainerChanges implements Client.

@@ -24,8 +24,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// newContextFS returns the files of dir without the ignored ones, all owned by root as far as the engine can see. An
-// empty dir has no files. Files that go away meanwhile are noted in away.
+// newContextFS returns the files of dir except the ignored ones. To the engine they all belong to root. An empty dir
+// has no files. Files that disappear meanwhile are recorded in away.
 func newContextFS(dir string, ignores []model.Ignore, away *gone) (fsutil.FS, error) {
 	if dir == "" {
 		return memFS{}, nil
@@ -52,7 +52,7 @@ func newContextFS(dir string, ignores []model.Ignore, away *gone) (fsutil.FS, er
 	return fsutil.NewFilterFS(fs, opt)
 }
 
-// anonymous makes root the owner, and leaves out sockets, which cannot be sent.
+// anonymous makes root the owner, and excludes sockets, which cannot be sent.
 func anonymous(_ string, st *types.Stat) fsutil.MapResult {
 	st.Uid, st.Gid = 0, 0
 	if os.FileMode(st.Mode)&os.ModeSocket != 0 {
@@ -62,7 +62,7 @@ func anonymous(_ string, st *types.Stat) fsutil.MapResult {
 }
 
 // ignoreElsewhere applies patterns whose base is not the context itself: a folder above it or below it. A folder that
-// matches is skipped whole unless a later pattern might bring back something in it.
+// matches is skipped entirely unless a later pattern might include files in it again.
 func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.MapFunc, error) {
 	matcher, err := patternmatcher.New(ig.Patterns)
 	if err != nil {
@@ -86,11 +86,11 @@ func ignoreElsewhere(dir string, ig model.Ignore, next fsutil.MapFunc) (fsutil.M
 	}, nil
 }
 
-// checkedFS ends a walk at a name that BuildKit does not take, and remembers what is wrong with it: the engine's own words
-// do not say which file it is.
+// checkedFS ends a walk at a name that BuildKit does not accept, and records the problem: the engine's message does not
+// name the file.
 type checkedFS struct {
 	fsutil.FS
-	wrong atomic.Pointer[problem.Problem] // nil as long as all names are right
+	wrong atomic.Pointer[problem.Problem] // nil while all names are valid
 }
 
 // Walk implements fsutil.FS.
@@ -102,8 +102,8 @@ func (c *checkedFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc
 		p := wrongName(name)
 		if info, ierr := entry.Info(); p == nil && ierr == nil {
 			if st, ok := info.Sys().(*types.Stat); ok && !utf8.ValidString(st.Linkname) {
-				p = problem.New(fmt.Sprintf("the symbolic link %s leads to %q, which is not UTF-8, so that the engine cannot take it", name, st.Linkname),
-					"rename what it leads to, or leave the link out with .dockerignore or ignore=")
+				p = problem.New(fmt.Sprintf("the symbolic link %s points to %q, which is not UTF-8, so the engine cannot accept it", name, st.Linkname),
+					"rename its target, or exclude the link with .dockerignore or ignore=")
 			}
 		}
 		if p != nil {
@@ -114,13 +114,13 @@ func (c *checkedFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc
 	})
 }
 
-// wrongName says what is wrong with the name of a file, nil for nothing.
+// wrongName returns a problem if the name of a file is invalid, else nil.
 func wrongName(name string) *problem.Problem {
 	if utf8.ValidString(name) {
 		return nil
 	}
-	return problem.New(fmt.Sprintf("the name of the file %q is not UTF-8, so that the engine cannot take it", name),
-		"rename it, or leave it out with .dockerignore or ignore=")
+	return problem.New(fmt.Sprintf("the name of the file %q is not UTF-8, so the engine cannot accept it", name),
+		"rename it, or exclude it with .dockerignore or ignore=")
 }
 
 // memFile is a file that exists only in memory.
@@ -129,8 +129,8 @@ type memFile struct {
 	data []byte
 }
 
-// stat describes the file. Its time of change comes from its content, because receivers that have a file of the same
-// size and time do not ask for it again.
+// stat describes the file. Its modification time is derived from its content, because receivers that have a file of the
+// same size and time do not request it again.
 func (f memFile) stat() *types.Stat {
 	sum := sha256.Sum256(f.data)
 	return &types.Stat{Path: f.name, Mode: 0o644, Size: int64(len(f.data)),

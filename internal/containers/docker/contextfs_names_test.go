@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNamesAreChecked sends files whose names are not UTF-8: the first is named, unless it is ignored.
+// TestNamesAreChecked sends files whose names are not UTF-8: the error names the first one that is not ignored.
 func TestNamesAreChecked(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -16,9 +16,9 @@ func TestNamesAreChecked(t *testing.T) {
 	}{
 		{"plain", func(dir string) error { return os.WriteFile(filepath.Join(dir, "café"), nil, 0o644) }, ""},
 		{"Latin-1", func(dir string) error { return os.WriteFile(filepath.Join(dir, "caf\xe9"), nil, 0o644) },
-			`the name of the file "sub/caf\xe9" is not UTF-8, so that the engine cannot take it`},
+			`the name of the file "sub/caf\xe9" is not UTF-8, so the engine cannot accept it`},
 		{"link", func(dir string) error { return os.Symlink("caf\xe9", filepath.Join(dir, "link")) },
-			`the symbolic link sub/link leads to "caf\xe9", which is not UTF-8, so that the engine cannot take it`},
+			`the symbolic link sub/link points to "caf\xe9", which is not UTF-8, so the engine cannot accept it`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -1,5 +1,5 @@
-// Package docker is the thin wrapper around a container engine's API: build with BuildKit, tag, inspect, push, save, and
-// run commands in containers. It is the only package that knows the engine's own client library.
+// Package docker is a thin wrapper around a container engine's API: build with BuildKit, tag, inspect, push, save, and
+// run commands in containers. It is the only package that uses the engine's client library.
 //
 // # Concurrency
 //
@@ -9,6 +9,6 @@
 //
 // # Testing
 //
-// Fake stands for an engine in tests. One conformance suite runs on the fake always and on a real engine when
+// Fake emulates an engine in tests. A conformance suite always runs on the fake. It also runs on a real engine when
 // HONE_TEST_CLUSTER is set.
 package docker

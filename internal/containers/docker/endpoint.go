@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Endpoint is where an engine is and how to talk to it.
+// Endpoint is the address of an engine and the settings of the connection.
 type Endpoint struct {
 	// Host is the address: unix://…, tcp://…, ssh://… or npipe://….
 	Host string
@@ -26,9 +26,9 @@ type Endpoint struct {
 	SkipVerify bool
 	// Context is the docker context that the endpoint comes from; empty for none.
 	Context string
-	// Fault is why the engine cannot be used as things are; nil where nothing is known against it.
+	// Fault is why the engine cannot be used with these settings; nil if no such reason is known.
 	Fault error
-	// Explicit says that a docker CLI would not find this engine by itself.
+	// Explicit is set if a docker CLI does not use this engine by default.
 	Explicit bool
 }
 
@@ -69,19 +69,19 @@ func findEndpoint(getenv func(string) string, dir string) (Endpoint, error) {
 	return contextEndpoint(dir, name)
 }
 
-// certFault says that the folder of certificates which the environment names is not there. Without the folder what is in
-// it would be left out, and the engine, or its default socket, would seem to be what is wrong.
+// certFault returns a problem if the certificate folder that the environment names does not exist. Without this check
+// the certificates would be ignored, and the error would seem to come from the engine or its default socket.
 func certFault(getenv func(string) string) error {
 	dir := getenv("DOCKER_CERT_PATH")
 	if info, err := os.Stat(dir); dir == "" || err == nil && info.IsDir() {
 		return nil
 	}
-	return problem.New("DOCKER_CERT_PATH is "+dir+", and there is no such folder",
+	return problem.New("DOCKER_CERT_PATH is "+dir+", a folder that does not exist",
 		"set it to the folder with ca.pem, cert.pem and key.pem, or unset it")
 }
 
-// currentContext returns the context that the user chose, or nothing. A configuration that cannot be read counts as none:
-// the docker CLI warns about it and continues, too.
+// currentContext returns the context that the user selected, if any. It ignores a configuration that cannot be read, as
+// the docker CLI does after a warning.
 func currentContext(dir string) string {
 	var config struct {
 		CurrentContext string `json:"currentContext"`
@@ -145,7 +145,7 @@ func (ep Endpoint) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// env is what makes a docker CLI use the endpoint.
+// env returns the variables that make a docker CLI use the endpoint.
 func (ep Endpoint) env() []string {
 	if !ep.Explicit {
 		return nil

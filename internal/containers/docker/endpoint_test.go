@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// writeContext puts a docker context into a configuration folder.
+// writeContext writes a docker context to a configuration folder.
 func writeDockerContext(t *testing.T, dir, name, meta string, tls bool) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(name))
@@ -86,8 +86,8 @@ func TestFindEndpoint(t *testing.T) {
 	}
 }
 
-// TestCertPath names a folder of certificates that does not exist: each use of the engine says so, whether the address of
-// the engine is given or not. A docker context has certificates of its own.
+// TestCertPath sets a certificate folder that does not exist: each use of the engine reports it, with and without an
+// address of the engine. A docker context has its own certificates.
 func TestCertPath(t *testing.T) {
 	dir := t.TempDir()
 	writeDockerContext(t, dir, "desktop", `{"Name":"desktop","Endpoints":{"docker":{"Host":"unix:///home/me/docker.sock"}}}`, false)
@@ -114,7 +114,7 @@ func TestCertPath(t *testing.T) {
 			defer e.Close()
 			_, err = e.Ping(t.Context())
 			p, ok := problem.Of(err)
-			if !ok || p.Summary != "DOCKER_CERT_PATH is "+env["DOCKER_CERT_PATH"]+", and there is no such folder" || p.Mend == "" || !IsUnreachable(err) {
+			if !ok || p.Summary != "DOCKER_CERT_PATH is "+env["DOCKER_CERT_PATH"]+", a folder that does not exist" || p.Mend == "" || !IsUnreachable(err) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -139,7 +139,7 @@ func TestMinikubeEnv(t *testing.T) {
 	}
 }
 
-// TestFindForMinikube lets a script play the minikube command.
+// TestFindForMinikube replaces the minikube command with a script.
 func TestFindForMinikube(t *testing.T) {
 	home, bin := t.TempDir(), t.TempDir()
 	t.Setenv("MINIKUBE_HOME", home)

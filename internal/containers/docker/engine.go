@@ -25,14 +25,14 @@ type Engine struct {
 	api      *client.Client
 	endpoint Endpoint
 	config   *userConfig
-	looks    sync.Once // cleans up before the first image is looked into
+	looks    sync.Once // cleans up before the first call of Programs
 	agreed   atomic.Bool
 }
 
 var _ Client = (*Engine)(nil)
 
-// New returns a client for the engine at ep. It does not connect yet: an engine that is down shows at the first call, and
-// one that comes back later is used without further ado.
+// New returns a client for the engine at ep. It does not connect yet: the first call reports an engine that is down. An
+// engine that comes back later is used automatically.
 func New(ep Endpoint) (*Engine, error) {
 	opts := []client.Opt{client.WithAPIVersionNegotiation(), client.WithVersionFromEnv()}
 	tlsConfig, err := ep.tls()
@@ -76,7 +76,7 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 	}
 	info, err := e.api.Info(ctx)
 	if err != nil {
-		return Info{}, e.wrap("ask the docker engine about itself", err)
+		return Info{}, e.wrap("ask the docker engine for its properties", err)
 	}
 	return Info{
 		Version: version.Version, APIVersion: e.api.ClientVersion(), OS: version.Os, Arch: version.Arch,
@@ -85,8 +85,8 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 	}, nil
 }
 
-// agree has the client settle with the engine which version of the API they speak. Its calls do so by themselves, but some
-// look at the version before, which is no time to do it while another goroutine settles it.
+// agree makes the client negotiate the API version with the engine. Its calls do so automatically, but some read the
+// version before that, which would race with the negotiation by another goroutine.
 func (e *Engine) agree(ctx context.Context) error {
 	if e.agreed.Load() {
 		return nil
@@ -98,8 +98,8 @@ func (e *Engine) agree(ctx context.Context) error {
 	return err
 }
 
-// hasBuildKit decides whether to build with BuildKit. Engines before 23 have it but do not announce it unless they were
-// told to prefer it, so what counts is the version of the API.
+// hasBuildKit decides whether to build with BuildKit. Engines before 23 have it but announce it only if they are
+// configured to prefer it, so the API version decides.
 func (e *Engine) hasBuildKit(announced, osType string) bool {
 	switch os.Getenv("DOCKER_BUILDKIT") {
 	case "0", "false":

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// ExitError says that a command in a container ended with a code other than zero.
+// ExitError is the error of a command in a container that ended with a code other than zero.
 type ExitError struct {
 	Code int
 }
@@ -27,7 +27,7 @@ func (e *ExitError) ExitCode() int { return e.Code }
 
 var _ error = (*ExitError)(nil)
 
-// UserError marks a build that failed for what the user wrote: the same request will fail again until a file changes.
+// UserError marks a build that failed because of the user's input: the same request fails again until a file changes.
 type UserError struct {
 	Problem *problem.Problem
 }
@@ -40,19 +40,19 @@ func (e *UserError) Unwrap() error { return e.Problem }
 
 var _ error = (*UserError)(nil)
 
-// IsUserError reports whether err is due to what the user wrote, not to the engine or the network.
+// IsUserError reports whether err is caused by the user's input, not by the engine or the network.
 func IsUserError(err error) bool {
 	var u *UserError
 	return errors.As(err, &u)
 }
 
-// IsNotFound reports whether err says that the image or container does not exist.
+// IsNotFound reports whether err means that the image or container does not exist.
 func IsNotFound(err error) bool { return cerrdefs.IsNotFound(err) }
 
-// IsInUse reports whether err says that a container still needs what was to be removed.
+// IsInUse reports whether err means that a container still uses the image to remove.
 func IsInUse(err error) bool { return cerrdefs.IsConflict(err) }
 
-// IsUnreachable reports whether err says that there is no engine to talk to.
+// IsUnreachable reports whether err means that the engine cannot be reached.
 func IsUnreachable(err error) bool {
 	var u *unreachableError
 	return errors.As(err, &u)
@@ -66,14 +66,14 @@ func (e *unreachableError) Unwrap() error { return e.err }
 
 var _ error = (*unreachableError)(nil)
 
-// IsPassing reports whether err may be over without a change of any file: a registry did not take a push, or the connection
-// to the engine broke off while it was at work.
+// IsPassing reports whether err may go away without a change of any file: a registry did not accept a push, or the
+// connection to the engine broke during its work.
 func IsPassing(err error) bool {
 	var p *Passing
 	return errors.As(err, &p)
 }
 
-// Passing is a failure of something outside that may be over at any time.
+// Passing is an external failure that may end at any time.
 type Passing struct{ Err error }
 
 // Error returns the text of the failure.
@@ -84,11 +84,11 @@ func (e *Passing) Unwrap() error { return e.Err }
 
 var _ error = (*Passing)(nil)
 
-// pingTimeout is how long an engine that has just failed may take to say that it is there.
+// pingTimeout is how long an engine that has just failed may take to answer a ping.
 const pingTimeout = 5 * time.Second
 
-// orAway returns err, or that the engine does not answer, where that is so: whatever err says of what was going on, it
-// comes from the engine's end.
+// orAway returns err, or an unreachable error if the engine does not answer: err is then only a consequence of the
+// engine's end.
 func (e *Engine) orAway(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || IsUnreachable(err) {
 		return err
@@ -125,7 +125,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// wrap says which operation failed, and turns "no connection" into the problem that it is.
+// wrap adds the operation that failed, and turns connection failures into a problem.
 func (e *Engine) wrap(op string, err error) error {
 	if err == nil {
 		return nil

@@ -46,7 +46,7 @@ func (e *Engine) Exec(ctx context.Context, containerID string, argv []string, st
 	return nil
 }
 
-// pump moves stdin in and the output out until the process has closed its output or ctx ends, and closes conn.
+// pump copies stdin and the output until the process has closed its output or ctx ends, and closes conn.
 func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, stdout, stderr io.Writer) error {
 	if stdout == nil {
 		stdout = io.Discard
@@ -63,19 +63,19 @@ func pump(ctx context.Context, conn types.HijackedResponse, stdin io.Reader, std
 			return
 		}
 		if _, err := io.Copy(conn.Conn, stdin); err == nil {
-			_ = conn.CloseWrite() // a process that has ended already does not mind
+			_ = conn.CloseWrite() // it may fail if the process has ended already
 		}
 	}()
 	_, err := stdcopy.StdCopy(stdout, stderr, conn.Reader)
 	conn.Close()
 	if c, ok := stdin.(io.Closer); ok {
-		_ = c.Close() // frees a copy that waits for more of it
+		_ = c.Close() // releases a copy that waits for more input
 	}
 	<-fed
 	return ctxOr(ctx, err)
 }
 
-// exitCode waits for the engine to notice the end of a process whose output has ended. That takes a moment.
+// exitCode waits until the engine notices the end of a process whose output has ended. That takes a moment.
 func (e *Engine) exitCode(ctx context.Context, execID string) (int, error) {
 	looks := retry.Backoff{First: time.Millisecond, Most: 100 * time.Millisecond}
 	for {
@@ -111,7 +111,7 @@ func (e *Engine) RestartContainer(ctx context.Context, containerID string) error
 	return e.wrap("restart container "+short(containerID), err)
 }
 
-// short cuts an id to the length that people know from "docker ps".
+// short cuts an id to the length that "docker ps" shows.
 func short(id string) string {
 	if len(id) > 12 {
 		return id[:12]
@@ -136,7 +136,7 @@ func (l *lentReader) Read(p []byte) (int, error) {
 	return l.r.Read(p)
 }
 
-// giveBack returns when nobody reads any more.
+// giveBack waits for a pending Read and makes all later ones fail.
 func (l *lentReader) giveBack() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

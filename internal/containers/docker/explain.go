@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// isRequestError reports whether the engine refused the request as such, before it began to build.
+// isRequestError reports whether the engine rejected the request before it began to build.
 func isRequestError(err error) bool {
 	return cerrdefs.IsInvalidArgument(err) || cerrdefs.IsNotFound(err)
 }
@@ -32,8 +32,8 @@ var (
 	networkRE     = regexp.MustCompile(`(?i)dial tcp|no such host|i/o timeout|TLS handshake|connection refused|connection reset|failed to do request|Temporary failure`)
 )
 
-// explain describes a failed build as a problem, nil if the engine's words are not known. at is the step that failed, nil
-// if none had begun.
+// explain describes a failed build as a problem. It returns nil if it does not recognise the engine's message. at is
+// the step that failed, nil if none had begun.
 func explain(req BuildRequest, err error, at *vertex) error {
 	text := err.Error()
 	name, step := "", ""
@@ -73,10 +73,10 @@ func explain(req BuildRequest, err error, at *vertex) error {
 	return nil
 }
 
-// briefLength is how much of a step a headline shows, in bytes.
+// briefLength is the length in bytes to which a headline shortens a step.
 const briefLength = 100
 
-// brief puts a step of any number of lines on one, cut where it gets long.
+// brief puts a step on one line, shortened if it is too long.
 func brief(name string) string {
 	return words.Clip(words.OneLine(name), briefLength)
 }
@@ -93,7 +93,8 @@ func stepOf(name string) string {
 func runProblem(req BuildRequest, name, step, text string, tail []string) error {
 	m := exitCodeRE.FindStringSubmatch(text)
 	if step == "" {
-		// A step that another build runs at the same moment is shared with it, and only that one hears of its progress.
+		// A step that another build runs at the same time is shared with that build, and only that build receives its
+		// progress.
 		name = "a command of the Dockerfile"
 		if c := commandRE.FindStringSubmatch(text); c != nil {
 			step = "RUN " + c[1] + c[2] + c[3]
@@ -118,7 +119,7 @@ func copyProblem(req BuildRequest, step, text string) error {
 		return userProblem(req, line, "the build cannot copy a file", text, "", nil)
 	}
 	summary := fmt.Sprintf("%s is not in the build context", missing)
-	mend := "create it, or correct the path; it is looked for in " + req.Context
+	mend := "create it, or correct the path; the build looks for it in " + req.Context
 	switch {
 	case req.Context == "":
 		mend = "give docker_build a context with files: its context is empty now"
@@ -131,7 +132,7 @@ func copyProblem(req BuildRequest, step, text string) error {
 	return userProblem(req, line, summary, "", mend, nil)
 }
 
-// whoIgnores says which rules leave the file out.
+// whoIgnores names the rules that exclude the file.
 func whoIgnores(req BuildRequest, file string) string {
 	for _, ig := range req.Ignores {
 		rel, err := filepath.Rel(ig.Base, filepath.Join(req.Context, file))
@@ -154,7 +155,7 @@ func matches(ig model.Ignore, rel string) bool {
 	return err == nil && hit
 }
 
-// pullProblem explains a base image that cannot be had. It is the user's doing unless the network failed.
+// pullProblem explains a base image that cannot be pulled. It is the user's error unless the network failed.
 func pullProblem(req BuildRequest, name, text string, network bool) error {
 	image := strings.TrimPrefix(name, "[internal] load metadata for ")
 	if step := stepOf(name); step != "" {
@@ -184,7 +185,7 @@ func userProblem(req BuildRequest, line int, summary, cause, mend string, tail [
 	return &UserError{p}
 }
 
-// trimNoise drops the layers that BuildKit wraps around what matters.
+// trimNoise drops the prefixes that BuildKit adds to a message.
 func trimNoise(text string) string {
 	for _, prefix := range []string{"Error response from daemon: ", "failed to solve with frontend dockerfile.v0: ", "failed to solve: ",
 		"failed to create LLB definition: ", "rpc error: code = Unknown desc = ", "failed to build LLB: "} {

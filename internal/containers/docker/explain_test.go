@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// TestExplain holds the words of engines of all ages.
+// TestExplain covers the messages of old and new engines.
 func TestExplain(t *testing.T) {
 	const dockerfile = "FROM golang:1.26 AS build\nARG DIR=x\nCOPY ${DIR}/nope.txt /\nRUN make \\\n  all\n"
 	tests := []struct {

@@ -24,12 +24,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Fake is an engine in memory for tests. It builds images whose ids depend on what goes into them, and runs the few
-// commands that tests need (see FakeContainer). Construct it with NewFake.
+// Fake is an engine in memory for tests. It builds images whose ids depend on their input, and runs the few commands
+// that tests need (see FakeContainer). Construct it with NewFake.
 type Fake struct {
-	// OnBuild, when set before use, replaces the fake's own building.
+	// OnBuild, if set before use, replaces the fake's build.
 	OnBuild func(ctx context.Context, req BuildRequest) (string, error)
-	// OnPush, when set before use, is called for each push of an image that exists.
+	// OnPush, if set before use, is called for each push of an existing image.
 	OnPush func(ctx context.Context, ref string) error
 
 	mu         sync.Mutex
@@ -59,14 +59,14 @@ func NewFake() *Fake {
 	return f
 }
 
-// SetInfo replaces what the engine says about itself.
+// SetInfo replaces the result of Ping.
 func (f *Fake) SetInfo(info Info) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.info = info
 }
 
-// AddImage puts an image with the reference into the engine and returns its id.
+// AddImage adds an image with the reference to the engine and returns its id.
 func (f *Fake) AddImage(ref string) string {
 	id := digestOf("image", ref)
 	f.mu.Lock()
@@ -76,7 +76,7 @@ func (f *Fake) AddImage(ref string) string {
 	return id
 }
 
-// RemoveImage takes the image with the reference or id out of the engine, with all its references.
+// RemoveImage removes the image with the reference or id, and all its references.
 func (f *Fake) RemoveImage(ref string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -85,7 +85,7 @@ func (f *Fake) RemoveImage(ref string) {
 	maps.DeleteFunc(f.tags, func(_, v string) bool { return v == id })
 }
 
-// SetTaggedAt changes when the image last got a reference.
+// SetTaggedAt changes the time at which the image last got a reference.
 func (f *Fake) SetTaggedAt(ref string, at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *Fake) Fail(method string, err error) {
 	f.failures[method] = append(f.failures[method], err)
 }
 
-// Unreachable is the error of an engine that is not there, for use with Fail.
+// Unreachable returns the error of an engine that cannot be reached, for use with Fail.
 func (f *Fake) Unreachable() error {
 	return unreachable("unix:///var/run/docker.sock", "", errors.New("connection refused"))
 }
@@ -122,7 +122,7 @@ func (f *Fake) Pushed() []string {
 	return slices.Clone(f.pushed)
 }
 
-// begin returns the failure that waits for the method, or ctx's error.
+// begin returns ctx's error, or the next failure that Fail has set for the method.
 func (f *Fake) begin(ctx context.Context, method string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -308,7 +308,7 @@ func (f *Fake) Env() []string { return nil }
 // Close implements Client.
 func (f *Fake) Close() error { return nil }
 
-// fullRef spells ref out with registry and tag; empty if it is no reference.
+// fullRef returns ref with registry and tag; empty if it is not a reference.
 func fullRef(ref string) string {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
@@ -323,5 +323,5 @@ func digestOf(parts ...string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// clean makes an absolute path of a name in a container.
+// clean returns the absolute path of a name in a container.
 func clean(name string) string { return path.Clean("/" + name) }

@@ -18,8 +18,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// Build implements Client. It reads the Dockerfile, checks that base images and copied files are there, and takes
-// commands ("RUN exit 3", "RUN false") at their word as far as failing goes.
+// Build implements Client. It parses the Dockerfile and checks that base images and copied files exist. A command such
+// as "RUN exit 3" or "RUN false" fails; others succeed.
 func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
 	if err := f.begin(ctx, "Build"); err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func (f *Fake) Build(ctx context.Context, req BuildRequest) (string, error) {
 	return id, nil
 }
 
-// keep puts a built image among the engine's images.
+// keep adds a built image to the engine's images.
 func (f *Fake) keep(id string, req BuildRequest) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -96,7 +96,7 @@ func (f *Fake) build(ctx context.Context, req BuildRequest) (string, error) {
 	return digestOf(content...), nil
 }
 
-// stage checks one stage and returns what its image depends on.
+// stage checks one stage and returns the inputs of its image.
 func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, before []instructions.Stage, s instructions.Stage) ([]string, error) {
 	base, err := f.base(req, before, s)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *Fake) stage(ctx context.Context, req BuildRequest, files fsutil.FS, bef
 	return content, nil
 }
 
-// base returns the id of the image that the stage begins with.
+// base returns the id of the stage's base image.
 func (f *Fake) base(req BuildRequest, before []instructions.Stage, s instructions.Stage) (string, error) {
 	if s.BaseName == "scratch" {
 		return "", nil

@@ -22,17 +22,17 @@ type FakeContainer struct {
 	Name   string
 	Image  string
 	Labels map[string]string
-	// Files maps absolute paths to contents. Changed are those of them that the image does not have so.
+	// Files maps absolute paths to contents. Changed are those that differ from the image.
 	Files   map[string]string
 	Changed []string
-	// Exec, when not nil, runs commands; it returns the exit code. Without it the container knows true, false, echo, cat
+	// Exec, if not nil, runs commands and returns the exit code. Without it the container has true, false, echo, cat
 	// and "sh -c" with exit, true and false.
 	Exec func(ctx context.Context, argv []string, stdin io.Reader, out io.Writer) int
 	// Restarts counts calls of RestartContainer.
 	Restarts int
-	// State is its state; what FakeContainer says itself need not be set in it. An empty Status means running.
+	// State is its state. Fields that FakeContainer has itself need not be set in it. An empty Status means running.
 	State ContainerState
-	// Log is what it has written.
+	// Log is its output.
 	Log []FakeLine
 }
 
@@ -42,7 +42,7 @@ type FakeLine struct {
 	Text string
 }
 
-// AddContainer puts a running container into the engine.
+// AddContainer adds a running container to the engine.
 func (f *Fake) AddContainer(id string, c FakeContainer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func (f *Fake) AddContainer(id string, c FakeContainer) {
 	f.wake()
 }
 
-// ChangeContainer changes a container, and lets those who watch know.
+// ChangeContainer changes a container, and wakes the watches.
 func (f *Fake) ChangeContainer(id string, change func(*FakeContainer)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,7 +64,7 @@ func (f *Fake) ChangeContainer(id string, change func(*FakeContainer)) {
 	}
 }
 
-// DropContainer takes a container away.
+// DropContainer removes a container.
 func (f *Fake) DropContainer(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -72,7 +72,7 @@ func (f *Fake) DropContainer(id string) {
 	f.wake()
 }
 
-// Interrupt ends every stream of events and every log that is followed, as an engine does that is restarted.
+// Interrupt ends every stream of events and every followed log, like the restart of an engine.
 func (f *Fake) Interrupt() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,13 +80,13 @@ func (f *Fake) Interrupt() {
 	f.wake()
 }
 
-// wake wakes those who wait for a change; f.mu is held.
+// wake wakes the waiters for a change; f.mu is held.
 func (f *Fake) wake() {
 	close(f.changed)
 	f.changed = make(chan struct{})
 }
 
-// Container returns a copy of the container's present state.
+// Container returns a copy of the container's current state.
 func (f *Fake) Container(id string) (FakeContainer, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -188,7 +188,7 @@ func (f *Fake) ContainerLogs(ctx context.Context, containerID string, since time
 	return r, nil
 }
 
-// tell writes the log of a container until it ends, nobody reads or ctx is done.
+// tell writes the log of a container until the log ends, the reader is gone or ctx is done.
 func (f *Fake) tell(ctx context.Context, id string, since time.Time, follow bool, w io.Writer) error {
 	f.mu.Lock()
 	life := f.life
@@ -295,7 +295,7 @@ func (f *Fake) container(id string) (*FakeContainer, error) {
 	return c, nil
 }
 
-// shell runs the few commands that a container without Exec knows.
+// shell runs the few commands of a container without Exec.
 func (f *Fake) shell(c *FakeContainer) func(context.Context, []string, io.Reader, io.Writer) int {
 	return func(_ context.Context, argv []string, stdin io.Reader, out io.Writer) int {
 		switch {

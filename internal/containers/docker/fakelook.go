@@ -15,7 +15,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 )
 
-// fakePrograms are what every image has that is not made from scratch.
+// fakePrograms are the programs of every image that is not built from scratch.
 var fakePrograms = []string{"/bin/sh", "/bin/tar"}
 
 // Programs implements Client.
@@ -37,13 +37,13 @@ func (f *Fake) Programs(ctx context.Context, ref string, paths []string) ([]stri
 
 var fromLine = regexp.MustCompile(`(?mi)^FROM\s+(\S+)`)
 
-// bareImage reports whether nothing is in what a Dockerfile builds but what it puts there itself.
+// bareImage reports whether a Dockerfile builds an image from scratch.
 func bareImage(contents string) bool {
 	stages := fromLine.FindAllStringSubmatch(contents, -1)
 	return len(stages) > 0 && stages[len(stages)-1][1] == "scratch"
 }
 
-// Load implements Client. It takes what the archive's manifest says, as Save writes it.
+// Load implements Client. It reads the manifest that Save writes.
 func (f *Fake) Load(ctx context.Context, archive io.Reader) error {
 	if err := f.begin(ctx, "Load"); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzStream reads what an engine sends: every message comes before the error that ends them, and nothing comes after it.
+// FuzzStream reads an engine's stream: every message comes before the error that ends the stream, and none after it.
 func FuzzStream(f *testing.F) {
 	f.Add(`{"stream":"Step 1/2"}` + "\n" + `{"errorDetail":{"message":"no space"},"error":"no space"}`)
 	f.Add(`{"status":"Pushing","progressDetail":{"current":1,"total":-2},"id":"a"}{"aux":{"ID":"sha256:x"}}`)
@@ -26,7 +26,7 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// FuzzMinikubeEnv reads what "minikube docker-env" prints.
+// FuzzMinikubeEnv parses the output of "minikube docker-env".
 func FuzzMinikubeEnv(f *testing.F) {
 	f.Add("export DOCKER_HOST=\"tcp://192.168.49.2:2376\"\n# eval it\nDOCKER_TLS_VERIFY='1'\r\n")
 	f.Fuzz(func(t *testing.T, in string) {
@@ -63,7 +63,7 @@ func FuzzUserConfig(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// What cannot be read leads to the user's own configuration, which is none here.
+		// If the configuration cannot be read, the user's own is used, which is missing here.
 		t.Setenv("HOME", dir)
 		c := newUserConfig(dir)
 		encoded, err := c.registryAuth(ref)

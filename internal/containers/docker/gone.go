@@ -14,8 +14,8 @@ import (
 	"github.com/tonistiigi/fsutil"
 )
 
-// gone are the files of a build context that were away when the engine was about to get them, as they are for a moment while
-// another program replaces them. Safe for concurrent use.
+// gone records the files of a build context that were missing when the engine fetched them. A file can be missing for a
+// moment while another program replaces it. It is safe for concurrent use.
 type gone struct {
 	mu    sync.Mutex
 	paths map[string]bool
@@ -30,8 +30,8 @@ func (g *gone) note(path string) {
 	g.paths[path] = true
 }
 
-// back returns those that are there now, sorted. The engine has not got them, or has them empty, and if they came back with
-// the content that they had, no watcher tells of it.
+// back returns the recorded files that exist now, sorted. The engine has not received them, or only as empty files. If
+// they came back with their former content, no watcher reports them.
 func (g *gone) back() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -45,8 +45,9 @@ func (g *gone) back() []string {
 	return back
 }
 
-// steadyFS leaves out a file that goes away while its folder is walked, and that file only: fsutil leaves out all that come
-// after it in the folder. It stands below all filters, which take an error about a file for one about its folder, too.
+// steadyFS skips only the file itself if a file disappears while its folder is walked: fsutil also skips the files
+// after it in the folder. It must be below all filters, because they treat an error about a file as one about its
+// folder.
 type steadyFS struct {
 	fsutil.FS
 	root string
@@ -57,7 +58,7 @@ type steadyFS struct {
 func (s steadyFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc) error {
 	return s.FS.Walk(ctx, target, func(name string, entry gofs.DirEntry, err error) error {
 		if err == nil && entry != nil && !entry.IsDir() {
-			// The entry keeps what it finds out here, so that nothing above asks the file system again.
+			// The entry caches the result, so that the filters above do not query the file system again.
 			if _, err := entry.Info(); isGone(err) {
 				s.gone.note(filepath.Join(s.root, name))
 				return nil
@@ -67,7 +68,7 @@ func (s steadyFS) Walk(ctx context.Context, target string, fn gofs.WalkDirFunc) 
 	})
 }
 
-// Open implements fsutil.FS. Where it fails, the engine gets an empty file.
+// Open implements fsutil.FS. If it fails, the engine gets an empty file.
 func (s steadyFS) Open(name string) (io.ReadCloser, error) {
 	f, err := s.FS.Open(name)
 	if isGone(err) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestFileGoesAwayDuringTheWalk has a file go while its folder is walked: all others are sent, and it is noted when it comes
-// back.
+// TestFileGoesAwayDuringTheWalk removes a file while its folder is walked: all others are sent, and the file is
+// reported when it comes back.
 func TestFileGoesAwayDuringTheWalk(t *testing.T) {
 	for name, ignores := range map[string][]model.Ignore{
 		"plain":             nil,
@@ -53,7 +53,7 @@ func TestFileGoesAwayDuringTheWalk(t *testing.T) {
 					return err
 				}
 				sent = append(sent, name)
-				if filepath.Base(name) == "a" { // the folder has been read by now
+				if filepath.Base(name) == "a" { // the folder has already been read
 					if err := os.Remove(path("b")); err != nil {
 						t.Fatal(err)
 					}
@@ -78,7 +78,7 @@ func TestFileGoesAwayDuringTheWalk(t *testing.T) {
 	}
 }
 
-// TestFileGoesAwayBeforeItIsRead has a file go between the walk and its content.
+// TestFileGoesAwayBeforeItIsRead removes a file between the walk and the read of its content.
 func TestFileGoesAwayBeforeItIsRead(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
@@ -98,7 +98,7 @@ func TestFileGoesAwayBeforeItIsRead(t *testing.T) {
 	}
 }
 
-// TestFsutilLeavesOutTheRest says why steadyFS exists. Once it fails, steadyFS need only take notes.
+// TestFsutilLeavesOutTheRest shows why steadyFS exists. If it fails one day, steadyFS only needs to record files.
 func TestFsutilLeavesOutTheRest(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {

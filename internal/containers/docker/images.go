@@ -29,7 +29,7 @@ func (e *Engine) Inspect(ctx context.Context, ref string) (Image, bool, error) {
 	im := Image{ID: got.ID, Tags: got.RepoTags, OS: got.Os, Arch: got.Architecture, Size: got.Size,
 		TaggedAt: got.Metadata.LastTagTime}
 	if im.TaggedAt.IsZero() {
-		im.TaggedAt, _ = time.Parse(time.RFC3339Nano, got.Created) // the zero time where the engine does not know
+		im.TaggedAt, _ = time.Parse(time.RFC3339Nano, got.Created) // the zero time if the engine does not know it
 	}
 	if got.Config != nil {
 		im.Entrypoint, im.Cmd, im.Labels = got.Config.Entrypoint, got.Config.Cmd, got.Config.Labels
@@ -53,7 +53,7 @@ func (e *Engine) Images(ctx context.Context, label string) ([]Image, error) {
 		if err != nil {
 			return nil, err
 		}
-		if found { // it may have gone meanwhile
+		if found { // it may have been removed meanwhile
 			out = append(out, im)
 		}
 	}

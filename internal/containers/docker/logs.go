@@ -36,16 +36,16 @@ func (e *Engine) ContainerLogs(ctx context.Context, containerID string, since ti
 
 const (
 	frameHeader = 8
-	// maxFrame bounds what is read at once. The engine cuts lines into pieces of 16 KiB.
+	// maxFrame bounds the size of a frame in bytes. The engine cuts lines into pieces of 16 KiB.
 	maxFrame = 16 << 20
 )
 
-// logLines turns the engine's frames, each of which is a piece of a line of one of two streams, into whole lines. It is
-// used by one goroutine at a time, but for Close.
+// logLines turns the engine's frames into whole lines. Each frame is a piece of a line of one of two streams. Except
+// for Close, only one goroutine at a time may use it.
 type logLines struct {
 	body io.ReadCloser
 	r    *bufio.Reader
-	// open holds, by stream, a line whose end has not come; whole is what is there to be read.
+	// open holds, by stream, a line whose end has not arrived; whole holds the complete lines to read.
 	open  [3][]byte
 	whole bytes.Buffer
 	err   error
@@ -69,7 +69,7 @@ func (l *logLines) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (l *logLines) Close() error { return l.body.Close() }
 
-// frame takes in one piece.
+// frame reads one frame.
 func (l *logLines) frame() error {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(l.r, head[:]); err != nil {
@@ -87,7 +87,7 @@ func (l *logLines) frame() error {
 		return fmt.Errorf("read a container's log: %s", bytes.TrimSpace(piece))
 	}
 	if line := l.open[stream]; len(line) > 0 {
-		// Each piece has a time in front, of which a line needs one.
+		// Each piece starts with a time, but a line needs only one.
 		if _, text, ok := bytes.Cut(piece, []byte{' '}); ok {
 			piece = text
 		}

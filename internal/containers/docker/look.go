@@ -11,10 +11,10 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// lookLabel marks the containers that are made to look into images. They are never started.
+// lookLabel marks the containers that are created to inspect the files of images. They are never started.
 const lookLabel = "dev.hone.look"
 
-// lookLimit is the age after which such a container belongs to nobody any more.
+// lookLimit is the age after which such a container is considered abandoned.
 const lookLimit = time.Minute
 
 // Programs implements Client.
@@ -57,7 +57,7 @@ func (e *Engine) isProgram(ctx context.Context, id, name string) (bool, error) {
 	return err == nil && stat.Mode.IsRegular() && stat.Mode&0o111 != 0, err
 }
 
-// removeLooks removes what an earlier session was killed over.
+// removeLooks removes the containers that killed sessions left behind.
 func (e *Engine) removeLooks(ctx context.Context) {
 	if e.agree(ctx) != nil {
 		return

@@ -31,7 +31,7 @@ func FindFor(ctx context.Context, cluster model.Cluster) (Endpoint, error) {
 	return minikubeEndpoint(ctx, profileOf(cluster))
 }
 
-// Open returns a client for the engine with which to build images for the cluster. It does not connect yet, as New does not.
+// Open returns a client for the engine with which to build images for the cluster. Like New, it does not connect yet.
 func Open(ctx context.Context, cluster model.Cluster) (*Engine, error) {
 	endpoint, err := FindFor(ctx, cluster)
 	if err != nil {
@@ -72,7 +72,7 @@ func minikubeRuntime(home, profile string) string {
 		return ""
 	}
 	if config.KubernetesConfig.ContainerRuntime == "" {
-		return "docker" // its default for a long time
+		return "docker" // minikube's default for a long time
 	}
 	return config.KubernetesConfig.ContainerRuntime
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 )
 
-// findStep returns the line (from 1) on which the step begins, 0 if it cannot be told. BuildKit replaces variables and
-// joins lines in the names of steps, so both sides are compared without regard to them.
+// findStep returns the line (from 1) on which the step begins, 0 if it is not found. BuildKit replaces variables and
+// joins lines in the names of steps, so the comparison ignores both.
 func findStep(contents, step string) int {
 	if step == "" {
 		return 0
@@ -25,7 +25,7 @@ func findStep(contents, step string) int {
 
 var variableRE = regexp.MustCompile(`\$(?:\w+|\{[^}]*\})`)
 
-// looseMatch reports whether want is the step original with some text in place of each of its variables.
+// looseMatch reports whether want is the step original with its variables replaced by some text.
 func looseMatch(original, want string) bool {
 	parts := variableRE.Split(original, -1)
 	rest, ok := strings.CutPrefix(want, parts[0])
@@ -57,7 +57,7 @@ func findImage(contents, image string) int {
 	})
 }
 
-// findNode returns the first line of the first instruction that fits.
+// findNode returns the first line of the first instruction for which fits returns true, 0 if there is none.
 func findNode(contents string, fits func(*parser.Node) bool) int {
 	parsed, err := parser.Parse(strings.NewReader(contents))
 	if err != nil {
@@ -71,10 +71,11 @@ func findNode(contents string, fits func(*parser.Node) bool) int {
 	return 0
 }
 
-// around is how many lines of a Dockerfile are shown before and after the guilty one.
+// around is how many lines of a Dockerfile are shown before and after the one with the error.
 const around = 2
 
-// excerpt shows the Dockerfile around a line (from 1) with its number; nothing when the line is not there.
+// excerpt returns the part of the Dockerfile around a line (from 1), with line numbers. It is empty if there is no such
+// line.
 func excerpt(req BuildRequest, line int) string {
 	lines := strings.Split(strings.TrimRight(req.Contents, "\n"), "\n")
 	if line < 1 || line > len(lines) {

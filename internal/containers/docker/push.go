@@ -49,11 +49,11 @@ func (e *Engine) Push(ctx context.Context, ref string, progress logstore.Logger)
 	return e.wrap("push "+ref, err)
 }
 
-// failedInside is how engines say that a registry failed (status 5xx), which it does now and then to one of two that push the
-// same layer at the same moment: "invalid checksum digest format" (distribution 2.8).
+// failedInside matches engines' messages about a registry that failed with a status 5xx. A registry occasionally fails
+// one of two concurrent pushes of the same layer: "invalid checksum digest format" (distribution 2.8).
 var failedInside = regexp.MustCompile(`unexpected (HTTP )?status\b.*: 5\d\d\b`)
 
-// pushPauses are the waits before a push that failed so is tried again.
+// pushPauses are the pauses before such a push is tried again.
 var pushPauses = []time.Duration{200 * time.Millisecond, time.Second}
 
 func (e *Engine) push(ctx context.Context, ref, auth string, progress logstore.Logger) error {
@@ -65,7 +65,7 @@ func (e *Engine) push(ctx context.Context, ref, auth string, progress logstore.L
 	return readStream(body, func(m message) error { pushProgress(progress, ref, m); return nil })
 }
 
-// ctxOr returns ctx's error if it has one, so that what was cancelled says so, else err.
+// ctxOr returns ctx's error if it has one, so that a cancelled call reports the cancellation, else err.
 func ctxOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -95,7 +95,7 @@ func pushProgress(log logstore.Logger, ref string, m message) {
 	log.Progress("push "+ref+" "+m.ID, text, done)
 }
 
-// pushProblem explains a push that the registry refused or that never reached it.
+// pushProblem explains a push that the registry rejected or that did not reach it.
 func pushProblem(ref string, err error) error {
 	host := "docker.io"
 	if named, perr := reference.ParseNormalizedNamed(ref); perr == nil {

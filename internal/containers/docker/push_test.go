@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// TestEngineGoes breaks the connection off while the engine pushes or builds: where the engine is gone, that is the error,
-// else one that may pass.
+// TestEngineGoes breaks the connection while the engine pushes or builds: if the engine is gone, the error says so;
+// otherwise it is a passing one.
 func TestEngineGoes(t *testing.T) {
 	t.Parallel()
 	for _, gone := range []bool{false, true} {
@@ -58,7 +58,8 @@ func TestEngineGoes(t *testing.T) {
 	}
 }
 
-// TestPushAgain has an engine report what its registry says: failures of the registry itself are tried again, others are not.
+// TestPushAgain makes an engine report errors of its registry: internal failures of the registry are retried, others
+// are not.
 func TestPushAgain(t *testing.T) {
 	t.Parallel()
 	const (

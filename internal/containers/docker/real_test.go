@@ -36,7 +36,7 @@ func realEngine(t *testing.T) *Engine {
 	return e
 }
 
-// realContainer starts a container that does nothing until the test ends.
+// realContainer starts a container that idles until the test ends.
 func realContainer(t *testing.T, e *Engine, labels map[string]string) string {
 	t.Helper()
 	return realContainerOf(t, e, labels, "while true; do sleep 3600; done")
@@ -63,7 +63,7 @@ func realContainerOf(t *testing.T, e *Engine, labels map[string]string, script s
 	return created.ID
 }
 
-// removeImage takes what a test built out of the engine again.
+// removeImage removes an image that a test built.
 func removeImage(t *testing.T, e *Engine, ref string) {
 	t.Cleanup(func() {
 		_, _ = e.api.ImageRemove(context.WithoutCancel(t.Context()), ref, image.RemoveOptions{Force: true})
@@ -90,7 +90,7 @@ func TestEngineConformance(t *testing.T) {
 	})
 }
 
-// TestClassicBuilder runs what the classic builder shares with BuildKit.
+// TestClassicBuilder runs the tests that the classic builder shares with BuildKit.
 func TestClassicBuilder(t *testing.T) {
 	e := realEngine(t)
 	t.Setenv("DOCKER_BUILDKIT", "0")
@@ -173,7 +173,8 @@ func runImage(t *testing.T, e *Engine, image string, argv ...string) string {
 	return out.String()
 }
 
-// TestEngineSameSizeDockerfile: what BuildKit keeps from build to build must not hide a Dockerfile of the same length.
+// TestEngineSameSizeDockerfile: BuildKit's copy of the last build must not hide a changed Dockerfile of the same
+// length.
 func TestEngineSameSizeDockerfile(t *testing.T) {
 	e := realEngine(t)
 	dir := t.TempDir()

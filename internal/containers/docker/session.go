@@ -21,10 +21,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// dockerfileName is what the Dockerfile is called inside the session.
+// dockerfileName is the name of the Dockerfile inside the session.
 const dockerfileName = "Dockerfile"
 
-// buildSession is the engine's way back to this machine during a build: it fetches files, secrets and credentials.
+// buildSession is the connection through which the engine fetches files, secrets and credentials from this machine
+// during a build.
 type buildSession struct {
 	*session.Session
 	names *checkedFS
@@ -45,7 +46,7 @@ func (e *Engine) newSession(ctx context.Context, req BuildRequest, away *gone) (
 		"context": names,
 		"dockerfile": memFS{
 			{name: dockerfileName, data: []byte(req.Contents)},
-			// The ignore rules have been applied on this side; this keeps BuildKit from applying those it finds.
+			// The ignore rules have been applied on this side; this file keeps BuildKit from applying them again.
 			{name: dockerfileName + ".dockerignore", data: []byte("# applied by the client\n")},
 		},
 	}))
@@ -67,12 +68,12 @@ func (e *Engine) newSession(ctx context.Context, req BuildRequest, away *gone) (
 	return &buildSession{s, names}, nil
 }
 
-// shareKey names the copy of the context that BuildKit keeps from build to build, so that only what changed is sent. The
-// ignore rules are part of it: two images that see different parts of one folder would otherwise keep undoing each
+// shareKey names the copy of the context that BuildKit keeps between builds, so that only changes are sent. The ignore
+// rules are part of the key: otherwise two images that use different parts of one folder would keep replacing each
 // other's copy.
 func shareKey(req BuildRequest) string {
 	h := sha256.New()
-	host, _ := os.Hostname() // without a name the path alone has to tell
+	host, _ := os.Hostname() // without a name the path alone identifies the context
 	_ = json.NewEncoder(h).Encode([]any{host, req.Context, req.Ignores})
 	return "hone-" + hex.EncodeToString(h.Sum(nil))[:32]
 }
@@ -81,12 +82,12 @@ func shareKey(req BuildRequest) string {
 func contextProblem(dir string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return &UserError{problem.New("the build context "+dir+" does not exist",
-			"create the folder, or correct the context in docker_build; if a resource makes it, put that into resource_deps=")}
+			"create the folder, or correct the context in docker_build; if a resource creates it, add that resource to resource_deps=")}
 	}
 	return &UserError{problem.Wrap(err, "cannot read the build context "+dir, "make the folder readable, or correct its ignore rules")}
 }
 
-// secretStore understands "id=NAME,src=PATH", "id=NAME,env=VARIABLE" and "id=NAME".
+// secretStore supports "id=NAME,src=PATH", "id=NAME,env=VARIABLE" and "id=NAME".
 func secretStore(specs []string) (session.Attachable, error) {
 	sources := make([]secretsprovider.Source, 0, len(specs))
 	for _, spec := range specs {
@@ -142,7 +143,7 @@ func parseSecret(spec string) (secretsprovider.Source, error) {
 	return src, nil
 }
 
-// sshAgents understands "default" and "ID=SOCKET-OR-KEY[,KEY…]".
+// sshAgents supports "default" and "ID=SOCKET-OR-KEY[,KEY…]".
 func sshAgents(specs []string) (session.Attachable, error) {
 	configs := make([]sshprovider.AgentConfig, 0, len(specs))
 	for _, spec := range specs {
@@ -161,13 +162,13 @@ func sshAgents(specs []string) (session.Attachable, error) {
 	return agents, nil
 }
 
-// serving is a session that runs beside a build.
+// serving is a session that runs alongside a build.
 type serving struct {
 	stop func()
 	err  error // valid after stop
 }
 
-// serve runs the session until stop, and calls failed if it ends by itself with an error.
+// serve runs the session until stop, and calls failed if the session ends before with an error.
 func (s *buildSession) serve(ctx context.Context, dial session.Dialer, failed context.CancelCauseFunc) *serving {
 	ctx, cancel := context.WithCancel(ctx)
 	out := &serving{}
@@ -186,7 +187,7 @@ func (s *buildSession) serve(ctx context.Context, dial session.Dialer, failed co
 	return out
 }
 
-// sessionError says that the engine offers no sessions.
+// sessionError is the error if the engine does not support sessions.
 type sessionError struct{ err error }
 
 func (e *sessionError) Error() string { return "open a build session: " + e.err.Error() }

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// message is one object of the streams that build and push answer with.
+// message is one object of the answer streams of build and push.
 type message struct {
 	Stream   string `json:"stream"`
 	Status   string `json:"status"`

@@ -13,12 +13,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 )
 
-// tracePrinter renders BuildKit's progress: one line per step, its output indented below it, layers and contexts on the
-// move as progress lines. It is used by one goroutine.
+// tracePrinter renders BuildKit's progress: one line per step, its output indented below it, and the transfer of layers
+// and contexts as progress lines. It is used by one goroutine.
 type tracePrinter struct {
 	log      logstore.Logger
 	vertices map[string]*vertex
-	// current is the step that output was last printed for; another one is introduced by its name again.
+	// current is the step whose output was printed last. Output of another step is preceded by its name.
 	current *vertex
 	first   *vertex // the first that failed
 }
@@ -35,14 +35,14 @@ type vertex struct {
 	tail    []string
 }
 
-// tailLines is how much of a failing step's output its problem repeats.
+// tailLines is how many lines of a failing step's output its problem repeats.
 const tailLines = 30
 
 func newTracePrinter(log logstore.Logger) *tracePrinter {
 	return &tracePrinter{log: log, vertices: map[string]*vertex{}}
 }
 
-// message prints what m says if it is a trace.
+// message prints m if it is a trace.
 func (p *tracePrinter) message(m message) {
 	if m.ID != "moby.buildkit.trace" {
 		return
@@ -76,7 +76,7 @@ func (p *tracePrinter) status(s *control.StatusResponse) {
 	}
 }
 
-// internal reports whether the step is BuildKit's own book-keeping.
+// internal reports whether the step is an internal one of BuildKit.
 func (v *vertex) internal() bool {
 	return strings.HasPrefix(v.name, "[internal]") || strings.HasPrefix(v.name, "[auth]") ||
 		!strings.HasPrefix(v.name, "[")
@@ -131,10 +131,10 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	p.log.Progress(known.digest, known.name+outcome, true)
 }
 
-// smallTransfer is the size in bytes up to which moving a context is not worth a line.
+// smallTransfer is the size in bytes up to which a transfer is not shown.
 const smallTransfer = 1_000_000
 
-// transfer shows layers that are pulled and contexts that are sent.
+// transfer shows the progress of layers that are pulled and contexts that are sent.
 func (p *tracePrinter) transfer(st *control.VertexStatus) {
 	v := p.vertices[st.Vertex]
 	if v == nil || st.Current < smallTransfer && st.Total < smallTransfer {
@@ -151,7 +151,7 @@ func (p *tracePrinter) transfer(st *control.VertexStatus) {
 	p.log.Progress(v.digest+" "+st.ID, text, st.Completed != nil)
 }
 
-// output prints the whole lines of what a step says and keeps the rest.
+// output prints the whole lines of a step's output and keeps the rest.
 func (p *tracePrinter) output(v *vertex, msg []byte) {
 	if v == nil {
 		return
@@ -186,12 +186,12 @@ func (p *tracePrinter) lines(v *vertex, text string) {
 	}
 }
 
-// finish prints what was said without a final line break.
+// finish prints output that lacks a final line break.
 func (p *tracePrinter) finish() {
 	for _, v := range p.vertices {
 		p.flush(v)
 	}
 }
 
-// failed returns the step that made the build fail, nil if none did.
+// failed returns the step that failed the build, or nil.
 func (p *tracePrinter) failed() *vertex { return p.first }

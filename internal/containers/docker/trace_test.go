@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// progressLog keeps lines and what became of progress lines.
+// progressLog keeps lines and the last state of progress lines.
 type progressLog struct{ lines []string }
 
 func (p *progressLog) Write(_ logstore.Level, text string) {
