@@ -41,7 +41,7 @@ func load(t testing.TB, dir string, env map[string]string) (*Source, *Project, e
 	return s, p, err
 }
 
-// TestHash changes one thing at a time: what makes the service what it is changes its hash, the rest does not.
+// TestHash changes one field at a time: only fields that determine the containers change the hash.
 func TestHash(t *testing.T) {
 	files := map[string]string{
 		"compose.yml": `
@@ -87,7 +87,7 @@ secrets:
 		}
 		return p.Services[0].Hash, p.Services[0].BuildHash
 	}
-	// Folders differ from one run to the next; nothing but the build's context may show them.
+	// Folders differ between runs; only the build's context may contain them.
 	same, _ := hash(t, "", "", "", env)
 	if again, _ := hash(t, "", "", "", env); again != same {
 		t.Fatal("the same files give another hash")
@@ -126,7 +126,7 @@ secrets:
 	}
 }
 
-// TestBuildHash checks that what a service is built from has a digest of its own.
+// TestBuildHash checks that build: has its own digest.
 func TestBuildHash(t *testing.T) {
 	text := "services:\n  web:\n    build: {context: https://example.com/a.git, args: {A: $A}}\n"
 	dir := folderOf(t, map[string]string{"compose.yml": text})
@@ -143,7 +143,7 @@ func TestBuildHash(t *testing.T) {
 	}
 }
 
-// TestReads checks that each file that decides something is read through the caller, those that are missing too.
+// TestReads checks that each relevant file is read through the caller, including missing ones.
 func TestReads(t *testing.T) {
 	dir := folderOf(t, map[string]string{
 		"compose.yml":     "include: [inc/compose.yml]\nservices:\n  web:\n    extends: {file: base/base.yml, service: b}\n    env_file: [{path: maybe.env, required: false}]\n",
@@ -182,8 +182,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepValues makes mistakes around a password, in every way in which the library quotes what it has read: no
-// message may hold it.
+// TestErrorsKeepValues makes errors around a password, in every way in which the library quotes its input: no message
+// may contain the password.
 func TestErrorsKeepValues(t *testing.T) {
 	const secret = "hunter2-is-secret"
 	for name, files := range map[string]map[string]string{
@@ -213,14 +213,14 @@ func TestErrorsKeepValues(t *testing.T) {
 				t.Fatalf("got %v, want an error in a file", err)
 			case strings.Contains(err.Error(), secret):
 				t.Errorf("the message holds the password: %v", err)
-			case placed.Line == 0 && name != "value that is no port": // of which the library says nothing but the value
+			case placed.Line == 0 && name != "value that is no port": // the library reports only the value
 				t.Errorf("no line in %v", err)
 			}
 		})
 	}
 }
 
-// TestKnownKeys looks keys up at several places of the schema.
+// TestKnownKeys looks up keys at several places of the schema.
 func TestKnownKeys(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "services", "services.web": "image", "services.web.build": "dockerfile", "services.web.ports.0": "published",
@@ -240,7 +240,7 @@ func TestKnownKeys(t *testing.T) {
 	}
 }
 
-// TestFind checks the lines of paths, with names that hold dots and keys that are merged in.
+// TestFind checks the lines of paths, with names that contain dots and merged keys.
 func TestFind(t *testing.T) {
 	d, err := parse("", "f", []byte("x: &m\n  image: a\nservices:\n  a.b:\n    <<: *m\n    ports:\n    - 1\n    - target: 2\n"))
 	if err != nil {
@@ -293,8 +293,8 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// FuzzLoad reads any text as a Compose file, alone and with another that includes and extends it. Nothing may panic or
-// hang, mistakes are told as such, and services are whole.
+// FuzzLoad reads any text as a Compose file, alone and with another file that includes and extends it. Nothing may
+// panic or hang, and errors and services must be complete.
 func FuzzLoad(f *testing.F) {
 	for _, s := range []string{
 		"services:\n  web:\n    image: a\n    ports: [\"80:80\"]\n", "services: {web: {build: ., depends_on: {db: {condition: x}}}}",

@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// document is a Compose file as text with its lines.
+// document is the parsed YAML of a Compose file, with lines.
 type document struct {
-	// path is empty for text that is in no file; label names it in messages.
+	// path is empty for inline text; label is its name in messages.
 	path  string
 	label string
 	data  []byte
@@ -44,8 +44,8 @@ func parse(path, label string, data []byte) (*document, error) {
 	}
 }
 
-// circle returns an alias that stands within what it means, or nil. Entered are the nodes that were come to, and whether
-// they are still being looked into.
+// circle returns an alias that is part of its own target, or nil. entered holds the visited nodes, with true for those
+// whose visit has not ended.
 func circle(n *yaml.Node, entered map[*yaml.Node]bool) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		if n.Alias == nil || entered[n.Alias] {
@@ -67,23 +67,24 @@ func circle(n *yaml.Node, entered map[*yaml.Node]bool) *yaml.Node {
 }
 
 var (
-	// yamlPlaces is how the library writes places into its messages: where it was, and where it stopped.
+	// yamlPlaces matches the places in the library's messages: the beginning of the context, and the place of the
+	// error.
 	yamlPlaces = regexp.MustCompile(`^(?:(.*?) at (?:line (\d+)(?:, column \d+)?|<unknown position>): )?(?:(?:line (\d+)(?:, column \d+)?|<unknown position>): )*(.*)$`)
-	// yamlValue is how it quotes values.
+	// yamlValue matches quoted values.
 	yamlValue = regexp.MustCompile("`[^`]*` ?")
 )
 
-// parseError is yamlError for what the parser itself says, which counts lines from 0 where the scanner counts from 1.
+// parseError is yamlError for errors of the parser, which counts lines from 0, unlike the scanner, which counts from 1.
 func parseError(label string, data []byte, err error) *Error {
 	e := yamlError(label, err)
 	if reflect.TypeOf(err).Name() == "ParserError" {
-		// The end of the text is below its last line.
+		// The end of the text may be reported below its last line.
 		e.Line = min(e.Line+1, bytes.Count(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))+1)
 	}
 	return e
 }
 
-// yamlError turns an error of the YAML library into one with a place, without the values that it quotes.
+// yamlError turns an error of the YAML library into one with a place, without the quoted values.
 func yamlError(label string, err error) *Error {
 	msg := err.Error()
 	if i := strings.Index(msg, "yaml: "); i >= 0 {
@@ -92,7 +93,7 @@ func yamlError(label string, err error) *Error {
 	msg, _, _ = strings.Cut(strings.TrimSpace(strings.TrimPrefix(msg, "construct errors:")), "\n")
 	m := yamlPlaces.FindStringSubmatch(yamlValue.ReplaceAllString(msg, ""))
 	context, from, at, msg := m[1], m[2], m[3], m[4]
-	// What never ends is to be mended where it begins.
+	// An unterminated construct is reported where it begins.
 	if at == "" || from != "" && strings.Contains(msg, "end of stream") {
 		at = from
 	}
@@ -103,10 +104,10 @@ func yamlError(label string, err error) *Error {
 	return &Error{File: label, Line: line, Msg: msg}
 }
 
-// maxMerges bounds how far merge keys are followed: they may go round in a circle.
+// maxMerges bounds how far merge keys are followed: they may form a cycle.
 const maxMerges = 16
 
-// child returns the value of a key of a mapping, also where it comes in through an alias or a merge key.
+// child returns the value of a key of a mapping, including keys from aliases and merge keys.
 func child(n *yaml.Node, key string) *yaml.Node {
 	_, v := entry(n, key, maxMerges)
 	return v
@@ -147,7 +148,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// list returns the elements of a sequence, or the node itself where it is something else.
+// list returns the elements of a sequence, or any other node as the only element.
 func list(n *yaml.Node) []*yaml.Node {
 	n = target(n)
 	switch {
@@ -183,8 +184,8 @@ func keys(n *yaml.Node) []string {
 	return out
 }
 
-// find returns the line of the deepest node on a path such as services.web.ports.0, and how many parts of the path lead
-// there. Names may hold dots themselves.
+// find returns the line of the deepest existing node on a path such as services.web.ports.0, and the number of path
+// parts that lead to it. Names may contain dots.
 func (d *document) find(path []string) (line, depth int) {
 	for _, root := range d.roots {
 		if l, n := findIn(root, path); n > depth {
@@ -224,7 +225,7 @@ func findIn(n *yaml.Node, path []string) (line, depth int) {
 	return 0, 0
 }
 
-// mention returns the line of the first scalar that holds a text, 0 when none does.
+// mention returns the line of the first scalar that contains a text, 0 if none does.
 func (d *document) mention(text string) int {
 	for _, root := range d.roots {
 		if line := mentionIn(root, text); line > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/template"
 )
 
-// environment adds the variables of env files to those that are set.
+// environment adds the variables of env files to the environment.
 func (s *Source) environment(dir string) error {
 	files := s.opts.EnvFiles
 	if files == nil {
@@ -32,17 +32,18 @@ func (s *Source) environment(dir string) error {
 	return addDefaultEnvFile(s.env, dir, s.opts.Read)
 }
 
-// addDefaultEnvFile adds the variables of the .env in a folder, which need not be there.
+// addDefaultEnvFile adds the variables of the .env file in a folder, if it exists.
 func addDefaultEnvFile(env map[string]string, dir string, read func(string) ([]byte, error)) error {
 	path := filepath.Join(dir, ".env")
 	data, err := read(path)
 	if err != nil {
-		return nil // Compose does without a .env that it cannot read, too.
+		return nil // Compose also ignores a .env that it cannot read.
 	}
 	return addEnv(env, path, data)
 }
 
-// addEnvFiles adds the variables of files, of which later ones win. What env has before wins over all of them.
+// addEnvFiles adds the variables of files. Later files win over earlier ones; variables that env already has win over
+// all.
 func addEnvFiles(env map[string]string, files []string, read func(string) ([]byte, error)) error {
 	found := map[string]string{}
 	for _, path := range files {
@@ -78,20 +79,21 @@ func addEnv(env map[string]string, path string, data []byte) error {
 
 var envLine = regexp.MustCompile(`line (\d+)`)
 
-// parseEnv reads lines of NAME=value. The library's own messages quote the line, and with it values, so that only the
-// number of the line is taken from them.
+// parseEnv reads lines of NAME=value. The library's messages quote the line and thus values, so only the line number is
+// taken from them.
 func parseEnv(path string, data []byte, lookup func(string) (string, bool)) (map[string]string, error) {
-	// The library takes a bare name (whose value is that of the environment) at the end of the file, without a line break, for
-	// a value without a name.
+	// A bare name takes its value from the environment. At the end of the file without a line break the library
+	// mistakes it for a value without a name.
 	values, err := dotenv.ParseWithLookup(io.MultiReader(bytes.NewReader(data), strings.NewReader("\n")), lookup)
 	if err == nil {
-		delete(values, "") // "=value": no process can have it
+		delete(values, "") // from "=value": no process can have such a variable
 		return values, nil
 	}
 	return nil, envError(path, data, err)
 }
 
-// unterminated is what the library says of a quote without an end, followed by the text from there to the end of its line.
+// unterminated is the library's message about a quote without an end. It is followed by the text from the quote to the
+// end of the line.
 const unterminated = "unterminated quoted value "
 
 func envError(path string, data []byte, err error) error {
@@ -111,14 +113,15 @@ func envError(path string, data []byte, err error) error {
 	case strings.Contains(text, unterminated):
 		e.Msg = "the quoted value that begins here does not end"
 		_, value, _ := strings.Cut(text, unterminated)
-		if i := bytes.LastIndex(data, []byte(value)); i >= 0 { // the library counts on to the end of the file
+		if i := bytes.LastIndex(data, []byte(value)); i >= 0 { // the library reports a line at the end of the file
 			e.Line = 1 + bytes.Count(data[:i], []byte("\n"))
 		}
 	}
 	return e
 }
 
-// lineOfVariable returns the line of the first variable that has no value to put in: the library does not tell.
+// lineOfVariable returns the line of the first variable that cannot be replaced, because the library does not report
+// it.
 func lineOfVariable(data []byte) int {
 	for end, line := 0, 1; end < len(data); line++ {
 		next := bytes.IndexByte(data[end:], '\n')
@@ -134,7 +137,8 @@ func lineOfVariable(data []byte) int {
 	return 0
 }
 
-// substitute puts the values of variables into a text; unset, where not nil, is told the names of those that have none.
+// substitute replaces variables in a text by their values. unset, if not nil, is called with the names of variables
+// without a value.
 func substitute(text string, env map[string]string, unset func(name string)) (string, error) {
 	lookup := func(name string) (string, bool) {
 		v, ok := env[name]
@@ -145,7 +149,7 @@ func substitute(text string, env map[string]string, unset func(name string)) (st
 
 func substituteWith(text string, lookup template.Mapping, unset func(name string)) (string, error) {
 	replace := func(reference string, lookup template.Mapping, c *template.Config) (string, error) {
-		// With a default in it, a reference runs on to the last brace of the text.
+		// A reference with a default extends to the last brace of the text.
 		reference, rest := cutBraces(reference)
 		value, set, err := template.DefaultReplacementAppliedFunc(reference, lookup, c)
 		if err != nil {
@@ -162,7 +166,7 @@ func substituteWith(text string, lookup template.Mapping, unset func(name string
 	return template.SubstituteWithOptions(text, lookup, template.WithoutLogging, template.WithReplacementFunction(replace))
 }
 
-// cutBraces cuts a text behind the brace that closes its first one.
+// cutBraces cuts a text after the brace that closes its first one.
 func cutBraces(text string) (reference, rest string) {
 	depth := 0
 	for i, r := range text {

@@ -10,15 +10,15 @@ import (
 	"github.com/compose-spec/compose-go/v2/template"
 )
 
-// Error is a mistake in a Compose file, or in a file with variables.
+// Error is an error in a Compose file, or in a file with variables.
 type Error struct {
-	// File is the absolute path of the file, or what text that is in no file is called; empty when it could be any file.
+	// File is the absolute path of the file, or the name of inline text; empty if the file is unknown.
 	File string
-	// Line counts from 1; 0 where no line can be named.
+	// Line counts from 1; 0 if the line is unknown.
 	Line int
-	// Msg says what is wrong. It holds no values of variables.
+	// Msg describes the error. It contains no values of variables.
 	Msg string
-	// Unknown is a misspelled key, and Known are those that may stand in its place.
+	// Unknown is an unknown key, and Known are the keys that are valid in its place.
 	Unknown string
 	Known   []string
 }
@@ -49,7 +49,7 @@ var (
 	forbiddenKey   = regexp.MustCompile(`^(\S+)\.([^\s.]+) false schema$`)
 )
 
-// explain turns an error of the library into one with a place. Only the first of several is told.
+// explain turns an error of the library into one with a place. Of several errors it returns only the first.
 func (s *Source) explain(err error) error {
 	first := firstOf(err)
 	msg := first.Error()
@@ -66,9 +66,9 @@ func (s *Source) explain(err error) error {
 		case errors.As(first, &unset):
 			return s.at(path, fmt.Sprintf("%s: %s", m[1], unset.Error()))
 		}
-		return s.at(path, m[1]+": the value is not of the type that is wanted here")
+		return s.at(path, m[1]+": the value has the wrong type")
 	}
-	if errors.As(first, &unset) { // in a file with the environment of a service
+	if errors.As(first, &unset) { // in an env_file of a service
 		return s.at(nil, unset.Error())
 	}
 	if m := decoding.FindStringSubmatch(msg); m != nil {
@@ -95,7 +95,7 @@ func (s *Source) explain(err error) error {
 	return s.atKey(nil, msg)
 }
 
-// firstOf returns the first of errors that were joined.
+// firstOf returns the first of joined errors.
 func firstOf(err error) error {
 	for {
 		joined, ok := err.(interface{ Unwrap() []error })
@@ -106,7 +106,7 @@ func firstOf(err error) error {
 	}
 }
 
-// shorten drops what the place says better, and what nobody needs.
+// shorten drops the parts of a message that the place already states, and parts without information.
 func (s *Source) shorten(msg string) string {
 	for _, d := range s.trace.documents {
 		msg = strings.TrimPrefix(msg, "validating "+d.label+": ")
@@ -115,7 +115,7 @@ func (s *Source) shorten(msg string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(msg, ": invalid compose project"), ": invalid project"))
 }
 
-// explainDependency tells a service that is not active from one that does not exist.
+// explainDependency distinguishes an inactive service from one that does not exist.
 func (s *Source) explainDependency(from, on string) string {
 	for _, d := range s.trace.documents {
 		for _, root := range d.roots {
@@ -131,7 +131,7 @@ func (s *Source) explainDependency(from, on string) string {
 	return fmt.Sprintf("service %q depends on %q, which does not exist", from, on)
 }
 
-// atKey is at for a message that may be about a key below the path that should not be there.
+// atKey is at for a message that may concern an unknown key below the path.
 func (s *Source) atKey(path []string, msg string) error {
 	m := unknownKey.FindStringSubmatch(msg)
 	if f := forbiddenKey.FindStringSubmatch(msg); f != nil {
@@ -149,8 +149,8 @@ func (s *Source) atKey(path []string, msg string) error {
 	return e
 }
 
-// at places a message at the deepest part of a path that any of the files has; of several files the last one counts, as
-// it does for Compose.
+// at places a message at the deepest part of a path that exists in any of the files. Of several files the last one
+// counts, as in Compose.
 func (s *Source) at(path []string, msg string) *Error {
 	e, depth := &Error{Msg: msg}, 0
 	for _, d := range s.trace.documents {
@@ -164,7 +164,7 @@ func (s *Source) at(path []string, msg string) *Error {
 	return s.redacted(e)
 }
 
-// guess places a message that names no path: it may end in the value that it is about.
+// guess places a message without a path: the message may end with the value that it concerns.
 func (s *Source) guess(e *Error) {
 	if i := strings.LastIndex(e.Msg, ": "); i >= 0 {
 		for _, d := range s.trace.documents {
@@ -179,10 +179,11 @@ func (s *Source) guess(e *Error) {
 	}
 }
 
-// shortestSecret is the length from which a value is kept out of messages: shorter ones stand in ordinary text by chance.
+// shortestSecret is the least length of a value that is removed from messages: shorter ones occur in ordinary text by
+// chance.
 const shortestSecret = 5
 
-// redacted takes the values of variables out of a message, in case the library has quoted some.
+// redacted removes the values of variables from a message, in case the library has quoted some.
 func (s *Source) redacted(e *Error) *Error {
 	for name, value := range s.env {
 		if _, given := s.opts.Env[name]; given || len(value) < shortestSecret || strings.Contains(s.Project.Dir, value) {
@@ -193,7 +194,7 @@ func (s *Source) redacted(e *Error) *Error {
 	return e
 }
 
-// isIndex reports whether a part of a path counts elements.
+// isIndex reports whether a part of a path is the index of an element.
 func isIndex(part string) bool {
 	_, err := strconv.Atoi(strings.Trim(part, "[]"))
 	return err == nil || part == "[]"

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Fake is a Runner in memory for tests, whose containers are those of a fake engine. It reads the Compose files, and knows
+// Fake is a Runner in memory for tests. Its containers are those of a fake engine. It reads the Compose files, and has
 // one container for each service. Construct it with NewFake.
 type Fake struct {
 	engine *docker.Fake
@@ -26,10 +26,10 @@ type Fake struct {
 	made   map[string]maker // by container id; guarded by mu
 }
 
-// maker is what decides whether a container has to be recreated.
+// maker is the configuration of a container. A container is recreated if it differs.
 type maker struct{ hash string }
 
-// NewFake returns a Fake that makes its containers in the engine.
+// NewFake returns a Fake that creates its containers in the engine.
 func NewFake(engine *docker.Fake) *Fake { return &Fake{engine: engine, made: map[string]maker{}} }
 
 var _ Runner = (*Fake)(nil)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzEnvFile reads files of variables: errors name a line that there is, and never a value.
+// FuzzEnvFile reads files of variables: errors name an existing line, and never a value.
 func FuzzEnvFile(f *testing.F) {
 	f.Add("A=1\nexport B='x y'\n# c\nC=${A:-d}\nD=\"e\\n$B\"\n")
 	f.Add("SECRET=\"no end\nB=${")
@@ -32,7 +32,8 @@ func FuzzEnvFile(f *testing.F) {
 	})
 }
 
-// TestBareNames reads names without a value: they have that of the environment, also on a last line that does not end.
+// TestBareNames reads names without a value: they take it from the environment, also on a last line without a line
+// break.
 func TestBareNames(t *testing.T) {
 	lookup := func(name string) (string, bool) { return "outside", name == "A" }
 	for _, in := range []string{"A", "A\n", "B=1\nA", "A\n=x\n", "# c\nA"} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// override returns the Compose file that makes the differences, nil when there are none. It is JSON, which is YAML.
+// override returns a Compose file with the differences, or nil if there are none. It is JSON, which is valid YAML.
 func (u Up) override() ([]byte, error) {
 	service := map[string]any{}
 	if u.Image != "" {
@@ -23,12 +23,12 @@ func (u Up) override() ([]byte, error) {
 	}
 	data, err := json.Marshal(map[string]any{"services": map[string]any{u.Service: service}})
 	if err != nil {
-		return nil, fmt.Errorf("write what differs about service %s: %w", u.Service, err)
+		return nil, fmt.Errorf("write the override of service %s: %w", u.Service, err)
 	}
 	return data, nil
 }
 
-// literal keeps Compose from putting variables in.
+// literal escapes words, so that Compose replaces no variables in them.
 func literal(words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {

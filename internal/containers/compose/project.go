@@ -18,24 +18,24 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Project is what the files of a Source mean.
+// Project is the project that the files of a Source declare.
 type Project struct {
 	// Services are the services whose profiles are active, in the order of the files.
 	Services []Service
-	// Inactive are the names of the others with their profiles.
+	// Inactive maps the names of the other services to their profiles.
 	Inactive map[string][]string
-	// Secrets are the values of the secrets that the project declares, for logs to leave out.
+	// Secrets are the values of the project's secrets, which logs must not show.
 	Secrets []model.Secret
 }
 
-// hushed keeps the library from writing to standard error, where the terminal may be in use. What it would say there is
-// that variables are not set, which Source.Unset tells, and that old spellings are old.
+// hushed keeps the library from writing to standard error, because the terminal may be in use. It would only report
+// deprecated syntax and variables that are not set, which Source.Unset returns.
 var hushed = sync.OnceFunc(func() { logrus.SetOutput(io.Discard) })
 
-// Load takes the files to mean a project. The error is an *Error wherever a place in a file can be named.
+// Load evaluates the files. The error is an *Error if a place in a file is known.
 func (s *Source) Load(ctx context.Context) (p *Project, err error) {
 	hushed()
-	// The library takes some types for granted where it has not checked them yet.
+	// The library panics on some wrong types that it has not checked yet.
 	defer func() {
 		if r := recover(); r != nil {
 			p, err = nil, s.explain(fmt.Errorf("the files do not have the form of Compose files: %v", r))
@@ -79,15 +79,15 @@ func (s *Source) details() types.ConfigDetails {
 func (s *Source) configure(o *loader.Options) {
 	o.SetProjectName(s.Project.Name, true)
 	o.Profiles = s.Project.Profiles
-	// The files with environments are read only once they are known, so that they can be told.
+	// The environment files are read later, once they are known, so that they can be reported.
 	o.SkipResolveEnvironment, o.SkipResolveLabels = true, true
 	o.Interpolate.Substitute = func(text string, lookup template.Mapping) (string, error) {
 		return substituteWith(text, lookup, func(name string) { s.unset[name] = true })
 	}
 }
 
-// readEnvironments reads the files with the environments and labels of services, so that they are known, and that what is
-// wrong with them is said without their contents.
+// readEnvironments reads the files with the environments and labels of services, so that they are reported as read, and
+// so that errors in them do not show their contents.
 func (s *Source) readEnvironments(p *types.Project) error {
 	for _, name := range slices.Sorted(maps.Keys(p.Services)) {
 		service := p.Services[name]
@@ -123,14 +123,14 @@ func (s *Source) order(services types.Services) []string {
 	slices.SortStableFunc(names, func(a, b string) int {
 		pa, pb := place[a], place[b]
 		if pa == 0 || pb == 0 {
-			return pb - pa // those that came in some other way stand last
+			return pb - pa // services from other places come last
 		}
 		return pa - pb
 	})
 	return names
 }
 
-// maxSecret bounds the files that are taken for secrets.
+// maxSecret bounds the size in bytes of files that are read as secrets.
 const maxSecret = 64 << 10
 
 // secrets returns the values of the declared secrets.

@@ -10,14 +10,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Engine is the part of a container engine that containers are looked at and removed through. That goes by the labels that
-// Compose gives them, not by its program: the files may not have the service any more.
+// Engine is the part of a container engine that lists and removes containers. It finds them by the labels that Compose
+// sets, instead of running Compose, because the files may no longer have the service.
 type Engine interface {
 	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
 	RemoveContainer(ctx context.Context, containerID string) error
 }
 
-// Containers returns the containers of a service, those of "docker compose run" left out.
+// Containers returns the containers of a service, except those of "docker compose run".
 func Containers(ctx context.Context, engine interface {
 	ContainerStates(ctx context.Context, labels map[string]string) ([]docker.ContainerState, error)
 }, project, service string) ([]docker.ContainerState, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// runnerSubject is a Runner under test and the engine that its containers are in, which has the image "busybox".
+// runnerSubject is a Runner under test and its engine, which has the image "busybox".
 type runnerSubject struct {
 	runner Runner
 	engine docker.Client
@@ -88,7 +88,7 @@ func (s runnerSubject) up(t *testing.T, p model.ComposeProject, u Up) docker.Con
 	return list[0]
 }
 
-// testRunner is what every Runner has to do.
+// testRunner checks the contract of Runner.
 func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
 	s := start(t)
 	t.Run("up", func(t *testing.T) {
@@ -134,7 +134,7 @@ func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
 		if c := s.up(t, p, Up{Service: "made"}); c.Image != "hone-test-compose:made" {
 			t.Errorf("the container: %+v", c)
 		}
-		if err := Remove(t.Context(), s.engine, p.Name, "made", logstore.Discard); err != nil { // before its image goes
+		if err := Remove(t.Context(), s.engine, p.Name, "made", logstore.Discard); err != nil { // before its image is removed
 			t.Error(err)
 		}
 	})
@@ -172,7 +172,7 @@ func testRunner(t *testing.T, start func(*testing.T) runnerSubject) {
 	})
 }
 
-// script puts a program into a folder of its own.
+// script writes a program to a new folder.
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func script(t *testing.T, name, text string) string {
 	return dir
 }
 
-// TestToolIsFound looks for Docker Compose where it may be.
+// TestToolIsFound looks for Docker Compose in its possible places.
 func TestToolIsFound(t *testing.T) {
 	plugin := script(t, "docker", "[ \"$1 $2\" = 'compose version' ] && echo v2.30.1")
 	none := script(t, "docker", "exit 1")
@@ -222,7 +222,7 @@ func TestToolIsFound(t *testing.T) {
 	}
 }
 
-// TestBake has Compose choose its builder by itself, and what it says about that is not repeated at each build.
+// TestBake lets Compose select its builder, and checks that its message about that is not repeated at each build.
 func TestBake(t *testing.T) {
 	dir := script(t, "compose", `case "$*" in *version*) echo 2.40.3; exit;; esac
 echo "bake ${COMPOSE_BAKE-unset}"
@@ -237,7 +237,7 @@ printf 'the rest'`)
 		}
 		return said.String()
 	}
-	t.Setenv("COMPOSE_BAKE", "") // so that it is set back
+	t.Setenv("COMPOSE_BAKE", "") // so that the test restores it
 	_ = os.Unsetenv("COMPOSE_BAKE")
 	if said := build(); said != "bake unset\nthe rest" {
 		t.Errorf("it says %q", said)
@@ -248,7 +248,8 @@ printf 'the rest'`)
 	}
 }
 
-// TestArguments looks at what the program is given: names, files and profiles, and an environment that says nothing else.
+// TestArguments checks the program's arguments (names, files and profiles), and that the environment does not override
+// them.
 func TestArguments(t *testing.T) {
 	dir := script(t, "compose", `case "$*" in *version*) echo 2.40.3; exit;; esac
 echo "args $*"

@@ -9,7 +9,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/schema"
 )
 
-// shape is the part of a JSON schema that says which keys there are.
+// shape is the part of a JSON schema that defines the valid keys.
 type shape struct {
 	Ref        string            `json:"$ref"`
 	Properties map[string]*shape `json:"properties"`
@@ -23,8 +23,8 @@ type shape struct {
 	Defs        map[string]*shape `json:"$defs"`
 }
 
-// knownKeys returns the keys that may stand in the mapping at a path, sorted; nil where the schema does not tell. It
-// reads the whole schema, so it is for messages only.
+// knownKeys returns the valid keys of the mapping at a path, sorted; nil if the schema does not define them. It parses
+// the whole schema, so use it for messages only.
 func knownKeys(path []string) []string {
 	var root shape
 	if json.Unmarshal([]byte(schema.Schema), &root) != nil {
@@ -57,7 +57,7 @@ func knownKeys(path []string) []string {
 // maxSpread bounds how far references are followed: a schema may refer to itself.
 const maxSpread = 8
 
-// spread returns shapes with all that they stand for: what they refer to, and their alternatives.
+// spread returns shapes with the shapes that they refer to, and their alternatives.
 func (root *shape) spread(shapes []*shape, depth int) []*shape {
 	if depth > maxSpread {
 		return nil

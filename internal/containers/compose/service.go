@@ -19,28 +19,28 @@ import (
 // Service is one service of a project.
 type Service struct {
 	Name string
-	// Image is the reference that its containers run: what image: says, else the name that Compose gives to what it builds;
-	// empty for a service that runs no image.
+	// Image is the reference that its containers run: the value of image:, else the name that Compose gives to the
+	// built image; empty for a service that runs no image.
 	Image string
-	// Names are the references under which the service's image may be known: Image, and for an image without a name of its
-	// own the one that Compose would give it with the other separator.
+	// Names are the possible references of the service's image: Image, and for an image without its own name the name
+	// that Compose would give it with the other separator.
 	Names []string
-	// Build is what Compose builds the image from, nil where it only pulls it.
+	// Build describes how Compose builds the image, nil if it only pulls it.
 	Build *model.ComposeBuild
-	// DependsOn are the services that are started before this one, sorted, active ones only.
+	// DependsOn are the active services that are started before this one, sorted.
 	DependsOn []string
-	// Entrypoint and Command are what its containers run; nil where that is left to the image.
+	// Entrypoint and Command are those of the service; nil if the image's are used.
 	Entrypoint []string
 	Command    []string
 	Ports      []model.ComposePort
-	// Binds are the absolute paths on this machine that its containers mount.
+	// Binds are the absolute paths of this machine that its containers mount.
 	Binds []string
-	// Hash is a digest of the resolved configuration without what it is built from, BuildHash one of the latter.
+	// Hash is a digest of the resolved configuration without build:, BuildHash a digest of build:.
 	Hash      string
 	BuildHash string
 }
 
-// service takes over what hone acts on, and digests the rest.
+// service converts the fields that hone uses, and digests the rest.
 func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, error) {
 	out := Service{Name: c.Name, Image: c.Image, Entrypoint: c.Entrypoint, Command: c.Command, Ports: ports(c.Ports)}
 	if c.Image != "" {
@@ -71,8 +71,8 @@ func (s *Source) service(p *types.Project, c types.ServiceConfig) (Service, erro
 	return out, err
 }
 
-// imageNames are the names that Compose gives to the image of a service: the one that it gives now, and the one with the
-// separator of the other generation.
+// imageNames returns the names that Compose gives to the image of a service: the current one, and the one with the
+// separator of the other generation of Compose.
 func (s *Source) imageNames(service string) []string {
 	names := []string{s.Project.Name + "-" + service, s.Project.Name + "_" + service}
 	if old, _ := strconv.ParseBool(s.env["COMPOSE_COMPATIBILITY"]); old {
@@ -104,7 +104,7 @@ func ports(in []types.ServicePortConfig) []model.ComposePort {
 	for _, p := range in {
 		published, err := strconv.Atoi(p.Published)
 		if err != nil {
-			published = 0 // none, or a range from which the engine chooses
+			published = 0 // none, or a range from which the engine selects
 		}
 		out = append(out, model.ComposePort{HostIP: p.HostIP, Published: published, Target: int(p.Target),
 			Protocol: strings.ToLower(p.Protocol), Name: p.Name, AppProtocol: p.AppProtocol})
@@ -112,8 +112,9 @@ func ports(in []types.ServicePortConfig) []model.ComposePort {
 	return out
 }
 
-// serviceHash digests what decides how the containers of a service are: its configuration, and what it uses of the
-// project's networks, volumes, configs and secrets. When it is started, and what else may be running, is not part of it.
+// serviceHash digests what determines the containers of a service: its configuration, and the project's networks,
+// volumes, configs and secrets that it uses. The digest excludes depends_on, profiles and the like, which do not change
+// the containers.
 func serviceHash(p *types.Project, c types.ServiceConfig) (string, error) {
 	c.Build, c.DependsOn, c.Profiles, c.Develop, c.Extends = nil, nil, nil, nil, nil
 	used := struct {
@@ -141,7 +142,7 @@ func serviceHash(p *types.Project, c types.ServiceConfig) (string, error) {
 	return digest(used)
 }
 
-// object tells one config or secret from another, by its content where the project holds that.
+// object identifies a config or secret, by its content if the project contains it.
 func object(o types.FileObjectConfig) string {
 	return fmt.Sprintf("%q %q %q %q %v", o.Name, o.File, o.Environment, o.Content, o.External)
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Options say which files make a project, and with which surroundings they are read.
+// Options describe the files of a project, and the environment in which they are read.
 type Options struct {
-	// Files are merged in this order. None means those of COMPOSE_FILE.
+	// Files are merged in this order. An empty list means those of COMPOSE_FILE.
 	Files []model.ComposeFile
-	// Base is the absolute path of the folder that paths in the environment start from. It is the project's folder too
-	// where no file is on disk.
+	// Base is the absolute path of the folder to which paths in the environment are relative. It is also the project's
+	// folder if no file is on disk.
 	Base string
-	// EnvFiles give variables that the environment lacks; none means those of COMPOSE_ENV_FILES, else the .env in the
+	// EnvFiles provide variables that the environment lacks. Nil means those of COMPOSE_ENV_FILES, else the .env in the
 	// project's folder.
 	EnvFiles []string
 	// Name is the project's name. Empty means COMPOSE_PROJECT_NAME, else the name: of the files, else that of the folder.
 	Name string
 	// Profiles are the active profiles; nil means those of COMPOSE_PROFILES, an empty list none.
 	Profiles []string
-	// Env is the environment. The process' own is not looked at.
+	// Env is the environment. The environment of the process is not used.
 	Env map[string]string
-	// Read reads a file. It is called for every file that the project depends on, also for those that do not exist and
-	// need not, and for some more than once.
+	// Read reads a file. It is called for every file that the project depends on, including optional files that do not
+	// exist, and for some files more than once.
 	Read func(path string) ([]byte, error)
 }
 
-// Source is a project whose files have been found, and whose name is known, before the files are taken to mean anything.
+// Source is a project whose files have been read and whose name is known, but which has not been evaluated yet.
 type Source struct {
-	// Project has all fields but Wait and Env, which are for the caller to say.
+	// Project has all fields except Wait and Env, which the caller sets.
 	Project model.ComposeProject
 
 	opts  Options
@@ -45,11 +45,11 @@ type Source struct {
 	unset map[string]bool
 }
 
-// ErrNoFiles says that neither the options nor the environment name a Compose file.
+// ErrNoFiles means that neither the options nor the environment name a Compose file.
 var ErrNoFiles = errors.New("no Compose file is named")
 
-// Open reads the files of a project, with those that they include and extend. Its errors are as those of Source.Load,
-// and ErrNoFiles.
+// Open reads the files of a project, and the files that they include and extend. Its errors are ErrNoFiles and those of
+// Source.Load.
 func Open(o Options) (*Source, error) {
 	s := &Source{opts: o, env: maps.Clone(o.Env), unset: map[string]bool{}}
 	if s.env == nil {
@@ -139,13 +139,12 @@ func (s *Source) name(dir string) (string, error) {
 		name = filepath.Base(dir)
 	}
 	if name = loader.NormalizeProjectName(name); name == "" {
-		return "", fmt.Errorf("the folder %s gives no name for the project: give project_name=", dir)
+		return "", fmt.Errorf("no name for the project can be derived from the folder %s: give project_name=", dir)
 	}
 	return name, nil
 }
 
-// Files returns the absolute paths of the Compose files that the project consists of, included and extended ones too,
-// sorted.
+// Files returns the absolute paths of the project's Compose files, including included and extended ones, sorted.
 func (s *Source) Files() []string {
 	var out []string
 	for _, d := range s.trace.documents {
@@ -157,8 +156,7 @@ func (s *Source) Files() []string {
 	return out
 }
 
-// Unset returns the variables that the files use, that are not set anywhere and have no default, sorted. It is known
-// after Load.
+// Unset returns the variables in the files that are not set and have no default, sorted. Call it after Load.
 func (s *Source) Unset() []string { return slices.Sorted(maps.Keys(s.unset)) }
 
 func absolute(dir, path string) string {
@@ -168,7 +166,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// splitList returns the elements of a list with commas.
+// splitList returns the elements of a comma-separated list.
 func splitList(list string) []string {
 	var out []string
 	for e := range strings.SplitSeq(list, ",") {

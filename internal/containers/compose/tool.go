@@ -20,54 +20,54 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Runner runs services of Compose projects. Everything that a run says goes to its log. Errors that the user can act on
-// are problems. It is safe for use by several goroutines.
+// Runner runs services of Compose projects. All output of a run goes to its log. Errors that the user can act on are
+// problems. It is safe for use by several goroutines.
 type Runner interface {
-	// Build builds the image of a service as the Compose files say.
+	// Build builds the image of a service as declared in the Compose files.
 	Build(ctx context.Context, p model.ComposeProject, service string, log logstore.Logger) error
-	// Up makes the containers of one service what the project, with the changes to it, says, and starts them. Containers
-	// that are so already are left alone. Networks and volumes that they need are made; other services are not touched,
-	// nor are containers of the project of which hone knows nothing.
+	// Up creates or updates the containers of one service according to the project and the changes in u, and starts
+	// them. It does not touch containers that are up to date. It creates the networks and volumes that they need. It
+	// does not touch other services, nor containers of the project that hone does not know.
 	Up(ctx context.Context, p model.ComposeProject, u Up, log logstore.Logger) error
-	// Down removes all containers and networks of the project, and with volumes what they have stored.
+	// Down removes all containers and networks of the project. With volumes it also removes the project's volumes.
 	Down(ctx context.Context, p model.ComposeProject, volumes bool, log logstore.Logger) error
 }
 
-// Up says what to start, and how it differs from what the Compose files say.
+// Up describes the service to start, and the differences from the Compose files.
 type Up struct {
 	Service string
-	// Image, unless empty, is what the containers run; it is there already and is neither built nor pulled.
+	// Image, if not empty, is the image that the containers run. It must exist; it is neither built nor pulled.
 	Image string
-	// Entrypoint, unless nil, takes the place of the service's, and Command too.
+	// Entrypoint, if not nil, replaces the service's entrypoint, and Command its command.
 	Entrypoint []string
 	Command    []string
-	// NoStart makes the containers without starting them. Recreate recreates them even if nothing about them changed.
+	// NoStart creates the containers without starting them. Recreate recreates them even if they are unchanged.
 	NoStart  bool
 	Recreate bool
 }
 
-// Tool is a Runner that runs Docker Compose's own program, of its second generation. Make it with NewTool.
+// Tool is a Runner that runs the program of Docker Compose v2. Construct it with NewTool.
 type Tool struct {
 	env []string
 
 	mu   sync.Mutex
-	argv []string // how to run it, once it was found; guarded by mu
-	// turns has, by project, a channel with room for the one run that may make networks, volumes and containers; guarded by
-	// mu.
+	argv []string // the command to run it, once found; guarded by mu
+	// turns has a channel for each project, with one slot for the run that may create networks, volumes and containers;
+	// guarded by mu.
 	turns map[string]chan struct{}
 }
 
-// NewTool returns a Tool; env is added to its environment, to make it use the right engine for instance. The program is
-// looked for when it is needed.
+// NewTool returns a Tool. env is added to its environment, for example to select the engine. The program is looked up
+// when it is first needed.
 func NewTool(env []string) *Tool { return &Tool{env: env, turns: map[string]chan struct{}{}} }
 
 var _ Runner = (*Tool)(nil)
 
 const (
-	// commandVariable is the one by which Tilt's users name the program.
+	// commandVariable is the environment variable with which Tilt's users name the program.
 	commandVariable = "TILT_DOCKER_COMPOSE_CMD"
 	askTimeout      = 10 * time.Second
-	// grace is how long a run may take to end after it was asked to.
+	// grace is how long a run may take to end after it was interrupted.
 	grace = 10 * time.Second
 )
 
@@ -80,8 +80,8 @@ func (t *Tool) Version(ctx context.Context) (string, error) {
 	return version(ctx, argv, t.env)
 }
 
-// find returns how to run Docker Compose: by the command that the environment names, as a plugin of the docker command, or
-// as a command of its own.
+// find returns the command to run Docker Compose: the one that the environment names, the plugin of the docker command,
+// or the standalone command.
 func (t *Tool) find(ctx context.Context) ([]string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,16 +123,17 @@ func version(ctx context.Context, argv, env []string) (string, error) {
 	return strings.TrimPrefix(strings.TrimSpace(out.String()), "v"), err
 }
 
-// isRecent reports whether a version may be of the second generation. The first one always has a number in front; what has
-// none ("dev", a commit) was built from the sources of a later version.
+// isRecent reports whether a version may be 2 or later. Version 1 always begins with a number; a version without one
+// ("dev", a commit) was built from the sources of a later version.
 func isRecent(version string) bool {
 	major, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(major)
 	return err != nil || n >= 2
 }
 
-// turn waits until no other run makes anything in a project: two that begin at once would both make its networks, of which
-// the engine takes several by the same name, and then neither could be used. The caller calls done.
+// turn waits until no other run creates anything in a project. Otherwise two runs could create the project's networks
+// at the same time: the engine accepts several networks of the same name, and then none of them can be used. The caller
+// must call done.
 func (t *Tool) turn(ctx context.Context, project string) (done func(), err error) {
 	t.mu.Lock()
 	turn := t.turns[project]
@@ -174,7 +175,7 @@ func (t *Tool) Up(ctx context.Context, p model.ComposeProject, u Up, log logstor
 	return t.run(ctx, p, override, log, "start "+u.Service, append(args, "--detach", "--wait", u.Service)...)
 }
 
-// make is run for what makes or removes something.
+// make is run for commands that create or remove something.
 func (t *Tool) make(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
 	done, err := t.turn(ctx, p.Name)
 	if err != nil {
@@ -193,7 +194,7 @@ func (t *Tool) Down(ctx context.Context, p model.ComposeProject, volumes bool, l
 	return t.make(ctx, p, nil, log, "take down "+p.Name, args...)
 }
 
-// run runs the program about a project. The override is a further Compose file, nil for none.
+// run runs the program for a project. The override is an additional Compose file, nil for none.
 func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte, log logstore.Logger, what string, args ...string) error {
 	argv, err := t.find(ctx)
 	if err != nil {
@@ -215,7 +216,7 @@ func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte,
 		argv = append(argv, "--profile", name)
 	}
 	c := process.Command{ExtraEnv: t.env, Grace: grace, Plain: true,
-		// What the Tiltfile did not say must not come in by the environment: the Tiltfile was evaluated with that.
+		// These must not come from the environment: the Tiltfile was evaluated with that already.
 		Without: []string{"COMPOSE_PROFILES", "COMPOSE_FILE", "COMPOSE_PROJECT_NAME"}}
 	for _, kv := range p.Env {
 		if strings.Contains(kv, "=") {
@@ -251,8 +252,7 @@ func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte,
 	return fmt.Errorf("docker compose could not %s: %w", what, err)
 }
 
-// onDisk returns the paths of the files of a project. Those that are text are written to a folder that nobody else can
-// read, which remove takes away.
+// onDisk returns the paths of the files of a project. It writes inline text to a private folder, which remove removes.
 func onDisk(files []model.ComposeFile) (paths []string, remove func(), err error) {
 	dir := ""
 	remove = func() {
@@ -280,16 +280,16 @@ func onDisk(files []model.ComposeFile) (paths []string, remove func(), err error
 	return paths, remove, nil
 }
 
-// bakeFallback is in the line with which Compose says, at each build, that it builds by itself where the plugin buildx is
-// missing or BuildKit is switched off. To tell it otherwise brings a warning, too.
+// bakeFallback is part of a line that Compose prints at each build if the buildx plugin is missing or BuildKit is
+// disabled: it then builds without Bake. Configuring that explicitly also causes a warning.
 var bakeFallback = []byte("configured to build using Bake, but")
 
-// withoutBake passes on the lines that are written to it, but for that one.
+// withoutBake passes on all lines except that one.
 type withoutBake struct {
 	to io.Writer
 
 	mu   sync.Mutex
-	open []byte // the line that has not ended; guarded by mu
+	open []byte // the incomplete last line; guarded by mu
 }
 
 // Write implements io.Writer.
@@ -310,7 +310,7 @@ func (w *withoutBake) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes on a last line that nothing has ended.
+// flush passes on an incomplete last line.
 func (w *withoutBake) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -318,7 +318,7 @@ func (w *withoutBake) flush() {
 	w.open = nil
 }
 
-// lastLine passes on what is written and remembers the last line that says something.
+// lastLine passes on all output and keeps the last line that is not empty.
 type lastLine struct {
 	to io.Writer
 
@@ -326,7 +326,7 @@ type lastLine struct {
 	tail []byte // guarded by mu
 }
 
-// tailBytes is how much of the end is kept.
+// tailBytes is how many bytes of the end are kept.
 const tailBytes = 4 << 10
 
 // Write implements io.Writer.

@@ -14,14 +14,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// trace follows what Compose files include and extend, by the rules by which Compose does it, to know the files and their
-// lines. What is wrong with the files beyond their YAML is left to the loader to say.
+// trace follows the files that Compose files include and extend, by the rules of Compose, to collect the files and
+// their lines. It reports errors in the YAML; the loader reports all others.
 type trace struct {
 	read func(path string) ([]byte, error)
-	// files are those that the project names, documents all, in the order in which they were come across.
+	// files are those that the project names. documents are all files, in the order in which they were found.
 	files     []*document
 	documents []*document
-	// services are the names of services, those of the project's own files first.
+	// services are the names of services, with those of the project's own files first.
 	services []string
 	visited  map[string]bool
 }
@@ -53,7 +53,7 @@ func (t *trace) add(path, label string, data []byte) (*document, error) {
 	return d, nil
 }
 
-// follow takes in the services of a file and the files that it refers to; paths start from dir.
+// follow adds the services of a file and follows the files that it refers to. Paths are relative to dir.
 func (t *trace) follow(d *document, dir string, env map[string]string) error {
 	for _, root := range d.roots {
 		services := child(root, "services")
@@ -74,8 +74,8 @@ func (t *trace) follow(d *document, dir string, env map[string]string) error {
 	return nil
 }
 
-// include follows one element of include: a path, or a mapping with one or more paths, the first of which says where the
-// included project lies.
+// include follows one element of include: a path, or a mapping with one or more paths. The first path determines the
+// folder of the included project.
 func (t *trace) include(d *document, n *yaml.Node, dir string, env map[string]string) error {
 	n = target(n)
 	paths, projectDir := []*yaml.Node{n}, ""
@@ -121,7 +121,7 @@ func (t *trace) includedEnv(env map[string]string, files []string, dir string) e
 	}
 	for _, f := range files {
 		if !exists(t.read, f) {
-			return nil // the loader says so
+			return nil // the loader reports it
 		}
 	}
 	return addEnvFiles(env, files, t.read)
@@ -145,7 +145,7 @@ func (t *trace) file(from *document, n *yaml.Node, path, dir string, env map[str
 	return t.follow(d, dir, env)
 }
 
-// extends follows the file that a service extends, and from there what that service extends.
+// extends follows the file that a service extends, and the services that the extended service extends.
 func (t *trace) extends(d *document, service *yaml.Node, dir string, env map[string]string) error {
 	ext := child(service, "extends")
 	n := child(ext, "file")
@@ -196,7 +196,8 @@ func (t *trace) base(from *document, n *yaml.Node, path, service string, env map
 	return nil
 }
 
-// expand returns the text of a scalar with the values of variables. What cannot be expanded is left to the loader.
+// expand returns the text of a scalar with its variables replaced. It returns an empty string on errors, which the
+// loader reports.
 func expand(n *yaml.Node, env map[string]string) string {
 	text, err := substitute(scalar(n), env, nil)
 	if err != nil {
@@ -205,7 +206,7 @@ func expand(n *yaml.Node, env map[string]string) string {
 	return text
 }
 
-// local refuses what is not a file: nothing is fetched unasked.
+// local rejects paths that are not local files: hone fetches nothing unless asked.
 func local(d *document, n *yaml.Node, path string) error {
 	scheme, _, remote := strings.Cut(path, "://")
 	if !remote && !strings.HasPrefix(path, "git@") {
@@ -217,7 +218,7 @@ func local(d *document, n *yaml.Node, path string) error {
 	return &Error{File: d.label, Line: lineOf(n), Msg: fmt.Sprintf("%s cannot be read: only files can, and nothing is fetched by %s", path, scheme)}
 }
 
-// missing places the error of a file that could not be read where the file is named.
+// missing returns the error about a file that could not be read, placed where the file is named.
 func missing(d *document, n *yaml.Node, path string, err error) error {
 	msg := err.Error()
 	if errors.As(err, new(*fs.PathError)) && errors.Is(err, fs.ErrNotExist) {
