@@ -1,4 +1,4 @@
-// Package editor lets people edit text in the editor of their choice.
+// Package editor lets users edit text in their preferred editor.
 package editor
 
 import (
@@ -18,7 +18,7 @@ import (
 // Variables are the environment variables that name the editor, in the order in which they count.
 var Variables = []string{"TILT_EDITOR", "KUBE_EDITOR", "VISUAL", "EDITOR"}
 
-// Editor is a program with arguments, as a shell takes them.
+// Editor is a command line for an editor.
 type Editor struct {
 	Command string
 	// In, Out and Err are the terminal.
@@ -26,7 +26,7 @@ type Editor struct {
 	Out, Err io.Writer
 }
 
-// FromEnvironment returns the editor that the environment names, or what every system has.
+// FromEnvironment returns the editor that the environment names, or the system's default (vi, on Windows notepad).
 func FromEnvironment(in io.Reader, out, err io.Writer) Editor {
 	e := Editor{Command: "vi", In: in, Out: out, Err: err}
 	if runtime.GOOS == "windows" {
@@ -41,12 +41,12 @@ func FromEnvironment(in io.Reader, out, err io.Writer) Editor {
 	return e
 }
 
-// Edit opens a file with the text in the editor and returns what is in it afterwards. The file is called like pattern, as in
-// os.CreateTemp, and stays: the caller removes it by its path.
+// Edit opens a file with the text in the editor and returns the edited text. The file is named by pattern, as in
+// os.CreateTemp. The caller must remove it.
 func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited []byte, path string, err error) {
 	f, err := os.CreateTemp("", pattern)
 	if err != nil {
-		return nil, "", fmt.Errorf("make a file to edit: %w", err)
+		return nil, "", fmt.Errorf("create a file to edit: %w", err)
 	}
 	path = f.Name()
 	_, err = f.Write(text)
@@ -72,7 +72,8 @@ func (e Editor) run(ctx context.Context, path string) error {
 	return nil
 }
 
-// shell returns the command line that runs an editor on a file. The shell reads the editor's words, which may be quoted.
+// shell returns the command line that runs an editor on a file. The shell splits the editor's command, which may
+// contain quotes.
 func shell(command, path string) (string, []string) {
 	if runtime.GOOS == "windows" {
 		words := strings.Fields(command)

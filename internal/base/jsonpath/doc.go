@@ -1,3 +1,3 @@
-// Package jsonpath finds and replaces values in decoded JSON by the paths that Kubernetes users know from kubectl:
-// "{.spec.image}", "{.spec.nodes[*].image}", "{..image}". It holds no state and starts nothing.
+// Package jsonpath finds and replaces values in decoded JSON by JSONPath expressions as kubectl uses them:
+// "{.spec.image}", "{.spec.nodes[*].image}", "{..image}". It has no state and starts no goroutines.
 package jsonpath

@@ -21,7 +21,7 @@ type step struct {
 	names []string
 	// indexes are the items of stepIndexes; negative ones count from the end.
 	indexes []int
-	// slice is that of stepSlice.
+	// slice holds the bounds of stepSlice.
 	slice bounds
 	// where is the condition of stepWhere.
 	where condition
@@ -38,29 +38,29 @@ const (
 	stepDeep                    // the value itself and everything below it
 )
 
-// bounds are those of a slice: from, to and step, each as written; nil where it was left out.
+// bounds are the bounds of a slice: from, to and step, each as written; nil if omitted.
 type bounds struct{ from, to, by *int }
 
-// condition compares a field of an item with a value, or asks whether it is there.
+// condition compares a field of an item with a value, or checks whether the field exists.
 type condition struct {
 	path   []step
 	op     string // "", "==" or "!="
 	equals any
 }
 
-// Each calls visit, in a fixed order, for every value that the path leads to below root, with a function that puts
-// another value in its place. Where the path leads nowhere nothing is called. It stops at the first error of visit and
-// returns it. Replacing the root itself does nothing.
+// Each calls visit, in a fixed order, for every value that the path matches below root, with a function that replaces
+// the value. It does not call visit if nothing matches. It stops at the first error of visit and returns it. Replacing
+// the root itself does nothing.
 func (p Path) Each(root any, visit func(v any, set func(any)) error) error {
 	return p.EachIn(root, func(_ map[string]any, v any, set func(any)) error { return visit(v, set) })
 }
 
-// EachIn is Each with the innermost mapping that holds the value; nil where none does.
+// EachIn is Each with the innermost mapping that contains the value; nil if there is none.
 func (p Path) EachIn(root any, visit func(in map[string]any, v any, set func(any)) error) error {
 	return place{v: root, set: func(any) {}}.each(p.steps, visit)
 }
 
-// Find returns the values that the path leads to below root.
+// Find returns the values that the path matches below root.
 func (p Path) Find(root any) []any {
 	var out []any
 	_ = p.Each(root, func(v any, _ func(any)) error {
@@ -70,7 +70,7 @@ func (p Path) Find(root any) []any {
 	return out
 }
 
-// place is a value with the mapping that holds it, and what puts another in its place.
+// place is a value with the mapping that contains it, and a function that replaces it.
 type place struct {
 	in  map[string]any
 	v   any
@@ -138,7 +138,7 @@ func (p place) items(list []any, at []int) []place {
 	return out
 }
 
-// fields returns the fields of a map that the step means.
+// fields returns the fields of a map that the step matches.
 func (s step) fields(m map[string]any) []string {
 	switch s.kind {
 	case stepAll:
@@ -155,7 +155,7 @@ func (s step) fields(m map[string]any) []string {
 	return nil
 }
 
-// items returns the indexes of the items of a list that the step means.
+// items returns the indexes of the items of a list that the step matches.
 func (s step) items(list []any) []int {
 	var out []int
 	switch s.kind {
@@ -180,7 +180,7 @@ func (s step) items(list []any) []int {
 	return out
 }
 
-// of returns the indexes that the bounds mean in a list of n items.
+// of returns the indexes within the bounds in a list of n items.
 func (b bounds) of(n int) []int {
 	from, to, by := 0, n, 1
 	at := func(i int) int {
@@ -216,7 +216,7 @@ func (c condition) holds(item any) bool {
 	return len(found) > 0
 }
 
-// same compares decoded values; numbers by value, whichever Go type the decoder chose.
+// same compares decoded values. Numbers are compared by value, whatever their Go type.
 func same(a, b any) bool {
 	x, isNumber := number(a)
 	y, both := number(b)

@@ -84,7 +84,7 @@ func TestEachReplaces(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that whatever can be read can be followed, and that a second reading is the same.
+// FuzzParse checks that every path that can be parsed can be evaluated, and that parsing it again gives the same path.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"{.spec.image}", "..image", ".a[?(@.b=='c')].d", ".a[1:-1]", `.a\.b["c"]`, ".a[0,1]['x','y']"} {
 		f.Add(s)

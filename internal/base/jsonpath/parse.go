@@ -8,9 +8,9 @@ import (
 )
 
 // Parse reads a path: ".a.b", "['a']", "['a','b']", "[0]", "[0,2]", "[1:3]", "[*]", ".*", "..a", `[?(@.name=="x")]`,
-// `[?(@.name!="x")]` and "[?(@.name)]", with or without the surrounding braces and the leading "$". A backslash takes the
-// meaning from the character that follows it, as in ".metadata.labels.app\.kubernetes\.io/name". Templates with text,
-// ranges and functions are none of it.
+// `[?(@.name!="x")]` and "[?(@.name)]", with or without the surrounding braces and the leading "$". A backslash escapes
+// the character that follows it, as in ".metadata.labels.app\.kubernetes\.io/name". Templates with text, ranges and
+// functions are not supported.
 func Parse(text string) (Path, error) {
 	s := strings.TrimSpace(text)
 	if strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") {
@@ -43,7 +43,7 @@ func parseSteps(s string) ([]step, error) {
 	return steps, nil
 }
 
-// nextSteps reads one step, or two where ".." stands before a name.
+// nextSteps reads one step, or two for ".." before a name.
 func nextSteps(s string) (steps []step, rest string, err error) {
 	if rest, ok := strings.CutPrefix(s, ".."); ok {
 		steps = []step{{kind: stepDeep}}
@@ -73,7 +73,7 @@ func nextSteps(s string) (steps []step, rest string, err error) {
 	return nil, "", fmt.Errorf("expected \".\" or \"[\" at %q", s)
 }
 
-// readName returns what comes before the next "." or "[", with its backslashes.
+// readName returns the text before the next "." or "[", with its backslashes.
 func readName(s string) (name, rest string) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -210,7 +210,7 @@ func whereStep(s string) (step, error) {
 	return step{kind: stepWhere, where: c}, nil
 }
 
-// operator returns where "==" or "!=" stands outside of quotes, or -1.
+// operator returns the index of "==" or "!=" outside of quotes, or -1.
 func operator(s string) int {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] == '\'' || s[i] == '"' {

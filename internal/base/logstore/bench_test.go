@@ -24,7 +24,7 @@ func benchLines() []string {
 	return lines
 }
 
-// BenchmarkIngest is one goroutine that writes lines of 100 bytes to one resource; an operation is a line.
+// BenchmarkIngest writes lines of 100 bytes to one resource from one goroutine; an operation is a line.
 func BenchmarkIngest(b *testing.B) {
 	var secrets []model.Secret
 	for i := range 100 {
@@ -61,7 +61,7 @@ func BenchmarkIngest(b *testing.B) {
 	}
 }
 
-// BenchmarkAppend is the way of container logs.
+// BenchmarkAppend measures the path of container logs.
 func BenchmarkAppend(b *testing.B) {
 	s, err := New(Options{Dir: b.TempDir()})
 	if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }
 
-// BenchmarkFollow is ingest with a cursor that keeps up; an operation is a line written and read.
+// BenchmarkFollow measures ingest with a cursor that keeps up; an operation is a line written and read.
 func BenchmarkFollow(b *testing.B) {
 	s, err := New(Options{Dir: b.TempDir()})
 	if err != nil {
@@ -108,7 +108,7 @@ func BenchmarkFollow(b *testing.B) {
 	<-done
 }
 
-// BenchmarkTail is what the terminal asks for on each frame: the newest lines of everything.
+// BenchmarkTail measures the terminal's query for each frame: the newest lines of all resources.
 func BenchmarkTail(b *testing.B) {
 	for _, resources := range []int{1, 100, 1000} {
 		s, err := New(Options{Dir: b.TempDir()})

@@ -2,8 +2,8 @@ package logstore
 
 import "sync"
 
-// Cursor follows the lines that a filter chooses, in order. It is safe for use by several goroutines, each of which
-// then gets a part of the lines.
+// Cursor follows the lines that a filter matches, in order. It is safe for use by several goroutines; each of them then
+// gets a part of the lines.
 type Cursor struct {
 	s *Store
 	f Filter
@@ -11,14 +11,14 @@ type Cursor struct {
 
 	mu  sync.Mutex
 	pos uint64
-	// skipped are the lines dropped before those that Next returned last, gap those dropped after them.
+	// skipped counts the lines dropped before those that Next returned last, gap those dropped after them.
 	skipped, gap uint64
-	// seen is, for each resource, how many of its lines that the mask lets through lie behind the cursor. The lines
-	// that a resource has dropped are its first ones, so those beyond seen were dropped unread.
+	// seen counts, by resource, the lines before the cursor that the mask lets through. A resource drops its first
+	// lines first, so dropped lines beyond seen were dropped unread.
 	seen map[*resource]uint64
 }
 
-// Cursor returns a cursor that starts at the oldest line that is kept.
+// Cursor returns a cursor that starts at the oldest stored line.
 func (s *Store) Cursor(f Filter) *Cursor {
 	c := &Cursor{s: s, f: f, m: f.mask(), seen: map[*resource]uint64{}}
 	s.mu.Lock()
@@ -35,7 +35,7 @@ func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
 	c := s.Cursor(f)
 	s.mu.Lock()
 	c.pos = min(seq, s.seq)
-	partly := map[*resource]uint64{} // to the first line of the segment in which the cursor lies
+	partly := map[*resource]uint64{} // to the first line of the segment that contains the cursor
 	for _, r := range s.chosenLocked(f) {
 		c.seen[r] = r.dropped.of(c.m)
 		for _, seg := range r.segs {
@@ -58,8 +58,8 @@ func (s *Store) CursorAt(f Filter, seq uint64) *Cursor {
 	return c
 }
 
-// Next returns up to max lines that come after the ones returned before; none means that there are no more for now. It ends
-// where lines were dropped, so that those which Skipped counts are missing before the first line, and nowhere else.
+// Next returns up to max lines after the ones returned before. No lines means that there are no more for now. It stops
+// where lines were dropped, so that the lines that Skipped counts are always missing before the first line.
 func (c *Cursor) Next(max int) []Line {
 	if max <= 0 {
 		return nil
@@ -112,7 +112,7 @@ func (c *Cursor) open() (mg *merge, limit uint64) {
 	return newMerge(its, false), limit
 }
 
-// account counts the lines of a resource that were dropped before the cursor came to them. The store's mutex is held.
+// account counts the lines of a resource that were dropped before the cursor reached them. The store's mutex is held.
 func (c *Cursor) account(r *resource) {
 	if d := r.dropped.of(c.m); d > c.seen[r] {
 		c.gap += d - c.seen[r]
@@ -120,8 +120,8 @@ func (c *Cursor) account(r *resource) {
 	}
 }
 
-// Skipped returns how many lines were dropped before those that Next returned last, since the last call of Skipped. It goes
-// by resource, source and level only.
+// Skipped returns how many lines were dropped before those that Next returned last, since the last call of Skipped. It
+// considers only resource, source and level.
 func (c *Cursor) Skipped() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Inventory says what a store holds of one resource.
+// Inventory describes the content of a store for one resource.
 type Inventory struct {
-	// Resource is empty for what belongs to none.
+	// Resource is empty for lines that belong to no resource.
 	Resource model.ManifestName
-	// Lines counts the lines that are kept, and Dropped those that the bounds pushed out.
+	// Lines counts the stored lines, and Dropped the lines that the bounds pushed out.
 	Lines, Dropped uint64
-	// MemoryBytes and DiskBytes are what the segments take; on disk they are compressed.
+	// MemoryBytes and DiskBytes are the sizes of the segments; on disk they are compressed.
 	MemoryBytes, DiskBytes int64
 	// Segments are in the order of their lines.
 	Segments []SegmentInfo
@@ -27,17 +27,17 @@ type SegmentInfo struct {
 	// First and Last are the numbers of the first and the last line.
 	First, Last uint64
 	Lines       int
-	// Spilled says that it lies on disk.
+	// Spilled is set if it is on disk.
 	Spilled bool
 }
 
-// SpanInfo says where the lines of a span lie that are kept; other lines may lie between them.
+// SpanInfo holds the range of a span's stored lines. Lines of other spans may lie between them.
 type SpanInfo struct {
 	Name        string
 	First, Last uint64
 }
 
-// Inventory describes all resources that have said something, in the order of their names.
+// Inventory describes all resources that have stored lines, in the order of their names.
 func (s *Store) Inventory() []Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()

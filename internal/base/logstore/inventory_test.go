@@ -31,7 +31,7 @@ func TestInventory(t *testing.T) {
 	}
 }
 
-// TestInventoryOfABoundedStore counts what was pushed out, and what lies where.
+// TestInventoryOfABoundedStore checks the number of dropped lines, and the places of the others.
 func TestInventoryOfABoundedStore(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
 		s := open(t, Options{Dir: dir, MemoryPerResource: 4 << 10})
@@ -39,7 +39,7 @@ func TestInventoryOfABoundedStore(t *testing.T) {
 		for i := range 2000 {
 			Infof(l, "%d of many lines that are no shorter than this one", i)
 		}
-		// A writer waits for the keeper where there is a disk, so that something lies there by now.
+		// With a disk a writer waits for the keeper, so some lines are on disk by now.
 		got := s.Inventory()[0]
 		if got.Lines+got.Dropped != 2000 {
 			t.Errorf("%d lines are kept and %d dropped of 2000", got.Lines, got.Dropped)

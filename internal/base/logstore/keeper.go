@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// settleEvery is how often the keeper looks at lines whose end has not come, while there are any.
+// settleEvery is how often the keeper checks unfinished lines, while there are any.
 const settleEvery = 250 * time.Millisecond
 
-// keeper is the store's goroutine: it moves segments to disk, removes files, and completes lines that stand still. It
-// sleeps while there is nothing of that to do.
+// keeper is the store's goroutine: it moves segments to disk, removes files, and completes lines that stay unfinished.
+// It sleeps while it has no work.
 type keeper struct {
 	s       *Store
 	wake    chan struct{} // one slot
@@ -19,7 +19,7 @@ type keeper struct {
 	stopped chan struct{}
 
 	mu    sync.Mutex
-	open  map[*writer]bool // with something unfinished; true if time alone will finish it
+	open  map[*writer]bool // writers with unfinished lines; true if a timeout will complete them
 	trash []string         // files to remove
 }
 
@@ -44,7 +44,7 @@ func (k *keeper) stop() {
 	<-k.stopped
 }
 
-// watch asks the keeper to look at a writer's unfinished lines until they are stored.
+// watch makes the keeper check a writer's unfinished lines until they are stored.
 func (k *keeper) watch(w *writer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -54,7 +54,7 @@ func (k *keeper) watch(w *writer) {
 	}
 }
 
-// hold remembers a writer for Close only.
+// hold keeps a writer for Close only.
 func (k *keeper) hold(w *writer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -67,7 +67,7 @@ func (k *keeper) forget(w *writer) {
 	delete(k.open, w)
 }
 
-// discard has files removed.
+// discard queues files for removal.
 func (k *keeper) discard(files []*spillFile) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,7 +108,7 @@ func (k *keeper) run() {
 	}
 }
 
-// waiting reports whether time alone will finish something.
+// waiting reports whether a timeout will complete any line.
 func (k *keeper) waiting() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -120,7 +120,7 @@ func (k *keeper) waiting() bool {
 	return false
 }
 
-// writers returns those that time will finish, or all.
+// writers returns all writers with unfinished lines, or only those that a timeout will complete.
 func (k *keeper) writers(all bool) []*writer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -145,11 +145,11 @@ func (k *keeper) emptyTrash() {
 	k.trash = nil
 	k.mu.Unlock()
 	for _, path := range trash {
-		_ = os.Remove(path) // Close removes the whole folder, whatever is left
+		_ = os.Remove(path) // Close removes the whole folder anyway
 	}
 }
 
-// spillOne moves the segment that is most in need of it to disk, and reports whether there was one.
+// spillOne moves the next segment to disk, and reports whether there was one.
 func (k *keeper) spillOne() bool {
 	s := k.s
 	s.mu.Lock()
@@ -192,8 +192,8 @@ func (k *keeper) fileLocked(r *resource) (f *spillFile, fresh bool) {
 	return k.s.spill.newFile(), true
 }
 
-// fullestLocked returns the resource to take the next segment from: the one that is most over its own bound, or the
-// one that holds most when all together are over theirs.
+// fullestLocked returns the resource whose segment should be spilled next: the one that uses the most memory, if it or
+// all resources together exceed their bound.
 func (s *Store) fullestLocked() *resource {
 	var fullest *resource
 	for _, r := range s.resources {
@@ -207,7 +207,7 @@ func (s *Store) fullestLocked() *resource {
 	return fullest
 }
 
-// boundDiskLocked drops the oldest files of a resource that has more on disk than it may.
+// boundDiskLocked drops the oldest files of a resource that exceeds its bound on disk.
 func (s *Store) boundDiskLocked(r *resource) {
 	for r.disk > s.diskLimit && len(r.files) > 1 {
 		f := r.files[0]
@@ -219,8 +219,8 @@ func (s *Store) boundDiskLocked(r *resource) {
 	}
 }
 
-// loseLocked gives up the oldest segment in memory, with all that is older, because it cannot be written, and says so
-// once.
+// loseLocked drops the oldest segment in memory and everything older, because the segment cannot be written. It logs a
+// warning once.
 func (s *Store) loseLocked(r *resource, err error) {
 	s.keeper.discard(r.files)
 	r.files, r.disk = nil, 0

@@ -6,20 +6,20 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Source tells what part of a resource's life a line comes from.
+// Source is the origin of a line within a resource.
 type Source string
 
 // The sources. Any other value is stored as SourceGlobal.
 const (
-	// SourceGlobal is what belongs to no resource, or to neither of the others.
+	// SourceGlobal is for lines that belong to no resource, or to no other source.
 	SourceGlobal Source = ""
-	// SourceBuild is what updates say: image builds, deployments, live updates, local update commands.
+	// SourceBuild is the output of updates: image builds, deployments, live updates, local update commands.
 	SourceBuild Source = "build"
-	// SourceRuntime is what the resource itself says: containers and serve commands.
+	// SourceRuntime is the output of the resource itself: containers and serve commands.
 	SourceRuntime Source = "runtime"
 )
 
-// sources and levels are the sizes of count tables; sourceAt and sourceIndex translate.
+// sources and levels are the sizes of count tables; sourceAt and sourceIndex convert between sources and indexes.
 const (
 	sources = 3
 	levels  = 4
@@ -43,13 +43,13 @@ type Line struct {
 	Seq      uint64
 	Time     time.Time
 	Resource model.ManifestName
-	// Span names the piece of work that said it: a build, a container's run.
+	// Span names the work that wrote the line: a build, a container's run.
 	Span   string
 	Source Source
 	Level  Level
-	// Prefix is "[container] " where the resource's lines come from several containers, else empty.
+	// Prefix is "[container] " if the resource's lines come from several containers, else empty.
 	Prefix string
-	// Text has no line break and is valid UTF-8. It may hold escape sequences and tabs.
+	// Text has no line break and is valid UTF-8. It may contain escape sequences and tabs.
 	Text string
 	// ProgressID is not empty for a line that replaces the previous one with the same id and span.
 	ProgressID string
@@ -59,7 +59,7 @@ type Line struct {
 
 // Entry is text to store with an explicit time and level.
 type Entry struct {
-	// Time is when it was said; zero means now.
+	// Time is when it was written; zero means now.
 	Time     time.Time
 	Resource model.ManifestName
 	Span     string
@@ -72,19 +72,19 @@ type Entry struct {
 	ProgressDone bool
 }
 
-// Filter chooses lines. The zero value chooses all.
+// Filter selects lines. The zero value selects all.
 type Filter struct {
-	// Resources are the resources to read; nil means all, and the lines that belong to none.
+	// Resources are the resources to read; nil means all resources, and lines that belong to none.
 	Resources []model.ManifestName
 	// Sources are the sources to read; nil means all.
 	Sources []Source
-	// MinLevel leaves out lines of a lower level.
+	// MinLevel omits lines of a lower level.
 	MinLevel Level
 	// Span restricts to one span; empty means all.
 	Span string
-	// Since leaves out what was said earlier; zero means nothing is left out.
+	// Since omits earlier lines; zero omits none.
 	Since time.Time
-	// Match, when not nil, is asked for each line's prefix and text, as "[container] text". It must not keep or change
+	// Match, if not nil, is called with each line's prefix and text, as "[container] text". It must not keep or change
 	// the bytes.
 	Match func(line []byte) bool
 }
@@ -114,7 +114,7 @@ func (f Filter) mask() mask {
 
 func (m mask) has(source uint8, level Level) bool { return m[source]&(1<<level) != 0 }
 
-// narrow reports whether the filter looks at more than resource, source and level.
+// narrow reports whether the filter checks more than resource, source and level.
 func (f Filter) narrow() bool { return f.Span != "" || !f.Since.IsZero() || f.Match != nil }
 
 // counts are numbers of lines by source and level.

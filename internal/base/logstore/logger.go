@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Level is how much a line matters.
+// Level is the severity of a line.
 type Level int8
 
 // The levels, rising.
@@ -41,13 +41,13 @@ func ParseLevel(name string) Level {
 	return LevelInfo
 }
 
-// Logger takes the text that one piece of work (a build, an evaluation, a container) has to say. It is safe for use by
-// several goroutines. Text need not end in a line break: lines are put together per logger and level.
+// Logger receives the output of one unit of work (a build, an evaluation, a container). It is safe for use by several
+// goroutines. Text need not end in a line break: lines are assembled per logger and level.
 type Logger interface {
 	// Write adds raw text at a level.
 	Write(level Level, text string)
-	// Progress adds a line that replaces, for readers that can do so, the previous one with the same id of this logger
-	// ("layer sha256:ab… 3 MB / 10 MB"). Readers that cannot show it rarely.
+	// Progress adds a line that replaces the previous one of this logger with the same id ("layer sha256:ab… 3 MB / 10
+	// MB"). Readers that cannot replace lines show only some of them.
 	Progress(id, text string, done bool)
 }
 
@@ -71,8 +71,9 @@ func line(l Logger, level Level, format string, args []any) {
 	l.Write(level, text)
 }
 
-// Flush completes the lines that were written to l without a line break at their end. Whoever starts a piece of work
-// calls it when the work has ended; without it such a line shows after a second, or when the store is closed.
+// Flush completes the lines that were written to l without a line break at their end. The code that starts a unit of
+// work calls Flush when the work has ended. Without Flush such a line appears after a second, or when the store is
+// closed.
 func Flush(l Logger) {
 	if f, ok := l.(interface{ Flush() }); ok {
 		f.Flush()
@@ -100,7 +101,7 @@ type indented struct {
 	prefix string
 
 	mu  sync.Mutex
-	mid [levels]bool // the level's last text did not end its line
+	mid [levels]bool // the level's last text did not end in a line break
 }
 
 func (i *indented) Write(level Level, text string) {
@@ -123,7 +124,7 @@ func (i *indented) Write(level Level, text string) {
 
 func (i *indented) Progress(id, text string, done bool) { i.l.Progress(id, i.prefix+text, done) }
 
-// Flush ends the lines that were not ended.
+// Flush completes unfinished lines.
 func (i *indented) Flush() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -131,7 +132,7 @@ func (i *indented) Flush() {
 	Flush(i.l)
 }
 
-// Discard is a logger that forgets everything.
+// Discard is a logger that drops everything.
 var Discard Logger = discard{}
 
 type discard struct{}
@@ -139,7 +140,7 @@ type discard struct{}
 func (discard) Write(Level, string)           {}
 func (discard) Progress(string, string, bool) {}
 
-// Func is a logger made of a function, for tests and for one-off printers.
+// Func adapts a function to Logger, for tests and simple printers.
 type Func func(level Level, text string)
 
 // Write calls f.

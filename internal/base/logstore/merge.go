@@ -1,7 +1,7 @@
 package logstore
 
-// merge yields the lines of several sources in the order of their numbers. A source is opened only when its turn may
-// have come, so that the tail of a thousand resources costs little more than that of one.
+// merge yields the lines of several sources in the order of their numbers. It opens a source only when the source may
+// have the next line, so that the tail of a thousand resources costs little more than that of one.
 type merge struct {
 	heads []*source
 	back  bool
@@ -27,7 +27,7 @@ func (m *merge) top() *source {
 	return m.heads[0]
 }
 
-// advance passes the line of top.
+// advance moves past the line of top.
 func (m *merge) advance() {
 	if !m.heads[0].next() {
 		n := len(m.heads) - 1

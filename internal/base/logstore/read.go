@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// narrower is the part of a filter that has to look at the line itself.
+// narrower is the part of a filter that checks the line itself.
 type narrower struct {
 	f     Filter
 	since int64
@@ -37,7 +37,7 @@ func (n *narrower) passes(it *source) bool {
 	return n.f.Match(n.buf)
 }
 
-// open returns a merge of the lines with from < Seq < to that the filter may choose.
+// open returns a merge of the lines with from < Seq < to that the filter may match.
 func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
 	m := f.mask()
 	s.mu.Lock()
@@ -72,8 +72,8 @@ func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
 // scanStep is how many lines are scanned between two checks for cancellation.
 const scanStep = 1 << 10
 
-// scan calls yield for each line with from < Seq < to that the filter chooses, until it returns false. Now and then it
-// asks check, unless that is nil, and ends with its error.
+// scan calls yield for each line with from < Seq < to that the filter matches, until yield returns false. It
+// periodically calls check, if not nil, and ends with its error.
 func (s *Store) scan(check func() error, f Filter, from, to uint64, back bool, yield func(*source) bool) error {
 	mg, n := s.open(f, from, to, back), newNarrower(f)
 	for i := 1; ; i++ {
@@ -111,21 +111,20 @@ func (s *Store) collect(check func() error, f Filter, from, to uint64, n int, ba
 // Tail returns the newest n lines, oldest first.
 func (s *Store) Tail(f Filter, n int) []Line { return s.ReadBefore(f, math.MaxUint64, n) }
 
-// ReadBefore returns the n lines that come last before the line numbered seq, oldest first. There need not be such a
-// line.
+// ReadBefore returns the last n lines before number seq, oldest first. A line with that number need not exist.
 func (s *Store) ReadBefore(f Filter, seq uint64, n int) []Line {
 	lines, _ := s.collect(nil, f, 0, seq, n, true)
 	return lines
 }
 
-// ReadAfter returns the n lines that come first after the line numbered seq, oldest first.
+// ReadAfter returns the first n lines after number seq, oldest first.
 func (s *Store) ReadAfter(f Filter, seq uint64, n int) []Line {
 	lines, _ := s.collect(nil, f, seq, math.MaxUint64, n, false)
 	return lines
 }
 
-// Search is ReadAfter, or ReadBefore with back, for filters that may have to look at very many lines: it ends early
-// with ctx, and then returns what it found together with the context's error.
+// Search is ReadAfter, or ReadBefore with back, for filters that may scan very many lines: it ends early with ctx, and
+// then returns the lines found so far with the context's error.
 func (s *Store) Search(ctx context.Context, f Filter, seq uint64, n int, back bool) ([]Line, error) {
 	check := func() error { return context.Cause(ctx) }
 	if back {
@@ -134,8 +133,8 @@ func (s *Store) Search(ctx context.Context, f Filter, seq uint64, n int, back bo
 	return s.collect(check, f, seq, math.MaxUint64, n, false)
 }
 
-// Count returns the number of lines that are kept and that the filter chooses. It is immediate for filters by
-// resource, source and level; others look at every line.
+// Count returns the number of stored lines that the filter matches. It is immediate for filters by resource, source and
+// level; other filters scan every line.
 func (s *Store) Count(f Filter) int {
 	n := 0
 	if f.narrow() {
@@ -151,7 +150,7 @@ func (s *Store) Count(f Filter) int {
 	return n
 }
 
-// Newest returns the number of the newest line, 0 when there is none.
+// Newest returns the number of the newest line, 0 if there is none.
 func (s *Store) Newest() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,12 +9,13 @@ import (
 // resource holds the segments of one resource. The store's mutex guards all of it.
 type resource struct {
 	name model.ManifestName
-	// segs are in order of lines. The first spilled ones are on disk, the last one may be open; none is empty.
+	// segs are in the order of their lines. The first `spilled` ones are on disk, the last one may be open; none is
+	// empty.
 	segs    []*segment
 	spilled int
 	last    uint64
 
-	counts  counts // of the lines that are kept
+	counts  counts // of the stored lines
 	dropped counts // of the lines that the bounds pushed out
 
 	memory int64 // bytes of the segments that are in memory
@@ -24,13 +25,13 @@ type resource struct {
 	spans   map[string]*spanRange
 	newest  string // the span of the last line
 	current *spanRange
-	gone    bool // dropped as a whole
+	gone    bool // removed by Drop
 }
 
-// spanRange is where the lines of a span lie; other lines may lie between them.
+// spanRange is the range of a span's lines. Lines of other spans may lie between them.
 type spanRange struct{ first, last uint64 }
 
-// add appends a line and returns by how many bytes the resource grew.
+// add appends a line and returns the number of bytes by which the resource grew.
 func (r *resource) add(seq uint64, segmentSize int, e *Entry) (grown int64) {
 	need := room(e)
 	seg := r.openSegment()
@@ -81,7 +82,7 @@ func (r *resource) extendSpan(seq uint64, span string) {
 	r.current.last = seq
 }
 
-// drop takes away the oldest n segments and returns how many bytes of memory they held.
+// drop removes the oldest n segments and returns how many bytes of memory they used.
 func (r *resource) drop(n int) (freed int64) {
 	var oldest uint64
 	for _, seg := range r.segs[:n] {
@@ -117,7 +118,7 @@ func (r *resource) spillable() *segment {
 	return seg
 }
 
-// markSpilled records that the oldest segment in memory now lies in f, and returns how many bytes that freed.
+// markSpilled records that the oldest segment in memory is now in f, and returns how many bytes that freed.
 func (r *resource) markSpilled(f *spillFile, offset, length int64) (freed int64) {
 	seg := r.segs[r.spilled]
 	freed = int64(cap(seg.buf))

@@ -11,16 +11,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// minSecret is the length in bytes from which a value is worth hiding: shorter ones ("true", "8080") are no secrets,
-// and would tear holes into every other line.
+// minSecret is the least length in bytes of a value that is hidden: shorter values ("true", "8080") are not secret, and
+// hiding them would damage many ordinary lines.
 const minSecret = 5
 
-// minSecretLine is the same for one line of a value of several lines. It is higher because such a value is often a
-// whole file, whose short lines ("server:") are no secret at all.
+// minSecretLine is the least length of a line that is hidden in a value of several lines. It is higher because such a
+// value is often a whole file, whose short lines ("server:") are not secret.
 const minSecretLine = 12
 
-// scrubber replaces secrets in a line in one pass. It looks at the four bytes at each position through a small bit
-// table, which fits the processor's first cache and says no nearly always. The zero of *scrubber (nil) changes nothing.
+// scrubber replaces secrets in a line in one pass. It checks the four bytes at each position against a small bit table,
+// which fits the processor's first-level cache and rejects nearly all positions. A nil *scrubber changes nothing.
 type scrubber struct {
 	bits    [1 << 13]byte // 65536 bits, by hash of a pattern's first four bytes
 	byHead  map[uint32][]pattern
@@ -40,7 +40,7 @@ func head(s string, i int) uint32 {
 	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
 }
 
-// newScrubber returns nil when there is nothing to hide.
+// newScrubber returns nil if there is nothing to hide.
 func newScrubber(secrets []model.Secret) *scrubber {
 	sc := &scrubber{byHead: map[uint32][]pattern{}}
 	labels := map[string]string{}
@@ -70,7 +70,7 @@ func newScrubber(secrets []model.Secret) *scrubber {
 	return sc
 }
 
-// secretForms returns the texts in which a value may show up in a line.
+// secretForms returns the forms in which a value may appear in a line.
 func secretForms(value string) []string {
 	var forms []string
 	add := func(s string, least int) {
@@ -93,7 +93,7 @@ func secretForms(value string) []string {
 		return forms
 	}
 	for _, v := range []string{value, trimmed} {
-		// The encoding without padding is the start of the one with, but the longer match leaves no "==" behind.
+		// The encoding without padding is a prefix of the one with padding, but the longer match leaves no "==" behind.
 		for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 			add(enc.EncodeToString([]byte(v)), minSecret)
 		}
@@ -152,8 +152,7 @@ func (sc *scrubber) at(text string, i int) (pattern, bool) {
 	return pattern{}, false
 }
 
-// isOpen reports whether text ends in what may be the start of a secret, so that it must not be shown before more of
-// it is known.
+// isOpen reports whether the end of text may be the start of a secret, so that text must not be shown yet.
 func (sc *scrubber) isOpen(text string) bool {
 	if sc == nil {
 		return false
@@ -171,8 +170,8 @@ func (sc *scrubber) isOpen(text string) bool {
 	return false
 }
 
-// cut returns a place at or before want, and on a rune's boundary, at which text can be cut in two without cutting a
-// secret, also one whose end is not there yet.
+// cut returns a position at or before want, on a rune boundary, at which text can be split without splitting a secret,
+// including a secret whose end has not arrived yet.
 func (sc *scrubber) cut(text string, want int) int {
 	if sc == nil {
 		return runeStart(text, want)
@@ -185,10 +184,10 @@ func (sc *scrubber) cut(text string, want int) int {
 		}
 		limit = i
 	}
-	return runeStart(text, want) // secrets from end to end: nothing is gained by waiting
+	return runeStart(text, want) // overlapping secrets from end to end: no position is better
 }
 
-// straddling returns where the first secret starts that covers both sides of limit, or -1.
+// straddling returns the start of the first secret that extends across limit, or -1.
 func (sc *scrubber) straddling(text string, limit int) int {
 	for i := max(0, limit-sc.longest); i < limit && i+4 <= len(text); i++ {
 		if p, ok := sc.at(text, i); ok && i+len(p.text) > limit {
@@ -210,8 +209,8 @@ func runeStart(text string, i int) int {
 	return i
 }
 
-// Scrubber replaces secrets in text that goes out by another way than a store, as Store.SetSecrets says. The zero value
-// changes nothing.
+// Scrubber replaces secrets in text that does not pass through a store, by the rules of Store.SetSecrets. The zero
+// value changes nothing.
 type Scrubber struct{ sc *scrubber }
 
 // NewScrubber returns a scrubber for the given secrets.

@@ -7,8 +7,8 @@ import (
 )
 
 // A segment is a run of lines of one resource, encoded one after the other. The bytes up to its current length never
-// change, so that readers decode them without a lock once they hold the slice. The encoding defines its own strings,
-// so a segment can be read back with nothing but its bytes.
+// change, so that readers can decode them without a lock once they hold the slice. The encoding defines its own
+// strings, so a segment can be decoded from its bytes alone.
 //
 //	record: define | line
 //	define: 0xFF, length, bytes             the next string id; id 0 is ""
@@ -26,15 +26,15 @@ type segment struct {
 	lastTime    int64
 	sealed      bool
 
-	// ids finds strings of an open segment, and goes away when it is sealed.
+	// ids maps the strings of an open segment to their ids; nil once it is sealed.
 	ids                    map[string]uint32
 	spanStr, prefixStr     string
 	spanID, prefixID       uint32
-	file                   *spillFile // where it is, once spilled; then buf, marks and strs are nil
+	file                   *spillFile // set once spilled; then buf, marks and strs are nil
 	fileOffset, fileLength int64
 }
 
-// mark is a place in a segment from which decoding can start.
+// mark is a position in a segment at which decoding can start.
 type mark struct {
 	off  uint32
 	seq  uint64 // of the line before
@@ -52,7 +52,7 @@ const (
 	kindDefine   = 0xff
 )
 
-// record is a decoded line whose text still lies in the segment.
+// record is a decoded line whose text points into the segment.
 type record struct {
 	seq                    uint64
 	time                   int64
@@ -67,7 +67,7 @@ func newSegment(size int) *segment {
 	return &segment{buf: make([]byte, 0, size), strs: []string{""}}
 }
 
-// room is an upper bound of the bytes that a line takes.
+// room returns an upper bound of the encoded size of a line.
 func room(e *Entry) int {
 	return len(e.Text) + len(e.Span) + len(e.Prefix) + len(e.ProgressID) + 3*(1+binary.MaxVarintLen64) + 8*binary.MaxVarintLen64
 }
@@ -132,7 +132,7 @@ func (s *segment) seal() {
 	s.ids = nil
 }
 
-// view is what a reader needs of a segment; it stays valid whatever happens to the segment.
+// view is the data of a segment that a reader needs. It stays valid whatever happens to the segment.
 type view struct {
 	buf   []byte
 	marks []mark
@@ -142,8 +142,8 @@ type view struct {
 
 var errCorrupt = errors.New("log segment is damaged")
 
-// decode reads the record at the start of b and returns the rest. Line records get the fields that follow from the
-// line before; a definition returns its string instead, with isDef.
+// decode reads the record at the start of b and returns the rest. For a line it returns the record, decoded relative to
+// prev; for a definition it returns the string, with isDef.
 func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte, err error) {
 	if len(b) == 0 {
 		return r, nil, false, nil, errCorrupt
@@ -191,7 +191,7 @@ func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte,
 	return r, def, isDef, b, nil
 }
 
-// load makes a view of a segment's bytes by walking over them once.
+// load makes a view of a segment's bytes in one pass.
 func load(buf []byte) (view, error) {
 	v := view{buf: buf, strs: []string{""}}
 	prev, n := mark{}, 0
@@ -240,10 +240,10 @@ func (v *view) block(i int, dst []record) ([]record, error) {
 	return dst, nil
 }
 
-// find returns the block that holds the first line after seq, or the last block when there is none.
+// find returns the block that contains the first line after seq, or the last block if there is none.
 func (v *view) find(seq uint64) int {
-	// marks[i].seq is the line before block i, so the first line after seq is in the last block that starts at or
-	// before it.
+	// marks[i].seq is the line before block i, so the first line after seq is in the last block with marks[i].seq <=
+	// seq.
 	i, _ := slices.BinarySearchFunc(v.marks, seq, func(m mark, seq uint64) int {
 		if m.seq <= seq {
 			return -1

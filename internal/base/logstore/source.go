@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// source is one resource's lines within a merge, in one direction. Only lines that the filter's sources and levels let
-// through come out of it.
+// source yields one resource's lines for a merge, in one direction. It yields only lines that pass the filter's sources
+// and levels.
 type source struct {
 	s    *Store
 	r    *resource
 	m    mask
 	back bool
-	// pos is the last line passed; end is the last one wanted.
+	// pos is the last line passed; end is the last line to yield.
 	pos, end uint64
-	// passed is told, under the store's mutex, before a segment is fetched.
+	// passed, if not nil, is called before a segment is fetched, with the store's mutex held.
 	passed func(r *resource)
 
 	opened bool // head is valid
-	final  bool // no segment after the current one is wanted
+	final  bool // no segment after the current one is needed
 	v      view
 	block  int
 	recs   []record
 	i      int
 }
 
-// next moves to the next line and reports whether there is one; head is it.
+// next moves to the next line and reports whether there is one; head returns it.
 func (it *source) next() bool {
 	for {
 		for it.i+1 < len(it.recs) {
@@ -55,7 +55,7 @@ func (it *source) at() int {
 	return it.i
 }
 
-// key is the number of the current line, or of the first one that could be.
+// key returns the number of the current line, or the first possible number before the source is opened.
 func (it *source) key() uint64 {
 	switch {
 	case it.opened:
@@ -68,7 +68,7 @@ func (it *source) key() uint64 {
 
 func (it *source) head() *record { return &it.recs[it.at()] }
 
-// outside reports whether a line was passed before or is not wanted.
+// outside reports whether a line was passed before or is beyond end.
 func (it *source) outside(seq uint64) bool {
 	if it.back {
 		return seq >= it.pos || seq < it.end
@@ -76,7 +76,7 @@ func (it *source) outside(seq uint64) bool {
 	return seq <= it.pos || seq > it.end
 }
 
-// nextBlock decodes the next block of lines, from the next segment if need be.
+// nextBlock decodes the next block of lines, from the next segment if necessary.
 func (it *source) nextBlock() bool {
 	it.recs, it.i = it.recs[:0], -1
 	step := 1
@@ -91,7 +91,7 @@ func (it *source) nextBlock() bool {
 		}
 	}
 	recs, err := it.v.block(it.block, it.recs)
-	if err != nil { // load and add leave no such bytes behind
+	if err != nil { // load and add never produce such bytes
 		it.v = view{}
 		return true
 	}
@@ -99,7 +99,7 @@ func (it *source) nextBlock() bool {
 	return true
 }
 
-// fetch gets a view of the next segment that may hold lines that are wanted, and sets the block to start with.
+// fetch gets a view of the next segment that may contain lines to yield, and sets the block to start with.
 func (it *source) fetch() bool {
 	for {
 		seg, v, file, ok := it.choose()
@@ -123,13 +123,13 @@ func (it *source) fetch() bool {
 	}
 }
 
-// place is where a spilled segment lies.
+// place is the position of a spilled segment.
 type place struct {
 	path           string
 	offset, length int64
 }
 
-// choose finds the next segment, and returns a view of it or the place to read it from.
+// choose finds the next segment, and returns a view of it or its place on disk.
 func (it *source) choose() (*segment, view, *place, bool) {
 	it.s.mu.Lock()
 	defer it.s.mu.Unlock()
@@ -182,7 +182,7 @@ func (it *source) nextSegment() *segment {
 	return segs[i]
 }
 
-// readSpilled returns a segment that lies on disk.
+// readSpilled returns a view of a segment on disk.
 func (s *Store) readSpilled(seg *segment, p *place) (view, error) {
 	if v, ok := s.cache.get(seg); ok {
 		return v, nil
@@ -201,7 +201,7 @@ func (s *Store) readSpilled(seg *segment, p *place) (view, error) {
 	return v, nil
 }
 
-// reportRead says once that spilled lines cannot be read. A file that is gone is no trouble: its lines were dropped.
+// reportRead logs once that spilled lines cannot be read. It ignores a missing file: its lines were dropped.
 func (s *Store) reportRead(err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return

@@ -12,10 +12,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
-// filesPerResource is about how many files a resource's disk bound is divided into; one file is what is dropped at once.
+// filesPerResource is the approximate number of files into which a resource's disk bound is divided. Lines are dropped
+// by whole files.
 const filesPerResource = 16
 
-// spillFile holds compressed segments of one resource, one after the other. The keeper alone writes to it; size and
+// spillFile holds compressed segments of one resource, one after the other. Only the keeper writes to it; size and
 // segments are guarded by the store's mutex.
 type spillFile struct {
 	path     string
@@ -27,14 +28,14 @@ type spillFile struct {
 type spillDir struct {
 	path   string
 	parent string // set when New created it
-	unlock func() // says that the folder is no longer in use
-	made   int    // number of files so far; the keeper's
+	unlock func() // marks the folder as no longer in use
+	made   int    // number of files so far; used by the keeper only
 
-	enc *zstd.Encoder // the keeper's
-	dec *zstd.Decoder // for DecodeAll only, by any number of goroutines; so used it owns nothing that needs closing
+	enc *zstd.Encoder // used by the keeper only
+	dec *zstd.Decoder // only for DecodeAll, by any number of goroutines; it then owns nothing that needs closing
 }
 
-// newSpillDir makes a folder below dir, and removes those that earlier sessions left there without closing their store.
+// newSpillDir creates a folder below dir, and removes the folders of earlier sessions that did not close their store.
 func newSpillDir(dir string) (*spillDir, error) {
 	d := &spillDir{}
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
@@ -48,7 +49,7 @@ func newSpillDir(dir string) (*spillDir, error) {
 	if d.path, err = os.MkdirTemp(dir, spillPrefix+"*"); err != nil {
 		return nil, err
 	}
-	if d.unlock, err = filelock.Lock(context.Background(), filepath.Join(d.path, lockName)); err != nil { // the folder is new: there is no wait
+	if d.unlock, err = filelock.Lock(context.Background(), filepath.Join(d.path, lockName)); err != nil { // the folder is new, so there is no wait
 		return nil, err
 	}
 	d.enc, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
@@ -62,17 +63,17 @@ func newSpillDir(dir string) (*spillDir, error) {
 
 const (
 	spillPrefix = "spill-"
-	// lockName is the file in a spill folder whose lock says that the folder is in use.
+	// lockName is the file in a spill folder that is locked while the folder is in use.
 	lockName = "lock"
 )
 
-// removeAbandoned removes the folders whose lock nobody holds. What cannot be removed is left for another time.
+// removeAbandoned removes the folders whose lock is free. It leaves folders that cannot be removed for another time.
 func removeAbandoned(dir string) {
 	found, _ := filepath.Glob(filepath.Join(dir, spillPrefix+"*"))
 	for _, path := range found {
 		lock := filepath.Join(path, lockName)
 		if _, err := os.Lstat(lock); err != nil {
-			continue // just being made
+			continue // being created
 		}
 		if held, err := filelock.Held(lock); err == nil && !held {
 			_ = os.RemoveAll(path)
@@ -80,13 +81,13 @@ func removeAbandoned(dir string) {
 	}
 }
 
-// newFile returns a file that is not there yet.
+// newFile returns a file that does not exist yet.
 func (d *spillDir) newFile() *spillFile {
 	d.made++
 	return &spillFile{path: filepath.Join(d.path, fmt.Sprintf("%06d.zst", d.made))}
 }
 
-// write compresses a segment to the end of f and returns how many bytes it takes there.
+// write appends a compressed segment to f and returns its compressed size in bytes.
 func (d *spillDir) write(f *spillFile, offset int64, buf []byte) (int64, error) {
 	packed := d.enc.EncodeAll(buf, make([]byte, 0, len(buf)/3))
 	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o600)
@@ -115,17 +116,16 @@ func (d *spillDir) read(path string, offset, length int64) ([]byte, error) {
 }
 
 func (d *spillDir) remove() error {
-	d.unlock() // before the folder goes: Windows removes no open file
+	d.unlock() // before the folder is removed: Windows does not remove open files
 	err := os.RemoveAll(d.path)
 	_ = d.enc.Close()
 	if d.parent != "" {
-		_ = os.Remove(d.parent) // only if nobody else put anything there
+		_ = os.Remove(d.parent) // succeeds only if the folder is empty
 	}
 	return err
 }
 
-// viewCache keeps the last few spilled segments that were read, because a reader that scrolls reads them again and
-// again.
+// viewCache keeps the last few spilled segments that were read, because a reader that scrolls reads them repeatedly.
 type viewCache struct {
 	mu      sync.Mutex
 	entries []cachedView // newest last

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The bounds that hold where Options says nothing.
+// The default bounds of Options.
 const (
 	DefaultMemoryPerResource = 1 << 20
 	DefaultDiskPerResource   = 64 << 20
@@ -20,29 +20,29 @@ const (
 const (
 	// maxSegment is the size in bytes at which a segment is sealed, unless a resource's bound is small.
 	maxSegment = 128 << 10
-	// firstSegment is the capacity that a resource's first segment starts with; most resources say little.
+	// firstSegment is the initial capacity of a resource's first segment; most resources write little.
 	firstSegment = 2 << 10
-	// backlogFactor times the memory bound is where a writer has to wait for the keeper.
+	// backlogFactor times the memory bound is the size at which a writer has to wait for the keeper.
 	backlogFactor = 4
 )
 
 // Options bound a store.
 type Options struct {
-	// Dir is the folder for what does not fit in memory. The store works in a folder of its own below it, which Close
-	// removes, and Dir with it if New created it and it is empty then. Without Dir nothing is spilled: the oldest lines
-	// beyond the memory bound are dropped.
+	// Dir is the folder for lines that do not fit in memory. The store uses a new folder below it, which Close removes.
+	// Close also removes Dir if New created it and it is empty. Without Dir nothing is spilled: the oldest lines beyond
+	// the memory bound are dropped.
 	Dir string
-	// MemoryPerResource bounds, in bytes, the text that one resource keeps in memory; 0 means 1 MiB. For moments a
-	// resource may hold a few times as much, until the keeper has spilled it.
+	// MemoryPerResource bounds, in bytes, the text that one resource keeps in memory; 0 means 1 MiB. A resource may
+	// temporarily use a few times as much, until the keeper has spilled it.
 	MemoryPerResource int64
 	// DiskPerResource bounds the compressed size on disk of one resource's older lines; 0 means 64 MiB.
 	DiskPerResource int64
-	// MemoryTotal bounds the text in memory of all resources together; 0 means 64 MiB. Beyond it the resources that
-	// hold most are spilled first. It has no meaning without Dir.
+	// MemoryTotal bounds the text in memory of all resources together; 0 means 64 MiB. Beyond it the resources that use
+	// most are spilled first. It has no effect without Dir.
 	MemoryTotal int64
 	// Secrets are replaced in all lines; see SetSecrets.
 	Secrets []model.Secret
-	// Now is the clock that lines without a time of their own get; nil means time.Now.
+	// Now is the clock for lines without a time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -58,7 +58,7 @@ type Store struct {
 	cache  viewCache
 
 	mu        sync.Mutex
-	room      sync.Cond // of mu: a resource's memory shrank, or the store was closed
+	room      sync.Cond // of mu: signals that signals that a resource's memory shrank, or the store was closed
 	closed    bool
 	seq       uint64 // of the newest line
 	memory    int64
@@ -67,7 +67,7 @@ type Store struct {
 	trouble   bool // a spill failed and was reported
 }
 
-// New returns an empty store. It fails when the folder for spilled lines cannot be made.
+// New returns an empty store. It fails if the folder for spilled lines cannot be created.
 func New(o Options) (*Store, error) {
 	s := &Store{
 		memoryLimit: orDefault(o.MemoryPerResource, DefaultMemoryPerResource),
@@ -99,8 +99,8 @@ func orDefault(v, def int64) int64 {
 	return v
 }
 
-// Close stores the lines that are not ended, stops the keeper, waits for it, and removes what was spilled. What is in
-// memory can still be read; what is written later is ignored. Calling it again does nothing.
+// Close stores unfinished lines, stops the keeper, waits for it, and removes the spilled segments. Lines in memory can
+// still be read; later writes are ignored. Calling Close again does nothing.
 func (s *Store) Close() error {
 	s.keeper.flushAll()
 	s.mu.Lock()
@@ -121,19 +121,19 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Flush stores the lines that are not ended, so that a reader gets all that was said up to now.
+// Flush stores unfinished lines, so that readers get everything that was written so far.
 func (s *Store) Flush() { s.keeper.flushAll() }
 
 // SetSecrets replaces the set of values that lines must not show. A value of at least five bytes is replaced by
-// "[redacted secret name:key]", also in its base64 and JSON-escaped forms; of a value of several lines, each line of at
-// least twelve bytes is. Lines that are stored already do not change.
+// "[redacted secret name:key]", also in its base64 and JSON-escaped forms. In a value of several lines, each line of at
+// least twelve bytes is replaced. Lines that are already stored do not change.
 func (s *Store) SetSecrets(secrets []model.Secret) { s.scrub.Store(newScrubber(secrets)) }
 
 // Scrub returns a text of one or more lines without the secrets that are known now, for what goes elsewhere.
 func (s *Store) Scrub(text string) string { return s.scrub.Load().line(text) }
 
-// Subscribe returns a channel with one slot that is filled whenever lines were stored or dropped since it was last
-// emptied, and a function that ends the subscription. The channel is never closed.
+// Subscribe returns a channel with one slot that is filled when lines are stored or dropped, and a function that ends
+// the subscription. The channel is never closed.
 func (s *Store) Subscribe() (changed <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -146,7 +146,7 @@ func (s *Store) Subscribe() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// notifyLocked tells every reader that there is something to look at.
+// notifyLocked wakes every subscriber.
 func (s *Store) notifyLocked() {
 	for _, ch := range s.readers {
 		select {
@@ -156,8 +156,8 @@ func (s *Store) notifyLocked() {
 	}
 }
 
-// append stores entries in their order. With wait it waits while a resource is too far ahead of the keeper; the keeper
-// itself must not wait.
+// append stores entries in order. With wait it waits while a resource is too far ahead of the keeper; the keeper itself
+// must not wait.
 func (s *Store) append(batch []Entry, wait bool) {
 	if len(batch) == 0 {
 		return
@@ -212,7 +212,7 @@ func (s *Store) dropLocked(r *resource, n int) {
 	s.memory -= freed
 }
 
-// Drop forgets all lines of a resource. Lines that its loggers write later are kept as usual.
+// Drop removes all lines of a resource. Lines that its loggers write later are stored as usual.
 func (s *Store) Drop(name model.ManifestName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,8 +228,8 @@ func (s *Store) Drop(name model.ManifestName) {
 	s.notifyLocked()
 }
 
-// Dropped returns the number of lines that the filter's resources, sources and levels choose and that are gone because
-// the bounds left no room for them. Lines that Drop took away do not count.
+// Dropped returns the number of lines that the bounds pushed out, of the filter's resources, sources and levels. Lines
+// that Drop removed do not count.
 func (s *Store) Dropped(f Filter) uint64 {
 	m := f.mask()
 	s.mu.Lock()
@@ -241,7 +241,7 @@ func (s *Store) Dropped(f Filter) uint64 {
 	return n
 }
 
-// chosenLocked returns the resources that a filter chooses, in no order.
+// chosenLocked returns the resources that a filter selects, in no particular order.
 func (s *Store) chosenLocked(f Filter) []*resource {
 	if f.Resources == nil {
 		all := make([]*resource, 0, len(s.resources))

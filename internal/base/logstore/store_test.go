@@ -402,7 +402,7 @@ func TestAbandonedFoldersAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlock() // as the end of its process does
+	unlock() // like the end of its process
 	made := mkdir(t, filepath.Join(dir, spillPrefix+"made"))
 	other := mkdir(t, filepath.Join(dir, "mine"))
 	open(t, Options{Dir: dir})
@@ -494,8 +494,8 @@ func TestKeeperSleepsWhenThereIsNothingToDo(t *testing.T) {
 	})
 }
 
-// TestCursorSaysWhereLinesAreMissing has lines dropped while a cursor is on its way through them: what Skipped counts is
-// missing before the lines that Next returned, and nothing within them.
+// TestCursorSaysWhereLinesAreMissing drops lines while a cursor reads them: the lines that Skipped counts are missing
+// before those that Next returned, and none within them.
 func TestCursorSaysWhereLinesAreMissing(t *testing.T) {
 	s := open(t, Options{MemoryPerResource: 8 << 10})
 	write := func(n int) {

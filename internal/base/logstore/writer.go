@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	// maxLine is the length in bytes at which a line is continued in another one.
+	// maxLine is the length in bytes at which a line is split.
 	maxLine = 1 << 20
-	// openLineDelay is how long an unfinished line may stand still before it is shown as it is: a prompt, a last word
-	// without a line break.
+	// openLineDelay is how long an unfinished line may stay unchanged before it is stored as it is: a prompt, or a last
+	// line without a line break.
 	openLineDelay = time.Second
-	// progressDelay is the least time between two stored lines of one progress; what comes in between is replaced
-	// before it could have been seen.
+	// progressDelay is the least time between two stored lines of one progress. Only the newest line in between is
+	// kept.
 	progressDelay = 100 * time.Millisecond
 )
 
-// writer is the store's Logger: it puts lines together and hands them over.
+// writer is the store's Logger: it assembles lines and stores them.
 type writer struct {
 	store *Store
 	base  Entry
 
-	// mu is held while lines go into the store, so that the lines of one logger keep their order. The keeper only tries
-	// it: a writer that waits for the keeper to make room may hold it.
+	// mu is held while lines go into the store, so that the lines of one logger keep their order. The keeper uses only
+	// TryLock: a writer that waits for the keeper to free memory may hold it.
 	mu       sync.Mutex
 	open     [levels]openLine
 	progress map[string]*progressLine
 }
 
-// openLine is a line whose end has not come.
+// openLine is an unfinished line.
 type openLine struct {
 	text  []byte
 	since time.Time
-	// held is set for text that may end within a secret; it waits for more text or a flush.
+	// held is set for text that may end within a secret. It stays unfinished until more text or a flush arrives.
 	held bool
 }
 
@@ -45,13 +45,13 @@ type progressLine struct {
 	pending string
 }
 
-// Logger returns a logger whose lines belong to the given resource, span and source. Each call returns a new one, and
-// lines are put together per logger and level: two streams of a process need two levels or two loggers.
+// Logger returns a logger whose lines belong to the given resource, span and source. Each call returns a new logger.
+// Lines are assembled per logger and level: two streams of a process need two levels or two loggers.
 func (s *Store) Logger(resource model.ManifestName, span string, source Source) Logger {
 	return &writer{store: s, base: Entry{Resource: resource, Span: span, Source: source}}
 }
 
-// Write adds text at a level. A carriage return within a line takes back what stands before it, as on a terminal.
+// Write adds text at a level. A carriage return within a line discards the text before it, as on a terminal.
 func (w *writer) Write(level Level, text string) {
 	if text == "" {
 		return
@@ -134,7 +134,7 @@ func (w *writer) appendEntry(batch []Entry, sc *scrubber, now time.Time, level L
 	return append(batch, e)
 }
 
-// clean makes a line fit to be stored.
+// clean removes secrets and invalid UTF-8 from a line.
 func clean(sc *scrubber, line string) string {
 	return strings.ToValidUTF8(sc.line(line), "\uFFFD")
 }
@@ -182,8 +182,8 @@ func (w *writer) Flush() {
 	w.store.keeper.forget(w)
 }
 
-// settle stores what has stood still for long enough, and tells the keeper whether to come again. It does nothing
-// while another goroutine writes.
+// settle stores lines that have been unchanged for long enough, and tells the keeper whether to check the writer again.
+// It does nothing while another goroutine writes.
 func (w *writer) settle() {
 	if !w.mu.TryLock() {
 		return
@@ -198,8 +198,8 @@ func (w *writer) settle() {
 	}
 }
 
-// flush stores open lines and progresses: all of them, or those that have stood still. wait says whether it may wait
-// for room in the store; w.mu is held.
+// flush stores open lines and progresses: all of them, or those that have been unchanged for long enough. wait allows
+// it to wait for memory in the store. more reports whether a later call may store more. w.mu is held.
 func (w *writer) flush(all, wait bool) (more bool) {
 	sc := w.store.scrub.Load()
 	var batch []Entry
@@ -248,8 +248,8 @@ func (w *writer) hasOpen() bool {
 
 func clampLevel(l Level) Level { return min(max(l, LevelDebug), LevelError) }
 
-// Append stores text with an explicit time and level. The order of storing decides the order of reading, whatever the
-// times say. It is safe to call after Close, and does nothing then.
+// Append stores text with an explicit time and level. Lines are read in the order in which they are stored, whatever
+// their times. It is safe to call after Close, and does nothing then.
 func (s *Store) Append(e Entry) {
 	e.Level = clampLevel(e.Level)
 	if e.Time.IsZero() {

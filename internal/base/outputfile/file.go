@@ -1,5 +1,5 @@
-// Package outputfile is where a command writes what the user has asked for: a file that is looked at before the work
-// begins, and written whole when it has ended.
+// Package outputfile writes the output files of commands: a file is checked before the work begins, and written as a
+// whole when the work has ended.
 package outputfile
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/hone-dev/hone/internal/base/atomicfile"
 )
 
-// ErrFolder says that there is a folder in the place of the file.
+// ErrFolder means that the path of the file is a folder.
 var ErrFolder = errors.New("is a folder")
 
-// File is a file that is going to be written.
+// File is a file that will be written.
 type File struct {
 	path string
 	mode fs.FileMode
-	// plain is set for what cannot be replaced, such as a terminal or a pipe, and is written to instead.
+	// plain is set for files that cannot be replaced, such as a terminal or a pipe. They are written directly.
 	plain bool
 }
 
-// Open checks that a file can be written at path, and replaced if there is one, without touching it. mode says who may read
-// it. The error is an *fs.PathError.
+// Open checks that a file can be created or replaced at path, without touching it. mode is the mode of the new file.
+// The error is an *fs.PathError.
 func Open(path string, mode fs.FileMode) (*File, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -51,10 +51,10 @@ func Open(path string, mode fs.FileMode) (*File, error) {
 	return f, nil
 }
 
-// Path is where the file is, absolute.
+// Path returns the absolute path of the file.
 func (f *File) Path() string { return f.path }
 
-// Write writes the file: whoever opens it sees all of it, or what was there before.
+// Write writes the file. Readers see either the whole new content or the former one.
 func (f *File) Write(write func(io.Writer) error) error {
 	if !f.plain {
 		return atomicfile.Replace(f.path, f.mode, write)
@@ -65,7 +65,7 @@ func (f *File) Write(write func(io.Writer) error) error {
 	return nil
 }
 
-// fill writes to what is there.
+// fill writes to an existing file.
 func (f *File) fill(write func(io.Writer) error) error {
 	out, err := os.OpenFile(f.path, os.O_WRONLY, 0)
 	if err != nil {

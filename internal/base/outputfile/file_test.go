@@ -20,7 +20,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// holds wants a folder to have one file, or none if content is empty.
+// holds checks that a folder has one file, or none if content is empty.
 func holds(t *testing.T, path, content string) {
 	t.Helper()
 	var want, got []string
@@ -43,7 +43,7 @@ func holds(t *testing.T, path, content string) {
 	}
 }
 
-// TestWrite leaves alone what is there until all of the new content is.
+// TestWrite keeps the old file until the new content is complete.
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	errBroken := errors.New("broken")
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestLink replaces what a link leads to, not the link.
+// TestLink replaces the target of a link, not the link.
 func TestLink(t *testing.T) {
 	path, link := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "link")
 	if err := errors.Join(os.WriteFile(path, []byte("one"), 0o600), os.Symlink(path, link)); err != nil {
@@ -110,7 +110,7 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestPlain writes to what cannot be replaced.
+// TestPlain writes to a file that cannot be replaced.
 func TestPlain(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -138,7 +138,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestRefused finds out what cannot be written before there is anything to write.
+// TestRefused checks that Open reports files that cannot be written.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(path, []byte("one"), 0o600); err != nil {

@@ -1,7 +1,7 @@
-// Package problem describes situations that the user can act on: what is wrong, why, and what mends it.
+// Package problem describes situations that the user can act on: what is wrong, why, and how to fix it.
 //
-// A Problem is an error, so it travels through ordinary error returns; whoever prints an error asks Of for the problem
-// in its chain and shows all parts. Errors without a problem in their chain are ours to explain, not the user's to mend.
+// A Problem is an error, so it is returned like any other error. Code that prints an error calls Of for the problem in
+// its chain and shows all parts. Errors without a problem in their chain are not for the user to fix.
 package problem
 
 import (
@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Problem is a situation with a mend.
+// Problem is a situation that the user can act on.
 type Problem struct {
-	// Summary says what is wrong in one line, naming the thing: `cannot reach cluster "kind-dev"`.
+	// Summary states in one line what is wrong, with the name of the thing: `cannot reach cluster "kind-dev"`.
 	Summary string
-	// Cause is the underlying error, if there is one.
+	// Cause is the underlying error, if any.
 	Cause error
-	// Mend is what to do about it, the command or line to paste included.
+	// Mend is what to do about it, including the command or line to paste.
 	Mend string
 	// Link is where to read more.
 	Link string
 	// Detail is output or source text that belongs to the problem, of any number of lines.
 	Detail string
-	// Output is what failed has printed, its last lines. It stands in the log of whatever failed already, so Text leaves it
-	// out.
+	// Output is the last lines of output of the failed command. It is already in the log of that command, so Text omits
+	// it.
 	Output string
 }
 
@@ -52,8 +52,8 @@ func Of(err error) (*Problem, bool) {
 	return p, ok
 }
 
-// Text renders err for a person: the whole message, the detail, and the mend where there is one. Of several errors each has
-// its own, but what mends one after the other is said once.
+// Text formats err for users: the whole message, the detail, and the mend if there is one. Joined errors are formatted
+// one by one; the same mend of consecutive errors appears only once.
 func Text(err error) string {
 	all := split(err)
 	texts := make([]string, len(all))
@@ -68,7 +68,7 @@ func Text(err error) string {
 
 // split returns the errors that errors.Join has put together.
 func split(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what wraps a join has a message of its own
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps a join has its own message
 	if !ok {
 		return []error{err}
 	}
@@ -84,10 +84,10 @@ func split(err error) []error {
 	return out
 }
 
-// advice is all that is said of err beside its message.
+// advice returns the text of err without its message.
 func advice(err error) string { return strings.TrimPrefix(text(err), err.Error()) }
 
-// text renders one error.
+// text formats one error.
 func text(err error) string {
 	var b strings.Builder
 	b.WriteString(err.Error())

@@ -16,33 +16,33 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The grace periods that hold when Command.Grace is zero.
+// The grace periods that apply if Command.Grace is zero.
 const (
 	DefaultRunGrace   = 10 * time.Second
 	DefaultServeGrace = 30 * time.Second
 )
 
-// Command is a command and what it is connected to.
+// Command is a command with its input, output and environment.
 type Command struct {
-	// Cmd is what to run: its environment is added to this process' own and to ExtraEnv, and wins over both. A program
-	// without a slash is looked up in the PATH that results.
+	// Cmd is the command to run. Its environment is added to the environment of this process and to ExtraEnv, and wins
+	// over both. A program without a slash is looked up in the resulting PATH.
 	model.Cmd
-	// Stdin is empty when nil. Unless it is an *os.File, its Read must not block once the command has ended.
+	// Stdin may be nil for no input. Unless it is an *os.File, its Read must not block once the command has ended.
 	Stdin io.Reader
-	// Stdout and Stderr get the output as it comes; nil throws it away. When they are the same writer its Write is
-	// called by one goroutine only, and the order of the output is kept.
+	// Stdout and Stderr receive the output as it arrives; nil discards it. If they are the same writer, only one
+	// goroutine calls its Write, and the order of the output is kept.
 	Stdout io.Writer
 	Stderr io.Writer
 	// Grace is the time between SIGTERM and SIGKILL; zero means DefaultRunGrace or DefaultServeGrace.
 	Grace time.Duration
-	// ExtraEnv ("K=V") is added to this process' environment, of which the variables that Without names are left out.
+	// ExtraEnv ("K=V") is added to the environment of this process. Without names variables of this process to omit.
 	ExtraEnv []string
 	Without  []string
-	// Plain leaves out the hints by which programs write colours into a pipe: set it when a program reads the output.
+	// Plain omits the variables that make programs write colours into a pipe: set it if a program reads the output.
 	Plain bool
 }
 
-// environment returns the variables for the command, the last of a name counting.
+// environment returns the variables for the command. The last value of a variable counts.
 func (c Command) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -57,7 +57,7 @@ func (c Command) environment() []string {
 	return append(env, hints(env, c.Plain)...)
 }
 
-// hints returns variables that make programs write at once and in colour, where the user has not decided otherwise.
+// hints returns variables that make programs write without buffering and in colour, unless the user has set them.
 func hints(env []string, plain bool) []string {
 	var out []string
 	add := func(name string) {
@@ -83,7 +83,7 @@ func lookupEnv(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// prepare finds the program and makes the command ready, all but its files.
+// prepare finds the program and prepares the command, except for its files.
 func (c Command) prepare() (*exec.Cmd, error) {
 	if c.Empty() {
 		return nil, errors.New("run: the command is empty")
@@ -100,7 +100,7 @@ func (c Command) prepare() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// startProblem says why the command cannot be started, and what to do about it.
+// startProblem explains why the command cannot be started, and what to do about it.
 func (c Command) startProblem(err error) error {
 	name := c.Argv[0]
 	summary := fmt.Sprintf("cannot run %q", c.String())
@@ -113,13 +113,13 @@ func (c Command) startProblem(err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
 		return problem.Wrap(fmt.Errorf("%s: %w", name, exec.ErrNotFound), summary,
-			fmt.Sprintf("Install %s, or add the folder that holds it to PATH.", name))
+			fmt.Sprintf("Install %s, or add its folder to PATH.", name))
 	case errors.Is(err, os.ErrNotExist) && c.exists(name):
 		return problem.Wrap(fmt.Errorf("%s: the interpreter in its first line does not exist", name), summary,
-			fmt.Sprintf("Correct the line that starts with #! in %s; line breaks of Windows there are a common cause.", name))
+			fmt.Sprintf("Correct the line that starts with #! in %s; Windows line breaks are a common cause.", name))
 	case errors.Is(err, os.ErrNotExist):
 		return problem.Wrap(fmt.Errorf("%s does not exist", name), summary,
-			"Correct the path of the command; it counts from the command's dir.")
+			"Correct the path of the command; it is relative to the command's dir.")
 	case errors.Is(err, os.ErrPermission):
 		return problem.Wrap(err, summary, "Make the file executable:\nchmod +x "+name)
 	case errors.Is(err, syscall.ENOEXEC):

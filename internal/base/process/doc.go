@@ -1,33 +1,34 @@
 // Package process runs the user's commands on this machine: to their end (Run), as servers that keep running (Serve),
-// and as readiness probes (Prober). It sees to it that a command takes everything that it started with it when it ends.
+// and as readiness probes (Prober). When a command ends, all processes that it started are ended as well.
 //
 // # Groups
 //
-// Each command leads a process group of its own (a job object on Windows). Stopping a command sends SIGTERM to the
-// group, waits for a grace period, and sends SIGKILL to what is left. When a command ends by itself, what it left
-// behind in its group is stopped in the same way, with a short grace. Only a program that leaves its group on purpose,
-// as daemons do, stays.
+// Each command leads its own process group (a job object on Windows). Stopping a command sends SIGTERM to the group,
+// waits for a grace period, and sends SIGKILL to the remaining processes. When a command ends on its own, the remaining
+// processes of its group are stopped in the same way, with a short grace period. Only programs that deliberately leave
+// their group, as daemons do, keep running.
 //
 // # Never an orphan
 //
-// Commands end with this process even if it is killed. A small guard process, a second instance of this program in a
-// session of its own, holds the reading end of a pipe and knows the groups that run; when the pipe breaks it stops
-// them, with their grace. The guard starts with the first command, provided that main has called GuardMain. While
-// commands run, a guard that dies is noticed and replaced at once.
+// Commands end with this process even if it is killed. A small guard process, a second instance of this program in its
+// own session, holds the reading end of a pipe and knows the running groups. When the pipe breaks it stops them, with
+// their grace periods. The guard starts with the first command, provided that main has called GuardMain. If the guard
+// dies while commands run, it is replaced immediately.
 //
-// On Linux the kernel does the rest. This process and its guard hold the lifeline, a pipe whose other end every group
-// shares: once both are gone, killed at one moment even, the kernel kills the groups, those included that ignore SIGTERM.
-// It also sends SIGTERM to each command when this process alone is gone. For the instant between the start of a command
-// and the guard's hearing of it, the guard looks for processes that carry this session's mark in their environment.
+// On Linux the kernel covers the remaining cases. This process and its guard hold the lifeline, a pipe whose other end
+// every group shares: once both are gone, even if killed at the same moment, the kernel kills the groups, including
+// those that ignore SIGTERM. The kernel also sends SIGTERM to each command when only this process is gone. A command
+// that was started but not yet announced to the guard is found by the mark of this session in its environment.
 //
-// On other Unix systems that instant remains, and so does what runs when this process and its guard are killed within the
-// milliseconds that it takes to replace the guard. On Windows closing the job object does it all.
+// On other Unix systems a command can survive if it has not been announced yet, or if this process and its guard are
+// killed within the milliseconds that it takes to replace the guard. On Windows closing the job object covers all
+// cases.
 //
 // # Concurrency
 //
-// Run, Serve and Prober.Run block until their work is done and everything that they started is gone, and end early when
-// their context does. Their goroutines (one that waits for the process, one for each pipe) have ended when they return;
-// the exceptions are a Stdin whose Read blocks for ever and a process that survives SIGKILL. As long as any command runs,
-// one goroutine watches the guard and, on Linux, another one, locked to its thread, starts all commands: the kernel's
-// signal depends on it.
+// Run, Serve and Prober.Run block until their work is done and all processes that they started are gone. They end early
+// when their context does. Their goroutines (one that waits for the process, one for each pipe) have ended when they
+// return, except if a Read of Stdin blocks forever or a process survives SIGKILL. While any command runs, one goroutine
+// watches the guard. On Linux another goroutine, locked to its thread, starts all commands, because the kernel's signal
+// depends on that thread.
 package process

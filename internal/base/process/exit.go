@@ -5,12 +5,11 @@ import (
 	"os/exec"
 )
 
-// ExitError says how a command ended that did not succeed. From Serve its code may be zero, since a server should not
-// end at all.
+// ExitError describes how a command failed. From Serve its code may be zero, because a server should not end.
 type ExitError struct {
 	// Code is the exit code, or 128 plus the signal's number.
 	Code int
-	// Signal is the name of the signal that ended the command ("SIGKILL"), empty if it ended by itself.
+	// Signal is the name of the signal that ended the command ("SIGKILL"), empty if it ended on its own.
 	Signal string
 }
 

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// drain is for how long output is still read when the group is gone but a process outside of it holds the pipe.
+// drain is how long output is still read when the group is gone but a process outside of it holds the pipe open.
 const drain = time.Second
 
 // files are the pipes between a command and its readers and writers.
 type files struct {
 	theirs []*os.File    // the command's ends, closed once it has them
 	input  *os.File      // our end of its standard input
-	stdin  io.Reader     // what goes there
+	stdin  io.Reader     // the source of the standard input
 	pumps  []*pump       // our ends of its output
-	fed    chan struct{} // closed when nothing more goes to its standard input
+	fed    chan struct{} // closed when the copy to the standard input has ended
 }
 
-// pump moves output from a pipe to a writer.
+// pump copies output from a pipe to a writer.
 type pump struct {
 	from *os.File
 	to   io.Writer
@@ -32,7 +32,7 @@ type pump struct {
 	err  error         // of the writer; valid when done is closed
 }
 
-// connect gives the command its files. Files of the operating system are handed over as they are.
+// connect connects the command to its input and output. An *os.File is passed to the command directly.
 func connect(cmd *exec.Cmd, c Command) (*files, error) {
 	f := &files{}
 	if err := f.connectInput(cmd, c.Stdin); err != nil {
@@ -78,7 +78,7 @@ func (f *files) connectInput(cmd *exec.Cmd, in io.Reader) error {
 	return nil
 }
 
-// output returns the file to which the command writes what w is to get.
+// output returns the file to which the command writes the output for w.
 func (f *files) output(w io.Writer) (*os.File, error) {
 	if w == nil {
 		return nil, nil
@@ -121,7 +121,7 @@ func (f *files) closeTheirs() {
 	f.theirs = nil
 }
 
-// pump starts to move input and output, once the command runs.
+// pump starts to copy input and output, once the command runs.
 func (f *files) pump() {
 	f.closeTheirs()
 	for _, p := range f.pumps {
@@ -138,7 +138,7 @@ func (f *files) pump() {
 	}()
 }
 
-// finish waits until all output has arrived, not for ever though: a daemon may have inherited the pipe.
+// finish waits until all output has arrived, for a limited time: a daemon may have inherited the pipe.
 func (f *files) finish() error {
 	limit := time.AfterFunc(drain, func() {
 		for _, p := range f.pumps {
@@ -161,18 +161,18 @@ func (f *files) endInput() {
 	if f.fed == nil {
 		return
 	}
-	f.input.Close() // fails a Write that waits
+	f.input.Close() // ends a blocked Write
 	limit := time.NewTimer(drain)
 	defer limit.Stop()
 	select {
 	case <-f.fed:
-	case <-limit.C: // a Read that waits; see Command.Stdin
+	case <-limit.C: // a blocked Read; see Command.Stdin
 	}
 }
 
 var copyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// run copies output to its end. A writer that fails gets nothing more, but the command can keep writing.
+// run copies output to its end. After a failed Write it discards the rest, so that the command can keep writing.
 func (p *pump) run() {
 	defer close(p.done)
 	defer p.from.Close()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// findProgram looks a program up in the PATH of env. A name with a slash is a path already.
+// findProgram looks up a program in the PATH of env. A name with a slash is returned unchanged.
 func findProgram(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -17,7 +17,7 @@ func findProgram(name string, env []string) (string, error) {
 	path, _ := lookupEnv(env, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if dir == "" {
-			continue // the working folder, which nobody means
+			continue // it means the working folder, which is not searched
 		}
 		p := filepath.Join(dir, name)
 		if info, err := os.Stat(p); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

@@ -2,5 +2,5 @@ package process
 
 import "os/exec"
 
-// findProgram looks a program up in this process' PATH, by the rules of PATHEXT.
+// findProgram looks up a program in the PATH of this process, by the rules of PATHEXT.
 func findProgram(name string, _ []string) (string, error) { return exec.LookPath(name) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzStat reads /proc/PID/stat of processes that may call themselves anything.
+// FuzzStat parses /proc/PID/stat of processes with arbitrary names.
 func FuzzStat(f *testing.F) {
 	f.Add("hone", "S 1 2 3 4")
 	f.Add(") Z 1 1 1 1 (", "R 1 2 3 4")

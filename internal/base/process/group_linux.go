@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// groupHasLiving looks for a process of the group that is no zombie. Zombies count for kill(2), and where nobody reaps
-// orphans, as in many containers, they stay for ever.
+// groupHasLiving reports whether the group has a process that is not a zombie. Zombies count for kill(2), and where
+// orphans are not reaped, as in many containers, they stay forever.
 func groupHasLiving(pgid int) bool {
 	found := false
 	err := eachProcess(func(_ string, s stat) bool {
@@ -23,9 +23,9 @@ func groupHasLiving(pgid int) bool {
 }
 
 // strays returns the groups of living processes that carry the mark and have not left the session: commands that were
-// started but not announced when the parent died. A daemon, being in a session of its own, is none. In a container the
-// session's number is often zero, for all that did not begin one of their own: its leader, the container engine, is
-// not visible there.
+// started but not announced when the parent died. Daemons are not included, because they have their own session. In a
+// container the session number is often zero for all processes that did not start a new session: the session leader,
+// the container engine, is not visible there.
 func strays(w wards) []int {
 	if w.mark == "" {
 		return nil
@@ -71,17 +71,17 @@ func eachProcess(visit func(dir string, s stat) bool) error {
 	return nil
 }
 
-// stat is what a line of /proc/PID/stat says about a process.
+// stat is a parsed line of /proc/PID/stat.
 type stat struct {
 	state          byte
 	group, session int
 }
 
-// living reports whether the process is more than a zombie.
+// living reports whether the process exists and is not a zombie.
 func (s stat) living() bool { return s.state != 0 && s.state != 'Z' && s.state != 'X' }
 
-// parseStat reads "PID (name) STATE PPID GROUP SESSION …". The name may hold anything, parentheses included. A line
-// that makes no sense yields the zero value.
+// parseStat reads "PID (name) STATE PPID GROUP SESSION …". The name may contain any character, including parentheses.
+// An invalid line yields the zero value.
 func parseStat(line []byte) stat {
 	_, rest, _ := bytes.Cut(line[bytes.LastIndexByte(line, ')')+1:], []byte(" "))
 	fields := bytes.SplitN(rest, []byte(" "), 5)
@@ -93,9 +93,9 @@ func parseStat(line []byte) stat {
 	return stat{fields[0][0], group, session}
 }
 
-// thread starts commands from one operating system thread, which exists while any of them runs. The kernel delivers a
-// parent death signal when the thread that started the command ends, not when the process does, so it must be one that
-// no other goroutine can end.
+// thread starts commands from one operating system thread, which exists while any of them runs. The kernel sends a
+// parent death signal when the thread that started the command ends, not when the process ends, so no other goroutine
+// may end that thread.
 var thread struct {
 	mu    sync.Mutex
 	users int
@@ -103,8 +103,8 @@ var thread struct {
 	done  chan struct{}
 }
 
-// startOnThread starts the command with its leash so that it gets SIGTERM when this process dies. A success must be
-// followed by releaseThread when the command is gone.
+// startOnThread starts the command with its leash so that it gets SIGTERM when this process dies. After a success
+// releaseThread must be called when the command is gone.
 func startOnThread(cmd *exec.Cmd, tie *leash) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
 	thread.mu.Lock()
@@ -137,7 +137,7 @@ func releaseThread() {
 func serveThread(jobs <-chan func(), done chan<- struct{}) {
 	runtime.LockOSThread()
 	defer close(done)
-	defer runtime.UnlockOSThread() // the thread goes back to the scheduler, it does not end
+	defer runtime.UnlockOSThread() // the thread returns to the scheduler; it does not end
 	for job := range jobs {
 		job()
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNoOrphansInContainer repeats TestNoOrphans where the session's leader is outside the PID namespace, as for what
-// a container engine starts in a container: everybody's session is number zero there.
+// TestNoOrphansInContainer repeats TestNoOrphans where the session's leader is outside the PID namespace, as in a
+// container: the session number of all processes is zero there.
 func TestNoOrphansInContainer(t *testing.T) {
 	if os.Getpid() == 1 {
 		t.Skip("this is the container")

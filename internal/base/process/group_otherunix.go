@@ -4,10 +4,10 @@ package process
 
 import "os/exec"
 
-// groupHasLiving is content with what kill(2) says: the first process reaps orphans on these systems.
+// groupHasLiving relies on kill(2): the first process reaps orphans on these systems.
 func groupHasLiving(int) bool { return true }
 
-// strays finds nothing: these systems do not show the environment of a process.
+// strays finds nothing: these systems do not reveal the environment of a process.
 func strays(wards) []int { return nil }
 
 func startOnThread(cmd *exec.Cmd, _ *leash) error { return cmd.Start() }

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a process group. Its number stays taken for as long as one process is in it.
+// group is a process group. Its number stays in use while it has a process.
 type group struct {
 	id      int
 	release func()
 }
 
-// startGroup starts the command as the leader of a new group, ties the group to the lifeline and tells the guard about
-// it. release must be called once the group is empty.
+// startGroup starts the command as the leader of a new group, ties the group to the lifeline and announces it to the
+// guard. release must be called once the group is empty.
 func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 	if err := theGuard.ready(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func startGroup(cmd *exec.Cmd, grace time.Duration) (*group, error) {
 	return g, nil
 }
 
-// terminate asks every process of the group to end; a stopped one is continued so that it can.
+// terminate sends SIGTERM to every process of the group, and continues stopped ones so that they can end.
 func (g *group) terminate() {
 	_ = unix.Kill(-g.id, unix.SIGTERM)
 	_ = unix.Kill(-g.id, unix.SIGCONT)
@@ -57,7 +57,7 @@ func (g *group) terminate() {
 // kill ends every process of the group.
 func (g *group) kill() { _ = unix.Kill(-g.id, unix.SIGKILL) }
 
-// alive reports whether a process of the group exists that is not just waiting to be reaped.
+// alive reports whether the group has a process that is not just waiting to be reaped.
 func (g *group) alive() bool {
 	if err := unix.Kill(-g.id, 0); errors.Is(err, unix.ESRCH) {
 		return false

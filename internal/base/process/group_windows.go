@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object. It ends its processes when its last handle is closed, be it by the death of this process.
+// group is a job object. Its processes end when its last handle is closed, also by the death of this process.
 type group struct {
 	job     windows.Handle
 	pid     uint32
@@ -66,7 +66,7 @@ func (g *group) enter() error {
 	return windows.AssignProcessToJobObject(g.job, p)
 }
 
-// terminate sends Ctrl-Break, which console programs take as a request to end.
+// terminate sends Ctrl-Break, which requests console programs to end.
 func (g *group) terminate() { _ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid) }
 
 // kill ends every process of the job.
@@ -81,7 +81,7 @@ type accounting struct {
 // basicAccounting is the class of information that fills accounting.
 const basicAccounting = 1
 
-// alive reports whether the job holds a process.
+// alive reports whether the job has a process.
 func (g *group) alive() bool {
 	var info accounting
 	err := windows.QueryInformationJobObject(g.job, basicAccounting, uintptr(unsafe.Pointer(&info)),

@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNoOrphans kills a whole session at once and checks that nothing of it stays. The session and everything that it
-// starts inherit a pipe, whose end of file says that all of them, the guard included, are gone.
+// TestNoOrphans kills a whole session at once and checks that nothing of it stays. The session and all processes that
+// it starts inherit a pipe, whose end of file means that all of them, including the guard, are gone.
 func TestNoOrphans(t *testing.T) {
 	const (
 		exec1   = `echo ready; exec sleep 1000`
@@ -29,7 +29,7 @@ func TestNoOrphans(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name, script string
-		// mode is what happens to the guard, see serveUntilKilled.
+		// mode is the state of the guard, see serveUntilKilled.
 		mode string
 	}{
 		{name: "server", script: exec1},
@@ -54,7 +54,7 @@ func TestNoOrphans(t *testing.T) {
 			alive, held := aliveFile(t)
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "PROCESS_TEST_SERVE="+tt.script, "PROCESS_TEST_GUARD="+tt.mode)
-			cmd.ExtraFiles = []*os.File{9 - 3: held} // out of the way of what the session hands on
+			cmd.ExtraFiles = []*os.File{9 - 3: held} // a number that does not conflict with the session's own files
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -69,7 +69,7 @@ func TestNoOrphans(t *testing.T) {
 			if strings.Contains(tt.mode, "together") {
 				victims = append(victims, guard)
 			}
-			for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // stopped, neither sees the other die
+			for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // stopped, neither notices the death of the other
 				for _, pid := range victims {
 					if err := syscall.Kill(pid, signal); err != nil {
 						t.Error(err)
@@ -82,7 +82,8 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// awaitSession reads until the script is ready and the guard as it should be, and returns the guard's process number.
+// awaitSession reads until the script is ready and the guard is in the expected state, and returns the guard's process
+// number.
 func awaitSession(t *testing.T, out io.Reader) (guard int) {
 	t.Helper()
 	ready, found := false, false

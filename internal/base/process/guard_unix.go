@@ -23,9 +23,9 @@ import (
 // guardArg is the hidden argument that makes this program a guard.
 const guardArg = "__guard"
 
-// GuardMain makes this process a guard if its arguments (os.Args, with or without the program's name) say so, and then
-// returns true when its work is done: main should return at once. Otherwise it returns false, and from then on commands
-// have a guard. main calls it before anything else; a program that does not call it, such as a test, runs its commands
+// GuardMain runs this process as a guard if its arguments (os.Args, with or without the program's name) request it. It
+// then returns true when its work is done, and main must return immediately. Otherwise it returns false, and from then
+// on commands have a guard. main must call it first. A program that does not call it, such as a test, runs its commands
 // without a guard.
 func GuardMain(args []string) (handled bool) {
 	if n := len(args); (n == 1 || n == 2) && args[n-1] == guardArg {
@@ -36,20 +36,20 @@ func GuardMain(args []string) (handled bool) {
 	return false
 }
 
-// markName is the variable that marks the commands of one session, for the guard to recognise. See strays.
+// markName is the variable that marks the commands of one session, so that the guard can recognise them. See strays.
 const markName = "HONE_GUARD"
 
-// guard is our side of the guard process.
+// guard is this process' side of the guard process.
 type guard struct {
 	mu      sync.Mutex
 	enabled bool
 	mark    string   // value of the variable markName
 	pipe    *os.File // nil while there is no guard process
-	death   *os.File // its end of file says that the guard process is gone; nil with pipe
+	death   *os.File // its end of file means that the guard process is gone; nil if pipe is
 	cmd     *exec.Cmd
-	groups  map[int]time.Duration // what the guard process should know
-	vigil   *vigil                // over the guard process; nil until there is the first group, over while there is none
-	line    lifeline              // of all groups
+	groups  map[int]time.Duration // the groups that the guard process should know, with their grace periods
+	vigil   *vigil                // watches the guard process; nil before the first group, ended while there is no group
+	line    lifeline              // shared by all groups
 }
 
 var theGuard guard
@@ -62,7 +62,7 @@ func (g *guard) enable() {
 	}
 }
 
-// environment returns what marks a command, nothing without a guard.
+// environment returns the variable that marks a command, or nil without a guard.
 func (g *guard) environment() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,7 +72,7 @@ func (g *guard) environment() []string {
 	return []string{markName + "=" + g.mark}
 }
 
-// ready starts the guard process if there should be one and is none.
+// ready starts the guard process if the guard is enabled and not running.
 func (g *guard) ready() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -98,7 +98,7 @@ func (g *guard) add(pgid int, grace time.Duration) error {
 	return g.send(addLine(pgid, grace))
 }
 
-// remove forgets the group. With the last one it returns when the vigil has ended.
+// remove removes the group. For the last group it waits until the vigil has ended.
 func (g *guard) remove(pgid int) {
 	if v := g.forget(pgid); v != nil {
 		<-v.done
@@ -115,7 +115,7 @@ func (g *guard) forget(pgid int) (ended *vigil) {
 	if !g.enabled {
 		return nil
 	}
-	_ = g.send(removeLine(pgid)) // a guard that cannot be had any more is missed by the next add
+	_ = g.send(removeLine(pgid)) // the next add reports a guard that cannot be started
 	if len(g.groups) > 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (g *guard) forget(pgid int) (ended *vigil) {
 	return g.vigil
 }
 
-// leash returns what ties the next command to the lifeline; nil, which does nothing, without a guard.
+// leash returns the leash that ties the next command to the lifeline. Without a guard it is nil, which does nothing.
 func (g *guard) leash() (*leash, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +136,8 @@ func addLine(pgid int, grace time.Duration) string {
 
 func removeLine(pgid int) string { return fmt.Sprintf("-%d\n", pgid) }
 
-// send tells the guard process. One that has died is replaced, and its successor told everything. mu must be held.
+// send sends a line to the guard process. A dead guard process is replaced, and its successor gets all groups. mu must
+// be held.
 func (g *guard) send(line string) error {
 	if g.pipe != nil {
 		_ = g.pipe.SetWriteDeadline(time.Now().Add(time.Second))
@@ -157,8 +158,8 @@ func (g *guard) bury() {
 	g.pipe, g.death, g.cmd = nil, nil, nil
 }
 
-// spawn starts a guard process, in a session of its own so that no key and no hang-up of a terminal ends it, and tells
-// it about all groups. mu must be held.
+// spawn starts a guard process and sends it all groups. The process has its own session, so that no key and no hang-up
+// of a terminal ends it. mu must be held.
 func (g *guard) spawn() error {
 	if err := g.startProcess(); err != nil {
 		return fmt.Errorf("start guard: %w", err)
@@ -177,7 +178,7 @@ func (g *guard) startProcess() error {
 		return err
 	}
 	if len(os.Args) == 2 && os.Args[1] == guardArg {
-		// main has missed its part; guards of guards would never end.
+		// main has ignored the result of GuardMain; guards would start guards without end.
 		return errors.New("this process was started as a guard, but its main does not return when GuardMain reports so")
 	}
 	if err := g.line.open(); err != nil {
@@ -197,7 +198,7 @@ func (g *guard) startProcess() error {
 	cmd := exec.Command(program, guardArg)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin = r
-	cmd.Stdout = living // held, not written to
+	cmd.Stdout = living // kept open, never written to
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	g.line.pass(cmd)
@@ -210,7 +211,7 @@ func (g *guard) startProcess() error {
 	return nil
 }
 
-// everything is what a new guard process must know. mu must be held.
+// everything returns the lines that a new guard process needs. mu must be held.
 func (g *guard) everything() string {
 	var b strings.Builder
 	session, err := unix.Getsid(0)
@@ -224,17 +225,17 @@ func (g *guard) everything() string {
 	return b.String()
 }
 
-// strayGrace is between SIGTERM and SIGKILL for groups that the guard had not heard of yet, and scans is how often it
-// looks for them: a process on its way from fork to exec shows its mark only a moment later.
+// strayGrace is the time between SIGTERM and SIGKILL for groups that were not announced to the guard, and scans is how
+// often it looks for them: a process between fork and exec shows its mark only a moment later.
 const (
 	strayGrace = 2 * time.Second
 	scans      = 3
 )
 
-// runGuard is the guard process: it keeps track of the groups until the pipe breaks, then stops those that are left.
+// runGuard is the guard process: it tracks the groups until the pipe breaks, then stops those that are left.
 func runGuard(pipe io.Reader) {
 	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
-	debug.FreeOSMemory() // of what this program's packages set up and a guard never uses
+	debug.FreeOSMemory() // free the memory that packages allocated at start and a guard never uses
 	w := readWards(pipe)
 	var all sync.WaitGroup
 	end := func(pgid int, grace time.Duration) {
@@ -257,15 +258,15 @@ func runGuard(pipe io.Reader) {
 	all.Wait()
 }
 
-// wards is what the guard process looks after.
+// wards are the groups that the guard process watches.
 type wards struct {
-	groups  map[int]time.Duration // with their grace
-	session int                   // the kernel's session of the parent; zero when its leader is outside the PID namespace
-	mark    string                // of the parent's commands
+	groups  map[int]time.Duration // with their grace periods
+	session int                   // the session ID of the parent; zero if its leader is outside the PID namespace
+	mark    string                // marks the parent's commands
 }
 
-// readWards reads lines until the end and returns the groups that were added and not removed. Lines that make no
-// sense, and the half line of a writer that died, are skipped.
+// readWards reads lines until the end and returns the groups that were added and not removed. It skips invalid lines
+// and the incomplete last line of a writer that died.
 func readWards(pipe io.Reader) wards {
 	w := wards{groups: map[int]time.Duration{}}
 	lines := bufio.NewReader(pipe)
@@ -287,7 +288,7 @@ func readWards(pipe io.Reader) wards {
 	}
 }
 
-// endGroup stops a group that is not made of our children.
+// endGroup stops a group of processes that are not children of this process.
 func endGroup(g *group, grace time.Duration) {
 	g.terminate()
 	kill := time.NewTimer(grace)

@@ -1,6 +1,6 @@
 package process
 
-// GuardMain reports whether this process is a guard. On Windows there are none: job objects do their work.
+// GuardMain reports whether this process is a guard. On Windows it never is: job objects replace the guard.
 func GuardMain([]string) (handled bool) { return false }
 
 // guard marks no commands.

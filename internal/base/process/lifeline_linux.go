@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lifeline is a pipe that is never written to. This process and its guard hold its writing end, and each group has a
-// description of the reading end with which the kernel is asked to signal the group when something happens there. All
-// that can happen is that the last writer is gone: the kernel then kills every group, whatever its processes do about
+// lifeline is a pipe that is never written to. This process and its guard hold its writing end. Each group has its own
+// file description of the reading end, which is set up so that the kernel signals the group on an event. The only
+// possible event is that the last writer is gone: the kernel then kills every group, even if its processes ignore
 // signals, and however this process and its guard died.
 type lifeline struct{ read, write *os.File }
 
-// open makes the pipe unless there is one.
+// open creates the pipe unless it exists.
 func (l *lifeline) open() error {
 	if l.write != nil {
 		return nil
@@ -28,18 +28,19 @@ func (l *lifeline) open() error {
 	return nil
 }
 
-// pass lets a guard process, which has not started yet, hold the writing end.
+// pass gives the writing end to a guard process that has not started yet.
 func (l *lifeline) pass(cmd *exec.Cmd) { cmd.ExtraFiles = append(cmd.ExtraFiles, l.write) }
 
-// leash is the description of the lifeline's reading end that belongs to one group. The processes of the group inherit
-// it; the kernel acts for as long as one of them keeps it open.
+// leash is one group's file description of the lifeline's reading end. The processes of the group inherit it; it is in
+// force while one of them keeps it open.
 type leash struct{ fd int }
 
-// leashNumber is the least number of the file descriptor that a command inherits. Scripts choose small ones for files of
-// their own, and shells the next above ten.
+// leashNumber is the least number of the file descriptor that a command inherits. Scripts use small numbers for their
+// own files, and shells the next ones above ten.
 const leashNumber = 120
 
-// newLeash returns what ties a command to the lifeline; nil, which does nothing, without one.
+// newLeash returns a leash that ties a command to the lifeline. If the lifeline is not open it is nil, which does
+// nothing.
 func (l *lifeline) newLeash() (*leash, error) {
 	if l.read == nil {
 		return nil, nil
@@ -50,7 +51,7 @@ func (l *lifeline) newLeash() (*leash, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A description of its own has a signal and an owner of its own, which a duplicate would not.
+	// A new file description has its own signal and owner, unlike a duplicate.
 	if controlErr := conn.Control(func(pipe uintptr) {
 		fd, err = unix.Open(fmt.Sprintf("/proc/self/fd/%d", pipe), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	}); controlErr != nil {
@@ -62,14 +63,14 @@ func (l *lifeline) newLeash() (*leash, error) {
 	return &leash{fd}, nil
 }
 
-// lend calls start while new processes inherit the leash. One that is started elsewhere at this moment gets it, too, and
-// does no harm with it.
+// lend calls start while new processes inherit the leash. A process that is started elsewhere at this moment inherits
+// it as well, which does no harm.
 func (l *leash) lend(start func() error) error {
 	if l == nil {
 		return start()
 	}
 	lent, err := unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD, leashNumber)
-	if errors.Is(err, unix.EINVAL) { // so many files are not allowed
+	if errors.Is(err, unix.EINVAL) { // the limit of open files is lower
 		lent, err = unix.FcntlInt(uintptr(l.fd), unix.F_DUPFD, 10)
 	}
 	if err != nil {
@@ -79,8 +80,8 @@ func (l *leash) lend(start func() error) error {
 	return start()
 }
 
-// hold makes the kernel kill the group at the end of the lifeline. Signal and owner come first, so that nothing less than
-// the whole can be in force.
+// hold makes the kernel kill the group at the end of the lifeline. It sets signal and owner first, so that the leash is
+// never partly in force.
 func (l *leash) hold(pgid int) error {
 	if l == nil {
 		return nil
@@ -90,7 +91,7 @@ func (l *leash) hold(pgid int) error {
 		return fmt.Errorf("tie group %d to the lifeline: %w", pgid, err)
 	}
 	if _, err := unix.FcntlInt(fd, unix.F_SETOWN, -pgid); errors.Is(err, unix.ESRCH) {
-		return nil // the group is gone already
+		return nil // the group is already gone
 	} else if err != nil {
 		return fmt.Errorf("tie group %d to the lifeline: %w", pgid, err)
 	}
@@ -100,7 +101,7 @@ func (l *leash) hold(pgid int) error {
 	return nil
 }
 
-// close leaves the leash to the group alone.
+// close closes this process' descriptor. Only the group keeps the leash open then.
 func (l *leash) close() {
 	if l != nil {
 		unix.Close(l.fd)

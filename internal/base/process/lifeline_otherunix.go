@@ -4,7 +4,7 @@ package process
 
 import "os/exec"
 
-// lifeline does nothing: the kernels of these systems cannot be asked to kill a group when a pipe breaks.
+// lifeline does nothing: the kernels of these systems cannot kill a group when a pipe breaks.
 type lifeline struct{}
 
 func (*lifeline) open() error { return nil }

@@ -15,8 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain lets the test binary stand for hone: as its guard, and as a process that serves a command until it is
-// killed.
+// TestMain lets the test binary act as hone: as its guard, and as a process that serves a command until it is killed.
 func TestMain(m *testing.M) {
 	if GuardMain(os.Args[1:]) {
 		return
@@ -28,9 +27,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serveUntilKilled plays a session with one server. It says "guard PID" once its guard is as the environment wants it:
-// as usual, dead and not replaced (unguarded), forgetful of what it was told (unannounced), or the successor of one that
-// was killed (replaced).
+// serveUntilKilled acts as a session with one server. It prints "guard PID" once its guard is in the state that the
+// environment requests: as usual, dead and not replaced (unguarded), without the announced groups (unannounced), or the
+// successor of a killed one (replaced).
 func serveUntilKilled(script string) {
 	mode := os.Getenv("PROCESS_TEST_GUARD")
 	var replaced sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The settings of a probe that hold where model.Probe has zero, as in Kubernetes.
+// The defaults for settings that are zero in model.Probe, as in Kubernetes.
 const (
 	DefaultProbeTimeout   = time.Second
 	DefaultProbePeriod    = 10 * time.Second
@@ -22,7 +22,7 @@ const (
 	DefaultProbeFailures  = 3
 )
 
-// Prober asks a server regularly whether it is ready.
+// Prober checks periodically whether a server is ready.
 type Prober struct {
 	Probe model.Probe
 	// ExtraEnv is added to the environment of exec probes.
@@ -31,19 +31,19 @@ type Prober struct {
 	check func(ctx context.Context) (detail string, err error) // replaced by tests
 }
 
-// Answer is what a probe has found out.
+// Answer is the result of a probe.
 type Answer struct {
-	// Ready says whether the server counts as ready now.
+	// Ready reports whether the server now counts as ready.
 	Ready bool
-	// OK says whether it answered well this time, and Detail why not ("connection refused").
+	// OK reports whether this probe succeeded, and Detail why not ("connection refused").
 	OK     bool
 	Detail string
-	// InARow is how many answers of this kind have come in a row, and Needed after how many of them Ready follows.
+	// InARow is the number of equal results in a row, and Needed the number after which Ready changes.
 	InARow, Needed int
 }
 
-// String returns the answer as the log shows it: "success", "success 1 of 3", "failure 2 of 3: connection refused". The
-// count is left out where it decides nothing.
+// String returns the answer for the log: "success", "success 1 of 3", "failure 2 of 3: connection refused". It omits
+// the count if Ready already agrees with the result.
 func (a Answer) String() string {
 	word := "failure"
 	if a.OK {
@@ -55,10 +55,10 @@ func (a Answer) String() string {
 	return strings.TrimSuffix(word+": "+a.Detail, ": ")
 }
 
-// Run probes until ctx ends and returns nil, or an error at once if the probe has nothing to ask. The server counts as
-// not ready at first, becomes ready after SuccessThreshold successes in a row, and not ready again after
-// FailureThreshold failures in a row. report is called, from this goroutine, when that or the kind or detail of the
-// answer changes; its first call is about the first answer.
+// Run probes until ctx ends and returns nil. It immediately returns an error if the probe has no action. The server
+// counts as not ready at first, becomes ready after SuccessThreshold successes in a row, and not ready again after
+// FailureThreshold failures in a row. Run calls report on its own goroutine for the first answer, and then when the
+// readiness or the detail of the answer changes.
 func (p *Prober) Run(ctx context.Context, report func(Answer)) error {
 	check, err := p.checker()
 	if err != nil {
@@ -91,7 +91,7 @@ func or[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// once asks one time, within the timeout.
+// once probes once, within the timeout.
 func (p *Prober) once(ctx context.Context, check func(context.Context) (string, error)) (string, error) {
 	timeout := or(p.Probe.Timeout, DefaultProbeTimeout)
 	probeCtx, cancel := context.WithTimeout(ctx, timeout)
@@ -116,7 +116,7 @@ type verdict struct {
 	told                bool
 }
 
-// answer is the newest answer.
+// answer returns the newest answer.
 func (v *verdict) answer() Answer {
 	a := Answer{Ready: v.ready, OK: v.run > 0, Detail: v.detail, InARow: v.run, Needed: v.successes}
 	if !a.OK {
@@ -125,7 +125,7 @@ func (v *verdict) answer() Answer {
 	return a
 }
 
-// add counts an answer and reports whether there is news.
+// add counts an answer and reports whether the readiness or the detail changed.
 func (v *verdict) add(detail string, ok bool) (news bool) {
 	if ok {
 		v.run = max(v.run, 0) + 1
@@ -144,7 +144,7 @@ func (v *verdict) add(detail string, ok bool) (news bool) {
 	return news
 }
 
-// checker returns the function that asks one time.
+// checker returns the function that probes once.
 func (p *Prober) checker() (func(context.Context) (string, error), error) {
 	switch {
 	case p.check != nil:
@@ -180,7 +180,7 @@ func (p *Prober) http(ctx context.Context) (string, error) {
 	}
 	for _, h := range p.Probe.HTTP.Headers {
 		if strings.EqualFold(h.Name, "Host") {
-			req.Host = h.Value // net/http sends what stands here
+			req.Host = h.Value // net/http takes the Host header from this field
 			continue
 		}
 		req.Header.Add(h.Name, h.Value)
@@ -190,7 +190,7 @@ func (p *Prober) http(ctx context.Context) (string, error) {
 	}
 	transport := &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a probe asks for life, not for identity
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // a probe checks availability, not identity
 	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{
@@ -222,7 +222,7 @@ func probeURL(h model.HTTPProbe) string {
 	return scheme + "://" + address(host, h.Port) + path
 }
 
-// address puts host and port together; an IPv6 address may stand in brackets already.
+// address joins host and port. An IPv6 address may already be in brackets.
 func address(host string, port int) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host = strings.TrimSuffix(inner, "]")
@@ -244,7 +244,7 @@ func (p *Prober) tcp(ctx context.Context) (string, error) {
 	return "", conn.Close()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct{ b []byte }
 
 const tailBytes = 1 << 10

@@ -20,7 +20,7 @@ import (
 
 func sh(script string) model.Cmd { return model.Cmd{Argv: []string{"sh", "-c", script}} }
 
-// TestProberTiming plays answers, o for success and x for failure, and says when which report came.
+// TestProberTiming plays answers, o for success and x for failure, and checks the times of the reports.
 func TestProberTiming(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

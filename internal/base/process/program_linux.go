@@ -1,4 +1,4 @@
 package process
 
-// ownProgram returns a path that starts this very program, also after its file was replaced by a newer version.
+// ownProgram returns a path that starts this program, even after its file was replaced by a newer version.
 func ownProgram() (string, error) { return "/proc/self/exe", nil }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Run runs a command to its end and returns when it, its group and its output are done. When ctx ends first, the group
-// is stopped and the error wraps that of ctx. A command that does not succeed yields an *ExitError, one that cannot be
-// started a problem.Problem where the user can do something about it.
+// Run runs a command and returns when the command and its group have ended and all output is written. If ctx ends
+// first, the group is stopped and the error wraps that of ctx. A command that fails yields an *ExitError. A command
+// that cannot be started yields a problem.Problem if the user can fix it.
 func Run(ctx context.Context, c Command) error {
 	if c.Grace == 0 {
 		c.Grace = DefaultRunGrace

@@ -126,7 +126,7 @@ func TestRunFindsProgramInOwnPath(t *testing.T) {
 	}
 }
 
-// lines gives a test the output of a command line by line, as it comes.
+// lines passes the output of a command to a test line by line, as it arrives.
 func lines(t *testing.T) (io.Writer, func() string) {
 	r, w := io.Pipe()
 	t.Cleanup(func() { w.Close() })
@@ -204,10 +204,11 @@ func (u *until) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// living tells whether a process exists that inherited a file.
+// living reports whether a process exists that inherited a file.
 type living struct{ r *os.File }
 
-// aliveFile returns a file to hand to a process, and what tells whether the process or a child of it still has it.
+// aliveFile returns a file to pass to a process, and a way to check whether the process or a child of it still has it
+// open.
 func aliveFile(t *testing.T) (living, *os.File) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -217,7 +218,7 @@ func aliveFile(t *testing.T) (living, *os.File) {
 	return living{r}, w
 }
 
-// wantGone checks that everybody has let go of the file.
+// wantGone checks that no process has the file open.
 func (l living) wantGone(t *testing.T) {
 	t.Helper()
 	l.r.SetReadDeadline(time.Now().Add(time.Minute))

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// leftoverGrace is between SIGTERM and SIGKILL for what a command that ended by itself left behind.
+	// leftoverGrace is the time between SIGTERM and SIGKILL for processes left by a command that ended on its own.
 	leftoverGrace = time.Second
-	// killWait bounds the wait for processes that have got SIGKILL.
+	// killWait bounds the wait for the end of processes after SIGKILL.
 	killWait = 5 * time.Second
-	// The group is looked at this often while it empties, more and more rarely.
+	// The shortest and the longest pause between two checks of a group that is ending.
 	firstLook = time.Millisecond
 	lastLook  = 50 * time.Millisecond
 )
 
-// running is a command that has been started. Its methods are for the one goroutine that started it.
+// running is a command that has been started. Only the goroutine that started it may call its methods.
 type running struct {
 	command Command
 	cmd     *exec.Cmd
@@ -28,7 +28,7 @@ type running struct {
 	exited chan struct{}
 }
 
-// start starts the command in a group of its own.
+// start starts the command in a new group.
 func start(c Command) (*running, error) {
 	cmd, err := c.prepare()
 	if err != nil {
@@ -47,16 +47,16 @@ func start(c Command) (*running, error) {
 	r := &running{command: c, cmd: cmd, group: g, files: files, exited: make(chan struct{})}
 	go func() {
 		defer close(r.exited)
-		_ = r.cmd.Wait() // how it ended is in ProcessState
+		_ = r.cmd.Wait() // the result is in ProcessState
 	}()
 	return r, nil
 }
 
-// exit says how the process ended; valid once exited is closed.
+// exit returns how the process ended; valid once exited is closed.
 func (r *running) exit() ExitError { return exitOf(r.cmd) }
 
-// stop ends the group: SIGTERM, then SIGKILL after the grace. It returns when the process and its group are gone, and
-// an error if they are not, even so. say, which may be nil, gets lines for people.
+// stop ends the group: SIGTERM, then SIGKILL after the grace. It returns when the process and its group are gone, or
+// with an error if they survive SIGKILL. say, which may be nil, receives messages for the user.
 func (r *running) stop(grace time.Duration, say func(string)) error {
 	r.group.terminate()
 	begin := time.Now()
@@ -90,11 +90,11 @@ func (r *running) kill() error {
 	}
 	r.group.release()
 	r.files.abandon()
-	return problem.New(fmt.Sprintf("process %d (%s) does not end, not even when killed", r.cmd.Process.Pid, r.command.String()),
-		fmt.Sprintf("It may run as another user, or wait for a device. Look at it with:\nps -fg %d", r.cmd.Process.Pid))
+	return problem.New(fmt.Sprintf("process %d (%s) does not end, not even after SIGKILL", r.cmd.Process.Pid, r.command.String()),
+		fmt.Sprintf("It may run as another user, or wait for a device. Inspect it with:\nps -fg %d", r.cmd.Process.Pid))
 }
 
-// await returns true when the process and its group are gone, false when one of the timers fires before.
+// await returns true when the process and its group are gone, false if one of the timers fires first.
 func (r *running) await(a, b <-chan time.Time) bool {
 	exited := r.exited
 	look := time.NewTimer(time.Hour)
@@ -117,8 +117,8 @@ func (r *running) await(a, b <-chan time.Time) bool {
 	}
 }
 
-// finish stops what the ended process left behind in its group and waits for the output. The error is that of a writer
-// of the output.
+// finish stops the remaining processes of the group and waits for the output. The error is that of a writer of the
+// output.
 func (r *running) finish() error {
 	if r.group.alive() {
 		if err := r.stop(leftoverGrace, nil); err != nil {

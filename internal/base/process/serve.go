@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// Started says that a server runs.
+// Started is the event that a server has started.
 type Started struct{ PID int }
 
-// Exited says that a server and everything that it started is gone.
+// Exited is the event that a server and all processes that it started are gone.
 type Exited struct {
 	// Code and Signal are as in ExitError.
 	Code   int
 	Signal string
 }
 
-// Events are what a server reports, each from the goroutine that called Serve. Nil functions are left out.
+// Events are the callbacks of a server, called on the goroutine that called Serve. Nil functions are skipped.
 type Events struct {
 	// Started is called once, as soon as the process exists.
 	Started func(Started)
 	// Exited is called once after Started, however the server ended.
 	Exited func(Exited)
-	// Message gets a line for people while a server takes its time to stop.
+	// Message receives a message for the user while a server takes long to stop.
 	Message func(text string)
 }
 
-// Serve runs a server until ctx ends, then stops it, and returns nil. A server that ends by itself yields an
-// *ExitError, also when its code is zero; one that cannot be started an error as from Run. In every case the server,
-// its group and its output are done when Serve returns, so the next instance can be started at once.
+// Serve runs a server until ctx ends, then stops it and returns nil. A server that ends on its own yields an
+// *ExitError, even if its code is zero. A server that cannot be started yields an error as from Run. When Serve
+// returns, the server and its group have ended and all output is written, so the next instance can be started
+// immediately.
 func Serve(ctx context.Context, c Command, on Events) error {
 	if c.Grace == 0 {
 		c.Grace = DefaultServeGrace
@@ -63,7 +64,7 @@ func Serve(ctx context.Context, c Command, on Events) error {
 	return outputErr
 }
 
-// patience is when a server that does not stop is mentioned, counted from SIGTERM.
+// patience holds the times after SIGTERM at which a server that does not stop is reported.
 var patience = []time.Duration{1500 * time.Millisecond, 10 * time.Second}
 
 func impatient(c Command, waited, grace time.Duration) string {

@@ -7,30 +7,31 @@ import (
 	"time"
 )
 
-// The pauses before a guard process that died is replaced: none at first, longer ones where its successors die soon, too.
+// The pauses before a dead guard process is replaced: none at first, longer ones if its successors also die soon.
 const (
 	firstRevival = 50 * time.Millisecond
 	lastRevival  = 5 * time.Second
 	longLife     = 10 * time.Second
 )
 
-// vigil replaces the guard process whenever it dies. It lasts while groups run: without any, the next command sees to it.
+// vigil replaces the guard process whenever it dies. It lasts while groups run: without any, the next command starts a
+// guard process.
 type vigil struct{ stop, done chan struct{} }
 
-// beginVigil starts a vigil that takes over when the one before, which may be nil, has ended.
+// beginVigil starts a vigil that begins its work when the previous one, which may be nil, has ended.
 func (g *guard) beginVigil(before *vigil) *vigil {
 	v := &vigil{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(v.done)
 		if before != nil {
-			<-before.done // it has a read deadline to obey
+			<-before.done // it must not lose the read deadline that ends it
 		}
 		g.keep(v)
 	}()
 	return v
 }
 
-// endVigil tells the vigil to end and returns at once. mu must be held.
+// endVigil makes the vigil end, without waiting for it. mu must be held.
 func (g *guard) endVigil(v *vigil) {
 	close(v.stop)
 	if g.death != nil {
@@ -67,8 +68,8 @@ func (g *guard) keep(v *vigil) {
 	}
 }
 
-// awaitDeath returns when the guard process is dead or the vigil over, with what showed it: nil when there was no guard
-// process.
+// awaitDeath returns when the guard process is dead or the vigil is over. It returns the pipe that it waited on, nil if
+// there was no guard process.
 func (g *guard) awaitDeath(v *vigil) *os.File {
 	g.mu.Lock()
 	death := g.death
@@ -82,7 +83,7 @@ func (g *guard) awaitDeath(v *vigil) *os.File {
 	return death
 }
 
-// revive replaces the guard process that is known to be dead, unless a command has done so meanwhile.
+// revive replaces a dead guard process, unless a command has replaced it meanwhile.
 func (g *guard) revive(v *vigil, dead *os.File) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,5 +93,5 @@ func (g *guard) revive(v *vigil, dead *os.File) {
 	if g.pipe != nil {
 		g.bury()
 	}
-	_ = g.spawn() // where this fails there is no guard process, and the vigil tries again
+	_ = g.spawn() // if this fails there is no guard process, and the vigil tries again
 }

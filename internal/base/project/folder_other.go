@@ -2,5 +2,5 @@
 
 package project
 
-// folderOf identifies no folder: a project whose folder was moved is a new one here.
+// folderOf identifies no folder: on these systems a project whose folder was moved is a new project.
 func folderOf(string) folder { return folder{} }

@@ -15,11 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
-// Project is what one Tiltfile keeps in one cluster.
+// Project identifies the objects and records of one Tiltfile in one cluster.
 type Project struct {
-	// ID is what the project's objects are labelled with and its ledgers are named after: a valid label value and file name.
+	// ID is the value of the project's labels and part of the names of its ledgers: a valid label value and file name.
 	ID string
-	// Former are other IDs under which objects and ledgers of this project may be found.
+	// Former are other IDs that objects and ledgers of this project may have.
 	Former []string
 	// Tiltfile is its path without symbolic links.
 	Tiltfile string
@@ -28,22 +28,23 @@ type Project struct {
 // Registry keeps the records of all projects of a user. It is safe for use by several processes.
 type Registry struct{ dir, ledgers string }
 
-// New returns the registry in a folder, which need not exist yet. Ledgers is the folder of the ledgers, CLUSTER-ID.json,
-// which tell what IDs earlier versions of hone have used.
+// New returns the registry in a folder, which need not exist yet. ledgers is the folder of the ledgers,
+// CLUSTER-ID.json, whose names contain the IDs that earlier versions of hone used.
 func New(dir, ledgers string) *Registry { return &Registry{dir, ledgers} }
 
-// Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it. Without a
-// context there is nothing to be found again, and nothing is recorded.
+// Open returns the project of a Tiltfile (absolute path) in the cluster of a kubeconfig context, and records it.
+// Without a context it records nothing.
 func (r *Registry) Open(ctx context.Context, tiltfile, kubeContext string) (Project, error) {
 	return r.resolve(ctx, tiltfile, kubeContext, true)
 }
 
-// Find is Open for a Tiltfile that need not exist. A project that is not known is not recorded.
+// Find is Open for a Tiltfile that need not exist. It does not record unknown projects.
 func (r *Registry) Find(ctx context.Context, tiltfile, kubeContext string) (Project, error) {
 	return r.resolve(ctx, tiltfile, kubeContext, false)
 }
 
-// Path returns the path of the Tiltfile of the project that has or had an ID; empty where that is not known here.
+// Path returns the path of the Tiltfile of the project that has or had an ID. It is empty if the ID is unknown on this
+// machine.
 func (r *Registry) Path(id string) string {
 	all, err := r.records()
 	if err != nil {
@@ -64,7 +65,7 @@ func (r *Registry) resolve(ctx context.Context, tiltfile, kubeContext string, re
 	}
 	p, err := r.locked(ctx, func() (Project, error) { return r.resolveLocked(tiltfile, real, kubeContext, record) })
 	if err != nil {
-		return Project{}, fmt.Errorf("find out which project %s is: %w", tiltfile, err)
+		return Project{}, fmt.Errorf("identify the project of %s: %w", tiltfile, err)
 	}
 	return p, nil
 }
@@ -105,11 +106,11 @@ func (r *Registry) resolveLocked(tiltfile, real, kubeContext string, create bool
 	return Project{ID: rec.ID, Former: rec.Former, Tiltfile: real}, nil
 }
 
-// ids are those that a path may have had: of the real path, and of the path as it was given.
+// ids are the possible IDs of a path: that of the real path, and that of the path as given.
 type ids [2]string
 
-// freshID chooses the ID of a project that has no record: one that it had before there were records, if there is any sign of
-// it, else that of its real path. An ID that another project has, because its folder was at this place once, is not taken.
+// freshID returns the ID for a project without a record: an ID that has a ledger from a version without records, else
+// that of its real path. It does not use the ID of another project, whose folder may once have been at this path.
 func (r *Registry) freshID(old ids, real, context string, others []record) string {
 	for _, id := range old {
 		if !taken(id, others) && r.hasLedger(id) {
@@ -133,7 +134,7 @@ func (r *Registry) hasLedger(id string) bool {
 	return err == nil && len(found) > 0
 }
 
-// newID makes the ID of a Tiltfile in the cluster of a context.
+// newID returns the ID of a Tiltfile in the cluster of a context.
 func newID(tiltfile, context string) string {
 	sum := sha256.Sum256([]byte(tiltfile + "\x00" + context))
 	return hex.EncodeToString(sum[:])[:12]
@@ -162,14 +163,16 @@ func realDir(dir string) string {
 	return filepath.Join(realDir(parent), filepath.Base(dir))
 }
 
-// folder identifies a folder wherever it is moved on its file system. It is zero where the system does not tell.
+// folder identifies a folder even after it is moved on its file system. It is zero if the system cannot identify
+// folders.
 type folder struct {
 	Inode uint64 `json:"inode"`
-	// Born is when the folder was made, in nanoseconds since 1970: inodes are used again.
+	// Born is when the folder was created, in nanoseconds since 1970: inodes are reused.
 	Born int64 `json:"born"`
 }
 
-// movedTo reports whether the project's folder is now the one of another Tiltfile: its own place is empty.
+// movedTo reports whether the project's folder is now at the path of another Tiltfile, and its former path does not
+// exist.
 func (o record) movedTo(tiltfile string, here folder) bool {
 	if here == (folder{}) || o.Folder != here || filepath.Base(o.Tiltfile) != filepath.Base(tiltfile) {
 		return false

@@ -49,7 +49,7 @@ func (p *place) link(to, name string) { p.t.Helper(); p.check(os.Symlink(p.path(
 
 func (p *place) move(from, to string) { p.t.Helper(); p.check(os.Rename(p.path(from), p.path(to))) }
 
-// ledger makes a ledger as it was before there were records: named after the path as it was given.
+// ledger creates a ledger of a version without records: named after the path as given.
 func (p *place) ledger(tiltfile string) string {
 	p.t.Helper()
 	id := newID(p.path(tiltfile), "kind")
@@ -71,7 +71,7 @@ func (p *place) find(name string) Project {
 	return got
 }
 
-// needsFolders skips where the file system does not tell a folder's identity.
+// needsFolders skips the test if the file system cannot identify folders.
 func (p *place) needsFolders() {
 	p.t.Helper()
 	if folderOf(p.root) == (folder{}) {

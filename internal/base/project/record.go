@@ -17,7 +17,7 @@ const (
 	lockName = ".lock"
 )
 
-// record is what ID.json holds.
+// record is the content of ID.json.
 type record struct {
 	ID       string   `json:"id"`
 	Former   []string `json:"former,omitempty"`
@@ -30,7 +30,7 @@ func (o record) equal(p record) bool {
 	return o.ID == p.ID && o.Tiltfile == p.Tiltfile && o.Context == p.Context && o.Folder == p.Folder && slices.Equal(o.Former, p.Former)
 }
 
-// records reads all of them, in the order of their IDs. Files that are no records are passed over.
+// records reads all records, in the order of their IDs. It skips files that are not records.
 func (r *Registry) records() ([]record, error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// farewell is how long the other side may take to read what is left when all is over.
+// farewell is how long the other side may take to read the remaining data at the end.
 const farewell = 2 * time.Second
 
 // Conn is a connection that carries frames.
@@ -19,16 +19,16 @@ type Conn struct {
 	buffer []byte
 }
 
-// NewConn returns a Conn over a connection, which it then owns.
+// NewConn returns a Conn over a connection, and takes ownership of the connection.
 func NewConn(c net.Conn) *Conn { return &Conn{conn: c, read: reader{in: c}} }
 
-// SendHello says what the client's terminal is.
+// SendHello sends the description of the client's terminal.
 func (c *Conn) SendHello(d Description) error { return c.Send(Hello, d.encode()) }
 
-// Next waits for the next frame, which is valid until the one after it. At the end of the connection it returns io.EOF.
+// Next waits for the next frame, which is valid until the next call. At the end of the connection it returns io.EOF.
 func (c *Conn) Next() (Frame, error) { return c.read.next() }
 
-// Send sends content of a kind, in as many frames as it takes. It waits for as long as the other side does not read.
+// Send sends content of a kind, in as many frames as necessary. It blocks while the other side does not read.
 func (c *Conn) Send(k Kind, content []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,13 +43,13 @@ func (c *Conn) Send(k Kind, content []byte) error {
 	return nil
 }
 
-// SendSize tells the size of the terminal.
+// SendSize sends the size of the terminal.
 func (c *Conn) SendSize(columns, rows int) error {
 	b := binary.BigEndian.AppendUint16(nil, clamp(columns))
 	return c.Send(Size, binary.BigEndian.AppendUint16(b, clamp(rows)))
 }
 
-// Finish makes Next return, now and later, and bounds how long Send may still wait.
+// Finish makes all current and later calls of Next return, and bounds how long Send may block.
 func (c *Conn) Finish() {
 	_ = c.conn.SetReadDeadline(time.Unix(1, 0))
 	_ = c.conn.SetWriteDeadline(time.Now().Add(farewell))

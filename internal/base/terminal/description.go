@@ -7,19 +7,19 @@ import (
 	"strconv"
 )
 
-// Description says what a terminal is.
+// Description describes a terminal.
 type Description struct {
 	// Term and ColorTerm are the terminal's TERM and COLORTERM.
 	Term, ColorTerm string
 	Columns, Rows   int
-	// UTF8 is false for a terminal that shows ASCII only; NoColor is for people who want none.
+	// UTF8 is false for a terminal that shows only ASCII. NoColor is set if the user wants no colours.
 	UTF8, NoColor bool
 }
 
-// maxSide bounds what a screen takes in memory, whatever a client says of itself.
+// maxSide bounds the memory of a screen, whatever size a client reports.
 const maxSide = 1000
 
-// validTerm is what names of terminals look like: they are looked up in files, and by a program.
+// validTerm matches valid names of terminals: they are used in file names, and as an argument of a program.
 var validTerm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9+._-]{0,63}$`)
 
 // encode writes the description as the query of a URL.
@@ -31,11 +31,11 @@ func (d Description) encode() []byte {
 	return []byte(q.Encode())
 }
 
-// describe reads a description, and believes nothing.
+// describe parses and validates a description.
 func describe(hello []byte) (Description, error) {
 	q, err := url.ParseQuery(string(hello))
 	if err != nil {
-		return Description{}, fmt.Errorf("read what the terminal is: %w", err)
+		return Description{}, fmt.Errorf("read the description of the terminal: %w", err)
 	}
 	d := Description{Term: q.Get("term"), ColorTerm: q.Get("colorterm"), UTF8: q.Get("utf8") == "true", NoColor: q.Get("nocolor") == "true"}
 	if !validTerm.MatchString(d.Term) {
@@ -48,7 +48,7 @@ func describe(hello []byte) (Description, error) {
 	return d, err
 }
 
-// side reads a width or a height.
+// side parses a width or a height.
 func side(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {

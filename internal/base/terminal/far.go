@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// helloTime is how long a client may take to say what its terminal is.
+// helloTime is how long a client may take to send the description of its terminal.
 const helloTime = 5 * time.Second
 
-// Far is a client's terminal as the session sees it: what is written to it is shown there, what is read was typed there.
+// Far is the session's side of a client's terminal: writes appear on the terminal, reads return the user's input.
 type Far struct {
 	*Conn
 	Description Description
 
-	rest []byte // of the text that was read last; the reader's
+	rest []byte // of the last text frame; used by the reader only
 
 	mu            sync.Mutex
 	columns, rows int
 	resized       func()
 }
 
-// Accept waits for what a client says of its terminal.
+// Accept waits for the description of a client's terminal.
 func Accept(conn net.Conn) (*Far, error) {
 	c := NewConn(conn)
 	_ = conn.SetReadDeadline(time.Now().Add(helloTime))
@@ -41,7 +41,7 @@ func Accept(conn net.Conn) (*Far, error) {
 
 var _ io.ReadWriter = (*Far)(nil)
 
-// Read waits for something that was typed. Changes of the size are noticed meanwhile.
+// Read waits for input. It also processes changes of the size.
 func (f *Far) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		frame, err := f.Next()
@@ -60,8 +60,8 @@ func (f *Far) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write shows text. It waits for as long as the client does not read: who draws must be able to wait, and will draw the
-// newest then.
+// Write shows text. It blocks while the client does not read. Callers must be able to wait, and should then draw the
+// newest state.
 func (f *Far) Write(p []byte) (int, error) {
 	if err := f.Send(Text, p); err != nil {
 		return 0, err
@@ -69,14 +69,15 @@ func (f *Far) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size returns how large the terminal is.
+// Size returns the size of the terminal.
 func (f *Far) Size() (columns, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.columns, f.rows
 }
 
-// OnResize sets what is called when the size has changed; nil ends that. It must return at once.
+// OnResize sets the function that is called when the size has changed; nil removes it. The function must return
+// immediately.
 func (f *Far) OnResize(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Kind says what a frame holds.
+// Kind is the kind of a frame.
 type Kind byte
 
 // The kinds of frames.
@@ -18,12 +18,12 @@ const (
 	End   Kind = 'e'
 )
 
-// Protocol is what a request upgrades its connection to.
+// Protocol is the name of the protocol in the Upgrade header.
 const Protocol = "hone-terminal"
 
 const (
 	headerSize = 3
-	// maxContent is the longest content of a frame.
+	// maxContent is the largest size of a frame's content in bytes.
 	maxContent = 1<<16 - 1
 )
 
@@ -39,7 +39,7 @@ type reader struct {
 	buffer []byte
 }
 
-// next returns the next frame; io.EOF at an end between two.
+// next returns the next frame, or io.EOF if the stream ends between two frames.
 func (r *reader) next() (Frame, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r.in, header[:]); err != nil {
@@ -65,7 +65,7 @@ func (r *reader) next() (Frame, error) {
 	return f, nil
 }
 
-// noEOF tells an end within a frame from one between two.
+// noEOF distinguishes an end within a frame from one between two frames.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -80,7 +80,7 @@ func appendFrame(b []byte, k Kind, content []byte) []byte {
 	return append(b, content...)
 }
 
-// size returns what a frame of kind Size says.
+// size returns the size in a frame of kind Size.
 func (f Frame) size() (columns, rows int) {
 	return int(binary.BigEndian.Uint16(f.Content)), int(binary.BigEndian.Uint16(f.Content[2:]))
 }

@@ -119,8 +119,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// FuzzFrames reads whatever a client may send: frames that are read are those that were written, and nothing else is
-// taken for one.
+// FuzzFrames reads arbitrary input of a client: the frames that are read are those that were written, and nothing else
+// is read as a frame.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte("t\x00\x03abcs\x00\x04\x00\x50\x00\x18e\x00\x00"))
 	f.Add(append(appendFrame(nil, Hello, Description{Term: "xterm", Columns: 80, Rows: 24}.encode()), "t\x00\x01as\x00\x04\x00\x00\x00\x00"...))
