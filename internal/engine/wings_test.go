@@ -44,7 +44,7 @@ var wings = []wing{
 		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it. A topic of the language is a package: it holds what is declared about it and names its builtins. What a topic calls stands below it; tiltfile on top connects them."},
 	{"update", "agent watch < liveupdate imagebuild < synclet < buildanddeploy", "base cluster containers",
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries one after the other. It knows nothing of the session's state."},
-	{"subscribers", "workers < *", "base loop cluster containers tiltfile update",
+	{"subscribers", "workers < clusterwatch < *", "base loop cluster containers tiltfile update",
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches what came of it. It is the only wing that knows both the loop and what acts, and its rooms never import each other."},
 	{"hud", "text < view hudtest < screen stream < .", "base loop",
 		"What the terminal shows. It reads snapshots and dispatches what the user asks for, nothing more."},

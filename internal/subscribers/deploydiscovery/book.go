@@ -1,6 +1,7 @@
 package deploydiscovery
 
 import (
+	"context"
 	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/k8s"
@@ -17,12 +18,6 @@ const (
 	// unseenGrace is how long a Job that was applied may be missing before it counts as gone: its watch may lag behind.
 	unseenGrace = 5 * time.Second
 )
-
-// told is an event with the watch that it comes from.
-type told struct {
-	scope scope
-	event k8s.ObjectEvent
-}
 
 // applied is an object that a resource applied.
 type applied struct {
@@ -69,10 +64,10 @@ func newBook() *book {
 		synced: map[scope]bool{}, ends: map[string]model.ObjectStatus{}, missing: map[string]time.Time{}}
 }
 
-// own takes in which objects resources have applied, and returns what has to be watched for them, and whose health each watch
-// tells.
-func (b *book) own(v store.View) (scopes map[scope]struct{}, users map[scope][]model.ManifestName) {
-	scopes, users = map[scope]struct{}{}, map[scope][]model.ManifestName{}
+// Wanted implements clusterwatch.Follower: what to watch for the objects that resources have applied, each with the resources
+// whose health it reports.
+func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
+	users := map[scope][]model.ManifestName{}
 	b.owned = map[string]applied{}
 	for e := range state.Updates.In(v).Refs() {
 		for _, a := range e.Value.Applied {
@@ -80,27 +75,29 @@ func (b *book) own(v store.View) (scopes map[scope]struct{}, users map[scope][]m
 			o := applied{a.ObjectID, model.ManifestName(e.ID), sc, buildcontrol.HasStatus(a.ObjectID), stays(a)}
 			if o.status || o.stays {
 				b.owned[a.UID] = o
-				scopes[sc] = struct{}{}
-			}
-			if o.status {
-				users[sc] = append(users[sc], o.resource)
+				names := users[sc]
+				if o.status {
+					names = append(names, o.resource)
+				}
+				users[sc] = names
 			}
 		}
 	}
 	for sc := range b.synced {
-		if _, watched := scopes[sc]; !watched {
+		if _, watched := users[sc]; !watched {
 			delete(b.synced, sc)
 		}
 	}
-	return scopes, users
+	return users
 }
 
-func (b *book) take(t told) {
-	o := t.event.Status
+// Take implements clusterwatch.Follower.
+func (b *book) Take(sc scope, e k8s.ObjectEvent) bool {
+	o := e.Status
 	switch {
-	case t.event.Synced:
-		b.synced[t.scope] = true
-	case !t.event.Deleted:
+	case e.Synced:
+		b.synced[sc] = true
+	case !e.Deleted:
 		b.seen[o.UID] = o
 	default:
 		delete(b.seen, o.UID)
@@ -108,6 +105,12 @@ func (b *book) take(t told) {
 			b.ended(o)
 		}
 	}
+	return true
+}
+
+// Changes implements clusterwatch.Follower.
+func (b *book) Changes(context.Context, store.View) ([]store.Action, time.Duration) {
+	return b.difference(time.Now())
 }
 
 // ended remembers a Job that was removed.

@@ -6,14 +6,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/subscribers/workers"
-	"github.com/hone-dev/hone/pkg/model"
+	"github.com/hone-dev/hone/internal/subscribers/clusterwatch"
 )
 
 // Client is the part of a cluster that is needed here.
@@ -59,73 +57,22 @@ func (sc scope) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s/%s %s %s", sc.apiVersion, sc.kind, sc.namespace, labels))
 }
 
-// trouble is why a watch does not work, nil for one that works again.
-type trouble struct {
-	scope scope
-	err   error
-}
-
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	if s.client == nil {
 		<-ctx.Done()
 		return nil
 	}
-	events, troubles := make(chan told, 256), make(chan trouble)
-	same := func(a, b struct{}) bool { return true }
-	watches := workers.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
-		req := k8s.WatchRequest{OnTrouble: func(err error) {
-			select {
-			case troubles <- trouble{sc, err}:
-			case <-ctx.Done():
-			}
-		}}
-		if !sc.all {
-			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
-		}
-		if sc.namespace != "" {
-			req.Namespaces = []string{sc.namespace}
-		}
-		_ = s.client.WatchObjects(ctx, sc.apiVersion, sc.kind, req, func(e k8s.ObjectEvent) {
-			select {
-			case events <- told{sc, e}:
-			case <-ctx.Done():
-			}
-		})
-	})
-	defer watches.Stop()
-	b := newBook()
-	again := time.NewTimer(time.Hour)
-	defer again.Stop()
-	var users map[scope][]model.ManifestName
-	failing := state.WatchTroubles[scope]{ID: scope.String, Blinds: true}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Wake():
-			var scopes map[scope]struct{}
-			scopes, users = b.own(rt.View())
-			watches.Reconcile(scopes)
-		case t := <-troubles:
-			failing.Take(t.scope, t.err)
-		case <-again.C:
-		case e := <-events:
-			b.take(e)
-			for more := true; more; {
-				select {
-				case e := <-events:
-					b.take(e)
-				default:
-					more = false
-				}
-			}
-		}
-		actions, next := b.difference(time.Now())
-		rt.Dispatch(append(actions, failing.Changes(users)...)...)
-		if again.Stop(); next > 0 {
-			again.Reset(next)
-		}
-		rt.Succeeded()
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.ObjectEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newBook())
+}
+
+func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ObjectEvent)) error {
+	req := k8s.WatchRequest{OnTrouble: trouble}
+	if !sc.all {
+		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}
+	if sc.namespace != "" {
+		req.Namespaces = []string{sc.namespace}
+	}
+	return s.client.WatchObjects(ctx, sc.apiVersion, sc.kind, req, event)
 }

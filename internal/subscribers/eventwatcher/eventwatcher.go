@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/subscribers/workers"
+	"github.com/hone-dev/hone/internal/subscribers/clusterwatch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -58,59 +58,43 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	events, troubles := make(chan k8s.KubeEvent, 64), make(chan trouble)
-	same := func(a, b struct{}) bool { return true }
-	watches := workers.NewSet(ctx, same, func(ctx context.Context, namespace string, _ struct{}) {
-		_ = s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: func(err error) {
-			select {
-			case troubles <- trouble{namespace, err}:
-			case <-ctx.Done():
-			}
-		}}, func(e k8s.KubeEvent) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-			}
-		})
-	})
-	defer watches.Stop()
-	t := newTeller(s.say, s.now)
-	again := time.NewTimer(waitForOwner)
-	again.Stop()
-	defer again.Stop()
-	failing := state.WatchTroubles[string]{ID: func(namespace string) string { return "events " + namespace }}
-	said := map[string]state.ClusterWatch{}
-	var users map[string][]model.ManifestName
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again.C:
-		case <-rt.Wake():
-			users = namespaces(rt.View())
-			watches.Reconcile(workers.Keys(users))
-			s.sayWatches(rt.View(), said)
-		case w := <-troubles:
-			failing.Take(w.namespace, w.err)
-		case e := <-events:
-			if e.Synced || !worthTelling(e) || !e.LastSeen.After(state.TheSession(rt.View()).StartedAt.Add(-time.Second)) {
-				continue
-			}
-			t.take(e)
-		}
-		probes, left := t.tell(rt.View())
-		if left > 0 {
-			again.Reset(left)
-		}
-		rt.Dispatch(append(probes, failing.Changes(users)...)...)
-		rt.Succeeded()
-	}
+	watches := clusterwatch.Watches[string, k8s.KubeEvent]{ID: func(namespace string) string { return "events " + namespace }, Watch: s.watch}
+	return clusterwatch.Run(ctx, rt, watches, &follower{s, newTeller(s.say, s.now), map[string]state.ClusterWatch{}, time.Time{}})
 }
 
-// trouble is why the events of a namespace cannot be watched, nil when they can again.
-type trouble struct {
-	namespace string
-	err       error
+func (s *Subscriber) watch(ctx context.Context, namespace string, trouble func(error), event func(k8s.KubeEvent)) error {
+	return s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: trouble}, event)
+}
+
+// follower gives events to the teller.
+type follower struct {
+	*Subscriber
+	teller *teller
+	// said are the failing watches that the logs know of, by id.
+	said map[string]state.ClusterWatch
+	// since is when the session began.
+	since time.Time
+}
+
+// Wanted implements clusterwatch.Follower.
+func (f *follower) Wanted(v store.View) map[string][]model.ManifestName {
+	f.since = state.TheSession(v).StartedAt.Add(-time.Second) // events have whole seconds
+	f.sayWatches(v, f.said)
+	return namespaces(v)
+}
+
+// Take implements clusterwatch.Follower.
+func (f *follower) Take(_ string, e k8s.KubeEvent) bool {
+	if e.Synced || !worthTelling(e) || !e.LastSeen.After(f.since) {
+		return false
+	}
+	f.teller.take(e)
+	return true
+}
+
+// Changes implements clusterwatch.Follower.
+func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, time.Duration) {
+	return f.teller.tell(v)
 }
 
 // sayWatches writes into the resources' logs which watches do not work, and which do so again. said is what has been

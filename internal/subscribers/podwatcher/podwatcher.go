@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/subscribers/workers"
+	"github.com/hone-dev/hone/internal/subscribers/clusterwatch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -75,61 +75,12 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	events := make(chan scoped, 64)
-	watches := workers.NewSet(ctx, func(a, b int) bool { return a == b }, func(ctx context.Context, key scope, serial int) {
-		send := func(e scoped) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-			}
-		}
-		_ = s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{key.namespace}, Selector: key.selector,
-			OnTrouble: func(err error) { send(scoped{scope: key, serial: serial, trouble: &trouble{err}}) },
-		}, func(e k8s.PodEvent) { send(scoped{scope: key, serial: serial, event: e}) })
-	})
-	defer watches.Stop()
-	b := newBook(s.client, s.told)
-	again := time.NewTimer(askAgainMost)
-	again.Stop()
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again.C:
-		case <-rt.Wake():
-			b.declare(rt.View())
-			watches.Reconcile(b.wanted)
-		case e := <-events:
-			b.take(e)
-			for more := true; more; {
-				select {
-				case e := <-events:
-					b.take(e)
-				default:
-					more = false
-				}
-			}
-		}
-		rt.Dispatch(append(b.changes(ctx), b.troubles.Changes(b.users)...)...)
-		rt.Succeeded()
-		if left, some := b.askAgainIn(time.Now()); some {
-			again.Reset(left)
-		}
-	}
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.PodEvent]{ID: scope.String, Blinds: true, Watch: s.watch}, newBook(s.client, s.told))
 }
 
-// scoped is an event with the watch that it came from: a pod may be seen by several. With trouble it tells how the watch
-// itself does.
-type scoped struct {
-	scope   scope
-	serial  int
-	event   k8s.PodEvent
-	trouble *trouble
+func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.PodEvent)) error {
+	return s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, OnTrouble: trouble}, event)
 }
-
-// trouble is why a watch does not work, nil for one that works again.
-type trouble struct{ err error }
 
 // book is what the subscriber knows. It belongs to Run's goroutine.
 type book struct {
@@ -138,15 +89,10 @@ type book struct {
 	owners    map[string]model.ManifestName
 	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
-	// wanted are the watches by what they watch, each with the serial number that it has; serial is the newest. A watch that
-	// begins a second time has another number, so that the last words of the first are not taken for its own.
-	wanted map[scope]int
-	serial int
-	// unsynced are those that have not told of everything there was when they began.
-	unsynced map[scope]bool
-	// users are the resources that each watch is for, troubles the watches that do not work.
+	// users are the watches that are wanted, each with the resources that it is for. Of those, unsynced have not reported everything
+	// that existed when they began.
 	users    map[scope][]model.ManifestName
-	troubles state.WatchTroubles[scope]
+	unsynced map[scope]bool
 	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner. Inherited are the pods
 	// that only an earlier run has told of: they count as there until the watches have told of everything.
 	seen      map[string]*seen
@@ -165,8 +111,7 @@ type asked struct {
 }
 
 func newBook(client Client, told map[string]state.Pod) *book {
-	b := &book{client: client, troubles: state.WatchTroubles[scope]{ID: scope.String, Blinds: true}, wanted: map[scope]int{},
-		unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
+	b := &book{client: client, unsynced: map[scope]bool{}, seen: map[string]*seen{}, told: told, inherited: map[string]bool{},
 		chains: map[string][]k8s.OwnerRef{}, asked: map[string]asked{}}
 	for uid := range told {
 		b.inherited[uid] = true
@@ -179,9 +124,10 @@ type seen struct {
 	scopes map[scope]bool
 }
 
-// declare takes in what is deployed now.
-func (b *book) declare(v store.View) {
+// Wanted implements clusterwatch.Follower: what to watch for the objects that are deployed now.
+func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 	b.owners, b.hashes = map[string]model.ManifestName{}, map[string][]model.ManifestName{}
+	before := b.users
 	b.selectors, b.users = map[model.ManifestName][]map[string]string{}, map[scope][]model.ManifestName{}
 	updates := state.Updates.In(v)
 	for e := range state.Enabled(v) {
@@ -202,21 +148,20 @@ func (b *book) declare(v store.View) {
 			}
 		}
 	}
-	maps.DeleteFunc(b.wanted, func(sc scope, _ int) bool { return b.users[sc] == nil })
 	maps.DeleteFunc(b.unsynced, func(sc scope, _ bool) bool { return b.users[sc] == nil })
 	for sc := range b.users {
-		if b.wanted[sc] == 0 {
-			b.serial++
-			b.wanted[sc], b.unsynced[sc] = b.serial, true
+		if before[sc] == nil {
+			b.unsynced[sc] = true
 		}
 	}
 	// A watch that ends will not tell that a pod is gone.
 	for uid, s := range b.seen {
-		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.wanted[sc] == 0 })
+		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.users[sc] == nil })
 		if len(s.scopes) == 0 {
 			delete(b.seen, uid)
 		}
 	}
+	return b.users
 }
 
 // managed selects the pods whose template hone has labelled.
@@ -257,19 +202,15 @@ func selector(labels map[string]string) string {
 	return strings.Join(parts, ",")
 }
 
-func (b *book) take(e scoped) {
-	uid := e.event.Pod.UID
-	if b.wanted[e.scope] != e.serial {
-		return // the last words of a watch that has ended
-	}
+// Take implements clusterwatch.Follower.
+func (b *book) Take(sc scope, e k8s.PodEvent) bool {
+	uid := e.Pod.UID
 	switch {
-	case e.trouble != nil:
-		b.troubles.Take(e.scope, e.trouble.err)
-	case e.event.Synced:
-		delete(b.unsynced, e.scope)
-	case e.event.Deleted:
+	case e.Synced:
+		delete(b.unsynced, sc)
+	case e.Deleted:
 		if s := b.seen[uid]; s != nil {
-			if delete(s.scopes, e.scope); len(s.scopes) == 0 {
+			if delete(s.scopes, sc); len(s.scopes) == 0 {
 				delete(b.seen, uid)
 			}
 		}
@@ -279,9 +220,19 @@ func (b *book) take(e scoped) {
 			s = &seen{scopes: map[scope]bool{}}
 			b.seen[uid] = s
 		}
-		s.event = e.event
-		s.scopes[e.scope] = true
+		s.event = e
+		s.scopes[sc] = true
 	}
+	return true
+}
+
+// Changes implements clusterwatch.Follower.
+func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Action, again time.Duration) {
+	actions = b.changes(ctx)
+	if left, some := b.askAgainIn(time.Now()); some {
+		again = max(left, 1)
+	}
+	return actions, again
 }
 
 // changes compares what is with what was told, and returns the actions for the difference.

@@ -409,26 +409,6 @@ func TestOwnersThatAreGone(t *testing.T) {
 	})
 }
 
-// TestLastWordsOfAWatch drops what a watch has told that ended since, though another one watches the same by now.
-func TestLastWordsOfAWatch(t *testing.T) {
-	b := newBook(k8stest.New(), map[string]state.Pod{})
-	deployed := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("web")), state.BuildStarted{Resource: "web", Serial: 1},
-		state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{object("apps", "Deployment", "d", "h")}})
-	sc := scope{"default", managed}
-	b.declare(deployed.View())
-	first := b.wanted[sc]
-	b.declare(statetest.New(statetest.Session, statetest.Loaded()).View())
-	b.declare(deployed.View())
-	b.take(scoped{scope: sc, serial: first, event: pod("web-1", "h", nil)})
-	if got := b.changes(t.Context()); len(got) > 0 {
-		t.Errorf("told of what an earlier watch has seen: %+v", got)
-	}
-	b.take(scoped{scope: sc, serial: b.wanted[sc], event: pod("web-2", "h", nil)})
-	if got := b.changes(t.Context()); len(got) != 1 {
-		t.Errorf("told %+v", got)
-	}
-}
-
 // TestGoneDuringACrash has the watcher end and begin again while a pod is replaced.
 func TestGoneDuringACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -3,12 +3,13 @@ package servicewatcher
 
 import (
 	"context"
+	"time"
 
 	"github.com/hone-dev/hone/internal/cluster/deploy"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
-	"github.com/hone-dev/hone/internal/subscribers/workers"
+	"github.com/hone-dev/hone/internal/subscribers/clusterwatch"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -44,51 +45,16 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		<-ctx.Done()
 		return nil
 	}
-	events, troubles := make(chan k8s.ServiceEvent, 64), make(chan trouble)
-	same := func(a, b struct{}) bool { return true }
-	watches := workers.NewSet(ctx, same, func(ctx context.Context, sc scope, _ struct{}) {
-		req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, OnTrouble: func(err error) {
-			select {
-			case troubles <- trouble{sc, err}:
-			case <-ctx.Done():
-			}
-		}}
-		if !sc.all {
-			req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
-		}
-		_ = s.client.WatchServices(ctx, req, func(e k8s.ServiceEvent) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-			}
-		})
-	})
-	defer watches.Stop()
-	seen, told := map[string]model.Service{}, map[string]model.Service{}
-	var owners map[string]model.ManifestName
-	var users map[scope][]model.ManifestName
-	failing := state.WatchTroubles[scope]{ID: scope.String}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Wake():
-			owners, users = applied(rt.View())
-			watches.Reconcile(workers.Keys(users))
-		case t := <-troubles:
-			failing.Take(t.scope, t.err)
-		case e := <-events:
-			switch {
-			case e.Synced:
-			case e.Deleted:
-				delete(seen, e.Service.UID)
-			default:
-				seen[e.Service.UID] = e.Service
-			}
-		}
-		rt.Dispatch(append(difference(owners, seen, told), failing.Changes(users)...)...)
-		rt.Succeeded()
+	return clusterwatch.Run(ctx, rt, clusterwatch.Watches[scope, k8s.ServiceEvent]{ID: scope.String, Watch: s.watch},
+		&follower{seen: map[string]model.Service{}, told: map[string]model.Service{}})
+}
+
+func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), event func(k8s.ServiceEvent)) error {
+	req := k8s.WatchRequest{Namespaces: []string{sc.namespace}, OnTrouble: trouble}
+	if !sc.all {
+		req.Selector = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 	}
+	return s.client.WatchServices(ctx, req, event)
 }
 
 // scope is what is watched in a namespace: the Services that carry hone's labels, or all of them where a command of the user
@@ -106,10 +72,35 @@ func (sc scope) String() string {
 	return "services " + sc.namespace + " " + deploy.LabelManagedBy
 }
 
-// trouble is why a watch does not work, nil for one that works again.
-type trouble struct {
-	scope scope
-	err   error
+// follower holds what is known of Services, by UID: the resources that applied them, their newest state, and what was
+// dispatched.
+type follower struct {
+	owners     map[string]model.ManifestName
+	seen, told map[string]model.Service
+}
+
+// Wanted implements clusterwatch.Follower.
+func (f *follower) Wanted(v store.View) (users map[scope][]model.ManifestName) {
+	f.owners, users = applied(v)
+	return users
+}
+
+// Take implements clusterwatch.Follower.
+func (f *follower) Take(_ scope, e k8s.ServiceEvent) bool {
+	switch {
+	case e.Synced:
+		return false
+	case e.Deleted:
+		delete(f.seen, e.Service.UID)
+	default:
+		f.seen[e.Service.UID] = e.Service
+	}
+	return true
+}
+
+// Changes implements clusterwatch.Follower.
+func (f *follower) Changes(context.Context, store.View) ([]store.Action, time.Duration) {
+	return difference(f.owners, f.seen, f.told), 0
 }
 
 // applied returns the Services that resources applied, by UID, and what has to be watched, for which resources.

@@ -1,0 +1,143 @@
+// Package clusterwatch keeps one watch of the cluster running for each thing that a subscriber follows, hands what they report
+// to the subscriber, and notes which of them fail.
+//
+// # Concurrency
+//
+// Run owns one goroutine per watch; all of them have ended when it returns. It calls the Follower from its own goroutine only.
+package clusterwatch
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// buffered is how many reports may wait. The watches pause while there are more.
+const buffered = 256
+
+// Watches says what to watch, by keys of type K that report events of type E, and for whom.
+type Watches[K comparable, E any] struct {
+	// ID names a watch among those of all subscribers, for the user.
+	ID func(K) string
+	// Blinds is set if resources have an unknown state while a watch of theirs fails, as in state.ClusterWatch.
+	Blinds bool
+	// Watch reports events until ctx is done. It calls trouble when it fails, and with nil when it works again.
+	Watch func(ctx context.Context, key K, trouble func(error), event func(E)) error
+}
+
+// Follower makes actions of what watches report.
+type Follower[K comparable, E any] interface {
+	// Wanted takes in a snapshot. It returns what to watch, each with the resources that depend on it; where those are none, a
+	// failure of the watch is not reported.
+	Wanted(v store.View) map[K][]model.ManifestName
+	// Take takes in an event of a watch, and reports whether it may change anything. An event always belongs to a watch that was
+	// wanted last, and that has been wanted without a break since it began.
+	Take(key K, event E) bool
+	// Changes returns the actions for what changed since the last call. It is called again after the given time, zero for no
+	// such time, unless something happens before.
+	Changes(ctx context.Context, v store.View) (actions []store.Action, again time.Duration)
+}
+
+// report is what a watch reports: an event, or how it works itself.
+type report[K comparable, E any] struct {
+	key    K
+	serial int
+	event  E
+	// trouble is set for a report about the watch; err is nil then if it works again.
+	trouble bool
+	err     error
+}
+
+// Run keeps the watches that the follower wants until ctx is done.
+func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[K, E], f Follower[K, E]) error {
+	reports := make(chan report[K, E], buffered)
+	same := func(a, b int) bool { return a == b }
+	watches := workers.NewSet(ctx, same, func(ctx context.Context, key K, serial int) {
+		send := func(r report[K, E]) {
+			r.key, r.serial = key, serial
+			select {
+			case reports <- r:
+			case <-ctx.Done():
+			}
+		}
+		_ = w.Watch(ctx, key, func(err error) { send(report[K, E]{trouble: true, err: err}) }, func(e E) { send(report[K, E]{event: e}) })
+	})
+	defer watches.Stop()
+	b := newBook(w, f)
+	again := time.NewTimer(time.Hour)
+	again.Stop()
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again.C:
+		case <-rt.Wake():
+			watches.Want(b.want(rt.View()))
+		case r := <-reports:
+			matters := b.take(r)
+			for range len(reports) { // what has come meanwhile, in one step
+				matters = b.take(<-reports) || matters
+			}
+			if !matters {
+				continue
+			}
+		}
+		actions, wait := f.Changes(ctx, rt.View())
+		rt.Dispatch(append(actions, b.troubles.Changes(b.users)...)...)
+		if again.Stop(); wait > 0 {
+			again.Reset(wait)
+		}
+		rt.Succeeded()
+	}
+}
+
+// book notes what is watched and what fails. It belongs to Run's goroutine.
+type book[K comparable, E any] struct {
+	follower Follower[K, E]
+	// serials are the watches that are wanted, each with a number. A watch that begins again has another number, so that the last
+	// reports of the first are not taken for its own.
+	serials map[K]int
+	last    int
+	// users are the resources that depend on each watch, where there are any.
+	users    map[K][]model.ManifestName
+	troubles state.WatchTroubles[K]
+}
+
+func newBook[K comparable, E any](w Watches[K, E], f Follower[K, E]) *book[K, E] {
+	return &book[K, E]{follower: f, serials: map[K]int{}, troubles: state.WatchTroubles[K]{ID: w.ID, Blinds: w.Blinds}}
+}
+
+// want takes in a snapshot and returns the watches that should run.
+func (b *book[K, E]) want(v store.View) map[K]int {
+	wanted := b.follower.Wanted(v)
+	maps.DeleteFunc(b.serials, func(key K, _ int) bool { _, still := wanted[key]; return !still })
+	b.users = map[K][]model.ManifestName{}
+	for key, names := range wanted {
+		if b.serials[key] == 0 {
+			b.last++
+			b.serials[key] = b.last
+		}
+		if len(names) > 0 {
+			b.users[key] = names
+		}
+	}
+	return b.serials
+}
+
+// take takes in a report, and reports whether it may change anything.
+func (b *book[K, E]) take(r report[K, E]) bool {
+	switch {
+	case b.serials[r.key] != r.serial:
+		return false
+	case r.trouble:
+		b.troubles.Take(r.key, r.err)
+		return true
+	}
+	return b.follower.Take(r.key, r.event)
+}
