@@ -7,6 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 )
 
 const name = "CommandController"
@@ -37,23 +38,31 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	crew := newCrew(ctx, func(ctx context.Context, r run) { s.execute(ctx, rt, r) })
-	defer crew.stop()
+	runs := workers.NewSet(ctx, same, func(ctx context.Context, _ string, r run) { s.execute(ctx, rt, r) })
+	defer runs.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
+		case <-runs.Ended():
 		}
 		v := rt.View()
+		wanted := map[string]run{}
 		for e := range state.Commands.In(v).Refs() {
-			if e.Phase == store.Running {
-				crew.want(e.ID, due(v, e.Value))
-			} else if slices.Contains(e.Finalizers, name) {
-				crew.dismiss(e.ID, func() { rt.Release(state.Commands, e.ID) })
+			if e.Phase != store.Running {
+				continue
+			}
+			if r := due(v, e.Value); r != nil {
+				wanted[e.ID] = *r
 			}
 		}
-		crew.forget(func(command string) bool { _, ok := state.Commands.In(v).Get(command); return ok })
+		runs.Want(wanted)
+		for e := range state.Commands.In(v).Refs() {
+			if e.Phase != store.Running && slices.Contains(e.Finalizers, name) && !runs.Has(e.ID) {
+				rt.Release(state.Commands, e.ID)
+			}
+		}
 		rt.Succeeded()
 	}
 }

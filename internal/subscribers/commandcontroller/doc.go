@@ -3,6 +3,6 @@
 //
 // # Concurrency
 //
-// Run owns one worker per command, which owns the command's process and its prober and runs one at a time. Runs of
-// different commands never wait for each other. When Run returns, all workers and processes have ended.
+// Run owns one goroutine per command that runs, which owns the process and its prober. The next run of a command waits until the
+// last one has ended; different commands never wait for each other. When Run returns, all goroutines and processes have ended.
 package commandcontroller

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// instance is one run of a server.
+// instance is one run of a server. The next one of its resource begins when all of it is gone, since they use the same port.
 type instance struct {
 	wish wish
 	env  []string
@@ -22,8 +22,7 @@ type instance struct {
 	// server has not finished yet stays whole.
 	output, log logstore.Logger
 	tell        func(state.Process)
-	cancel      context.CancelFunc
-	done        chan struct{} // closed when the process, its group and its prober are gone
+	now         func() time.Time
 
 	mu sync.Mutex
 	p  state.Process // guarded by mu, which is held while it is told
@@ -31,40 +30,45 @@ type instance struct {
 	probing probing
 }
 
-// start runs a server until it ends or stop is called.
-func (s *Subscriber) start(resource model.ManifestName, w wish, tell func(state.Process)) *instance {
+// newInstance returns a server that has not started yet.
+func (s *Subscriber) newInstance(resource model.ManifestName, w wish, tell func(state.Process)) *instance {
 	logger := func() logstore.Logger {
 		return s.logs.Logger(resource, fmt.Sprintf("serve:%s:%d", resource, w.build), logstore.SourceRuntime)
 	}
-	i := &instance{wish: w, env: s.env, output: logger(), log: logger(), tell: tell, done: make(chan struct{}),
-		p: state.Process{Resource: resource, State: state.ProcessStarting, StartedAt: s.now(), Build: w.build}}
-	i.probing = probing{spec: w.probe, run: i.probe}
-	ctx, cancel := context.WithCancel(context.Background())
-	i.cancel = cancel
-	i.change(func(*state.Process) {})
-	if !w.serve.EchoOff {
-		logstore.Infof(i.log, "Running serve cmd: %s", w.serve)
-	}
-	go func() {
-		defer close(i.done)
-		defer cancel()
-		err := i.serve(ctx, s.grace)
-		i.probing.end()
-		logstore.Flush(i.output)
-		i.ended(ctx.Err() != nil, err)
-	}()
+	i := &instance{wish: w, env: s.env, now: s.now, output: logger(), log: logger(), tell: tell,
+		p: state.Process{Resource: resource, State: state.ProcessStarting, Build: w.build}}
+	i.probing.run = i.probe
 	return i
 }
 
-// stop ends the server and waits until all of it is gone.
-func (i *instance) stop() {
+// run runs the server until it ends, or stops it when ctx is done. When it returns, the process, its group and its prober are
+// gone.
+func (i *instance) run(ctx context.Context, grace time.Duration) {
+	i.change(func(p *state.Process) { p.StartedAt = i.now() })
+	if !i.wish.serve.EchoOff {
+		logstore.Infof(i.log, "Running serve cmd: %s", i.wish.serve)
+	}
+	told := make(chan struct{})
+	undo := context.AfterFunc(ctx, func() {
+		defer close(told)
+		i.stopping()
+	})
+	err := i.serve(ctx, grace)
+	i.probing.end()
+	if !undo() {
+		<-told
+	}
+	logstore.Flush(i.output)
+	i.ended(ctx.Err() != nil, err)
+}
+
+// stopping says that the server is being stopped.
+func (i *instance) stopping() {
 	i.change(func(p *state.Process) {
 		if p.State == state.ProcessStarting || p.State == state.ProcessRunning {
 			p.State, p.Ready, p.Detail = state.ProcessStopping, false, ""
 		}
 	})
-	i.cancel()
-	<-i.done
 }
 
 // change changes what is known of the process, and tells it.
@@ -85,7 +89,7 @@ func (i *instance) serve(ctx context.Context, grace time.Duration) error {
 					p.State = state.ProcessRunning
 				}
 			})
-			i.probing.begin()
+			i.probing.begin(ctx)
 		},
 		Message: func(text string) { logstore.Warnf(i.log, "%s", text) },
 	})

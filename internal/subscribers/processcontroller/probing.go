@@ -10,71 +10,53 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// probing keeps one prober running between the start and the end of a process. The probe may change meanwhile: only the
-// asking starts over then.
+// probing keeps one prober running between the start and the end of a process. When the probe changes meanwhile, only the
+// prober starts again.
 type probing struct {
-	run func(context.Context, *model.Probe) // called with nil where there is nothing to ask
+	run func(context.Context, *model.Probe) // called with nil where the resource has no probe
 
-	mu    sync.Mutex
-	spec  *model.Probe
-	alive bool
-	stop  context.CancelFunc // nil unless a prober runs
-	done  chan struct{}
+	mu      sync.Mutex
+	spec    *model.Probe
+	probers *workers.Set[struct{}, *model.Probe] // nil unless the process runs
 }
 
 // begin starts the prober of a process that has started.
-func (p *probing) begin() {
+func (p *probing) begin(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.alive = true
-	p.start()
-}
-
-// end stops the prober for good and waits for it.
-func (p *probing) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.alive = false
-	p.halt()
+	same := func(a, b *model.Probe) bool { return reflect.DeepEqual(a, b) }
+	p.probers = workers.NewSet(ctx, same, func(ctx context.Context, _ struct{}, spec *model.Probe) { p.run(ctx, spec) })
+	p.apply()
 }
 
 // change replaces the probe.
 func (p *probing) change(spec *model.Probe) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if reflect.DeepEqual(spec, p.spec) {
-		return
-	}
-	p.halt()
 	p.spec = spec
-	if p.alive {
-		p.start()
+	p.apply()
+}
+
+// apply makes the prober of a running process use the newest probe. mu is held.
+func (p *probing) apply() {
+	if p.probers != nil {
+		p.probers.Want(map[struct{}]*model.Probe{{}: p.spec})
 	}
 }
 
-// start runs the prober; mu is held.
-func (p *probing) start() {
-	ctx, stop := context.WithCancel(context.Background())
-	done, spec := make(chan struct{}), p.spec
-	p.stop, p.done = stop, done
-	go func() {
-		defer close(done)
-		defer stop()
-		p.run(ctx, spec)
-	}()
-}
-
-// halt stops the prober and waits for it; mu is held.
-func (p *probing) halt() {
-	if p.stop == nil {
-		return
+// end stops the prober for good and waits for it.
+func (p *probing) end() {
+	p.mu.Lock()
+	probers := p.probers
+	p.probers = nil
+	p.mu.Unlock()
+	if probers != nil {
+		probers.Stop()
 	}
-	p.stop()
-	<-p.done
-	p.stop = nil
 }
 
 // probe asks the server whether it is ready until ctx is done, and tells when the answer changes. A server without a

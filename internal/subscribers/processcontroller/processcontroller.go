@@ -2,9 +2,8 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per resource with a server, its keeper, so that a server which takes long to stop holds up nobody
-// else's. A keeper owns the goroutine of the server that it keeps, which owns the server's process, and that of its
-// prober. All of them have ended when Run returns.
+// Run owns one goroutine per server, so that one which takes long to stop does not hold up the others. It owns the server's
+// process and the goroutine of its prober. All of them have ended when Run returns.
 package processcontroller
 
 import (
@@ -15,6 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/process"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/internal/subscribers/workers"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -61,57 +61,43 @@ type wish struct {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	keepers := map[model.ManifestName]*keeper{}
-	defer func() {
-		for _, k := range keepers {
-			k.leave()
-		}
-		for _, k := range keepers {
-			<-k.done
-		}
-	}()
-	ended := make(chan struct{}, 1)
+	same := func(a, b *instance) bool { return a == b }
+	servers := workers.NewSet(ctx, same, func(ctx context.Context, _ model.ManifestName, i *instance) { i.run(ctx, s.grace) })
+	defer servers.Stop()
+	tell := func(p state.Process) { rt.Dispatch(state.ProcessChanged{Process: p}) }
+	wanted := map[model.ManifestName]*instance{}
+	there := map[model.ManifestName]bool{} // those that run, and those that are stopping
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-rt.Wake():
-		case <-ended:
+		case <-servers.Ended():
 		}
 		v := rt.View()
-		s.reconcile(ctx, rt, keepers, desired(v), ended)
+		before := wanted
+		wanted = map[model.ManifestName]*instance{}
+		for resource, w := range desired(v) {
+			i := before[resource]
+			if i == nil || i.wish.build != w.build {
+				i = s.newInstance(resource, w, tell)
+			}
+			i.probing.change(w.probe)
+			wanted[resource], there[resource] = i, true
+		}
+		servers.Want(wanted)
+		for resource := range there {
+			if !servers.Has(resource) {
+				delete(there, resource)
+				rt.Dispatch(state.ProcessGone{Resource: resource})
+			}
+		}
 		for _, e := range state.Leaving(v, name) {
-			if keepers[model.ManifestName(e.ID)] == nil {
+			if !there[model.ManifestName(e.ID)] {
 				rt.Release(state.Resources, e.ID)
 			}
 		}
 		rt.Succeeded()
-	}
-}
-
-// reconcile tells each keeper what is wished, hires those that are missing, and sends away those that nobody needs. One
-// that is still stopping its server is waited for by way of ended.
-func (s *Subscriber) reconcile(ctx context.Context, rt *store.Runtime, keepers map[model.ManifestName]*keeper,
-	want map[model.ManifestName]wish, ended chan<- struct{}) {
-	for resource, k := range keepers {
-		select {
-		case <-k.done:
-			delete(keepers, resource)
-			rt.Dispatch(state.ProcessGone{Resource: resource})
-			continue
-		default:
-		}
-		if _, ok := want[resource]; !ok {
-			k.leave()
-		}
-	}
-	for resource, w := range want {
-		k := keepers[resource]
-		if k == nil {
-			k = s.hire(ctx, rt, resource, ended)
-			keepers[resource] = k
-		}
-		k.wish(w)
 	}
 }
 
