@@ -30,7 +30,7 @@ type wing struct {
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
-	{"base", "atomicfile bug filelock jsonpath problem retry suggest words < logstore outputfile project terminal < editor process", "",
+	{"base", "atomicfile bug filelock jsonpath problem retry suggest words workers < logstore outputfile project terminal < editor process", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It knows nothing of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure answers about a snapshot. It talks to nothing outside the process and starts no goroutine but the loop's."},
@@ -44,7 +44,7 @@ var wings = []wing{
 		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it. A topic of the language is a package: it holds what is declared about it and names its builtins. What a topic calls stands below it; tiltfile on top connects them."},
 	{"update", "agent watch < liveupdate imagebuild < synclet < buildanddeploy", "base cluster containers",
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries one after the other. It knows nothing of the session's state."},
-	{"subscribers", "workers < clusterwatch < *", "base loop cluster containers tiltfile update",
+	{"subscribers", "clusterwatch < *", "base loop cluster containers tiltfile update",
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches what came of it. It is the only wing that knows both the loop and what acts, and its rooms never import each other."},
 	{"hud", "text < view hudtest < screen stream < .", "base loop",
 		"What the terminal shows. It reads snapshots and dispatches what the user asks for, nothing more."},
@@ -184,7 +184,7 @@ func TestPlanRefuses(t *testing.T) {
 		"internal/tiltfile/kubernetes":      "internal/tiltfile/dockercompose",
 		"internal/update/imagebuild":        "internal/loop/state",
 		"internal/cli/cireport":             "internal/test/harness",
-		"internal/subscribers/workers/deep": "internal/subscribers/pruner",
+		"internal/subscribers/clusterwatch": "internal/subscribers/pruner",
 	} {
 		from, ok1 := placeOf(pkg)
 		to, ok2 := placeOf(im)

@@ -25,7 +25,7 @@ import (
 
 // Pool is what keeps the conversations.
 type Pool interface {
-	Keep(ctx context.Context, containers []model.ContainerRef)
+	Keep(containers []model.ContainerRef)
 	OnStatus(fn func(synclet.Status))
 }
 
@@ -71,12 +71,12 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		select {
 		case <-ctx.Done():
-			s.pool.Keep(ctx, nil)
+			s.pool.Keep(nil)
 			return nil
 		case <-rt.Wake():
 		}
 		containers := desired(rt.View())
-		s.pool.Keep(ctx, containers)
+		s.pool.Keep(containers)
 		now := map[string]bool{}
 		for _, c := range containers {
 			now[c.ID] = true

@@ -1,7 +1,6 @@
 package syncletmanager
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +31,7 @@ type pool struct {
 	changed chan struct{}
 }
 
-func (p *pool) Keep(_ context.Context, targets []model.ContainerRef) {
+func (p *pool) Keep(targets []model.ContainerRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.kept = targets

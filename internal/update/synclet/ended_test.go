@@ -59,7 +59,7 @@ func TestPoolEnding(t *testing.T) {
 						broken <- s.Err
 					}
 				})
-				p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
+				p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 				if err := <-broken; !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/base/workers"
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 	"github.com/hone-dev/hone/internal/update/liveupdate"
@@ -53,12 +54,11 @@ type Pool struct {
 	beside Beside // nil where no container may be added to pods
 	id     string // tells its synclets from those of others
 
-	all sync.WaitGroup // of the entries' goroutines
+	workers *workers.Set[string, *entry] // keep the entries' conversations, by container id
 
 	mu        sync.Mutex
 	closed    bool
 	entries   map[string]*entry  // by container id
-	ending    map[string]*entry  // by container id: was let go of, and its goroutine has not ended yet
 	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
 	verdicts  map[string]verdict // by image
 	lockedOut map[string]bool    // by reference of the Tiltfile
@@ -72,8 +72,12 @@ type verdict struct {
 
 // NewPool returns a pool that reaches containers through pods.
 func NewPool(pods liveupdate.PodExecer) *Pool {
-	return &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
-		ending: map[string]*entry{}, stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
+		stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
+	// A container's next conversation begins after its last one has ended: the program that begins last ends the others.
+	same := func(a, b *entry) bool { return a == b }
+	p.workers = workers.NewSet(context.Background(), same, func(ctx context.Context, _ string, e *entry) { p.keep(ctx, e) })
+	return p
 }
 
 // OnStatus sets a function that is told of every change. It is called from the pool's goroutines and from Keep, under locks
@@ -93,8 +97,7 @@ func (p *Pool) LockedOut(ref string) bool {
 
 // entry is one container.
 type entry struct {
-	cancel context.CancelFunc
-	done   chan struct{}
+	gone chan struct{} // closed when the pool has dropped it
 
 	mu      sync.Mutex
 	kept    bool               // Keep has named it, so that it is reported
@@ -110,7 +113,7 @@ type entry struct {
 
 // Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
 // those that end; once it has returned, containers that it was not given are no longer reported.
-func (p *Pool) Keep(ctx context.Context, containers []model.ContainerRef) {
+func (p *Pool) Keep(containers []model.ContainerRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -126,7 +129,6 @@ func (p *Pool) Keep(ctx context.Context, containers []model.ContainerRef) {
 			continue
 		}
 		delete(p.entries, id)
-		p.ending[id] = e
 		e.drop()
 	}
 	for id := range p.stale {
@@ -136,35 +138,15 @@ func (p *Pool) Keep(ctx context.Context, containers []model.ContainerRef) {
 	}
 	for id, c := range wanted {
 		if p.entries[id] == nil {
-			p.entries[id] = p.start(ctx, c, true)
+			p.entries[id] = newEntry(c, true)
 		}
 	}
+	p.workers.Want(p.entries)
 }
 
-// start begins with a container, after what was begun with it before has ended: the program that begins last ends the
-// others. It is not reported unless it is kept. mu must be held.
-func (p *Pool) start(ctx context.Context, c model.ContainerRef, kept bool) *entry {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Keep and Close end it
-	e := &entry{ref: c, kept: kept, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
-	before := p.ending[c.ID]
-	p.all.Go(func() {
-		defer p.ended(e)
-		if before != nil {
-			<-before.done
-		}
-		p.keep(ctx, e)
-	})
-	return e
-}
-
-// ended notes that an entry's goroutine has nothing more to do.
-func (p *Pool) ended(e *entry) {
-	close(e.done)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if id := e.container().ID; p.ending[id] == e {
-		delete(p.ending, id)
-	}
+// newEntry returns an entry that has no conversation yet. It is not reported unless it is kept.
+func newEntry(c model.ContainerRef, kept bool) *entry {
+	return &entry{ref: c, kept: kept, gone: make(chan struct{}), changed: make(chan struct{}), hurry: make(chan struct{}, 1)}
 }
 
 func (p *Pool) setStale(id string, stale bool) {
@@ -191,9 +173,9 @@ func (p *Pool) Close() {
 	p.entries = nil
 	p.mu.Unlock()
 	for _, e := range entries {
-		e.cancel()
+		e.drop()
 	}
-	p.all.Wait()
+	p.workers.Stop()
 }
 
 // The waits between attempts, doubling.
@@ -278,12 +260,12 @@ func (p *Pool) tell(e *entry, change func(*Status)) {
 	}
 }
 
-// drop ends the entry, in silence. Its goroutine ends some time later.
+// drop ends what is reported of an entry that the pool keeps no longer.
 func (e *entry) drop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dropped = true
-	e.cancel()
+	close(e.gone)
 }
 
 // container returns the container, with the resource that it belongs to now.
@@ -345,8 +327,9 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (
 	}
 	e := p.entries[c.ID]
 	if e == nil {
-		e = p.start(ctx, c, false)
+		e = newEntry(c, false)
 		p.entries[c.ID] = e
+		p.workers.Want(p.entries)
 	}
 	p.mu.Unlock()
 	for hurried := false; ; {
@@ -365,7 +348,7 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (
 		}
 		select {
 		case <-changed:
-		case <-e.done:
+		case <-e.gone:
 			return nil, errReplaced
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

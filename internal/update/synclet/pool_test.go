@@ -130,7 +130,7 @@ func TestPoolKeeps(t *testing.T) {
 	f := &fakePods{}
 	p, w := newPool(t, f)
 	one, two := aContainer("c1", "p1"), aContainer("c2", "p2")
-	p.Keep(t.Context(), []model.ContainerRef{one, two})
+	p.Keep([]model.ContainerRef{one, two})
 	w.await(t, "web c1 ready shell")
 	w.await(t, "web c2 ready shell")
 	f.mu.Lock()
@@ -139,7 +139,7 @@ func TestPoolKeeps(t *testing.T) {
 	cut()
 	w.await(t, "broken shell")
 	w.await(t, "starting, web c") // and again
-	p.Keep(t.Context(), []model.ContainerRef{two})
+	p.Keep([]model.ContainerRef{two})
 	if _, err := p.Session(t.Context(), two); err != nil {
 		t.Error(err)
 	}
@@ -159,11 +159,11 @@ func TestPoolAdopts(t *testing.T) {
 	if len(w.said) != 0 {
 		t.Errorf("told %v", w.said)
 	}
-	p.Keep(t.Context(), []model.ContainerRef{c})
+	p.Keep([]model.ContainerRef{c})
 	w.await(t, "web c1 ready shell")
 	moved := c
 	moved.Resource = "shop"
-	p.Keep(t.Context(), []model.ContainerRef{moved})
+	p.Keep([]model.ContainerRef{moved})
 	w.await(t, "shop c1 ready shell")
 	if again, err := p.Session(t.Context(), c); err != nil || again != s {
 		t.Errorf("another conversation was begun, %v", err)
@@ -175,7 +175,7 @@ func TestPoolReplaced(t *testing.T) {
 	p, _ := newPool(t, &fakePods{})
 	first, err := p.Session(t.Context(), aContainer("c1", "p1"))
 	check(t, err)
-	p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1", model.Sync{LocalPath: "/a", RemotePath: "/b"})})
+	p.Keep([]model.ContainerRef{aContainer("c1", "p1", model.Sync{LocalPath: "/a", RemotePath: "/b"})})
 	second, err := p.after(t.Context(), aContainer("c1", "p1"), first)
 	if err != nil || second == first {
 		t.Errorf("got %v, %v", second, err)
@@ -198,7 +198,7 @@ func TestPoolWays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fakePods{shell: tt.shell, tar: tt.tar}
 			p, w := newPool(t, f)
-			p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
+			p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 			w.await(t, "web c1 "+tt.want)
 			if tt.name == "for a moment" {
 				if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err != nil && !strings.Contains(err.Error(), "connection reset") {
@@ -206,7 +206,7 @@ func TestPoolWays(t *testing.T) {
 				}
 				return
 			}
-			p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1"), aContainer("c2", "p2")})
+			p.Keep([]model.ContainerRef{aContainer("c1", "p1"), aContainer("c2", "p2")})
 			w.await(t, "web c2 "+tt.want)
 			ran := f.ran()
 			if !strings.HasPrefix(ran, tt.ways) {
@@ -272,7 +272,7 @@ func TestPoolRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)}
 		p, w := newPool(t, f)
-		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
+		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		synctest.Wait()
 		for range 3 {
 			_, err := p.Session(t.Context(), aContainer("c1", "p1"))
@@ -299,7 +299,7 @@ func TestPoolHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: errors.New("connection refused")}
 		p, _ := newPool(t, f)
-		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
+		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Minute + time.Second/2)
 		if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err == nil {
 			t.Error("no error")
@@ -323,7 +323,7 @@ func TestPoolOtherBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{}
 		p, w := newPool(t, f)
-		p.Keep(t.Context(), []model.ContainerRef{aContainer("c1", "p1")})
+		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Hour)
 		w.await(t, "web c1 failed")
 		_, err := p.Session(t.Context(), aContainer("c1", "p1"))

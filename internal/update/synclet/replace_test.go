@@ -58,17 +58,17 @@ func TestKeepDoesNotWait(t *testing.T) {
 			said = append(said, s.Container.ID+" "+string(s.State))
 		})
 		one := aContainer("c1", "p1")
-		p.Keep(t.Context(), []model.ContainerRef{one})
+		p.Keep([]model.ContainerRef{one})
 		if pod := <-f.began; pod != "p1" {
 			t.Errorf("an exec in %s", pod)
 		}
-		p.Keep(t.Context(), nil) // the pod is gone
-		p.Keep(t.Context(), []model.ContainerRef{aContainer("c2", "p2")})
+		p.Keep(nil) // the pod is gone
+		p.Keep([]model.ContainerRef{aContainer("c2", "p2")})
 		if pod := <-f.began; pod != "p2" {
 			t.Errorf("an exec in %s", pod)
 		}
 		one.Syncs = []model.Sync{{LocalPath: "/a", RemotePath: "/b"}} // it was not gone, and begins after what was begun
-		p.Keep(t.Context(), []model.ContainerRef{one, aContainer("c2", "p2")})
+		p.Keep([]model.ContainerRef{one, aContainer("c2", "p2")})
 		synctest.Wait()
 		if f.most != 2 {
 			t.Errorf("%d execs at a time", f.most)
@@ -112,7 +112,7 @@ func TestPoolReplacesPods(t *testing.T) {
 			kept[x.ID] = true
 		}
 		mu.Unlock()
-		p.Keep(t.Context(), targets)
+		p.Keep(targets)
 		mu.Lock()
 		clear(kept)
 		for _, x := range targets {

@@ -186,7 +186,7 @@ func TestBareWays(t *testing.T) {
 			if !tt.fresh {
 				target.Synclet = "/.hone/synclet"
 			}
-			p.Keep(t.Context(), []model.ContainerRef{target})
+			p.Keep([]model.ContainerRef{target})
 			st := seen.settled(t, "c1")
 			if st.State != tt.state || st.Way != tt.way || !says(st.Passed, tt.passed) || !says(st.Err, tt.err) {
 				t.Errorf("got %s %q, passed %v, error %v", st.State, st.Way, st.Passed, st.Err)
