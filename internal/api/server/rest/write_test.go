@@ -185,7 +185,7 @@ func TestSlowOutcomes(t *testing.T) {
 		code               int
 		answer             string
 	}{
-		{"POST", notesPath, `{"metadata":{"name":"b"}}`, 202, "not there yet"},
+		{"POST", notesPath, `{"metadata":{"name":"b"}}`, 202, "does not exist yet"},
 		{"PUT", notesPath + "/a", `{"metadata":{"name":"a"},"spec":{"text":"two"}}`, 202, `"text":"one"`},
 		{"DELETE", notesPath + "/a", "", 202, "Success"},
 		{"PUT", notesPath + "/ignored", `{"metadata":{"name":"ignored"},"spec":{"text":"two"}}`, 200, `"text":"one"`},
