@@ -2,20 +2,20 @@ package model
 
 import "time"
 
-// ContainerRef is a run of a container that can be updated in place, by all that it takes to reach it.
+// ContainerRef identifies a run of a container that can be updated in place, with everything needed to reach it.
 type ContainerRef struct {
 	Resource ManifestName
 	// Namespace, Pod and Name find it in the cluster. A container of Compose has no namespace, and the engine's name as Pod.
 	Namespace, Pod, Name string
 	// ID is the runtime's id of the container, without a scheme, and Runtime the name of the runtime.
 	ID, Runtime string
-	// Image is the reference in the pod's specification: what works in one container of an image works in the others.
+	// Image is the reference in the pod's specification. A way into one container of an image works for all of them.
 	Image string
 	// Ref is the reference by which the Tiltfile calls that image; empty where hone does not build it.
 	Ref string
 	// Arch is the architecture that it runs on; empty where that is unknown.
 	Arch string
-	// Synclet is where it has the synclet, if it was given one by its pod or its image; empty otherwise.
+	// Synclet is the path of the synclet that came with its pod or its image; empty without one.
 	Synclet string
 	// StartedAt is when the run began, to the second; zero where that is unknown.
 	StartedAt time.Time
@@ -23,8 +23,8 @@ type ContainerRef struct {
 	Syncs []Sync
 }
 
-// ContainerRef returns a container of a pod of the manifest, which is updated by the live update that LiveUpdateOf returns
-// for ref. What pods do not tell, the architecture, is left empty.
+// ContainerRef returns the reference of a container in a pod of the manifest. Ref selects the live update, as in
+// LiveUpdateOf. The architecture, which pods do not contain, is left empty.
 func (m Manifest) ContainerRef(p Pod, c Container, ref string) ContainerRef {
 	steps, _, _ := m.LiveUpdateOf(ref)
 	r := ContainerRef{Resource: m.Name, Namespace: p.Namespace, Pod: p.Name, Name: c.Name, ID: c.ID, Runtime: c.Runtime, Image: c.Image,
@@ -35,7 +35,7 @@ func (m Manifest) ContainerRef(p Pod, c Container, ref string) ContainerRef {
 	return r
 }
 
-// UpdateBy returns the beginning of an account of an update of the container in the given way; see ContainerUpdate.Mode.
+// UpdateBy returns an empty record of an update of the container in the given mode.
 func (c ContainerRef) UpdateBy(mode string) ContainerUpdate {
 	return ContainerUpdate{Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, ID: c.ID, Mode: mode}
 }

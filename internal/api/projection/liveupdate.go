@@ -125,7 +125,7 @@ func containersOf(m *model.Manifest, u *state.Update, pods []state.Pod, ref stri
 			continue
 		}
 		c := v1alpha1.LiveUpdateContainerStatus{ContainerName: l.Name, ContainerID: l.ID, PodName: l.Pod,
-			Namespace: l.Namespace, LastFileTimeSynced: micro(u.Synced[l.ID]), LastExecError: failed}
+			Namespace: l.Namespace, LastFileTimeSynced: micro(u.Containers[l.ID].Synced), LastExecError: failed}
 		if lacks[l.ID] {
 			c.Waiting = &v1alpha1.LiveUpdateContainerStateWaiting{Reason: "ChangesPending"}
 		}

@@ -144,8 +144,8 @@ func (p *page) pods(pods []state.Pod, u state.Update) {
 		}
 		for _, c := range pod.AllContainers() {
 			p.container(c)
-			if b, ok := u.Behind[c.ID]; ok {
-				p.add(Span{"      " + behindText(b, p.now), Warn})
+			if b := u.Containers[c.ID].Behind; b != nil {
+				p.add(Span{"      " + behindText(*b, p.now), Warn})
 			}
 		}
 	}
@@ -164,8 +164,8 @@ func (p *page) composed(m model.Manifest, containers []state.Pod, u state.Update
 				c.Reason = pod.Health
 			}
 			p.container(c)
-			if b, ok := u.Behind[c.ID]; ok {
-				p.add(Span{"      " + behindText(b, p.now), Warn})
+			if b := u.Containers[c.ID].Behind; b != nil {
+				p.add(Span{"      " + behindText(*b, p.now), Warn})
 			}
 		}
 		for _, port := range state.Published(m, []state.Pod{pod}) {

@@ -38,13 +38,12 @@ func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []mode
 
 // isBehind reports whether an update of the container is still running.
 func isBehind(u state.Update, id string) bool {
-	_, ok := u.Behind[id]
-	return ok
+	return u.Containers[id].Behind != nil
 }
 
 // wasBehind reports whether a container that lacks changes has been behind, and not just started.
 func wasBehind(u state.Update, l model.LackingContainer) bool {
-	return !l.New || u.Faults[l.ID] != ""
+	return !l.New || u.Containers[l.ID].Fault != ""
 }
 
 // tookWell reports whether the newest update of a container did not fail.
@@ -61,13 +60,13 @@ func tookWell(u state.Update, id string) bool {
 
 // Behind returns the containers of current pods in which an update is still running, of how many that can be updated in place.
 func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.Behind, of int) {
-	if len(u.Behind) == 0 {
+	if !u.AnyBehind() {
 		return nil, 0
 	}
 	live := Live(m, u, pods)
 	for _, c := range live {
-		if b, ok := u.Behind[c.ID]; ok {
-			behind = append(behind, b)
+		if b := u.Containers[c.ID].Behind; b != nil {
+			behind = append(behind, *b)
 		}
 	}
 	return behind, len(live)
@@ -75,7 +74,7 @@ func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.
 
 // holdBehind waits where every container that could be updated has an update under way.
 func (d *decision) holdBehind(r *resource) (Hold, bool) {
-	if !r.inPlace || len(r.update.Behind) == 0 {
+	if !r.inPlace || !r.update.AnyBehind() {
 		return Hold{}, false
 	}
 	live := Live(*r.manifest, *r.update, r.pods)

@@ -27,13 +27,14 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 	}
 	var out []model.LackingContainer
 	for _, c := range Live(m, u, pods) {
-		if isBehind(u, c.ID) {
+		known := u.Containers[c.ID]
+		if known.Behind != nil {
 			continue // what it lacks is on its way, and what it lacks besides comes after that
 		}
-		if _, stuck := u.Stuck[c.ID]; stuck && !noticed {
+		if !known.Stuck.IsZero() && !noticed {
 			continue
 		}
-		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, c.ID, noticed), New: u.Synced[c.ID].IsZero()}
+		l := model.LackingContainer{ContainerRef: c, Files: lacks(m, c.Ref, u, known.Synced, noticed), New: known.Synced.IsZero()}
 		steps, _, _ := m.LiveUpdateOf(c.Ref)
 		if len(l.Files) > 0 || steps.InitialSync && l.New {
 			out = append(out, l)
@@ -116,10 +117,9 @@ func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
 	return true
 }
 
-// lacks returns what changed in the image or in the images below it, or in what a custom deploy depends on, since the
-// container was updated last.
-func lacks(m model.Manifest, ref string, u state.Update, container string, noticed bool) []string {
-	since := u.Synced[container]
+// lacks returns what has changed in the image or in the images below it, or in what a custom deploy depends on, since the
+// given time: up to then a container has it all.
+func lacks(m model.Manifest, ref string, u state.Update, since time.Time, noticed bool) []string {
 	steps, _, _ := m.LiveUpdateOf(ref)
 	files := map[string]bool{}
 	add := func(id model.TargetID) {

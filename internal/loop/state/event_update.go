@@ -29,7 +29,7 @@ func init() {
 		if len(now.Builds) > 0 && (len(before.Builds) == 0 || before.Builds[0].Serial != now.Builds[0].Serial) {
 			updateFinished(d, name, now.Builds[0])
 		}
-		if len(before.Behind) > 0 && !same(before.Behind, now.Behind) {
+		if len(before.Containers) > 0 && !same(before.Containers, now.Containers) {
 			caughtUp(d, name, before, now)
 		}
 		if now.WasReady && !before.WasReady {
@@ -105,13 +105,14 @@ func abandoned(d *store.Draft[Event], name model.ManifestName, b Build) {
 
 // caughtUp tells how the updates of containers ended that were behind. Those whose pod has gone did not end.
 func caughtUp(d *store.Draft[Event], name model.ManifestName, before, now *Update) {
-	for _, id := range sortedKeys(before.Behind) {
-		if _, still := now.Behind[id]; still {
+	for _, id := range sortedKeys(before.Containers) {
+		behind := before.Containers[id].Behind
+		if behind == nil || now.Containers[id].Behind != nil {
 			continue
 		}
 		for _, b := range now.Builds {
 			for _, c := range b.Containers {
-				if c.ID == id && b.Serial == before.Behind[id].Serial && !c.Behind {
+				if c.ID == id && b.Serial == behind.Serial && !c.Behind {
 					happened(d, EventContainerCaughtUp, name, c)
 				}
 			}

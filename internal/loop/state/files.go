@@ -33,46 +33,88 @@ type FilesNoticed struct {
 	At, Made time.Time
 }
 
+// Files holds the changed files.
+type Files struct {
+	// Targets are the targets of the manifest whose files it watches.
+	Targets []Target
+	// Changes are, per target, the files that changed since the result that is in use was begun.
+	Changes map[model.TargetID]Changes
+	// Noticed are changes that have not settled yet, by target and path. They do not ask for a build, since more may come;
+	// files that need nothing but to be copied into a container go at once.
+	Noticed map[model.TargetID]Changes
+	// Saves are the newest saves of its files, oldest first.
+	Saves []Save
+}
+
+// Target is a target of a manifest.
+type Target struct {
+	model.TargetID
+	// steps is the live update for its files. It is a copy of a part of the manifest, which table resources holds: the
+	// reducers of changed files need it, and a reducer sees no other table.
+	steps model.LiveUpdate
+}
+
+func targetsOf(m model.Manifest) []Target {
+	targets := make([]Target, 0, len(m.Images)+1)
+	for _, im := range m.Images {
+		targets = append(targets, Target{im.ID(), m.StepsFor(im.ID())})
+	}
+	return append(targets, Target{m.DeployID(), m.StepsFor(m.DeployID())})
+}
+
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a FilesChanged) {
 		for e := range d.All() {
-			if u, changed := e.Value.changed(a, d.Now()); changed {
-				d.Put(e.ID, u)
+			if e.Value.changed(a, d.Now()) {
+				d.Put(e.ID, e.Value)
 			}
 		}
 	})
 	store.On(Updates, func(d *store.Draft[Update], a FilesNoticed) {
 		for e := range d.All() {
-			if u, changed := e.Value.noticed(a, d.Now()); changed {
-				d.Put(e.ID, u)
+			if e.Value.noticed(a, d.Now()) {
+				d.Put(e.ID, e.Value)
 			}
 		}
 	})
 }
 
-func (u Update) changed(a FilesChanged, now time.Time) (Update, bool) {
-	hit := false
+// target returns the target of an id, nil when it is none of the manifest's.
+func (f *Files) target(id model.TargetID) *Target {
+	for i := range f.Targets {
+		if f.Targets[i].TargetID == id {
+			return &f.Targets[i]
+		}
+	}
+	return nil
+}
+
+// inCluster reports whether the resource is deployed to Kubernetes.
+func (f *Files) inCluster() bool {
+	return slices.ContainsFunc(f.Targets, func(t Target) bool { return t.Type == model.TargetK8s })
+}
+
+func (f *Files) changed(a FilesChanged, now time.Time) (hit bool) {
 	for _, c := range a.Changes {
-		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) {
-			u.settled(c, now)
+		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 {
+			f.settled(t, c.Paths, now)
 			hit = true
 		}
 	}
 	if hit {
-		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
+		f.saved(Save{At: now, Made: a.Made, Known: a.At})
 	}
-	return u, hit
+	return hit
 }
 
 // settled adds paths to the changes of a target. One that was noticed and only asks to be copied counts from then, since
 // every update that began meanwhile has taken it in. The others have waited for this, whatever began meanwhile.
-func (u *Update) settled(c FileChange, now time.Time) {
-	changes, noticed := u.Changes[c.Target], u.Noticed[c.Target]
-	steps := u.manifest.StepsFor(c.Target)
+func (f *Files) settled(t *Target, paths []string, now time.Time) {
+	changes, noticed := f.Changes[t.TargetID], f.Noticed[t.TargetID]
 	byTime := map[time.Time][]string{}
-	for _, p := range c.Paths {
+	for _, p := range paths {
 		at, ok := noticed.At(p)
-		if !ok || !steps.OnlyCopies(p) {
+		if !ok || !t.steps.OnlyCopies(p) {
 			at = now
 		}
 		byTime[at] = append(byTime[at], p)
@@ -80,8 +122,8 @@ func (u *Update) settled(c FileChange, now time.Time) {
 	for at, paths := range byTime {
 		changes = changes.With(paths, at)
 	}
-	u.Changes = kept(u.Changes, c.Target, changes)
-	u.Noticed = kept(u.Noticed, c.Target, noticed.Without(c.Paths))
+	f.Changes = kept(f.Changes, t.TargetID, changes)
+	f.Noticed = kept(f.Noticed, t.TargetID, noticed.Without(paths))
 }
 
 // kept returns a copy of m with the changes of a target, without the target when there are none.
@@ -96,24 +138,23 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 }
 
 // noticed takes in changes of targets whose files can go into a container at once.
-func (u Update) noticed(a FilesNoticed, now time.Time) (Update, bool) {
-	hit := false
+func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	for _, c := range a.Changes {
-		if len(c.Paths) > 0 && slices.Contains(u.Targets, c.Target) && u.manifest.StepsFor(c.Target).CopiesEarly() {
-			u.Noticed = with(u.Noticed, c.Target, u.Noticed[c.Target].With(c.Paths, now))
+		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() {
+			f.Noticed = with(f.Noticed, c.Target, f.Noticed[c.Target].With(c.Paths, now))
 			hit = true
 		}
 	}
 	if hit {
-		u = u.saved(Save{At: now, Made: a.Made, Known: a.At})
+		f.saved(Save{At: now, Made: a.Made, Known: a.At})
 	}
-	return u, hit
+	return hit
 }
 
-// settle forgets the changes of a target that its newest result holds. The maps in u are replaced, never written to.
-func (u *Update) settle(id model.TargetID, until time.Time) {
-	u.Changes = kept(u.Changes, id, u.Changes[id].Later(until))
-	u.Noticed = kept(u.Noticed, id, u.Noticed[id].Later(until))
+// settle forgets the changes of a target that its newest result holds. The maps are replaced, never written to.
+func (f *Files) settle(id model.TargetID, until time.Time) {
+	f.Changes = kept(f.Changes, id, f.Changes[id].Later(until))
+	f.Noticed = kept(f.Noticed, id, f.Noticed[id].Later(until))
 }
 
 // Pending returns the files that ask for a build: those that changed after the newest build began.
@@ -147,7 +188,7 @@ func (u Update) PendingSince() time.Time {
 }
 
 // Dirty reports whether a target changed since the result that is in use was begun.
-func (u Update) Dirty(id model.TargetID) bool { return !u.Changes[id].Empty() }
+func (f Files) Dirty(id model.TargetID) bool { return !f.Changes[id].Empty() }
 
 // FilesChangedText is the log's phrase for changed files: "2 Files Changed: [a b]".
 func FilesChangedText(files []string) string {

@@ -9,6 +9,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
+// Deployed describes the result of deploys.
+type Deployed struct {
+	// Images are the results that are in use, by reference. Applied are the objects of the last successful deploy.
+	Images    map[string]model.ImageResult
+	Applied   []model.AppliedObject
+	AppliedAt time.Time
+	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
+	Lost map[string]time.Time
+	// TakenDown says what deleted the objects for the user from outside, such as hone down; empty if nothing did since the
+	// last update.
+	TakenDown string
+}
+
 // ObjectsLost says that objects which resources applied, and declare still, are gone from the cluster, by UIDs. Without UIDs
 // all that is known is that some may be.
 type ObjectsLost struct {
@@ -34,7 +47,7 @@ func init() {
 	})
 	store.On(Updates, func(d *store.Draft[Update], a ObjectsTakenDown) {
 		for e := range d.All() {
-			if e.Value.manifest.IsK8s() && (len(a.Names) == 0 || slices.Contains(a.Names, model.ManifestName(e.ID))) {
+			if e.Value.inCluster() && (len(a.Names) == 0 || slices.Contains(a.Names, model.ManifestName(e.ID))) {
 				d.Put(e.ID, e.Value.takenDown(a.By))
 			}
 		}
@@ -64,35 +77,28 @@ func (u Update) lost(uids []string, at time.Time) Update {
 	return u
 }
 
-// found drops from what is lost what a deploy that began at the given time has brought back.
-func (u Update) found(applied []model.AppliedObject, began time.Time) Update {
+// deployed records a deploy that began and ended at the given times, and drops the lost objects that it has restored.
+func (d *Deployed) deployed(applied []model.AppliedObject, began, ended time.Time) {
 	var still map[string]time.Time
-	for uid, at := range u.Lost {
+	for uid, at := range d.Lost {
 		there := slices.ContainsFunc(applied, func(o model.AppliedObject) bool { return o.UID == uid })
 		if uid == anyObject && at.After(began) || uid != anyObject && there {
 			still = with(still, uid, at)
 		}
 	}
-	u.Lost = still
-	return u
+	d.Applied, d.AppliedAt, d.Lost = applied, ended, still
 }
 
 // givenUp drops what a deploy that began at the given time, and failed, was to bring back: its error says what is wrong, and
 // asking again at once would not help.
-func (u Update) givenUp(began time.Time) Update {
+func (d *Deployed) givenUp(began time.Time) {
 	var still map[string]time.Time
-	for uid, at := range u.Lost {
+	for uid, at := range d.Lost {
 		if at.After(began) {
 			still = with(still, uid, at)
 		}
 	}
-	u.Lost = still
-	return u
-}
-
-// Begun reports whether an update has begun, whatever came of it: a deploy that failed may have applied some of the objects.
-func (u Update) Begun() bool {
-	return !u.AppliedAt.IsZero() || !u.AttemptedAt.IsZero() || u.Current != nil
+	d.Lost = still
 }
 
 // takenDown is the update of a resource whose objects the user has deleted from outside: as if nothing had been done for it

@@ -17,31 +17,30 @@ type Save struct {
 	Made, Known time.Time
 }
 
-// saved remembers a save. The slice in u is replaced, never written to.
-func (u Update) saved(s Save) Update {
+// saved remembers a save. The slice is replaced, never written to.
+func (f *Files) saved(s Save) {
 	if s.Made.IsZero() {
-		return u
+		return
 	}
-	old := u.Saves[max(0, len(u.Saves)-keptSaves+1):]
-	u.Saves = append(old[:len(old):len(old)], s)
-	return u
+	old := f.Saves[max(0, len(f.Saves)-keptSaves+1):]
+	f.Saves = append(old[:len(old):len(old)], s)
 }
 
 // SaveOf returns the newest save among the given files, the zero value when that is not known.
-func (u Update) SaveOf(files []string) Save {
+func (f Files) SaveOf(files []string) Save {
 	var newest time.Time
-	for _, targets := range []map[model.TargetID]Changes{u.Changes, u.Noticed} {
+	for _, targets := range []map[model.TargetID]Changes{f.Changes, f.Noticed} {
 		for _, changes := range targets {
-			for _, f := range files {
-				if at, _ := changes.At(f); at.After(newest) {
+			for _, path := range files {
+				if at, _ := changes.At(path); at.After(newest) {
 					newest = at
 				}
 			}
 		}
 	}
-	for i := len(u.Saves) - 1; i >= 0; i-- {
-		if u.Saves[i].At.Equal(newest) {
-			return u.Saves[i]
+	for i := len(f.Saves) - 1; i >= 0; i-- {
+		if f.Saves[i].At.Equal(newest) {
+			return f.Saves[i]
 		}
 	}
 	return Save{}

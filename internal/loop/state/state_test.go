@@ -177,12 +177,67 @@ func TestSynced(t *testing.T) {
 	s.Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").
 		Finish("a", func(b *state.BuildCompleted) { b.Mode, b.Synced = "exec", []string{"c1"} })
 	u := state.Updates.In(s.View()).Value("a")
-	if u.Synced["c1"].IsZero() || !u.Dirty(model.ImageID("a")) || u.Pending() != nil {
-		t.Errorf("after a live update: %s, synced %v; the image still lacks the change", text(u), u.Synced)
+	if u.Containers["c1"].Synced.IsZero() || !u.Dirty(model.ImageID("a")) || u.Pending() != nil {
+		t.Errorf("after a live update: %s, synced %v; the image still lacks the change", text(u), u.Containers)
 	}
 	s.Then(state.PodGone{Pod: pod.Pod.Pod})
-	if u := state.Updates.In(s.View()).Value("a"); len(u.Synced) > 0 {
-		t.Errorf("after the pod has gone: %v", u.Synced)
+	if u := state.Updates.In(s.View()).Value("a"); len(u.Containers) > 0 {
+		t.Errorf("after the pod has gone: %v", u.Containers)
+	}
+}
+
+// TestForgetsContainers: what is known of a container goes when its pod does not have it any more, whatever the reason, and
+// stays when anything else about the pod changes.
+func TestForgetsContainers(t *testing.T) {
+	pod := statetest.Pod("a", "p", "c1", "a:1")
+	side := model.Container{Name: "side", ID: "s1", Init: true, Sidecar: true, State: model.ContainerRunning}
+	pod.Pod.InitContainers = []model.Container{side}
+	changed := func(change func(*state.Pod)) state.PodChanged {
+		p := pod
+		p.Pod.Containers, p.Pod.InitContainers = slices.Clone(p.Pod.Containers), slices.Clone(p.Pod.InitContainers)
+		change(&p.Pod)
+		return p
+	}
+	for _, tc := range []struct {
+		name string
+		then store.Action
+		want []string
+	}{
+		{"it gets unready", changed(func(p *state.Pod) { p.Ready, p.Containers[0].State = false, model.ContainerWaiting }), []string{"c1", "other", "s1"}},
+		{"a container has been restarted", changed(func(p *state.Pod) { p.Containers[0].ID = "c2" }), []string{"other", "s1"}},
+		{"a sidecar has been restarted", changed(func(p *state.Pod) { p.InitContainers[0].ID = "s2" }), []string{"c1", "other"}},
+		{"it belongs to another resource", changed(func(p *state.Pod) { p.Resource = "b" }), []string{"other"}},
+		{"it is gone", state.PodGone{Pod: pod.Pod.Pod}, []string{"other"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))).Deployed("a").
+				Then(pod, statetest.Pod("a", "q", "other", "a:1"), statetest.Change("a", "/src/a/x")).
+				Begin("a").Finish("a", func(b *state.BuildCompleted) {
+				b.Mode, b.Synced, b.Stuck, b.Behind = "synclet", []string{"c1"}, []string{"s1"}, map[string]state.Behind{"other": {Pod: "q"}}
+			}).Then(tc.then)
+			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(state.Updates.In(s.View()).Value("a").Containers))); diff != "" {
+				t.Errorf("known (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestGoneWhileBehind: an update that was behind when its container went has ended, and the build has not failed for that.
+func TestGoneWhileBehind(t *testing.T) {
+	pod := statetest.Pod("a", "p", "c1", "a:1")
+	restarted := statetest.Pod("a", "p", "c2", "a:1")
+	row := model.ContainerUpdate{Pod: "p", Container: "main", ID: "c1", Mode: "synclet", Behind: true}
+	failed := row
+	failed.Behind, failed.Err = false, "broken pipe"
+	for name, gone := range map[string]store.Action{"its pod is gone": state.PodGone{Pod: pod.Pod.Pod}, "it was restarted": restarted} {
+		s := statetest.New(statetest.Session, statetest.Loaded(statetest.K8s("a", statetest.Image("a")))).Deployed("a").
+			Then(pod, statetest.Change("a", "/src/a/x")).Begin("a").Finish("a", func(b *state.BuildCompleted) {
+			b.Mode, b.Behind, b.Containers = "synclet", map[string]state.Behind{"c1": {Pod: "p"}}, []model.ContainerUpdate{row}
+		}).Then(gone, state.StragglerEnded{Resource: "a", Serial: 2, Update: failed, Fault: "broken pipe"})
+		u := state.Updates.In(s.View()).Value("a")
+		if diff := cmp.Diff([]model.ContainerUpdate{failed}, u.Builds[0].Containers); diff != "" || u.Builds[0].Err != "" || len(u.Containers) > 0 {
+			t.Errorf("%s: error %q, known %v, containers (-want +got):\n%s", name, u.Builds[0].Err, u.Containers, diff)
+		}
 	}
 }
 

@@ -39,14 +39,6 @@ func init() {
 			revise(d, id, func(r *Resource) { r.Switch, r.Enabled = s, s == SwitchOn })
 		})
 	})
-	store.On(Updates, func(d *store.Draft[Update], a ResourcesSwitched) {
-		a.each(func(id string, s Switch) {
-			if e, ok := d.Get(id); ok {
-				e.Value.switched = s
-				e.Value.turn(d, id, s == SwitchOff)
-			}
-		})
-	})
 	store.On(Resources, func(d *store.Draft[Resource], a TriggerModeChosen) {
 		for _, name := range a.Names {
 			revise(d, string(name), func(r *Resource) { r.Mode, r.Manifest.TriggerMode = &a.Mode, a.Mode })
@@ -55,14 +47,6 @@ func init() {
 	store.On(Resources, func(d *store.Draft[Resource], _ TiltfileArgsSet) {
 		for e := range d.All() {
 			revise(d, e.ID, func(r *Resource) { r.Switch = SwitchNone })
-		}
-	})
-	store.On(Updates, func(d *store.Draft[Update], _ TiltfileArgsSet) {
-		for e := range d.All() {
-			if e.Value.switched != SwitchNone {
-				e.Value.switched = SwitchNone
-				d.Put(e.ID, e.Value)
-			}
 		}
 	})
 }
@@ -121,25 +105,6 @@ func become(d *store.Draft[Resource], id string, r Resource) {
 	case !ok || !reflect.DeepEqual(e.Value, r):
 		d.PutOwned(id, tiltfileOwner, labelsOf(r.Manifest), r)
 	}
-}
-
-// turn puts an update that is switched on or off. Where that makes a difference, the entry starts over: it is a young one,
-// in which no build that runs still can end.
-func (u Update) turn(d *store.Draft[Update], id string, off bool) {
-	if u.Off != off {
-		u = begun(u.manifest, u.switched, off, u.Serial)
-		d.Delete(id)
-	}
-	d.Put(id, u)
-}
-
-// begun is the update of a resource for which nothing was done yet. The builds are numbered from there on.
-func begun(m model.Manifest, s Switch, off bool, serial int) Update {
-	u := Update{manifest: m, switched: s, Off: off, Serial: serial}
-	if !off {
-		u.Targets = targetsOf(m)
-	}
-	return u
 }
 
 // Enabled yields the resources that are not switched off, those that are being torn down included, in the order of their

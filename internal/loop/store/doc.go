@@ -9,7 +9,7 @@
 // table accepts is a bug: it is reported and left out, and fails a test (package bug). A panic of a reducer ends the session.
 //
 // A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
-// what happened and not only what was so at each look.
+// what happened and not only what was so at each look, and need not keep copies of what they hold. It may be followed in turn.
 //
 // After each batch the loop publishes one numbered Snapshot. Snapshots are immutable; what publishing costs grows with what
 // the batch changed, not with how much there is, but for the list of a table's entries, of which it copies the addresses.

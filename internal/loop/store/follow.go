@@ -1,12 +1,14 @@
 package store
 
+import "slices"
+
 // Follow lets a table take in what happens to the entries of another one, whatever action it comes from: follow is called
 // after each action, once for each change of an entry, in the order of the changes. Was is nil for a new entry, is for one
-// that is gone; neither must be changed. It is a reducer and as pure as one. A table that follows others is not followed
-// itself.
+// that is gone; neither must be changed. It is a reducer and as pure as one. A table that follows others may be followed
+// itself, but not by one of those.
 func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], was, is *Entry[S])) {
-	if t.follows = true; t.followers != nil || source.follows {
-		panic("store: table " + t.name + " must not follow " + source.name + ": one of them follows or is followed already") // as in Define
+	if t.schema.follow(source.name, t.name) {
+		panic("store: table " + t.name + " must not follow " + source.name + ", which follows it") // as in Define
 	}
 	source.followers = append(source.followers, follower[S]{t.index, func(d drafter, was, is *Entry[S]) {
 		follow(d.(*Draft[T]), was, is)
@@ -45,14 +47,35 @@ func (d *Draft[T]) tell(draft func(table int) drafter) {
 	d.changes = d.changes[:0]
 }
 
+// follow reports whether a table is the other one, or follows it, directly or through others.
+func (s *Schema) follow(table, other string) bool {
+	return table == other || slices.ContainsFunc(s.follows, func(f following) bool { return f.table == table && s.follow(f.source, other) })
+}
+
+// passing returns the tables that follow others and are followed, each after those that it follows.
+func (s *Schema) passing() []int {
+	var out []int
+	for i, t := range s.tables {
+		follows := slices.ContainsFunc(s.follows, func(f following) bool { return f.table == t.Name() })
+		followed := slices.ContainsFunc(s.follows, func(f following) bool { return f.source == t.Name() })
+		if !follows || !followed {
+			continue
+		}
+		at := slices.IndexFunc(out, func(j int) bool { return s.follow(s.tables[j].Name(), t.Name()) })
+		if at < 0 {
+			at = len(out)
+		}
+		out = slices.Insert(out, at, i)
+	}
+	return out
+}
+
 // changed returns the tables that an action changes: those that accept it, and those that follow them.
 func (s *Schema) changed(a ActionType) []string {
-	out := append([]string(nil), s.accepts[a]...)
-	for _, f := range s.follows {
-		for _, table := range s.accepts[a] {
-			if table == f.source {
-				out = append(out, f.table)
-			}
+	var out []string
+	for _, t := range s.tables {
+		if slices.ContainsFunc(s.accepts[a], func(accepts string) bool { return s.follow(t.Name(), accepts) }) {
+			out = append(out, t.Name())
 		}
 	}
 	return out

@@ -50,13 +50,46 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestFollowedTablesDoNotFollow(t *testing.T) {
+// TestFollowAFollower checks that a table takes in what happens to one that follows others, in whatever order they were told
+// to, and that an action says which tables it changes in the end.
+func TestFollowAFollower(t *testing.T) {
+	f := newFixture()
+	summary, index := Define[string](f.schema, "summary", "What the index says."), Define[string](f.schema, "index", "What the diary says.")
+	copied := func(from string) func(d *Draft[string], was, is *Entry[string]) {
+		return func(d *Draft[string], _, is *Entry[string]) { d.Put(fmt.Sprint(d.Len()), from+": "+is.Value) }
+	}
+	Follow(summary, index, copied("index"))
+	diary := f.follows()
+	Follow(index, diary, copied("diary"))
+	Follow(summary, f.counters, func(d *Draft[string], _, is *Entry[counter]) { d.Put(fmt.Sprint(d.Len()), "counter "+is.ID) })
+	s := New(f.schema)
+	s.finalizers[f.jobs.index] = []string{"keeper"}
+	for _, a := range []Action{hired{"a"}, added{"n"}, left{"a"}, FinalizerReleased{"jobs", "a", "keeper"}} {
+		s.Dispatch(a)
+	}
+	s.Step()
+	var got []string
+	for e := range summary.In(s.Snapshot().All()).Entries() {
+		got = append(got, e.Value)
+	}
+	want := []string{"index: diary: a came", "counter n", "index: diary: a: running 1, tearing-down 2", "index: diary: a: tearing-down 2, tearing-down 3",
+		"index: diary: a went"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"jobs", "summary", "index", "diary"}, f.schema.changed(ActionOf[hired]())); diff != "" {
+		t.Errorf("what an action changes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTablesDoNotFollowInCircles(t *testing.T) {
 	f := newFixture()
 	diary := f.follows()
+	Follow(f.counters, diary, func(*Draft[counter], *Entry[string], *Entry[string]) {})
 	for name, follow := range map[string]func(){
-		"one that follows is followed":  func() { Follow(f.counters, diary, func(*Draft[counter], *Entry[string], *Entry[string]) {}) },
-		"one that is followed follows":  func() { Follow(f.jobs, f.counters, func(*Draft[job], *Entry[counter], *Entry[counter]) {}) },
-		"one that follows itself, even": func() { Follow(f.counters, f.counters, func(*Draft[counter], *Entry[counter], *Entry[counter]) {}) },
+		"one that is followed follows":    func() { Follow(f.jobs, diary, func(*Draft[job], *Entry[string], *Entry[string]) {}) },
+		"the same, with one between them": func() { Follow(f.jobs, f.counters, func(*Draft[job], *Entry[counter], *Entry[counter]) {}) },
+		"one that follows itself, even":   func() { Follow(f.counters, f.counters, func(*Draft[counter], *Entry[counter], *Entry[counter]) {}) },
 	} {
 		func() {
 			defer func() {

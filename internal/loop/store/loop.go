@@ -32,6 +32,8 @@ type Store struct {
 	runtimes []*Runtime
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string
+	// passing are the tables whose followers are told last, of what the tables have taken in from others.
+	passing []int
 
 	poke chan struct{}
 }
@@ -72,7 +74,7 @@ func WithLog(l *slog.Logger) Option { return func(s *Store) { s.log = l } }
 func New(schema *Schema, options ...Option) *Store {
 	s := &Store{
 		schema: schema, now: time.Now, log: slog.New(slog.DiscardHandler),
-		poke: make(chan struct{}, 1), finalizers: make([][]string, len(schema.tables)),
+		poke: make(chan struct{}, 1), finalizers: make([][]string, len(schema.tables)), passing: schema.passing(),
 	}
 	for _, option := range options {
 		option(s)
@@ -188,6 +190,7 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 		if _, i := s.schema.table(r.Table); i >= 0 {
 			draft(i).release(r.ID, r.Finalizer)
 			drafts[i].tell(draft)
+			s.pass(drafts, draft)
 		}
 		return
 	}
@@ -197,6 +200,16 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 	}
 	for _, r := range reducers {
 		drafts[r.table].tell(draft)
+	}
+	s.pass(drafts, draft)
+}
+
+// pass tells of what tables have taken in by following others.
+func (s *Store) pass(drafts []drafter, draft func(table int) drafter) {
+	for _, i := range s.passing {
+		if drafts[i] != nil {
+			drafts[i].tell(draft)
+		}
 	}
 }
 

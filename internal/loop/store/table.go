@@ -62,7 +62,6 @@ type Table[T any] struct {
 	schema     *Schema
 	onDestroy  func(d *Draft[T], gone Entry[T])
 	followers  []follower[T]
-	follows    bool
 }
 
 // Name returns the table's name.

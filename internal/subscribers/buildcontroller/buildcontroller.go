@@ -312,7 +312,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		return save.Made, save.Known
 	}
 	for _, l := range lacking {
-		req.Waits = req.Waits || u.Faults[l.ID] != ""
+		req.Waits = req.Waits || u.Containers[l.ID].Fault != ""
 		l.Arch = state.ArchOf(v, m)
 		req.Containers = append(req.Containers, l)
 	}

@@ -89,8 +89,10 @@ func (f *fixture) save(name string) {
 
 func (f *fixture) behind() string {
 	var ids []string
-	for id := range f.update("a").Behind {
-		ids = append(ids, id)
+	for id, c := range f.update("a").Containers {
+		if c.Behind != nil {
+			ids = append(ids, id)
+		}
 	}
 	slices.Sort(ids)
 	return strings.Join(ids, " ")

@@ -1,0 +1,69 @@
+package state
+
+import (
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Asked holds the requests for a build other than changed files. Each is zero without a request since the last build.
+type Asked struct {
+	// Declared is when the manifest changed in a way that needs a build.
+	Declared time.Time
+	// Triggered is when the user requested a build.
+	Triggered time.Time
+	// Broken is when an update in place that had fallen behind failed and only a new image helps.
+	Broken time.Time
+	// Retry is when a retry of a build became due that had failed because of something outside.
+	Retry time.Time
+}
+
+// RetryDue says that the time has come to try a build again that failed for something outside.
+type RetryDue struct {
+	Resource model.ManifestName
+	Serial   int
+}
+
+func init() {
+	store.On(Updates, func(d *store.Draft[Update], a RetryDue) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			if u.Serial == a.Serial && !u.RetryAt.IsZero() {
+				u.RetryAt, u.Retry = time.Time{}, d.Now()
+			}
+			return u
+		})
+	})
+}
+
+// answered clears the requests that a build that began at the given time has taken in.
+func (a *Asked) answered(began time.Time) {
+	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Broken, &a.Retry} {
+		if !at.After(began) {
+			*at = time.Time{}
+		}
+	}
+}
+
+// Outage describes builds that failed because of something outside that may pass.
+type Outage struct {
+	// RetryAt is when the newest of them is retried; zero when it is not. Outages is how many failed this way in a row.
+	RetryAt time.Time
+	Outages int
+}
+
+// ended records the end of a build at the given time.
+func (o *Outage) ended(passing bool, at time.Time) {
+	if !passing {
+		o.Outages = 0
+		return
+	}
+	o.Outages++
+	o.RetryAt = at.Add(RetryPause(o.Outages))
+}
+
+// RetryPause is how long after the nth failure in a row for something outside a build is tried again: 2 s, then twice as
+// long each time, up to a minute.
+func RetryPause(n int) time.Duration {
+	return min(2*time.Second<<min(max(n-1, 0), 5), time.Minute)
+}

@@ -1,0 +1,239 @@
+package state
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// keptBuilds is how many past builds of a resource the table keeps.
+const keptBuilds = 20
+
+// History holds the running build, past builds, and their results.
+type History struct {
+	// Serial numbers the builds of the resource.
+	Serial int
+	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
+	Current *Build
+	Builds  []Build
+	// AttemptedAt is when the newest build began: changes up to then no longer ask for a build of their own.
+	AttemptedAt time.Time
+	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
+	Succeeded       bool
+	SucceededSerial int
+	// WasReady is set once the resource has been up to date with its runtime ready: whoever depends on it may begin.
+	WasReady bool
+}
+
+// Build is one update of a resource.
+type Build struct {
+	Serial int
+	Reason BuildReason
+	// Files are the changed files that it takes in, relative to the Tiltfile where they lie below it.
+	Files []string
+	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
+	Mode string
+	// Containers are what was done in each container, where it was done in place.
+	Containers []model.ContainerUpdate
+	// Stage is what it is doing now, for people.
+	Stage      string
+	StartedAt  time.Time
+	FinishedAt time.Time
+	// Err is why it failed, empty when it did not. Cancelled builds have neither succeeded nor failed.
+	Err       string
+	Cancelled bool
+	// Problem is what Err says, in its parts; nil where that is not known.
+	Problem  *Problem
+	Warnings int
+	// FellBack is why a faster mode was not enough.
+	FellBack string
+	Span     string
+}
+
+// Duration is how long the build took, or has taken at the given time.
+func (b Build) Duration(now time.Time) time.Duration {
+	if b.FinishedAt.IsZero() {
+		return now.Sub(b.StartedAt)
+	}
+	return b.FinishedAt.Sub(b.StartedAt)
+}
+
+// InPlace reports whether the build did no more than update containers that run.
+func (b Build) InPlace() bool {
+	return b.Mode == "synclet" || b.Mode == "container" || b.Mode == "exec"
+}
+
+// BuildReason is the set of reasons for which a build begins.
+type BuildReason uint16
+
+// The reasons for a build.
+const (
+	ReasonInitial BuildReason = 1 << iota
+	ReasonFiles
+	ReasonConfig
+	ReasonTrigger
+	ReasonContainer // a container that lacks changes has appeared
+	ReasonBehind    // a container that was behind can have what came meanwhile
+	ReasonBroken    // updating in place failed in a container that was behind
+	ReasonLost      // objects that it applied are gone from the cluster
+	ReasonRetry     // what a build failed for may be over
+)
+
+// Has reports whether r holds all of other.
+func (r BuildReason) Has(other BuildReason) bool { return r&other == other }
+
+// String names the reasons: "files changed, triggered".
+func (r BuildReason) String() string {
+	var words []string
+	for i, w := range []string{"initial build", "files changed", "config changed", "triggered", "container started", "container was behind",
+		"update in place failed", "objects went missing", "trying again"} {
+		if r&(1<<i) != 0 {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
+// decided on.
+type BuildStarted struct {
+	Resource model.ManifestName
+	Serial   int
+	Reason   BuildReason
+	Files    []string
+	At       time.Time
+	Span     string
+}
+
+// BuildProgressed says what a build is doing.
+type BuildProgressed struct {
+	Resource model.ManifestName
+	Serial   int
+	Stage    string
+	Mode     string
+}
+
+// BuildCompleted says that a build has ended.
+type BuildCompleted struct {
+	Resource model.ManifestName
+	Serial   int
+	At       time.Time
+	Mode     string
+	// Err is why it failed; Problem is the same in its parts, nil where that is not known.
+	Err     string
+	Problem *Problem
+	// Cancelled builds leave their changes pending.
+	Cancelled bool
+	Warnings  int
+	FellBack  string
+	// Images are the results of the images that were built, also of a build that failed later.
+	Images map[string]model.ImageResult
+	// Deployed says that the objects were applied, as Applied, or the local command has run.
+	Deployed bool
+	Applied  []model.AppliedObject
+	// Synced are the ids of the containers that were updated in place.
+	Synced []string
+	// Containers are what was done in each container, where it was done in place. Behind are those in which it still runs, by
+	// container id; the build fills in its serial and since when.
+	Containers []model.ContainerUpdate
+	Behind     map[string]Behind
+	// Stuck are the ids of containers that could not be updated in place, and that nothing else can be done about.
+	Stuck []string
+	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
+	InPlaceBroken string
+	// ClusterErr is set when the update was broken off because the cluster did not answer, EngineErr when the container engine
+	// did not.
+	ClusterErr, EngineErr string
+	// Passing says that Err is about something outside that may be over soon: the update is tried again by itself.
+	Passing bool
+}
+
+// ResourcesReady says that resources are up to date and ready, each for the first time.
+type ResourcesReady struct{ Names []model.ManifestName }
+
+func init() {
+	store.On(Updates, func(d *store.Draft[Update], a ResourcesReady) {
+		for _, name := range a.Names {
+			if e, ok := d.Get(string(name)); ok && !e.Value.WasReady {
+				e.Value.WasReady = true
+				d.Put(e.ID, e.Value)
+			}
+		}
+	})
+	store.On(Updates, func(d *store.Draft[Update], a BuildStarted) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			u.Current = &Build{Serial: a.Serial, Reason: a.Reason, Files: a.Files, StartedAt: a.At, Span: a.Span}
+			u.Serial, u.TakenDown, u.RetryAt = a.Serial, "", time.Time{}
+			return u
+		})
+	})
+	store.On(Updates, func(d *store.Draft[Update], a BuildProgressed) {
+		d.Update(string(a.Resource), func(u Update) Update {
+			u.progressed(a)
+			return u
+		})
+	})
+}
+
+func (h *History) progressed(a BuildProgressed) {
+	if h.Current == nil || h.Current.Serial != a.Serial {
+		return
+	}
+	b := *h.Current
+	b.Stage = a.Stage
+	if a.Mode != "" {
+		b.Mode = a.Mode
+	}
+	h.Current = &b
+}
+
+// ended moves the running build to the past builds. It is not ok when the action is about another build.
+func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
+	if h.Current == nil || h.Current.Serial != a.Serial {
+		return Build{}, false
+	}
+	b = *h.Current
+	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
+	b.Stage, b.Containers, b.Problem = "", a.Containers, a.Problem
+	h.Current = nil
+	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
+	return b, true
+}
+
+// containerEnded records the end of an update that was still running in a container when its build ended. The build gets
+// the error unless it has one already.
+func (h *History) containerEnded(serial int, is model.ContainerUpdate, err string) {
+	at := slices.IndexFunc(h.Builds, func(b Build) bool { return b.Serial == serial })
+	if at < 0 {
+		return
+	}
+	h.Builds = slices.Clone(h.Builds)
+	b := &h.Builds[at]
+	b.Containers = slices.Clone(b.Containers)
+	for i, c := range b.Containers {
+		if c.ID == is.ID && c.Behind {
+			b.Containers[i] = is
+		}
+	}
+	if b.Err == "" {
+		b.Err = err
+	}
+}
+
+// Last returns the newest past build that was not cancelled.
+func (h History) Last() (Build, bool) {
+	for _, b := range h.Builds {
+		if !b.Cancelled {
+			return b, true
+		}
+	}
+	return Build{}, false
+}
+
+// Begun reports whether an update has begun, whatever came of it: a deploy that failed may have applied some of the objects.
+func (u Update) Begun() bool {
+	return !u.AppliedAt.IsZero() || !u.AttemptedAt.IsZero() || u.Current != nil
+}

@@ -1,0 +1,168 @@
+package state
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// InPlace is the state of updates in place.
+type InPlace struct {
+	// Containers is the state of each container, by id. An entry is removed when the pod no longer has the container: the pod
+	// is gone, has restarted the container, or belongs to another resource.
+	Containers map[string]InContainer
+	// InPlaceBroken is why live updates are not tried before the next deploy; empty when they are. It is set after every
+	// failed deploy: a live update that follows would pass for the end of it.
+	InPlaceBroken string
+}
+
+// InContainer is the state of updates in place in one container.
+type InContainer struct {
+	// Synced is up to when changes have been copied into it; zero when none have.
+	Synced time.Time
+	// Behind is the update that is still running in it after the end of its build; nil when none is.
+	Behind *Behind
+	// Fault is why an update that had fallen behind failed, until another one worked.
+	Fault string
+	// Stuck is when the newest update in place began, if it failed for a reason that affects every other way too: the
+	// container needs no update before something else changes. It is zero otherwise.
+	Stuck time.Time
+}
+
+// Behind is a container whose update is still running though the build that it is part of is over.
+type Behind struct {
+	Namespace, Pod, Container string
+	// Files are what it is to get, as in Build.
+	Files []string
+	// Serial is that of the build, and Since when that began.
+	Serial int
+	Since  time.Time
+}
+
+// StragglerEnded says that the update of a container which was behind has ended.
+type StragglerEnded struct {
+	Resource model.ManifestName
+	// Serial is that of the build that it was part of.
+	Serial int
+	Update model.ContainerUpdate
+	// Synced says that the container has what it was to get; a command of the user may have failed all the same, as Update
+	// tells.
+	Synced bool
+	// Fault is why it does not have it, where trying again may help. Broken is why a new image is needed.
+	Fault, Broken string
+}
+
+func init() {
+	store.On(Updates, func(d *store.Draft[Update], a StragglerEnded) {
+		d.Update(string(a.Resource), func(u Update) Update { return u.caughtUp(a, d.Now()) })
+	})
+	store.Follow(Updates, Pods, func(d *store.Draft[Update], was, is *store.Entry[Pod]) {
+		if was == nil {
+			return
+		}
+		var gone []string
+		for _, containers := range [][]model.Container{was.Value.Containers, was.Value.InitContainers} {
+			for i := range containers {
+				if id := containers[i].ID; id != "" && !has(is, was.Value.Resource, id) {
+					gone = append(gone, id)
+				}
+			}
+		}
+		if len(gone) == 0 {
+			return
+		}
+		if e, ok := d.Get(string(was.Value.Resource)); ok && e.Value.forget(gone) {
+			d.Put(e.ID, e.Value)
+		}
+	})
+}
+
+// has reports whether a pod, nil when there is none, belongs to a resource and has the container of an id.
+func has(p *store.Entry[Pod], name model.ManifestName, id string) bool {
+	of := func(c model.Container) bool { return c.ID == id }
+	return p != nil && p.Value.Resource == name && (slices.ContainsFunc(p.Value.Containers, of) || slices.ContainsFunc(p.Value.InitContainers, of))
+}
+
+// forget removes the state of containers, and reports whether there was any.
+func (p *InPlace) forget(ids []string) (changed bool) {
+	for _, id := range ids {
+		if _, ok := p.Containers[id]; ok {
+			p.Containers, changed = without(p.Containers, id), true
+		}
+	}
+	return changed
+}
+
+// note changes the state of a container. The map is replaced, never written to.
+func (p *InPlace) note(id string, change func(*InContainer)) {
+	c := p.Containers[id]
+	change(&c)
+	if c != (InContainer{}) {
+		p.Containers = with(p.Containers, id, c)
+	} else {
+		p.Containers = without(p.Containers, id)
+	}
+}
+
+// synced records that a container has every change up to the given time.
+func (p *InPlace) synced(id string, until time.Time) {
+	p.note(id, func(c *InContainer) { c.Synced, c.Fault, c.Stuck = until, "", time.Time{} })
+}
+
+// ended records what a build has done in containers.
+func (p *InPlace) ended(a BuildCompleted, b Build) {
+	for _, id := range a.Synced {
+		p.synced(id, b.StartedAt)
+	}
+	for id, behind := range a.Behind {
+		behind.Serial, behind.Since = b.Serial, b.StartedAt
+		p.note(id, func(c *InContainer) { c.Behind = &behind })
+	}
+	for _, id := range a.Stuck {
+		p.note(id, func(c *InContainer) { c.Stuck = b.StartedAt })
+	}
+}
+
+// deployed lets the next update be tried in place, and clears the faults of the containers.
+func (p *InPlace) deployed() {
+	p.InPlaceBroken = ""
+	for id, c := range p.Containers {
+		if c.Fault != "" {
+			p.note(id, func(c *InContainer) { c.Fault = "" })
+		}
+	}
+}
+
+// AnyBehind reports whether an update is still running in a container after the end of its build.
+func (p InPlace) AnyBehind() bool {
+	for _, c := range p.Containers {
+		if c.Behind != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// caughtUp records the end of an update that was behind.
+func (u Update) caughtUp(a StragglerEnded, now time.Time) Update {
+	id := a.Update.ID
+	behind := u.Containers[id].Behind
+	if behind == nil || behind.Serial != a.Serial {
+		u.containerEnded(a.Serial, a.Update, "") // the container is gone, which is no failure of the build
+		return u
+	}
+	u.note(id, func(c *InContainer) { c.Behind = nil })
+	if a.Synced {
+		u.synced(id, behind.Since)
+	}
+	if a.Fault != "" {
+		u.note(id, func(c *InContainer) { c.Fault = a.Fault })
+	}
+	if a.Broken != "" {
+		u.InPlaceBroken, u.Broken = a.Broken, now
+	}
+	u.containerEnded(a.Serial, a.Update, a.Update.Err)
+	return u
+}

@@ -1,0 +1,56 @@
+package state
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
+// forwards, dependencies and live update steps do not, but for the step that restarts the process: that takes other containers.
+func NeedsBuild(was, is model.Manifest) bool {
+	return !reflect.DeepEqual(buildPart(was), buildPart(is))
+}
+
+func buildPart(m model.Manifest) model.Manifest {
+	m.Labels, m.Links, m.ResourceDeps, m.TriggerMode, m.AutoInit = nil, nil, nil, 0, false
+	images := slices.Clone(m.Images)
+	for i := range images {
+		restart := images[i].LiveUpdate.RestartProcess
+		supervised := m.IsCompose() && images[i].LiveUpdate.RestartContainer
+		images[i] = buildPartOfImage(images[i])
+		images[i].LiveUpdate.RestartContainer = supervised
+		if restart != nil {
+			images[i].LiveUpdate.RestartProcess = &model.RestartProcess{File: restart.File}
+		}
+	}
+	m.Images = images
+	if m.K8s != nil {
+		k := *m.K8s
+		k.PortForwards, k.Links, k.PodReadiness = nil, nil, ""
+		k.ExtraPodSelectors, k.SelectorsOnly = nil, false
+		if k.CustomDeploy != nil {
+			d := *k.CustomDeploy
+			d.Watch, d.LiveUpdate, d.ImageSelector, d.ContainerSelector = model.WatchSpec{}, model.LiveUpdate{}, "", ""
+			k.CustomDeploy = &d
+		}
+		m.K8s = &k
+	}
+	if m.Local != nil {
+		l := *m.Local
+		l.Watch, l.Links, l.AllowParallel, l.Readiness = model.WatchSpec{}, nil, false, nil
+		m.Local = &l
+	}
+	if c := m.Compose; c != nil {
+		// The hash stands for the service; the project's files, which other services share, are not looked at.
+		m.Compose = &model.ComposeTarget{Project: model.ComposeProject{Name: c.Project.Name, Dir: c.Project.Dir},
+			Service: c.Service, Image: c.Image, ImageTarget: c.ImageTarget, Hash: c.Hash}
+	}
+	return m
+}
+
+func buildPartOfImage(im model.ImageTarget) model.ImageTarget {
+	im.LiveUpdate, im.Watch = model.LiveUpdate{}, model.WatchSpec{}
+	return im
+}
