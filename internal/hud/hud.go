@@ -69,7 +69,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Name:      "HUD",
 		Doc:       "Shows resources and logs in the terminal and takes the user's keys.",
 		Inputs:    view.Tables(),
-		Outputs:   store.Shares(state.ResourcesTriggered{}, state.ResourcesSwitched{}, state.TriggerModeChosen{}, state.TiltfileArgsSet{}),
+		Outputs:   store.Shares(state.ResourcesTriggered{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
 		Feedback:  "what it dispatches is the answer to a key, never to what is shown",

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -88,6 +90,11 @@ func ReadsAll(s *Schema) []Input {
 		in[i] = Input{Table: t.Name()}
 	}
 	return in
+}
+
+// Actions lists the actions that a table accepts, by name.
+func (s *Schema) Actions() []ActionType {
+	return slices.SortedFunc(maps.Keys(s.accepts), func(a, b ActionType) int { return cmp.Compare(a.String(), b.String()) })
 }
 
 func (s *Schema) table(name string) (tableDef, int) {
