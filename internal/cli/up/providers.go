@@ -180,13 +180,13 @@ func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool,
 }
 
 // provideInjection decides what pods are given, and lets the pool bring the same image to pods that run.
-func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings, st *store.Store) *buildanddeploy.Synclets {
+func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings) *buildanddeploy.Synclets {
 	if kube == nil {
 		return nil
 	}
 	image := imagebuild.NewSyncletImage(containers, imagebuild.NewDeliverer(containers))
 	s := buildanddeploy.NewSynclets(containers, image, pool, here)
-	pool.Beside(beside{kube, s, st})
+	pool.Beside(beside{kube, s})
 	return s
 }
 
@@ -198,15 +198,13 @@ func provideSurroundings(containers docker.Client) *buildanddeploy.Surroundings 
 type beside struct {
 	*k8s.Client
 	synclets *buildanddeploy.Synclets
-	store    *store.Store
 }
 
 var _ synclet.Beside = beside{}
 
 // Image implements synclet.Beside.
-func (b beside) Image(ctx context.Context) (string, error) {
-	v := b.store.Snapshot().All()
-	return b.synclets.Deliver(ctx, state.TheCluster(v).Cluster, state.TheTiltfile(v).Result.DefaultRegistry, "", logstore.Discard)
+func (b beside) Image(ctx context.Context, home synclet.Home) (string, error) {
+	return b.synclets.Deliver(ctx, home.Cluster, home.Registry, "", logstore.Discard)
 }
 
 func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildanddeploy.Cluster, synclets *synclet.Pool,

@@ -100,7 +100,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	surroundings := provideSurroundings(dockerClient)
-	synclets := provideInjection(client, dockerClient, pool, surroundings, storeStore)
+	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
 	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, buildAndDeployer, pool, upCommandEnv)
 	return upSessionParts, func() {

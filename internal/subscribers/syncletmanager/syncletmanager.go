@@ -25,6 +25,7 @@ import (
 
 // Pool is what keeps the conversations.
 type Pool interface {
+	SetHome(h synclet.Home)
 	Keep(containers []model.ContainerRef)
 	OnStatus(fn func(synclet.Status))
 }
@@ -53,7 +54,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "SyncletManager",
 		Doc:       "Keeps a synclet ready in every running container that can be updated in place.",
-		Inputs:    store.Reads(state.Sessions, state.Resources, state.Updates, state.Pods, state.Clusters, state.Engines),
+		Inputs:    store.Reads(state.Sessions, state.Resources, state.Updates, state.Pods, state.Clusters, state.Engines, state.Tiltfiles),
 		Outputs:   store.Emits(state.SyncletChanged{}, state.SyncletGone{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageController,
@@ -75,7 +76,9 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			return nil
 		case <-rt.Wake():
 		}
-		containers := desired(rt.View())
+		v := rt.View()
+		s.pool.SetHome(synclet.Home{Cluster: state.TheCluster(v).Cluster, Registry: state.TheTiltfile(v).Result.DefaultRegistry})
+		containers := desired(v)
 		s.pool.Keep(containers)
 		now := map[string]bool{}
 		for _, c := range containers {

@@ -11,6 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
@@ -26,9 +28,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // pool notes what it is to keep.
 type pool struct {
 	mu      sync.Mutex
+	home    synclet.Home
 	kept    []model.ContainerRef
 	told    func(synclet.Status)
 	changed chan struct{}
+}
+
+func (p *pool) SetHome(h synclet.Home) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.home = h
+}
+
+func (p *pool) where() synclet.Home {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.home
 }
 
 func (p *pool) Keep(targets []model.ContainerRef) {
@@ -94,6 +109,9 @@ func TestKeepsWhatCanBeUpdated(t *testing.T) {
 	f := start(t, model.UpdateAuto)
 	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"), statetest.Pod("a", "p2", "c2", "a:1"), statetest.Pod("a", "p3", "c3", "other"))
 	f.pool.await(t, "c1 p1/main a:1 /app\nc2 p2/main a:1 /app")
+	if diff := cmp.Diff(synclet.Home{Cluster: state.TheCluster(f.View()).Cluster}, f.pool.where()); diff != "" || f.pool.where().Cluster.Context == "" {
+		t.Errorf("where the containers run (-want +got):\n%s", diff)
+	}
 
 	f.pool.told(synclet.Status{Container: f.pool.kept[0], State: synclet.Ready, Way: synclet.WayShell})
 	id := f.pool.kept[0].ID

@@ -15,10 +15,17 @@ import (
 
 // Beside adds hone's own containers to pods.
 type Beside interface {
-	// Image brings hone's image to the cluster and returns what the cluster calls it.
-	Image(ctx context.Context) (string, error)
+	// Image brings hone's image to where the containers run, and returns its name there.
+	Image(ctx context.Context, home Home) (string, error)
 	// Ephemeral returns the name of a container that does what is asked for; see k8s.Client.
 	Ephemeral(ctx context.Context, req k8s.EphemeralRequest) (string, error)
+}
+
+// Home is where containers run.
+type Home struct {
+	Cluster model.Cluster
+	// Registry is the one from which the cluster takes images; empty where there is none for all.
+	Registry model.Registry
 }
 
 // besideTimeout bounds bringing the image to the cluster and getting a container of it to run.
@@ -36,7 +43,7 @@ func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Session, 
 	}
 	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container runs in time"))
 	defer cancel()
-	image, err := p.beside.Image(bounded)
+	image, err := p.beside.Image(bounded, p.place())
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, "", nil, err

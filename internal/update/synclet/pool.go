@@ -58,6 +58,7 @@ type Pool struct {
 
 	mu        sync.Mutex
 	closed    bool
+	home      Home
 	entries   map[string]*entry  // by container id
 	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
 	verdicts  map[string]verdict // by image
@@ -86,6 +87,19 @@ func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
 // Beside lets the pool add its own containers to pods. Set it before the first Keep.
 func (p *Pool) Beside(b Beside) { p.beside = b }
+
+// SetHome sets where the containers run, for the image of containers that the pool adds to pods.
+func (p *Pool) SetHome(h Home) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.home = h
+}
+
+func (p *Pool) place() Home {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.home
+}
 
 // LockedOut reports whether a container of an image, by the Tiltfile's reference, has let the program in neither by its
 // shell nor by its tar.

@@ -67,7 +67,7 @@ func (c *cluster) Exec(ctx context.Context, req k8s.ExecRequest) error {
 	return exitStatus(127)
 }
 
-func (c *cluster) Image(context.Context) (string, error) {
+func (c *cluster) Image(context.Context, Home) (string, error) {
 	c.call("image")
 	return "hone-synclet:1", c.image
 }
