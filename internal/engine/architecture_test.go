@@ -63,7 +63,7 @@ func generated(g store.Graph) []byte {
 			switch {
 			case e.To == s.Name && e.Kind == "holds":
 				reads = append(reads, "**"+strings.TrimPrefix(e.From, "table:")+"**")
-			case e.To == s.Name:
+			case e.To == s.Name && e.Kind == "reads":
 				reads = append(reads, strings.TrimPrefix(e.From, "table:"))
 			case e.From == s.Name && e.Kind == "emits" && !slices.Contains(emits, e.Action):
 				emits = append(emits, e.Action)
@@ -72,6 +72,12 @@ func generated(g store.Graph) []byte {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Name, s.Doc, strings.Join(reads, ", "), strings.Join(emits, ", "), strings.Join(s.Externals, ", "))
 	}
 	b.WriteString("\nTables in bold are held: an entry that is torn down stays until the subscriber has let go of it.\n")
+	b.WriteString("\nA few subscribers call another one past the store:\n\n| subscriber | calls | because |\n|---|---|---|\n")
+	for _, s := range g.Subscribers {
+		for _, call := range s.Calls {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", s.Name, call.To, call.Doc)
+		}
+	}
 	b.WriteString("\n| table | holds |\n|---|---|\n")
 	for _, t := range g.Tables {
 		fmt.Fprintf(&b, "| %s | %s |\n", t.Name, t.Doc)
@@ -105,7 +111,7 @@ func TestGraphFormatsAgree(t *testing.T) {
 	if n := strings.Count(dot.String(), " -> "); n != len(pairs) {
 		t.Errorf("dot has %d edges, want %d", n, len(pairs))
 	}
-	arrows := regexp.MustCompile(`(?m)(-->|==>|-\.-)`)
+	arrows := regexp.MustCompile(`(?m)(-->|==>|-\.-|\.->)`)
 	if n := len(arrows.FindAllString(mermaid.String(), -1)); n != len(pairs) {
 		t.Errorf("mermaid has %d edges, want %d", n, len(pairs))
 	}

@@ -102,6 +102,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs:   store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
+		Calls:     []store.Call{{To: "Terminals", Doc: "It hands over the connection of a terminal that attaches."}},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
 		Feedback:  "what it writes is a wish from outside, never an answer to a table",

@@ -29,6 +29,8 @@ type Contract struct {
 	Outputs []Output
 	// Externals are the outside systems that it talks to: "kubernetes", "filesystem", "docker", "process" …
 	Externals []string
+	// Calls are the subscribers that it calls past the store.
+	Calls []Call
 	// Stage orders stopping: lower stages stop first, and wait for each other.
 	Stage Stage
 	// Grace is how long the subscriber may take to stop; zero means the usual 5 s.
@@ -57,6 +59,12 @@ type Input struct {
 	// Releases are for a subscriber that looks at who else holds an entry that is being torn down: it is also woken
 	// when one is released that others still hold. To all others that is no change.
 	Releases bool
+}
+
+// Call is a direct call of another subscriber, for what is no value that a table could hold, such as a connection.
+type Call struct {
+	// To is the other subscriber's name, Doc the reason in one sentence.
+	To, Doc string
 }
 
 // Output is an action that a subscriber emits.

@@ -17,11 +17,18 @@ type Graph struct {
 
 // GraphSubscriber is a subscriber in the graph.
 type GraphSubscriber struct {
-	Name      string   `json:"name"`
-	Doc       string   `json:"doc"`
-	Stage     int      `json:"stage"`
-	Externals []string `json:"externals,omitempty"`
-	Feedback  string   `json:"feedback,omitempty"`
+	Name      string      `json:"name"`
+	Doc       string      `json:"doc"`
+	Stage     int         `json:"stage"`
+	Externals []string    `json:"externals,omitempty"`
+	Calls     []GraphCall `json:"calls,omitempty"`
+	Feedback  string      `json:"feedback,omitempty"`
+}
+
+// GraphCall is a direct call of another subscriber.
+type GraphCall struct {
+	To  string `json:"to"`
+	Doc string `json:"doc"`
 }
 
 // GraphTable is a table in the graph.
@@ -32,11 +39,11 @@ type GraphTable struct {
 }
 
 // GraphEdge goes from a table to its reader or to a table that follows it, from a subscriber to a table through an action,
-// or between a subscriber and an outside system.
+// from a subscriber to another one that it calls, or between a subscriber and an outside system.
 type GraphEdge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Kind is reads, holds, emits, follows or external.
+	// Kind is reads, holds, emits, follows, calls or external.
 	Kind   string `json:"kind"`
 	Action string `json:"action,omitempty"`
 }
@@ -51,7 +58,12 @@ func NewGraph(schema *Schema, contracts []Contract) Graph {
 		g.Edges = append(g.Edges, GraphEdge{From: "table:" + f.source, To: "table:" + f.table, Kind: "follows"})
 	}
 	for _, c := range contracts {
-		g.Subscribers = append(g.Subscribers, GraphSubscriber{c.Name, c.Doc, int(c.Stage), c.Externals, c.Feedback})
+		var calls []GraphCall
+		for _, call := range c.Calls {
+			calls = append(calls, GraphCall(call))
+			g.Edges = append(g.Edges, GraphEdge{From: c.Name, To: call.To, Kind: "calls"})
+		}
+		g.Subscribers = append(g.Subscribers, GraphSubscriber{c.Name, c.Doc, int(c.Stage), c.Externals, calls, c.Feedback})
 		for _, in := range c.Inputs {
 			kind := "reads"
 			if in.Strong {
@@ -125,6 +137,8 @@ func (g Graph) Dot(w io.Writer) error {
 			fmt.Fprintf(&b, "  %q -> %q [label=%q];\n", e.From, e.To, e.Action)
 		case "follows":
 			fmt.Fprintf(&b, "  %q -> %q [style=dotted];\n", e.From, e.To)
+		case "calls":
+			fmt.Fprintf(&b, "  %q -> %q [style=dashed, label=\"calls\"];\n", e.From, e.To)
 		case "external":
 			fmt.Fprintf(&b, "  %q -> %q [dir=both, style=dashed];\n", e.From, e.To)
 		}
@@ -161,6 +175,8 @@ func (g Graph) Mermaid(w io.Writer) error {
 			fmt.Fprintf(&b, "  %s -- %s --> %s\n", from, strings.ReplaceAll(e.Action, "\n", ", "), to)
 		case "follows":
 			fmt.Fprintf(&b, "  %s -.-> %s\n", from, to)
+		case "calls":
+			fmt.Fprintf(&b, "  %s -. calls .-> %s\n", from, to)
 		case "external":
 			fmt.Fprintf(&b, "  %s -.- %s\n", from, to)
 		}

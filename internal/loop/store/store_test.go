@@ -518,6 +518,13 @@ func TestVerify(t *testing.T) {
 			`nobody reads table "counters"`},
 		{"cycle without a reason", []Contract{with(writer, func(c *Contract) { c.Inputs = Reads(f.counters) }), reader},
 			`subscriber "writer" reads table "counters" and changes it by added without a Feedback reason`},
+		{"calls nobody", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"ghost", "it must"}} }), reader},
+			`subscriber "writer" calls "ghost", which is no other subscriber`},
+		{"calls itself", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"writer", "it must"}} }), reader},
+			`subscriber "writer" calls "writer", which is no other subscriber`},
+		{"calls without a reason", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"reader", ""}} }), reader},
+			`subscriber "writer" calls "reader" without a reason`},
+		{"calls with a reason", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"reader", "it must"}} }), reader}, ""},
 		{"cycle with a reason", []Contract{with(writer, func(c *Contract) { c.Inputs, c.Feedback = Reads(f.counters), "it ends" }), reader}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

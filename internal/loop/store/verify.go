@@ -15,6 +15,7 @@ func Verify(schema *Schema, contracts []Contract) []error {
 	faults = append(faults, verifyNames(contracts)...)
 	faults = append(faults, verifyInputs(schema, contracts)...)
 	faults = append(faults, verifyOutputs(schema, contracts)...)
+	faults = append(faults, verifyCalls(contracts)...)
 	faults = append(faults, verifyReaders(schema, contracts)...)
 	faults = append(faults, verifyCycles(schema, contracts)...)
 	return faults
@@ -50,6 +51,20 @@ func verifyInputs(schema *Schema, contracts []Contract) (faults []error) {
 				faults = append(faults, fmt.Errorf("subscriber %q declares table %q twice", c.Name, in.Table))
 			}
 			seen[in.Table] = true
+		}
+	}
+	return faults
+}
+
+func verifyCalls(contracts []Contract) (faults []error) {
+	for _, c := range contracts {
+		for _, call := range c.Calls {
+			switch {
+			case call.To == c.Name || !slices.ContainsFunc(contracts, func(o Contract) bool { return o.Name == call.To }):
+				faults = append(faults, fmt.Errorf("subscriber %q calls %q, which is no other subscriber", c.Name, call.To))
+			case call.Doc == "":
+				faults = append(faults, fmt.Errorf("subscriber %q calls %q without a reason", c.Name, call.To))
+			}
 		}
 	}
 	return faults

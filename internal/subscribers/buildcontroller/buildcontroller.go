@@ -84,6 +84,10 @@ func (s *Subscriber) Contract() store.Contract {
 		Inputs: inputs,
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
 			state.HoldsChanged{}, state.RetryDue{}),
+		Calls: []store.Call{
+			{To: "WatchManager", Doc: "Before it takes in files, it waits until the changes made so far are known: a moment, not a state."},
+			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and what these have learned about images and processes."},
+		},
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
 		Grace:     stopGrace,
