@@ -71,7 +71,11 @@ func (s *Set[K, S]) cancel(desired map[K]S) {
 		if want, ok := desired[key]; !ok || !s.same(w.spec, want) {
 			w.cancel()
 			delete(s.running, key)
-			s.ending[key] = w
+			select {
+			case <-w.done: // it had ended on its own
+			default:
+				s.ending[key] = w
+			}
 		}
 	}
 }

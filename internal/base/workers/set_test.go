@@ -66,6 +66,9 @@ func TestWant(t *testing.T) {
 		let := make(chan struct{})
 		set := NewSet(t.Context(), func(a, b int) bool { return a == b }, func(ctx context.Context, key string, spec int) {
 			say("start %s%d", key, spec)
+			if key == "short" {
+				return
+			}
 			<-ctx.Done()
 			if key == "slow" && spec == 1 {
 				<-let
@@ -100,9 +103,13 @@ func TestWant(t *testing.T) {
 			t.Errorf("the first has ended (-want +got):\n%s", diff)
 		}
 		<-set.Ended()
+		step("one that returns on its own", map[string]int{"slow": 4, "short": 1}, "start short1")
+		if !set.Has("short") {
+			t.Error("one that has returned is not there although it is wanted")
+		}
 		step("dropped", nil, "stop slow4")
-		if set.Has("slow") {
-			t.Error("slow is still there")
+		if set.Has("slow") || set.Has("short") {
+			t.Errorf("still there: slow %t, short %t", set.Has("slow"), set.Has("short"))
 		}
 		set.Stop()
 	})
