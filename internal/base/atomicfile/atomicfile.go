@@ -1,5 +1,5 @@
-// Package atomicfile replaces files in one step: whoever opens one sees all of the old content or all of the new, also after
-// a crash of the process or of the machine.
+// Package atomicfile replaces files in one step: a reader sees the whole old content or the whole new content, even after a
+// crash of the process or of the machine.
 package atomicfile
 
 import (
@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// abandonedAfter is the age of a file that a write has not finished and never will: its process has been killed.
+// abandonedAfter is the age at which an unfinished file counts as left behind by a killed process.
 const abandonedAfter = time.Hour
 
-// Write puts content in the place of the file at path, whose folder must exist. mode is the new file's, whatever the umask and
-// the old file say. When Write returns, the content will survive a crash of the machine.
+// Write replaces the file at path, whose folder must exist, with content. The new file has the given mode, regardless of the
+// umask and of the old file's mode. When Write returns, the content survives a crash of the machine.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	return Replace(path, mode, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -25,7 +25,7 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 	})
 }
 
-// Replace is Write for content that write produces. If that fails, the old file stays.
+// Replace is Write for content that the function write produces. If write fails, the old file stays.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	removeAbandoned(path)
 	out, err := beside(path)
@@ -53,7 +53,7 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	return nil
 }
 
-// Check reports whether a file can be put at path, and leaves what is there as it is.
+// Check returns an error if the file at path cannot be replaced. It does not change an existing file.
 func Check(path string) error {
 	probe, err := beside(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func Check(path string) error {
 	return nil
 }
 
-// beside makes an empty file in the folder of path, which only its owner can read.
+// beside creates an empty file in the folder of path that only its owner can read.
 func beside(path string) (*os.File, error) {
 	out, err := os.CreateTemp(filepath.Dir(path), prefix(path)+"*")
 	if err != nil {
@@ -74,11 +74,11 @@ func beside(path string) (*os.File, error) {
 	return out, nil
 }
 
-// prefix is what the names of unfinished files for path begin with.
+// prefix is the beginning of the names of unfinished files for path.
 func prefix(path string) string { return "." + filepath.Base(path) + ".hone-new-" }
 
-// removeAbandoned removes what killed processes have left of their writes to path. What cannot be removed costs space, nothing
-// else.
+// removeAbandoned removes unfinished files for path that killed processes left behind. A file that cannot be removed only costs
+// space.
 func removeAbandoned(path string) {
 	dir := filepath.Dir(path)
 	entries, err := os.ReadDir(dir)
@@ -95,8 +95,8 @@ func removeAbandoned(path string) {
 	}
 }
 
-// writeError says which file could not be written. It names the user's file in place of the unfinished one, of which nobody
-// else knows.
+// writeError returns the error of a failed write. It names the user's file instead of the unfinished one, which means nothing to
+// the user.
 func writeError(path, temp string, err error) error {
 	var at *fs.PathError
 	var link *os.LinkError

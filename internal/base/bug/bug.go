@@ -1,5 +1,5 @@
-// Package bug reports what cannot happen: mistakes of hone itself, with the place and the stack, to whoever runs the process.
-// A test fails. For a user the process carries on where it can, and says what to report.
+// Package bug reports bugs in hone itself, situations that cannot happen, with the place and the stack. In a test, a report
+// fails the test. For a user, the process continues where it can and prints what to report.
 package bug
 
 import (
@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// Report is a mistake of hone that has shown itself.
+// Report is a bug that has been noticed.
 type Report struct {
-	// What happened, in words for people.
+	// What happened, in a few words for the user.
 	What string
 	// Where is the function and line that noticed it, or that panicked.
 	Where string
@@ -29,23 +29,23 @@ func (r *Report) Error() string {
 
 var _ error = (*Report)(nil)
 
-// taker is what takes reports; nil before a session has set it.
+// taker receives the reports; nil before a session has set it.
 var taker atomic.Pointer[func(*Report)]
 
-// Take makes f take the reports of this process, from any goroutine, until restore is called. Before that they go to standard
-// error, and in a test they panic.
+// Take makes f receive the reports of this process, on any goroutine, until restore is called. Without a receiver, reports go
+// to standard error, and in a test they panic.
 func Take(f func(*Report)) (restore func()) {
 	before := taker.Swap(&f)
 	return func() { taker.Store(before) }
 }
 
-// Reportf reports that something has happened that cannot happen. The caller goes on as well as it can.
+// Reportf reports a situation that cannot happen. The caller continues as well as it can.
 func Reportf(format string, args ...any) *Report {
 	return deliver(&Report{What: fmt.Sprintf(format, args...), Where: place(false), Stack: string(debug.Stack())})
 }
 
-// Caught reports a panic. The deferred function that has recovered it calls Caught itself, since the stack still leads to the
-// panic then. During says what was being done.
+// Caught reports a recovered panic. The deferred function that recovered it must call Caught itself, while the stack still
+// leads to the panic. The argument during names the operation that panicked.
 func Caught(during string, recovered any) *Report {
 	return deliver(&Report{What: fmt.Sprintf("%s: panic: %v", during, recovered), Where: place(true), Stack: string(debug.Stack())})
 }

@@ -1,6 +1,6 @@
-// Package filelock keeps processes out of each other's way: one at a time holds the lock of a file. The kernel gives a lock
-// up when its process ends, however that ends. The handles of one process exclude each other, too. The lock file itself
-// stays: to remove it would let two processes hold locks of the same name.
+// Package filelock provides locks between processes: one process at a time holds the lock of a file. The kernel releases a lock
+// when its process ends for any reason. Within one process, locks of the same file exclude each other as well. The lock file
+// stays: removing it would let two processes hold locks of the same name.
 package filelock
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// retry is the time between two attempts at a lock that another holds.
+// retry is the time between two attempts to take a lock that is held.
 const retry = 5 * time.Millisecond
 
-// Lock takes the lock of a file, which it makes, readable by its owner alone, where there is none. It waits while another
-// holds the lock, until ctx ends: the error is then the cause of that. The returned function gives the lock up.
+// Lock takes the lock of a file. If the file does not exist, Lock creates it, readable by its owner only. It waits while the
+// lock is held; if ctx ends first, the error wraps the cause of ctx. The returned function releases the lock.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	l := flock.New(path)
 	got, err := l.TryLockContext(ctx, retry)
@@ -31,7 +31,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	return nil, lockError(path, err)
 }
 
-// Try is Lock without the wait: free is false when another holds the lock.
+// Try is Lock without the wait: free is false if the lock is held.
 func Try(path string) (unlock func(), free bool, err error) {
 	l := flock.New(path)
 	free, err = l.TryLock()
@@ -44,10 +44,9 @@ func Try(path string) (unlock func(), free bool, err error) {
 	return release(l), true, nil
 }
 
-// Held reports whether anyone holds the lock of a file; nobody does when there is no file, and none is made. What cannot be
-// found out is an error.
+// Held reports whether the lock of a file is held. A file that does not exist is not locked, and Held does not create it.
 func Held(path string) (bool, error) {
-	// Taking a lock would make its file; the file may go between this and that only when its owner removes it with its folder.
+	// Try would create the file. Between the two calls the file can disappear only if its owner removes it with its folder.
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

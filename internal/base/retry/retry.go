@@ -1,4 +1,4 @@
-// Package retry waits between attempts: for a time that a context may cut short, and for longer after each failure.
+// Package retry waits between attempts: for a time that a context can cut short, and longer after each failure.
 package retry
 
 import (
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Sleep waits for d, or until ctx is done: then it returns false.
+// Sleep waits for d. It returns false if ctx is done first.
 func Sleep(ctx context.Context, d time.Duration) bool { return SleepOr(ctx, d, nil) }
 
-// SleepOr is Sleep that ends early, and returns true, when wake is closed or yields a value.
+// SleepOr is Sleep that returns true early if wake is closed or receives a value.
 func SleepOr(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -23,12 +23,13 @@ func SleepOr(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	return true
 }
 
-// Backoff are the pauses between attempts at one thing: each is twice as long as the one before, up to a bound. It belongs to
-// one goroutine. The zero value has no pauses.
+// Backoff computes the pauses between attempts: each is twice as long as the previous one, up to a bound. It belongs to one
+// goroutine. The zero value has no pauses.
 type Backoff struct {
 	// First and Most are the first and the longest pause.
 	First, Most time.Duration
-	// Jitter is the part of a pause by which it is made longer at random, at most: it keeps those apart that failed together.
+	// Jitter is the largest fraction of a pause that is added to it at random, so that clients which failed together do not retry
+	// together.
 	Jitter float64
 
 	next time.Duration
@@ -41,8 +42,8 @@ func (b *Backoff) Next() time.Duration {
 	return d + rand.N(time.Duration(float64(d)*b.Jitter)+1)
 }
 
-// Reset makes the next pause the first one: after a success.
+// Reset makes the next pause the first one again. Call it after a success.
 func (b *Backoff) Reset() { b.next = 0 }
 
-// Sleep waits for the next pause, or until ctx is done: then it returns false.
+// Sleep waits for the next pause. It returns false if ctx is done first.
 func (b *Backoff) Sleep(ctx context.Context) bool { return Sleep(ctx, b.Next()) }

@@ -1,4 +1,4 @@
-// Package suggest finds what a misspelled name was meant to be.
+// Package suggest finds the name that a misspelled name was meant to be.
 package suggest
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Mend is the mend of a problem with a name that is not known: a question whether the nearest candidate was meant, if one is
-// near, before otherwise, which is what helps in any case.
+// Mend returns the mend of a problem with an unknown name: the question whether the nearest candidate was meant, if there is
+// one, followed by the advice otherwise, which always applies.
 func Mend(name string, candidates []string, otherwise string) string {
 	if near := Nearest(name, candidates); near != "" {
 		return fmt.Sprintf("did you mean %s? %s", near, otherwise)
@@ -32,8 +32,8 @@ func Nearest(name string, candidates []string) string {
 
 func plain(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
-// Distance is the number of single-byte insertions, deletions, replacements and swaps of neighbours that make b of a, or bound when
-// it is at least that many.
+// Distance is the number of single-byte insertions, deletions, replacements and swaps of neighbours that turn a into b, or bound
+// if it is at least bound.
 func Distance(a, b string, bound int) int {
 	if max(len(a)-len(b), len(b)-len(a)) >= bound {
 		return bound

@@ -1,4 +1,4 @@
-// Package workers turns a set of things that should be running into running goroutines, one per key.
+// Package workers keeps one goroutine running for each key of a set that may change at any time.
 //
 // # Concurrency
 //

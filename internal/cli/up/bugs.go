@@ -20,15 +20,15 @@ import (
 // maxBugs bounds the file of reports, in bytes: a report that would exceed it replaces those before.
 const maxBugs = 1 << 20
 
-// bugReports tells the user of a session about mistakes of hone itself: in one line of the session's log, and with the stack
-// in a file that can be sent with a report.
+// bugReports tells the user about bugs in hone: with one line in the session's log, and with the stack in a file that can be
+// attached to a report.
 type bugReports struct {
 	path string
 	logs *logstore.Store
 	log  *slog.Logger
 
 	mu sync.Mutex
-	// told are those of which the user knows, by what and where: what fails again and again is told once.
+	// told are the bugs that the log has, by what and where: one that happens repeatedly is logged once.
 	told map[string]bool
 }
 
@@ -73,11 +73,11 @@ func (b *bugReports) write(what, where, stack string) error {
 	return errors.Join(err, f.Close())
 }
 
-// explain says of a session that a bug has ended what the user can do.
+// explain adds what the user can do to the error of a session that a bug has ended.
 func (b *bugReports) explain(err error) error {
 	var r *bug.Report
 	if !errors.As(err, &r) {
 		return err
 	}
-	return problem.Wrap(fmt.Errorf("%s (at %s)", b.logs.Scrub(r.What), r.Where), "hone has made a mistake and cannot go on", "please report it, with what is in "+b.path)
+	return problem.Wrap(fmt.Errorf("%s (at %s)", b.logs.Scrub(r.What), r.Where), "hone made a mistake and cannot continue", "please report it, with what is in "+b.path)
 }

@@ -56,7 +56,7 @@ func TestBugsReachTheLogAndAFile(t *testing.T) {
 		t.Errorf("the file:\n%s", file)
 	}
 	text := problem.Text(b.explain(fmt.Errorf("run the session: %w", report)))
-	for _, want := range []string{"hone has made a mistake and cannot go on", "[redacted secret db:password] is unheard of", path} {
+	for _, want := range []string{"hone made a mistake and cannot continue", "[redacted secret db:password] is unheard of", path} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the last word lacks %q:\n%s", want, text)
 		}

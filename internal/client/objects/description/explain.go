@@ -43,7 +43,13 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 		_, err = b.WriteTo(out)
 		return err
 	case len(path) > 0 && strings.Contains(err.Error(), "does not exist"):
-		return noField(k, path)
+		all, failed := schemasOf(s, k)
+		if failed != nil {
+			return failed
+		}
+		if _, unknown := all.field(k, path); unknown != nil {
+			return unknown
+		}
 	}
 	return objects.Explain(fmt.Errorf("explain %s: %w", e.Of, err))
 }

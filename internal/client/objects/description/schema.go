@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
@@ -19,14 +22,9 @@ func writeSchema(s *objects.Session, k objects.Kind, path []string, out io.Write
 	if err != nil {
 		return err
 	}
-	found := all.kind(k)
-	for i, name := range path {
-		properties, _ := all.inner(found)["properties"].(map[string]any)
-		next, ok := properties[name].(map[string]any)
-		if !ok {
-			return noField(k, path[:i+1])
-		}
-		found = next
+	found, err := all.field(k, path)
+	if err != nil {
+		return err
 	}
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -34,10 +32,19 @@ func writeSchema(s *objects.Session, k objects.Kind, path []string, out io.Write
 	return enc.Encode(all.resolved(found))
 }
 
-// noField is the problem that a kind has no such field.
-func noField(k objects.Kind, path []string) error {
-	return problem.New(fmt.Sprintf("%s has no field %s", k.GVR.Resource, strings.Join(path, ".")),
-		"hone explain "+k.GVR.Resource+" --recursive lists the fields")
+// field returns the schema of a kind's field, or of the kind for an empty path. An unknown field is a problem.
+func (all schemas) field(k objects.Kind, path []string) (map[string]any, error) {
+	found := all.kind(k)
+	for i, name := range path {
+		properties, _ := all.inner(found)["properties"].(map[string]any)
+		next, ok := properties[name].(map[string]any)
+		if !ok {
+			return nil, problem.New(fmt.Sprintf("%s has no field %s", k.GVR.Resource, strings.Join(path[:i+1], ".")),
+				suggest.Mend(name, slices.Sorted(maps.Keys(properties)), "hone explain "+k.GVR.Resource+" --recursive lists the fields"))
+		}
+		found = next
+	}
+	return found, nil
 }
 
 func schemasOf(s *objects.Session, k objects.Kind) (schemas, error) {
