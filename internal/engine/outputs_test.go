@@ -27,7 +27,7 @@ import (
 func TestOutputsAreDispatched(t *testing.T) {
 	sources := parsed(t)
 	helpers := map[string][]string{}
-	for _, pkg := range []string{"internal/loop/state", "internal/loop/buildcontrol"} {
+	for _, pkg := range []string{"internal/loop/state", "internal/loop/buildcontrol", "internal/loop/intent"} {
 		helpersOf(pkg, sources[pkg], helpers)
 	}
 	subs := Subscribers(Parts{Server: server.New(server.Options{}), View: hud.New(hud.Options{}), Report: cireport.New(io.Discard),
@@ -86,6 +86,11 @@ func helpersOf(pkg string, files []*ast.File, out map[string][]string) {
 				name = receiver(fn.Recv.List[0].Type)
 			}
 			name = path.Base(pkg) + "." + name
+			for _, r := range fn.Type.Results.List {
+				if accepted(lastName(r.Type)) {
+					out[name] = append(out[name], lastName(r.Type))
+				}
+			}
 			ast.Inspect(fn, func(n ast.Node) bool {
 				if lit, ok := n.(*ast.CompositeLit); ok && accepted(lastName(lit.Type)) {
 					out[name] = append(out[name], lastName(lit.Type))

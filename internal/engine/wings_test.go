@@ -32,7 +32,7 @@ type wing struct {
 var wings = []wing{
 	{"base", "atomicfile bug filelock jsonpath problem retry suggest words workers < logstore outputfile project terminal < editor process", "",
 		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It knows nothing of sessions, clusters or engines."},
-	{"loop", "store < state < buildcontrol events", "base",
+	{"loop", "store < state < buildcontrol events intent", "base",
 		"The session's state: the one loop, the tables with their actions and reducers, and pure answers about a snapshot. It talks to nothing outside the process and starts no goroutine but the loop's."},
 	{"cluster", "k8s < deploy podlogs portforward", "base",
 		"What talks to Kubernetes: the client, and deploying, logs and port forwards on top of it. It knows nothing of the session's state."},

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
@@ -90,9 +91,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			defer rt.Idle()
 			return frame(rt.View(), now, loop(s.options.Stats))
 		},
-		Trigger: func(name model.ManifestName) {
-			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
-		},
+		Trigger: func(name model.ManifestName) error { return trigger(rt, rt.View(), name) },
 		Quit: func() {
 			v := current()
 			atQuit.CompareAndSwap(nil, &v)
@@ -119,4 +118,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return fmt.Errorf("print the summary: %w", err)
 	}
 	return nil
+}
+
+// trigger updates a resource of the view v, or returns why that is impossible.
+func trigger(rt *store.Runtime, v store.View, name model.ManifestName) error {
+	a, err := intent.Trigger(v, []string{string(name)})
+	if err == nil {
+		rt.Dispatch(a)
+	}
+	return err
 }

@@ -37,7 +37,7 @@ func (p Past) Show(ctx context.Context) error {
 		Frame: func(time.Time) screen.Frame {
 			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(p.View, name, p.At) }}
 		},
-		Trigger: func(model.ManifestName) {},
+		Trigger: func(model.ManifestName) error { return nil },
 		Quit:    func() {},
 		Past:    true,
 		Open:    OpenBrowser,

@@ -12,7 +12,6 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/view"
-	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -137,11 +136,9 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Logs:     t.options.Logs,
 		Changed:  changed,
 		Frame:    func(now time.Time) screen.Frame { return frame(rt.Aside(), now, loop(t.options.Stats)) },
-		Trigger: func(name model.ManifestName) {
-			rt.Dispatch(state.ResourcesTriggered{Names: []model.ManifestName{name}})
-		},
-		Quit:  left,
-		Leave: t.options.Session,
+		Trigger:  func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
+		Quit:     left,
+		Leave:    t.options.Session,
 		// A browser belongs where the user is.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Version: t.options.Version,

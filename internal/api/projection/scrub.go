@@ -11,7 +11,7 @@ import (
 )
 
 // redacted replaces a value that is not shown.
-const redacted = "[redacted]"
+const redacted = logstore.RedactedMark + "]"
 
 // secretsID identifies a list of secrets. An evaluation of the Tiltfile that finds the same secrets keeps the list.
 type secretsID struct {

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/hone-dev/hone/internal/base/bug"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -89,7 +90,7 @@ func without(m map[string]string, key string) map[string]string {
 }
 
 // writeUIResource takes a trigger mode.
-func writeUIResource(_ store.View, old, new Object) ([]store.Action, error) {
+func writeUIResource(v store.View, old, new Object) ([]store.Action, error) {
 	const instead = "only status.triggerMode can be set; to update it now: hone trigger; to switch it off: hone disable"
 	was, is, err := both[*v1alpha1.UIResource]("uiresources", instead, old, new)
 	if err != nil {
@@ -109,7 +110,8 @@ func writeUIResource(_ store.View, old, new Object) ([]store.Action, error) {
 	default:
 		return nil, invalid("triggerMode is 0, 1, 2 or 3, not %d", is.Status.TriggerMode)
 	}
-	return []store.Action{state.TriggerModeChosen{Names: []model.ManifestName{model.ManifestName(is.Name)}, Mode: mode}}, nil
+	a, err := intent.SetTriggerMode(v, []string{is.Name}, mode)
+	return taking("uiresources", is.Name, a, err)
 }
 
 // both returns the object before and after a change; objects of these kinds are neither created nor deleted.
@@ -121,7 +123,7 @@ func both[O Object](plural, instead string, old, new Object) (was, is O, err err
 }
 
 // writeTiltfile takes arguments.
-func writeTiltfile(_ store.View, old, new Object) ([]store.Action, error) {
+func writeTiltfile(v store.View, old, new Object) ([]store.Action, error) {
 	const instead = "only spec.args can be set; the Tiltfile is chosen when the session begins: hone up --file"
 	was, is, err := both[*v1alpha1.Tiltfile]("tiltfiles", instead, old, new)
 	if err != nil {
@@ -133,10 +135,12 @@ func writeTiltfile(_ store.View, old, new Object) ([]store.Action, error) {
 		return nil, forbidden("tiltfiles", is.Name, instead)
 	case same(was, is, nil):
 		return nil, nil
-	case holdsRedacted(is.Spec.Args):
-		return nil, invalid("spec.args holds a redacted value: write what it stands for")
 	}
-	return []store.Action{state.TiltfileArgsSet{Args: is.Spec.Args}}, nil
+	a, changed, err := intent.SetArguments(v, is.Spec.Args)
+	if err == nil && !changed {
+		return nil, nil
+	}
+	return taking("tiltfiles", is.Name, a, err)
 }
 
 // writeConfigMap switches resources, changes data, and takes config maps from outside.
@@ -145,7 +149,7 @@ func writeConfigMap(v store.View, old, new Object) ([]store.Action, error) {
 	resource, isSwitch := resourceOfSwitch(v, name)
 	switch {
 	case isSwitch && old != nil && new != nil:
-		return writeSwitch(resource, old.(*v1alpha1.ConfigMap), new.(*v1alpha1.ConfigMap))
+		return writeSwitch(v, resource, old.(*v1alpha1.ConfigMap), new.(*v1alpha1.ConfigMap))
 	case isSwitch:
 		return nil, forbidden("configmaps", name, fmt.Sprintf("it switches the resource %s; set its data.%s", resource, disabledKey))
 	case new == nil:
@@ -167,7 +171,7 @@ func writeConfigMap(v store.View, old, new Object) ([]store.Action, error) {
 }
 
 // writeSwitch turns a change of a resource's config map into the wish to enable or disable the resource.
-func writeSwitch(resource model.ManifestName, was, is *v1alpha1.ConfigMap) ([]store.Action, error) {
+func writeSwitch(v store.View, resource model.ManifestName, was, is *v1alpha1.ConfigMap) ([]store.Action, error) {
 	if !same(was, is, func(m *v1alpha1.ConfigMap) { m.Data = nil }) || len(is.Data) > 1 {
 		return nil, forbidden("configmaps", is.Name, "it switches a resource: only data."+disabledKey+" can be set")
 	}
@@ -178,15 +182,30 @@ func writeSwitch(resource model.ManifestName, was, is *v1alpha1.ConfigMap) ([]st
 	if was.Data[disabledKey] == strconv.FormatBool(off) {
 		return nil, nil
 	}
-	return switched(resource, off), nil
+	return switched(v, "configmaps", is.Name, resource, off)
 }
 
-func switched(resource model.ManifestName, off bool) []store.Action {
-	names := []model.ManifestName{resource}
-	if off {
-		return []store.Action{state.ResourcesSwitched{Off: names}}
+// switched enables or disables a resource for a change of the object with the given name.
+func switched(v store.View, plural, name string, resource model.ManifestName, off bool) ([]store.Action, error) {
+	o, err := intent.Switch(v, !off, intent.Selection{Names: []string{string(resource)}})
+	a, ok := o.Action()
+	if err == nil && !ok {
+		return nil, nil
 	}
-	return []store.Action{state.ResourcesSwitched{On: names}}
+	return taking(plural, name, a, err)
+}
+
+// taking returns the action of an intent, or its refusal in the terms of Kubernetes.
+func taking(plural, name string, a store.Action, err error) ([]store.Action, error) {
+	switch intent.Why(err) {
+	case intent.Invalid:
+		return nil, invalid("%v", err)
+	case intent.Unknown:
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: v1alpha1.Group, Resource: plural}, name)
+	case intent.Impossible:
+		return nil, forbidden(plural, name, err.Error())
+	}
+	return []store.Action{a}, err
 }
 
 func metaFrom(o Object) model.Meta {
@@ -217,5 +236,5 @@ func withdrawn[T any](v store.View, plural, name string, table *store.Table[T], 
 // holdsRedacted reports whether something that a client sends holds a text by which a secret was replaced.
 func holdsRedacted(x any) bool {
 	text, err := json.Marshal(x)
-	return err == nil && strings.Contains(string(text), "[redacted")
+	return err == nil && logstore.Redacted(string(text))
 }

@@ -96,7 +96,7 @@ func TestWrite(t *testing.T) {
 			b.Status = v1alpha1.UIButtonStatus{LastClickedAt: now, Inputs: []v1alpha1.UIInputStatus{{Name: "LEVEL", Choice: &v1alpha1.UIChoiceInputStatus{Value: "x"}}}}
 			return b
 		}, nil, "takes one of easy, strict"},
-		{"a disabled button", "UIButton", "old", func(o Object) Object { o.(*v1alpha1.UIButton).Status.LastClickedAt = now; return o }, nil, "it is disabled"},
+		{"a disabled button", "UIButton", "old", func(o Object) Object { o.(*v1alpha1.UIButton).Status.LastClickedAt = now; return o }, nil, `button "old" is disabled`},
 		{"the text of the Tiltfile's", "UIButton", "lint", func(o Object) Object { o.(*v1alpha1.UIButton).Spec.Text = "x"; return o }, nil, "the Tiltfile declares it"},
 		{"a click that disables", "UIButton", "toggle-web-disable", func(o Object) Object { o.(*v1alpha1.UIButton).Status.LastClickedAt = now; return o },
 			[]store.Action{state.ResourcesSwitched{Off: names("web")}}, ""},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api/v1alpha1"
@@ -16,7 +17,7 @@ import (
 func writeButton(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if resource, ok := resourceOfToggle(v, name); ok {
-		return writeToggle(resource, old, new)
+		return writeToggle(v, resource, old, new)
 	}
 	switch {
 	case new == nil:
@@ -41,18 +42,11 @@ func writeButton(v store.View, old, new Object) ([]store.Action, error) {
 		return actions, nil
 	}
 	click, err := clickOf(v, is)
-	if err != nil {
-		return nil, err
-	}
-	return append(actions, click), nil
+	return append(actions, click...), err
 }
 
 // clickOf returns the click that a status requests.
-func clickOf(v store.View, is *v1alpha1.UIButton) (store.Action, error) {
-	b := state.Buttons.In(v).Value(is.Name)
-	if b.Disabled {
-		return nil, forbidden("uibuttons", is.Name, "it is disabled")
-	}
+func clickOf(v store.View, is *v1alpha1.UIButton) ([]store.Action, error) {
 	given := map[string]any{}
 	for _, in := range is.Status.Inputs {
 		switch {
@@ -66,11 +60,8 @@ func clickOf(v store.View, is *v1alpha1.UIButton) (store.Action, error) {
 			given[in.Name] = in.Hidden.Value
 		}
 	}
-	inputs, err := b.Resolve(given)
-	if err != nil {
-		return nil, invalid("%v", err)
-	}
-	return state.ButtonClicked{Button: is.Name, Inputs: inputs}, nil
+	a, err := intent.Click(v, is.Name, given)
+	return taking("uibuttons", is.Name, a, err)
 }
 
 // resourceOfToggle returns the resource that a button of the given name switches.
@@ -83,7 +74,7 @@ func resourceOfToggle(v store.View, button string) (model.ManifestName, bool) {
 }
 
 // writeToggle switches a resource by a click of its button.
-func writeToggle(resource model.ManifestName, old, new Object) ([]store.Action, error) {
+func writeToggle(v store.View, resource model.ManifestName, old, new Object) ([]store.Action, error) {
 	const instead = "it switches a resource; set status.lastClickedAt to click it, or use hone disable and hone enable"
 	was, is, err := both[*v1alpha1.UIButton]("uibuttons", instead, old, new)
 	if err != nil {
@@ -95,7 +86,7 @@ func writeToggle(resource model.ManifestName, old, new Object) ([]store.Action, 
 	if is.Status.LastClickedAt.Equal(&was.Status.LastClickedAt) {
 		return nil, nil
 	}
-	return switched(resource, was.Spec.Text == disableText), nil
+	return switched(v, "uibuttons", is.Name, resource, was.Spec.Text == disableText)
 }
 
 func declareButton(v store.View, is *v1alpha1.UIButton) ([]store.Action, error) {

@@ -1,52 +1,13 @@
 package server
 
 import (
-	"fmt"
-	"net/http"
 	"strconv"
 
-	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
 	"github.com/hone-dev/hone/pkg/model"
 )
-
-// click answers POST /api/click.
-func click(src *source, w http.ResponseWriter, r *http.Request) {
-	var req api.ClickRequest
-	if !decode(w, r, &req) {
-		return
-	}
-	b, ok := state.Buttons.In(src.View()).Get(req.Button)
-	switch {
-	case !ok:
-		failBy(w, http.StatusNotFound, unknownButton(src.View(), req.Button))
-		return
-	case b.Value.Disabled:
-		fail(w, http.StatusConflict, fmt.Sprintf("button %q is disabled", req.Button))
-		return
-	}
-	inputs, err := b.Value.Resolve(req.Inputs)
-	if err != nil {
-		fail(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	if _, ok := src.hand(w, state.ButtonClicked{Button: req.Button, Inputs: inputs}); ok {
-		done(w)
-	}
-}
-
-func unknownButton(v store.View, asked string) error {
-	var all []string
-	for _, b := range state.ButtonsInOrder(v) {
-		all = append(all, b.Name)
-	}
-	if len(all) == 0 {
-		return problem.New("the Tiltfile declares no buttons", "declare one: load('ext://uibutton', 'cmd_button')")
-	}
-	return unknown("button", asked, all)
-}
 
 // buttons returns the buttons as the API shows them.
 func buttons(v store.View) []api.Button {

@@ -20,9 +20,9 @@ import (
 // dumps are the routes that serve whole documents.
 var dumps = []string{"/api/dump/engine", "/api/dump/logstore", "/api/snapshot"}
 
-func (f *live) fetch(door, path string) (int, []byte) {
+func (f *live) fetch(listener, path string) (int, []byte) {
 	f.t.Helper()
-	c, base := f.client(door)
+	c, base := f.client(listener)
 	r, _ := http.NewRequest("GET", base+path, nil)
 	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := c.Do(r)
@@ -48,14 +48,14 @@ func TestDumps(t *testing.T) {
 	l := f.logs.Logger("web", "build:web:1", "build")
 	l.Write(2, "password is "+secret+"\n")
 	f.busy()
-	for _, door := range []string{"unix", "https"} {
+	for _, listener := range []string{"unix", "https"} {
 		for _, path := range dumps {
-			code, body := f.fetch(door, path)
+			code, body := f.fetch(listener, path)
 			if code != 200 || !json.Valid(body) {
-				t.Errorf("%s %s: %d %.300s", door, path, code, body)
+				t.Errorf("%s %s: %d %.300s", listener, path, code, body)
 			}
 			if bytes.Contains(body, []byte(secret)) {
-				t.Errorf("%s %s shows a secret", door, path)
+				t.Errorf("%s %s shows a secret", listener, path)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// session is a server at work on a store whose loop runs, behind a door that only programs of this machine reach.
+// session is a server at work on a store whose loop runs, with a listener that only programs of this machine reach.
 type session struct {
 	*statetest.Alone
 	t       *testing.T

@@ -26,7 +26,7 @@ import (
 
 const token = "the right token"
 
-// live is a server on both of its doors, over a store whose loop runs.
+// live is a server on both of its listeners, over a store whose loop runs.
 type live struct {
 	*statetest.Alone
 	t    testing.TB
@@ -82,17 +82,17 @@ func selfSigned(t testing.TB) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// client returns a client by one of the doors: "http", "https" or "unix", and the URL that its paths go behind.
-func (f *live) client(door string) (*http.Client, string) {
+// client returns a client of one of the listeners, "http", "https" or "unix", and the URL that paths are appended to.
+func (f *live) client(listener string) (*http.Client, string) {
 	tr := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // signed by itself
-	if door == "unix" {
+	if listener == "unix" {
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", f.sock)
 		}
 		return &http.Client{Transport: tr, Timeout: time.Minute}, "http://hone"
 	}
 	return &http.Client{Transport: tr, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
-		door + "://" + f.tcp
+		listener + "://" + f.tcp
 }
 
 // dial opens a bare connection to the port.
@@ -135,7 +135,7 @@ func (f *live) busy() {
 	})
 }
 
-// alive checks that the owner is served as ever, by both doors.
+// alive checks that the owner is served as ever, by both listeners.
 func (f *live) alive() {
 	f.t.Helper()
 	for _, d := range []string{"unix", "https"} {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/api/snapshot"
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
@@ -75,10 +76,10 @@ func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 			continue
 		}
 		all := []string{string(model.TiltfileName)}
-		for _, t := range switchable(v) {
-			all = append(all, t.name)
+		for _, t := range intent.Switchable(v) {
+			all = append(all, t.Name)
 		}
-		return unknown("resource", string(n), all)
+		return intent.NoSuch("resource", string(n), all)
 	}
 	return nil
 }

@@ -186,11 +186,12 @@ func refuse(w http.ResponseWriter, r *http.Request, code int, text string) {
 	rest.Refuse(w, r, code, text)
 }
 
-// handler returns everything that is behind the doors.
+// handler returns the handler of all requests that access.Guard lets through.
 func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	src := &source{Runtime: rt, changes: &s.changes}
 	all := append(append([]projection.Kind(nil), s.options.Kinds...), tables.All(state.Schema)...)
-	objects := rest.New(src, s.options.Version, s.working, append(all, tables.Machine(rt)...))
+	src.writer = rest.NewWriter(src)
+	objects := rest.New(src.writer, s.options.Version, s.working, append(all, tables.Machine(rt)...))
 	mux := http.NewServeMux()
 	for _, path := range rest.Paths {
 		mux.Handle(path, objects)

@@ -13,6 +13,8 @@ import (
 type source struct {
 	*store.Runtime
 	changes *broadcast
+	// writer is the source as clients change it.
+	writer *rest.Writer
 
 	mu       sync.Mutex
 	redactor *redact.Redactor

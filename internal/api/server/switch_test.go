@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -24,8 +25,8 @@ func labelled(name string, labels ...string) model.Manifest {
 // positions are the resources of a store with what they are or will be: "a+ b-".
 func positions(v store.View) string {
 	var out []string
-	for _, t := range switchable(v) {
-		out = append(out, t.name+map[bool]string{true: "+", false: "-"}[t.on])
+	for _, t := range intent.Switchable(v) {
+		out = append(out, t.Name+map[bool]string{true: "+", false: "-"}[t.Enabled])
 	}
 	return strings.Join(out, " ")
 }
@@ -76,8 +77,8 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestDoorsOfChanges knocks at each door of the routes that change something without what opens it.
-func TestDoorsOfChanges(t *testing.T) {
+// TestChangesAreGuarded requests changes without one of the things that they require.
+func TestChangesAreGuarded(t *testing.T) {
 	f := newFixture(statetest.Session, statetest.Loaded(statetest.Local("a")))
 	for path, body := range map[string]string{"/api/switch": `{"state":"disabled","all":true}`, "/api/set_tiltfile_args": `["a"]`} {
 		for name, tc := range map[string]struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/api"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // stillTimeout bounds the time until the updates have ended that a take-down comes in between of.
@@ -27,7 +28,10 @@ func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Reque
 		fail(w, http.StatusBadRequest, "by: say who deletes the objects")
 		return
 	}
-	names := manifestNames(req.ManifestNames)
+	var names []model.ManifestName
+	for _, n := range req.ManifestNames {
+		names = append(names, model.ManifestName(n))
+	}
 	concerned := func(v store.View) (out []state.Updating) {
 		for _, u := range state.WithUpdates(v) {
 			if u.Value.Enabled && u.Value.Manifest.IsK8s() && (len(names) == 0 || slices.Contains(names, u.Value.Manifest.Name)) {
@@ -42,7 +46,9 @@ func (s *Subscriber) takenDown(src *source, w http.ResponseWriter, r *http.Reque
 				"%s deletes its objects. They come back when the resource is triggered", words.Clip(req.By, access.MostEchoed))
 		}
 	}
-	if !src.take(w, r, state.ObjectsTakenDown{Names: names, By: words.Clip(req.By, access.MostEchoed)}) {
+	if !src.take(w, r, func(store.View) ([]store.Action, error) {
+		return []store.Action{state.ObjectsTakenDown{Names: names, By: words.Clip(req.By, access.MostEchoed)}}, nil
+	}) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), stillTimeout)

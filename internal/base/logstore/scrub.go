@@ -40,12 +40,18 @@ func head(s string, i int) uint32 {
 	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
 }
 
+// RedactedMark is the beginning of each placeholder that replaces a secret.
+const RedactedMark = "[redacted"
+
+// Redacted reports whether text contains a placeholder.
+func Redacted(text string) bool { return strings.Contains(text, RedactedMark) }
+
 // newScrubber returns nil if there is nothing to hide.
 func newScrubber(secrets []model.Secret) *scrubber {
 	sc := &scrubber{byHead: map[uint32][]pattern{}}
 	labels := map[string]string{}
 	for _, secret := range secrets {
-		label := "[redacted secret " + secret.Name + ":" + secret.Key + "]"
+		label := RedactedMark + " secret " + secret.Name + ":" + secret.Key + "]"
 		for _, form := range secretForms(secret.Value) {
 			if _, ok := labels[form]; !ok {
 				labels[form] = label

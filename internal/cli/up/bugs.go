@@ -24,8 +24,10 @@ const maxBugs = 1 << 20
 // attached to a report.
 type bugReports struct {
 	path string
-	logs *logstore.Store
-	log  *slog.Logger
+	// crashes is the file that the runtime writes to when the process crashes.
+	crashes string
+	logs    *logstore.Store
+	log     *slog.Logger
 
 	mu sync.Mutex
 	// told are the bugs that the log has, by what and where: one that happens repeatedly is logged once.
@@ -34,7 +36,8 @@ type bugReports struct {
 
 // reportBugs makes the reports of this process go to a session's log until restore is called.
 func reportBugs(logs *logstore.Store, log *slog.Logger) (b *bugReports, restore func()) {
-	b = &bugReports{path: filepath.Join(command.StateDir(), "bugs.txt"), logs: logs, log: log, told: map[string]bool{}}
+	dir := command.StateDir()
+	b = &bugReports{path: filepath.Join(dir, "bugs.txt"), crashes: filepath.Join(dir, "crash.txt"), logs: logs, log: log, told: map[string]bool{}}
 	return b, bug.Take(b.take)
 }
 

@@ -33,6 +33,7 @@ func runSession(ctx context.Context, o options) error {
 	defer cleanup()
 	bugs, restore := reportBugs(parts.Logs, parts.Log)
 	defer restore()
+	defer bugs.watchCrashes()()
 	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
 	var reporter *cireport.Reporter

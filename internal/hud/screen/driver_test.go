@@ -18,6 +18,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/internal/loop/intent"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -95,9 +96,15 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(t.Context())
 	o := Options{Terminal: term, Logs: logs, Changed: d.changed, Now: clock, Version: "v1.2.3",
-		Frame:   func(now time.Time) Frame { return d.view(now) },
-		Trigger: func(n model.ManifestName) { d.triggered = append(d.triggered, n) },
-		Quit:    func() { d.quits++ },
+		Frame: func(now time.Time) Frame { return d.view(now) },
+		Trigger: func(n model.ManifestName) error {
+			_, err := intent.Trigger(v, []string{string(n)})
+			if err == nil {
+				d.triggered = append(d.triggered, n)
+			}
+			return err
+		},
+		Quit: func() { d.quits++ },
 		Open: func(_ context.Context, url string) error {
 			d.opened = append(d.opened, url)
 			return nil

@@ -28,9 +28,9 @@ type Options struct {
 	// Changed delivers a value when Frame would return something new. Frame is called on one goroutine at a time.
 	Changed <-chan struct{}
 	Frame   func(now time.Time) Frame
-	// Trigger requests an update. Quit requests the end of the session, which must end the context of Run. Both must return
-	// at once.
-	Trigger func(model.ManifestName)
+	// Trigger requests an update, or returns why the resource cannot be updated. Quit requests the end of the session, which
+	// must end the context of Run. Both must return at once.
+	Trigger func(model.ManifestName) error
 	Quit    func()
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error

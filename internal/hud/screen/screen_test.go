@@ -146,7 +146,7 @@ func TestWishes(t *testing.T) {
 		d.press("jt")
 		d.shows("api will be updated")
 		d.press("b<End>t")
-		d.shows("loadtest is not part of this session")
+		d.shows("resource \"loadtest\" is disabled")
 		d.press("b")
 		d.shows("no endpoint to open")
 		if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered); diff != "" {
@@ -465,7 +465,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				term := newTerminal("UTF-8", 120, 34)
 				d := start(t, v, term, func(_ *driver, o *Options) {
-					o.Trigger = func(model.ManifestName) { panic("broken trigger") }
+					o.Trigger = func(model.ManifestName) error { panic("broken trigger") }
 				})
 				tt.sabotage(d)
 				<-d.done

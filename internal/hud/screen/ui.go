@@ -9,6 +9,8 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -159,14 +161,14 @@ func (u *ui) nextError() {
 
 func (u *ui) trigger() {
 	r := u.table.current()
-	switch {
-	case r == nil:
-	case !r.Triggerable:
-		u.say(fmt.Sprintf("%s is not part of this session", r.Name))
-	default:
-		u.options.Trigger(r.Name)
-		u.say(fmt.Sprintf("%s will be updated", r.Name))
+	if r == nil {
+		return
 	}
+	if err := u.options.Trigger(r.Name); err != nil {
+		u.say(words.OneLine(problem.Text(err)))
+		return
+	}
+	u.say(fmt.Sprintf("%s will be updated", r.Name))
 }
 
 func (u *ui) openEndpoint() {

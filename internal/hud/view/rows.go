@@ -43,8 +43,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	m := e.Value.Manifest
 	pods := b.pods[m.Name]
 	runtime := buildcontrol.Runtime(b.v, m, u, pods)
-	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m, pods), Endpoints: b.endpoints(m),
-		Triggerable: e.Phase == store.Running}
+	r := Row{Name: m.Name, Group: group(m), Ports: b.ports(m, pods), Endpoints: b.endpoints(m)}
 	if last, ok := u.Last(); ok {
 		r.Changed = last.FinishedAt
 		if u.TakenDown == "" {
@@ -140,7 +139,7 @@ func (b *builder) disabledRow(m model.Manifest) Row {
 // tiltfileRow is the row of the evaluation of the Tiltfile.
 func (b *builder) tiltfileRow() Row {
 	t := b.tiltfile
-	r := Row{Name: model.TiltfileName, Runtime: none, RuntimeShort: none, Triggerable: true,
+	r := Row{Name: model.TiltfileName, Runtime: none, RuntimeShort: none,
 		Changed: t.FinishedAt, UpdateErr: t.Err}
 	took := t.FinishedAt.Sub(t.StartedAt)
 	switch {

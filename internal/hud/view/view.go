@@ -68,8 +68,6 @@ type Row struct {
 	Pod       string
 	Restarts  int
 	Endpoints []Endpoint
-	// Triggerable is set when asking for an update has a meaning.
-	Triggerable bool
 }
 
 // Err returns the error of the update, else the error of the runtime; empty if there is none.

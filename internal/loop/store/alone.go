@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// NewRuntime returns the door of one subscriber to a store, without checking its contract against others. It is for tests
+// NewRuntime returns the runtime of one subscriber on a store, without checking its contract against others. It is for tests
 // of one subscriber: the contract is enforced all the same, and entries get the finalizers of the tables that it holds.
 // It must be called before the store's loop runs.
 func NewRuntime(s *Store, sub Subscriber) *Runtime {

@@ -115,7 +115,7 @@ func Shares(actions ...Action) []Output {
 	return out
 }
 
-// Runtime is a subscriber's door to the store. It enforces the contract: reading an undeclared table or dispatching an
+// Runtime is a subscriber's access to the store. It enforces the contract: reading an undeclared table or dispatching an
 // undeclared action panics with *UndeclaredError, which the supervisor takes for a crash of the subscriber.
 type Runtime struct {
 	store    *Store

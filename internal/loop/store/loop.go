@@ -28,7 +28,7 @@ type Store struct {
 	closed  bool
 	last    time.Time
 	readers []*mailbox
-	// runtimes are the doors of all subscribers, in their order.
+	// runtimes are the runtimes of all subscribers, in their order.
 	runtimes []*Runtime
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string

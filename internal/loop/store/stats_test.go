@@ -117,10 +117,10 @@ func TestAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		s := New(f.schema)
-		door := make(chan *Runtime, 1)
+		ready := make(chan *Runtime, 1)
 		server := sub{contract: Contract{Name: "server", Doc: "Serves.", Inputs: Reads(f.counters, f.jobs)}}
 		server.run = func(ctx context.Context, rt *Runtime) error {
-			door <- rt
+			ready <- rt
 			for {
 				select {
 				case <-ctx.Done():
@@ -130,7 +130,7 @@ func TestAside(t *testing.T) {
 			}
 		}
 		stop := start(t, s, server, sub{contract: Contract{Name: "writer", Doc: "Writes.", Outputs: Emits(added{}, hired{}, left{})}})
-		rt := <-door
+		rt := <-ready
 		for range 3 {
 			s.Dispatch(added{"a"})
 			synctest.Wait()

@@ -19,7 +19,7 @@ import (
 type Session struct {
 	// Address is the host and the port that it listens on.
 	Address string
-	// Token is that of its owner: some attacks come from behind the door.
+	// Token is that of its owner: some attacks send it.
 	Token string
 	// Secret is a word that is in every answer that shows the session.
 	Secret string

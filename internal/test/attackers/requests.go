@@ -134,7 +134,7 @@ func PathTricks(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-// Malformed sends what is no HTTP, or none that a session takes, from behind the door.
+// Malformed sends what is no HTTP, or none that a session accepts, with the token.
 func Malformed(ctx context.Context, s Session) error {
 	auth := "Connection: close\r\n" + s.owner()
 	post := "POST /api/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + auth
@@ -162,7 +162,7 @@ func Malformed(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-// Patches sends patches that are none, from behind the door, to an object that takes patches, to one that takes none, and to
+// Patches sends invalid patches, with the token, to an object that takes patches, to one that takes none, and to
 // one that does not exist.
 func Patches(ctx context.Context, s Session) error {
 	const tilt = "/apis/tilt.dev/v1alpha1/"
@@ -200,7 +200,7 @@ const (
 	taken = 64 << 20
 )
 
-// EndlessBodies sends bodies of 1 GB from behind the door, with a length and without, to everything that takes one.
+// EndlessBodies sends bodies of 1 GB with the token, with a length and without, to everything that takes one.
 func EndlessBodies(ctx context.Context, s Session) error {
 	c := s.client()
 	var errs []error

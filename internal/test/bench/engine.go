@@ -25,18 +25,18 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
-	{"store", "DispatchReduce", map[string]string{"DispatchReduce": "loop, one small table"}, ""},
-	{"state", ".", map[string]string{
+	{"loop/store", "DispatchReduce", map[string]string{"DispatchReduce": "loop, one small table"}, ""},
+	{"loop/state", ".", map[string]string{
 		"Reduce/PodChanged":   "loop, PodChanged, 300 resources",
 		"Reduce/FilesChanged": "loop, FilesChanged, 300 resources",
 	}, ""},
-	{"logstore", "Ingest|Follow", map[string]string{
+	{"base/logstore", "Ingest|Follow", map[string]string{
 		"Ingest/memory":                   "log lines in",
 		"Ingest/spilled":                  "log lines in, spilled to disk",
 		"Ingest/spilled_with_100_secrets": "log lines in, 100 secrets",
 		"Follow":                          "log lines in and out",
 	}, "promised: 100,000 lines/s"},
-	{"buildcontrol", "Decide", map[string]string{"Decide300": "buildcontrol.Decide, 300 resources"}, ""},
+	{"loop/buildcontrol", "Decide", map[string]string{"Decide300": "buildcontrol.Decide, 300 resources"}, ""},
 	{"hud/view", "Build", map[string]string{"Build300": "hud/view.Build, 300 resources"}, ""},
 }
 

@@ -15,12 +15,12 @@ import (
 	"github.com/hone-dev/hone/internal/base/words"
 )
 
-// Rules say who may come in.
+// Rules decide which requests are let through.
 type Rules struct {
-	// Token is the token that a request must have. Only a Local door may have none: without a token, any other door refuses
-	// every request, so that a missing token never opens the door.
+	// Token is the token that a request must have. Without a token, every listener that is not Local refuses all requests, so
+	// that a missing token never gives access.
 	Token string
-	// Local is set for a door that only the owner's programs reach, whatever name they call it by: a unix socket.
+	// Local is set for a listener that only the owner's programs can reach, under any host name: a unix socket.
 	Local bool
 	// Hosts are names of this machine in addition to localhost and its addresses, such as the value of --host.
 	Hosts []string
@@ -88,7 +88,7 @@ func headers(h http.Header) {
 func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	switch origin := r.Header.Get("Origin"); {
 	case !rules.Local && rules.Token == "":
-		return http.StatusUnauthorized, "this door has no token, and is closed to everybody"
+		return http.StatusUnauthorized, "this listener has no token, and refuses every request"
 	case !rules.Local && !rules.ours(r.Host):
 		return http.StatusForbidden, fmt.Sprintf("host %q is not this machine", words.Clip(r.Host, MostEchoed))
 	case len(r.Header.Values("Origin")) > 1 || origin != "" && (rules.Local || origin != scheme(r.Context())+"://"+r.Host):

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestFull fills a door with connections on which nobody says anything: those who have the token come in all the same, and
-// those who are in stay. When all places are taken by such, nobody else comes in.
+// TestFull fills a listener with silent connections. Clients with the token get in nevertheless, and connections in use stay.
+// When all places are taken by connections in use, no other client gets in.
 func TestFull(t *testing.T) {
 	const places = 4
 	raw, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func TestFull(t *testing.T) {
 	}
 	for _, c := range idle[:len(idle)-places] {
 		if n, err := c.Read(make([]byte, 1)); err == nil || n > 0 {
-			t.Error("the door speaks to somebody who said nothing")
+			t.Error("the listener answered a silent connection")
 		}
 	}
 	if reused, err := visit(first); err != nil || !reused {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A door answers this many refusals per second, after an initial burst: each costs the session a connection and the data that
+// A listener answers this many refusals per second, after an initial burst: each costs the session a connection and the data that
 // arrives before the refusal. Otherwise, programs that try one request after another could keep the machine busy and make the
 // session wait for a processor.
 const refusals, refusalsAtOnce = 50, 100

@@ -108,7 +108,7 @@ func newWorld(t testing.TB) *world {
 	})
 	readOnly := w.kind()
 	readOnly.Name, readOnly.Plural, readOnly.ShortNames, readOnly.Write = "Fact", "facts", nil, nil
-	w.handler = New(w, "1.2.3", NewLimit(), []projection.Kind{w.kind(), readOnly})
+	w.handler = New(NewWriter(w), "1.2.3", NewLimit(), []projection.Kind{w.kind(), readOnly})
 	return w
 }
 
@@ -268,7 +268,7 @@ func names(list map[string]any) (out []string) {
 	return out
 }
 
-// serve runs a real server behind a door that only this test reaches, and returns its address.
+// serve runs a real server with a listener that only this test reaches, and returns its address.
 func (w *world) serve() string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

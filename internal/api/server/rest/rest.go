@@ -42,11 +42,10 @@ type Store interface {
 
 // Handler serves all paths of Kubernetes' API.
 type Handler struct {
-	store    Store
+	store    *Writer
 	version  string
 	kinds    []*kind
 	now      func() time.Time
-	writing  chan struct{} // holds a value during a write
 	working  *semaphore.Weighted
 	openAPI  *documents
 	patience time.Duration
@@ -77,8 +76,8 @@ func (k *kind) verbs() []string {
 
 // New returns a handler. working limits how many of its requests work at the same time; see NewLimit. If requests can use one
 // name for two kinds, clients use the first kind.
-func New(s Store, version string, working *semaphore.Weighted, all []projection.Kind) *Handler {
-	h := &Handler{store: s, version: version, now: time.Now, writing: make(chan struct{}, 1), working: working, patience: writeTimeout}
+func New(w *Writer, version string, working *semaphore.Weighted, all []projection.Kind) *Handler {
+	h := &Handler{store: w, version: version, now: time.Now, working: working, patience: writeTimeout}
 	for _, k := range all {
 		h.kinds = append(h.kinds, &kind{Kind: k, history: history{kind: k}})
 	}

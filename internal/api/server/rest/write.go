@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -22,8 +23,6 @@ const (
 	writeTimeout = 10 * time.Second
 	// updateTimeout is the same for an existing object, because the change may have no visible effect.
 	updateTimeout = time.Second
-	// lookEvery limits the wait for a snapshot that changes no table, which is not announced.
-	lookEvery = 5 * time.Millisecond
 )
 
 // desire is the change of an object that a request wants: was is nil for a create, is is nil for a delete.
@@ -37,7 +36,7 @@ type desire struct {
 	idle bool
 }
 
-// wish returns the desire of a request for a snapshot. It is called under the writers' lock.
+// wish returns the desire of a request for a snapshot. It is called while no other client writes.
 type wish func(v store.View, items []*item) (desire, error)
 
 // write carries out a request and responds to it.
@@ -53,16 +52,7 @@ func (h *Handler) write(a *answer, k *kind, ask wish) {
 	}
 	ctx, cancel := context.WithTimeout(a.r.Context(), h.patience)
 	defer cancel()
-	// Only one writer at a time reads the newest snapshot and dispatches, so that of two writes with the same resource
-	// version one is refused.
-	select {
-	case h.writing <- struct{}{}:
-	case <-ctx.Done():
-		a.fail(apierrors.NewTimeoutError("others are writing", 1))
-		return
-	}
 	d, v, err := h.dispatch(ctx, k, ask, dry)
-	<-h.writing
 	if err != nil {
 		a.fail(err)
 		return
@@ -76,53 +66,34 @@ func (h *Handler) write(a *answer, k *kind, ask wish) {
 
 // dispatch dispatches the actions of a wish to the loop and waits until they are reduced.
 func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d desire, v store.View, err error) {
-	v = h.store.View()
-	_, items := k.at(v)
-	if d, err = ask(v, items); err != nil {
-		return d, v, err
-	}
-	if d.idle = dry || d.unchanged(); d.idle && !dry {
-		return d, v, nil
-	}
-	actions, err := k.Write(v, d.was, d.is)
-	if err != nil || dry {
-		return d, v, err
-	}
-	if len(actions) == 0 {
-		if d.is != nil && d.was != nil {
-			d.is = d.was // the kind ignores the change
+	v, err = h.store.Write(ctx, func(v store.View) ([]store.Action, error) {
+		var err error
+		_, items := k.at(v)
+		if d, err = ask(v, items); err != nil {
+			return nil, err
 		}
-		d.idle = true
-		return d, v, nil
-	}
-	at := h.store.Dispatch(actions...)
-	if at.IsZero() {
-		return d, v, apierrors.NewServiceUnavailable("the session has ended")
-	}
-	if v, err = Reduced(ctx, h.store, at); err != nil {
-		err = apierrors.NewTimeoutError("the session did not take the change in time", 1)
+		if d.idle = dry || d.unchanged(); d.idle && !dry {
+			return nil, nil
+		}
+		actions, err := k.Write(v, d.was, d.is)
+		switch {
+		case err != nil || dry:
+			return nil, err
+		case len(actions) == 0:
+			if d.is != nil && d.was != nil {
+				d.is = d.was // the kind ignores the change
+			}
+			d.idle = true
+		}
+		return actions, nil
+	})
+	switch {
+	case errors.Is(err, ErrEnded):
+		err = apierrors.NewServiceUnavailable(err.Error())
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrLate):
+		err = apierrors.NewTimeoutError(err.Error(), 1)
 	}
 	return d, v, err
-}
-
-// Reduced waits until the actions that were dispatched with this time are reduced, and returns a snapshot that contains them,
-// or ctx's error. Their consequences may follow later.
-func Reduced(ctx context.Context, s Store, at time.Time) (store.View, error) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for {
-		changed := s.Changed()
-		v := s.View()
-		if !v.At.Before(at) {
-			return v, nil
-		}
-		select {
-		case <-changed:
-		case <-ticker.C:
-		case <-ctx.Done():
-			return v, ctx.Err()
-		}
-	}
 }
 
 // unchanged reports whether an object is wanted as it is.

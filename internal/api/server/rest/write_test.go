@@ -177,7 +177,7 @@ func TestSlowOutcomes(t *testing.T) {
 		}
 		return []store.Action{erased{"nobody"}}, nil // is taken, and changes nothing
 	}
-	w.handler = New(w, "1", NewLimit(), []projection.Kind{k})
+	w.handler = New(NewWriter(w), "1", NewLimit(), []projection.Kind{k})
 	w.handler.patience = 50 * time.Millisecond
 	w.then(put("a", "one"), put("ignored", "one"))
 	for _, tc := range []struct {

@@ -1,6 +1,6 @@
-// Package access decides who may talk to the session's API: it makes listeners that keep to a number of connections and take
-// TLS and plain HTTP on one port, checks each request for its token, its Host and its Origin before anything else sees it,
-// and makes those wait who send much that is refused.
+// Package access controls access to the session's API. Its listeners limit the number of connections and accept TLS and plain
+// HTTP on one port. It checks the token, the Host and the Origin of each request before any other code sees the request, and it
+// delays clients that send many refused requests.
 package access
 
 import (
@@ -27,7 +27,7 @@ const (
 	MaxConnections = 256
 )
 
-// Server returns an HTTP server for a door's listener, with every limit set. The handler is behind Guard already.
+// Server returns an HTTP server with every limit set. The handler must already be behind Guard.
 func Server(handler http.Handler) *http.Server {
 	return &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		DisableGeneralOptionsHandler: true, ConnContext: remember}

@@ -24,10 +24,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ask makes a request by one of the doors, with the token.
-func (f *live) ask(door, method, path, body string) (int, string) {
+// ask makes a request to one of the listeners, with the token.
+func (f *live) ask(listener, method, path, body string) (int, string) {
 	f.t.Helper()
-	c, base := f.client(door)
+	c, base := f.client(listener)
 	var in io.Reader
 	if body != "" {
 		in = strings.NewReader(body)
@@ -37,7 +37,7 @@ func (f *live) ask(door, method, path, body string) (int, string) {
 		f.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if door != "unix" {
+	if listener != "unix" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	resp, err := c.Do(r)
@@ -52,17 +52,17 @@ func (f *live) ask(door, method, path, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
-// TestDoors checks that one port speaks both, and that the socket wants no token.
-func TestDoors(t *testing.T) {
+// TestListeners checks that the port serves both HTTP and HTTPS, and that the socket requires no token.
+func TestListeners(t *testing.T) {
 	f := serveLive(t)
 	f.declare(1)
 	f.Until("the session is there", func(v store.View) bool { return state.TheSession(v).Tiltfile != "" })
-	for _, door := range []string{"http", "https", "unix"} {
-		if code, body := f.ask(door, "GET", "/apis/hone.dev/v1alpha1/resources/r0000", ""); code != 200 || !strings.Contains(body, `"kind":"Resource"`) {
-			t.Errorf("%s: %d %s", door, code, body)
+	for _, listener := range []string{"http", "https", "unix"} {
+		if code, body := f.ask(listener, "GET", "/apis/hone.dev/v1alpha1/resources/r0000", ""); code != 200 || !strings.Contains(body, `"kind":"Resource"`) {
+			t.Errorf("%s: %d %s", listener, code, body)
 		}
-		if code, body := f.ask(door, "POST", "/api/trigger", `{"manifest_names":["r0000"]}`); code != 200 {
-			t.Errorf("%s: %d %s", door, code, body)
+		if code, body := f.ask(listener, "POST", "/api/trigger", `{"manifest_names":["r0000"]}`); code != 200 {
+			t.Errorf("%s: %d %s", listener, code, body)
 		}
 	}
 	c, base := f.client("unix")

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/api/server/access"
+	"github.com/hone-dev/hone/internal/api/server/rest"
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/api"
+)
+
+// takeTimeout limits the time until the loop has reduced the actions of a request.
+const takeTimeout = 10 * time.Second
+
+// take carries out what a request asks for and waits until the loop has reduced it. It reports false after it has responded
+// with an error.
+func (s *source) take(w http.ResponseWriter, r *http.Request, decide func(store.View) ([]store.Action, error)) bool {
+	ctx, cancel := context.WithTimeout(r.Context(), takeTimeout)
+	defer cancel()
+	_, err := s.writer.Write(ctx, decide)
+	if err != nil {
+		failBy(w, codeOf(err), err)
+	}
+	return err == nil
+}
+
+// codeOf returns the status of the response to a request that failed.
+func codeOf(err error) int {
+	switch intent.Why(err) {
+	case intent.Invalid:
+		return http.StatusBadRequest
+	case intent.Unknown:
+		return http.StatusNotFound
+	case intent.Impossible:
+		return http.StatusConflict
+	}
+	switch {
+	case errors.Is(err, rest.ErrEnded):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, rest.ErrBusy), errors.Is(err, rest.ErrLate):
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}
+
+// trigger handles POST /api/trigger.
+func trigger(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.TriggerRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if src.take(w, r, func(v store.View) ([]store.Action, error) {
+		a, err := intent.Trigger(v, req.ManifestNames)
+		return []store.Action{a}, err
+	}) {
+		done(w)
+	}
+}
+
+// click handles POST /api/click.
+func click(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.ClickRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if src.take(w, r, func(v store.View) ([]store.Action, error) {
+		a, err := intent.Click(v, req.Button, req.Inputs)
+		return []store.Action{a}, err
+	}) {
+		done(w)
+	}
+}
+
+// setArgs handles POST /api/set_tiltfile_args, whose body is the list of the new arguments, as in Tilt. An argument that is
+// sent back redacted at its previous position keeps its value.
+func setArgs(src *source, w http.ResponseWriter, r *http.Request) {
+	var sent []string
+	if !decode(w, r, &sent) {
+		return
+	}
+	if src.take(w, r, func(v store.View) ([]store.Action, error) {
+		args, was, redactor := slices.Clone(sent), state.TheSession(v).Args, src.Redactor(v)
+		for i := range min(len(args), len(was)) {
+			if args[i] == redactor.Text(was[i]) {
+				args[i] = was[i]
+			}
+		}
+		a, changed, err := intent.SetArguments(v, args)
+		if !changed {
+			return nil, err
+		}
+		return []store.Action{a}, err
+	}) {
+		done(w)
+	}
+}
+
+// switchResources handles POST /api/switch: one action enables and disables all resources of the request.
+func switchResources(src *source, w http.ResponseWriter, r *http.Request) {
+	var req api.SwitchRequest
+	if !decode(w, r, &req) {
+		return
+	}
+	if req.State != api.StateEnabled && req.State != api.StateDisabled {
+		fail(w, http.StatusBadRequest, fmt.Sprintf("state: %q is neither enabled nor disabled", words.Clip(req.State, access.MostEchoed)))
+		return
+	}
+	var o intent.Outcome
+	selected := intent.Selection{Names: req.ManifestNames, Labels: req.Labels, All: req.All, Only: req.Only}
+	if !src.take(w, r, func(v store.View) (_ []store.Action, err error) {
+		if o, err = intent.Switch(v, req.State == api.StateEnabled, selected); err != nil {
+			return nil, err
+		}
+		if a, ok := o.Action(); ok {
+			return []store.Action{a}, nil
+		}
+		return nil, nil
+	}) {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(api.SwitchResult{Enabled: list(o.Enabled), Disabled: list(o.Disabled), Unchanged: list(o.Unchanged)})
+}
+
+// list returns names as a list that is never null in JSON.
+func list(names []string) []string { return append([]string{}, names...) }

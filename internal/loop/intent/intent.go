@@ -1,0 +1,74 @@
+// Package intent turns what users ask for into actions: trigger, enable and disable, click, set arguments. The terminal, the
+// routes of the HTTP API and its objects all go through this package, so that the same request is checked in the same way and
+// has the same effect wherever it comes from.
+package intent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/base/suggest"
+	"github.com/hone-dev/hone/internal/base/words"
+)
+
+// Reason tells callers how to report a refused request.
+type Reason int
+
+// The reasons for a refusal.
+const (
+	// Invalid is the reason for a request that is incomplete or contradictory.
+	Invalid Reason = iota + 1
+	// Unknown is the reason for a request that names something that does not exist.
+	Unknown
+	// Impossible is the reason for a request that the current state of a resource or button does not allow.
+	Impossible
+)
+
+// Refusal is the error of a request that the session does not take. It wraps a problem where the user can do something.
+type Refusal struct {
+	Reason Reason
+	Err    error
+}
+
+// Error returns the text of the wrapped error.
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+// Unwrap returns the wrapped error.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+var _ error = (*Refusal)(nil)
+
+// Why returns the reason for a refusal, or 0 for any other error.
+func Why(err error) Reason {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return r.Reason
+	}
+	return 0
+}
+
+func invalid(format string, args ...any) error {
+	return &Refusal{Invalid, fmt.Errorf(format, args...)}
+}
+
+const (
+	// listedNames is the maximum number of names that a mend lists.
+	listedNames = 10
+	// quoted is the maximum length of a name that a refusal quotes, in bytes.
+	quoted = 100
+)
+
+// NoSuch is the refusal of a request that names a thing of the kind what that does not exist; all are the names that do.
+func NoSuch(what, name string, all []string) error {
+	listed := strings.Join(all[:min(len(all), listedNames)], ", ")
+	mend := "there are: " + listed
+	switch more := len(all) - listedNames; {
+	case len(all) == 0:
+		mend = "there are none"
+	case more > 0:
+		mend += fmt.Sprintf(", and %d more", more)
+	}
+	return &Refusal{Unknown, problem.New(fmt.Sprintf("no %s is called %q", what, words.Clip(name, quoted)), suggest.Mend(name, all, mend))}
+}

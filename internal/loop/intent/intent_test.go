@@ -1,0 +1,147 @@
+package intent_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/loop/intent"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func labelled(name string, labels ...string) model.Manifest {
+	m := statetest.Local(name)
+	m.Labels = labels
+	return m
+}
+
+// shop is a session with the enabled resources b and a, the disabled resource c, and buttons.
+func shop() store.View {
+	loaded := statetest.Loaded(labelled("b", "front", "web"), labelled("a", "back"), labelled("c", "front"))
+	loaded.Result.Buttons = []model.Button{
+		{Name: "seed", Inputs: []model.Input{{Name: "SIZE", Kind: model.InputChoice, Choices: []string{"s", "l"}, Default: "s"}}},
+		{Name: "off", Disabled: true},
+	}
+	return statetest.New(statetest.Session, loaded, state.ResourcesSwitched{Off: []model.ManifestName{"c"}}, state.TiltfileArgsSet{Args: []string{"web"}},
+		state.ResourcesSwitched{Off: []model.ManifestName{"c"}}).View()
+}
+
+// refusal is an expected refusal. The zero value stands for success.
+type refusal struct {
+	why  intent.Reason
+	text string
+}
+
+func refusalOf(err error) refusal {
+	if err == nil {
+		return refusal{}
+	}
+	return refusal{intent.Why(err), problem.Text(err)}
+}
+
+func TestIntents(t *testing.T) {
+	v := shop()
+	trigger := func(names ...string) func() (any, error) {
+		return func() (any, error) { return intent.Trigger(v, names) }
+	}
+	mode := func(names ...string) func() (any, error) {
+		return func() (any, error) { return intent.SetTriggerMode(v, names, model.TriggerManual) }
+	}
+	click := func(button string, inputs map[string]any) func() (any, error) {
+		return func() (any, error) { return intent.Click(v, button, inputs) }
+	}
+	set := func(args ...string) func() (any, error) {
+		return func() (any, error) {
+			a, changed, err := intent.SetArguments(v, args)
+			if err == nil && !changed {
+				return "unchanged", nil
+			}
+			return a, err
+		}
+	}
+	unknown := func(text string) refusal { return refusal{intent.Unknown, text} }
+	for _, tc := range []struct {
+		name    string
+		do      func() (any, error)
+		want    any
+		refused refusal
+	}{
+		{"trigger one", trigger("a"), state.ResourcesTriggered{Names: []model.ManifestName{"a"}}, refusal{}},
+		{"trigger the Tiltfile", trigger("b", "(Tiltfile)"), state.ResourcesTriggered{Names: []model.ManifestName{"b", "(Tiltfile)"}}, refusal{}},
+		{"trigger nothing", trigger(), state.ResourcesTriggered{}, refusal{intent.Invalid, "must specify at least one resource"}},
+		{"trigger an unknown resource", trigger("a", "bb"), state.ResourcesTriggered{},
+			unknown("no resource is called \"bb\"\n  did you mean b? there are: (Tiltfile), b, a, c")},
+		{"trigger a disabled resource", trigger("a", "c"), state.ResourcesTriggered{},
+			refusal{intent.Impossible, "resource \"c\" is disabled\n  enable it first: hone enable c"}},
+		{"trigger mode", mode("a", "c"), state.TriggerModeChosen{Names: []model.ManifestName{"a", "c"}, Mode: model.TriggerManual}, refusal{}},
+		{"trigger mode of nothing", mode(), state.TriggerModeChosen{Mode: model.TriggerManual}, refusal{intent.Invalid, "must specify at least one resource"}},
+		{"trigger mode of an unknown resource", mode("x"), state.TriggerModeChosen{}, unknown("no resource is called \"x\"\n  did you mean b? there are: b, a, c")},
+		{"click", click("seed", nil), state.ButtonClicked{Button: "seed", Inputs: map[string]string{"SIZE": "s"}}, refusal{}},
+		{"click with an input", click("seed", map[string]any{"SIZE": "l"}), state.ButtonClicked{Button: "seed", Inputs: map[string]string{"SIZE": "l"}}, refusal{}},
+		{"click with a wrong input", click("seed", map[string]any{"SIZE": "m"}), state.ButtonClicked{},
+			refusal{intent.Invalid, `button "seed": input "SIZE" takes one of s, l`}},
+		{"click an unknown button", click("sed", nil), state.ButtonClicked{}, unknown("no button is called \"sed\"\n  did you mean seed? there are: seed, off")},
+		{"click a disabled button", click("off", nil), state.ButtonClicked{}, refusal{intent.Impossible, `button "off" is disabled`}},
+		{"arguments", set("api", "web"), state.TiltfileArgsSet{Args: []string{"api", "web"}}, refusal{}},
+		{"no arguments", set(), state.TiltfileArgsSet{}, refusal{}},
+		{"the same arguments", set("web"), "unchanged", refusal{}},
+		{"a redacted argument", set("--key", "[redacted secret db:password]"), state.TiltfileArgsSet{},
+			refusal{intent.Invalid, "an argument holds a redacted value: write what it stands for"}},
+	} {
+		got, err := tc.do()
+		if diff := cmp.Diff(tc.refused, refusalOf(err), cmp.AllowUnexported(refusal{})); diff != "" {
+			t.Errorf("%s: refusal (-want +got):\n%s", tc.name, diff)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+	if why := intent.Why(errors.New("other")); why != 0 {
+		t.Errorf("another error has the reason %d", why)
+	}
+}
+
+func TestSwitch(t *testing.T) {
+	v := shop()
+	for _, tc := range []struct {
+		name    string
+		on      bool
+		of      intent.Selection
+		want    intent.Outcome
+		refused refusal
+	}{
+		{"disable some", false, intent.Selection{Names: []string{"a", "b"}}, intent.Outcome{Disabled: []string{"b", "a"}}, refusal{}},
+		{"enable what is enabled", true, intent.Selection{Names: []string{"a"}}, intent.Outcome{Unchanged: []string{"a"}}, refusal{}},
+		{"enable all", true, intent.Selection{All: true}, intent.Outcome{Enabled: []string{"c"}, Unchanged: []string{"b", "a"}}, refusal{}},
+		{"only one", true, intent.Selection{Names: []string{"c"}, Only: true}, intent.Outcome{Enabled: []string{"c"}, Disabled: []string{"b", "a"}}, refusal{}},
+		{"all but one", false, intent.Selection{Names: []string{"b"}, Only: true},
+			intent.Outcome{Enabled: []string{"c"}, Disabled: []string{"b"}}, refusal{}},
+		{"by label and name", false, intent.Selection{Names: []string{"a"}, Labels: []string{"web"}}, intent.Outcome{Disabled: []string{"b", "a"}}, refusal{}},
+		{"an unknown name", false, intent.Selection{Names: []string{"a", "bb"}}, intent.Outcome{},
+			refusal{intent.Unknown, "no resource is called \"bb\"\n  did you mean b? there are: b, a, c"}},
+		{"an unknown label", false, intent.Selection{Labels: []string{"front", "bcak"}}, intent.Outcome{},
+			refusal{intent.Unknown, "no label is called \"bcak\"\n  did you mean back? there are: back, front, web"}},
+		{"the Tiltfile", false, intent.Selection{Names: []string{"(Tiltfile)"}}, intent.Outcome{},
+			refusal{intent.Unknown, "(Tiltfile) cannot be enabled or disabled\n  hone stop ends the session"}},
+		{"nothing", true, intent.Selection{Only: true}, intent.Outcome{}, refusal{intent.Invalid, "must specify at least one resource"}},
+		{"all and a name", true, intent.Selection{All: true, Names: []string{"a"}}, intent.Outcome{},
+			refusal{intent.Invalid, "all stands alone: leave out manifest_names, labels and only"}},
+	} {
+		got, err := intent.Switch(v, tc.on, tc.of)
+		if diff := cmp.Diff(tc.refused, refusalOf(err), cmp.AllowUnexported(refusal{})); diff != "" {
+			t.Errorf("%s: refusal (-want +got):\n%s", tc.name, diff)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		a, ok := got.Action()
+		if len(a.On) != len(got.Enabled) || len(a.Off) != len(got.Disabled) || ok != (len(got.Enabled)+len(got.Disabled) > 0) {
+			t.Errorf("%s: %+v, %v", tc.name, a, ok)
+		}
+	}
+}

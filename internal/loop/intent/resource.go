@@ -1,0 +1,162 @@
+package intent
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Trigger updates the named resources now. The name of the Tiltfile evaluates it again. Every name must be that of an enabled
+// resource.
+func Trigger(v store.View, names []string) (state.ResourcesTriggered, error) {
+	var a state.ResourcesTriggered
+	if len(names) == 0 {
+		return a, invalid("must specify at least one resource")
+	}
+	all := append([]string{string(model.TiltfileName)}, namesOf(Switchable(v))...)
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return state.ResourcesTriggered{}, NoSuch("resource", n, all)
+		}
+		if e, ok := state.Resources.In(v).Get(n); ok && !e.Value.Enabled {
+			return state.ResourcesTriggered{}, &Refusal{Impossible, problem.New(fmt.Sprintf("resource %q is disabled", n), "enable it first: hone enable "+n)}
+		}
+		a.Names = append(a.Names, model.ManifestName(n))
+	}
+	return a, nil
+}
+
+// SetTriggerMode updates the named resources in a trigger mode from now on, regardless of the Tiltfile.
+func SetTriggerMode(v store.View, names []string, mode model.TriggerMode) (state.TriggerModeChosen, error) {
+	a := state.TriggerModeChosen{Mode: mode}
+	if len(names) == 0 {
+		return a, invalid("must specify at least one resource")
+	}
+	all := namesOf(Switchable(v))
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return state.TriggerModeChosen{}, NoSuch("resource", n, all)
+		}
+		a.Names = append(a.Names, model.ManifestName(n))
+	}
+	return a, nil
+}
+
+// Selection selects resources.
+type Selection struct {
+	// A resource is selected if it has one of the names or one of the labels. Every name and every label must exist.
+	Names, Labels []string
+	// All selects every resource; the other fields must be empty.
+	All bool
+	// Only gives the resources that are not selected the opposite state.
+	Only bool
+}
+
+// Outcome lists the resources that a switch enables and disables, and the selected ones that it leaves as they are, in the
+// order of the Tiltfile.
+type Outcome struct{ Enabled, Disabled, Unchanged []string }
+
+// Action returns the action that brings the outcome about; ok is false if there is nothing to change.
+func (o Outcome) Action() (a state.ResourcesSwitched, ok bool) {
+	for _, n := range o.Enabled {
+		a.On = append(a.On, model.ManifestName(n))
+	}
+	for _, n := range o.Disabled {
+		a.Off = append(a.Off, model.ManifestName(n))
+	}
+	return a, len(a.On)+len(a.Off) > 0
+}
+
+// Switch enables or disables the selected resources.
+func Switch(v store.View, on bool, s Selection) (Outcome, error) {
+	all := Switchable(v)
+	if err := s.check(all); err != nil {
+		return Outcome{}, err
+	}
+	var o Outcome
+	for _, r := range all {
+		selected := s.selects(r)
+		wanted := on == selected
+		switch {
+		case !selected && !s.Only:
+		case r.Enabled == wanted:
+			if selected {
+				o.Unchanged = append(o.Unchanged, r.Name)
+			}
+		case wanted:
+			o.Enabled = append(o.Enabled, r.Name)
+		default:
+			o.Disabled = append(o.Disabled, r.Name)
+		}
+	}
+	return o, nil
+}
+
+func (s Selection) selects(r Toggle) bool {
+	return s.All || slices.Contains(s.Names, r.Name) || slices.ContainsFunc(r.labels, func(l string) bool { return slices.Contains(s.Labels, l) })
+}
+
+// check refuses a contradictory selection, and names and labels that do not exist.
+func (s Selection) check(all []Toggle) error {
+	chosen := len(s.Names)+len(s.Labels) > 0
+	switch {
+	case s.All && (chosen || s.Only):
+		return invalid("all stands alone: leave out manifest_names, labels and only")
+	case !s.All && !chosen:
+		return invalid("must specify at least one resource")
+	}
+	names := namesOf(all)
+	for _, n := range s.Names {
+		switch {
+		case n == string(model.TiltfileName):
+			return &Refusal{Unknown, problem.New(n+" cannot be enabled or disabled", "hone stop ends the session")}
+		case !slices.Contains(names, n):
+			return NoSuch("resource", n, names)
+		}
+	}
+	var labels []string
+	for _, r := range all {
+		labels = append(labels, r.labels...)
+	}
+	slices.Sort(labels)
+	labels = slices.Compact(labels)
+	for _, l := range s.Labels {
+		if !slices.Contains(labels, l) {
+			return NoSuch("label", l, labels)
+		}
+	}
+	return nil
+}
+
+// Toggle is a resource that can be enabled or disabled.
+type Toggle struct {
+	Name    string
+	Enabled bool
+	labels  []string
+	order   int
+}
+
+// Switchable returns the resources that can be enabled or disabled, in the order of the Tiltfile. A resource that is being
+// torn down counts if it comes back afterwards.
+func Switchable(v store.View) (all []Toggle) {
+	for e := range state.Resources.In(v).Refs() {
+		if is, stays := state.Staying(e); stays {
+			all = append(all, Toggle{e.ID, is.Enabled, is.Manifest.Labels, is.Order})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Toggle) int { return cmp.Compare(a.order, b.order) })
+	return all
+}
+
+func namesOf(all []Toggle) []string {
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name
+	}
+	return names
+}
