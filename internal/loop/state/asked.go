@@ -15,11 +15,11 @@ type Asked struct {
 	Triggered time.Time
 	// Broken is when an update in place that had fallen behind failed and only a new image helps.
 	Broken time.Time
-	// Retry is when a retry of a build became due that had failed because of something outside.
+	// Retry is when the retry of a build became due that had failed for an external cause.
 	Retry time.Time
 }
 
-// RetryDue says that the time has come to try a build again that failed for something outside.
+// RetryDue reports that it is time to retry a build that failed for an external cause.
 type RetryDue struct {
 	Resource model.ManifestName
 	Serial   int
@@ -36,7 +36,7 @@ func init() {
 	})
 }
 
-// answered clears the requests that a build that began at the given time has taken in.
+// answered clears the requests that are covered by a build that began at the given time.
 func (a *Asked) answered(began time.Time) {
 	for _, at := range []*time.Time{&a.Declared, &a.Triggered, &a.Broken, &a.Retry} {
 		if !at.After(began) {
@@ -45,7 +45,7 @@ func (a *Asked) answered(began time.Time) {
 	}
 }
 
-// Outage describes builds that failed because of something outside that may pass.
+// Outage describes builds that failed for an external cause that may pass.
 type Outage struct {
 	// RetryAt is when the newest of them is retried; zero when it is not. Outages is how many failed this way in a row.
 	RetryAt time.Time
@@ -62,8 +62,8 @@ func (o *Outage) ended(passing bool, at time.Time) {
 	o.RetryAt = at.Add(RetryPause(o.Outages))
 }
 
-// RetryPause is how long after the nth failure in a row for something outside a build is tried again: 2 s, then twice as
-// long each time, up to a minute.
+// RetryPause is the pause before a build is retried after the nth failure in a row for an external cause: 2 s, then twice
+// as long each time, up to a minute.
 func RetryPause(n int) time.Duration {
 	return min(2*time.Second<<min(max(n-1, 0), 5), time.Minute)
 }

@@ -19,12 +19,12 @@ type History struct {
 	// Current is the build that runs, nil between builds. Builds are the past ones, newest first.
 	Current *Build
 	Builds  []Build
-	// AttemptedAt is when the newest build began: changes up to then no longer ask for a build of their own.
+	// AttemptedAt is when the newest build began: changes up to then no longer request a build.
 	AttemptedAt time.Time
 	// Succeeded is set after the first successful build; SucceededSerial is the newest one.
 	Succeeded       bool
 	SucceededSerial int
-	// WasReady is set once the resource has been up to date with its runtime ready: whoever depends on it may begin.
+	// WasReady is set once the resource has been up to date with its runtime ready: resources that depend on it may start.
 	WasReady bool
 }
 
@@ -32,20 +32,20 @@ type History struct {
 type Build struct {
 	Serial int
 	Reason BuildReason
-	// Files are the changed files that it takes in, relative to the Tiltfile where they lie below it.
+	// Files are the changed files that it includes, relative to the Tiltfile where they lie below it.
 	Files []string
 	// Mode is how it was done: "image", "container", "exec", "local", "deploy"; empty until that is known.
 	Mode string
-	// Containers are what was done in each container, where it was done in place.
+	// Containers describes the update of each container, for updates in place.
 	Containers []model.ContainerUpdate
-	// Stage is what it is doing now, for people.
+	// Stage is its current step, for people.
 	Stage      string
 	StartedAt  time.Time
 	FinishedAt time.Time
 	// Err is why it failed, empty when it did not. Cancelled builds have neither succeeded nor failed.
 	Err       string
 	Cancelled bool
-	// Problem is what Err says, in its parts; nil where that is not known.
+	// Problem is Err in structured form; nil if unknown.
 	Problem  *Problem
 	Warnings int
 	// FellBack is why a faster mode was not enough.
@@ -61,7 +61,7 @@ func (b Build) Duration(now time.Time) time.Duration {
 	return b.FinishedAt.Sub(b.StartedAt)
 }
 
-// InPlace reports whether the build did no more than update containers that run.
+// InPlace reports whether the build only updated running containers.
 func (b Build) InPlace() bool {
 	return b.Mode == "synclet" || b.Mode == "container" || b.Mode == "exec"
 }
@@ -76,10 +76,10 @@ const (
 	ReasonConfig
 	ReasonTrigger
 	ReasonContainer // a container that lacks changes has appeared
-	ReasonBehind    // a container that was behind can have what came meanwhile
+	ReasonBehind    // a container that was behind can get the changes since then
 	ReasonBroken    // updating in place failed in a container that was behind
 	ReasonLost      // objects that it applied are gone from the cluster
-	ReasonRetry     // what a build failed for may be over
+	ReasonRetry     // the cause of a failed build may be gone
 )
 
 // Has reports whether r holds all of other.
@@ -97,8 +97,8 @@ func (r BuildReason) String() string {
 	return strings.Join(words, ", ")
 }
 
-// BuildStarted says that a build has begun. It takes in every change up to At, the time of the snapshot that it was
-// decided on.
+// BuildStarted reports that a build has begun. It includes every change up to At, the time of the snapshot on which it was
+// decided.
 type BuildStarted struct {
 	Resource model.ManifestName
 	Serial   int
@@ -108,7 +108,7 @@ type BuildStarted struct {
 	Span     string
 }
 
-// BuildProgressed says what a build is doing.
+// BuildProgressed reports what a build is doing.
 type BuildProgressed struct {
 	Resource model.ManifestName
 	Serial   int
@@ -116,42 +116,42 @@ type BuildProgressed struct {
 	Mode     string
 }
 
-// BuildCompleted says that a build has ended.
+// BuildCompleted reports that a build has ended.
 type BuildCompleted struct {
 	Resource model.ManifestName
 	Serial   int
 	At       time.Time
 	Mode     string
-	// Err is why it failed; Problem is the same in its parts, nil where that is not known.
+	// Err is why it failed; Problem is Err in structured form, nil if unknown.
 	Err     string
 	Problem *Problem
 	// Cancelled builds leave their changes pending.
 	Cancelled bool
 	Warnings  int
 	FellBack  string
-	// Images are the results of the images that were built, also of a build that failed later.
+	// Images are the results of the images that were built, even if the build failed later.
 	Images map[string]model.ImageResult
-	// Deployed says that the objects were applied, as Applied, or the local command has run.
+	// Deployed is set when the objects were applied, as Applied, or the local command has run.
 	Deployed bool
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
-	// Containers are what was done in each container, where it was done in place. Behind are those in which it still runs, by
-	// container id; the build fills in its serial and since when.
+	// Containers describes the update of each container, for updates in place. Behind are the containers in which the
+	// update is still running, by id; the reducer fills in Serial and Since.
 	Containers []model.ContainerUpdate
 	Behind     map[string]Behind
-	// Stuck are the ids of containers that could not be updated in place, and that nothing else can be done about.
+	// Stuck are the ids of containers that could not be updated in place, and for which no other way exists.
 	Stuck []string
 	// InPlaceBroken is set when updating in place failed for a reason that is not the user's.
 	InPlaceBroken string
-	// ClusterErr is set when the update was broken off because the cluster did not answer, EngineErr when the container engine
+	// ClusterErr is set when the update was aborted because the cluster did not answer, EngineErr when the container engine
 	// did not.
 	ClusterErr, EngineErr string
-	// Passing says that Err is about something outside that may be over soon: the update is tried again by itself.
+	// Passing is set when Err has an external cause that may soon be gone: the update is retried automatically.
 	Passing bool
 }
 
-// ResourcesReady says that resources are up to date and ready, each for the first time.
+// ResourcesReady reports that resources are up to date and ready, each for the first time.
 type ResourcesReady struct{ Names []model.ManifestName }
 
 func init() {
@@ -190,7 +190,7 @@ func (h *History) progressed(a BuildProgressed) {
 	h.Current = &b
 }
 
-// ended moves the running build to the past builds. It is not ok when the action is about another build.
+// ended moves the running build to the past builds. ok is false when the action belongs to another build.
 func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	if h.Current == nil || h.Current.Serial != a.Serial {
 		return Build{}, false
@@ -233,7 +233,8 @@ func (h History) Last() (Build, bool) {
 	return Build{}, false
 }
 
-// Begun reports whether an update has begun, whatever came of it: a deploy that failed may have applied some of the objects.
+// Begun reports whether an update has begun, whatever its result: a deploy that failed may have applied some of the
+// objects.
 func (u Update) Begun() bool {
 	return !u.AppliedAt.IsZero() || !u.AttemptedAt.IsZero() || u.Current != nil
 }

@@ -25,8 +25,8 @@ type Click struct {
 	Inputs map[string]string
 }
 
-// ButtonClicked says that the user clicked a button. Inputs are what model.Button.Resolve has returned. The click counts
-// from when the store learns of it; that of a button that is gone or disabled by then is none.
+// ButtonClicked reports that the user clicked a button. Inputs is the result of model.Button.Resolve. The time of the click
+// is when the store receives it; a click of a button that is gone or disabled by then is ignored.
 type ButtonClicked struct {
 	Button string
 	Inputs map[string]string

@@ -11,30 +11,29 @@ import (
 	"github.com/benbjohnson/immutable"
 )
 
-// Changes are files that changed, each with the newest time at which it did. A value is never altered: With and Without
-// return another one that shares what it can with the old one. What they cost, and what it costs to look at the newest
-// changes, grows with the files that are asked about, not with how many others there are, but for a tidying up every so
-// often. The zero value holds nothing, and is the only one that does. Each may be read by many at a time.
+// Changes are files that changed, each with the time of its newest change. A value is immutable: With and Without return a
+// new value that shares as much as possible with the old one. Their cost, and the cost of reading the newest changes, grows
+// with the number of files concerned, not with the number of other files, except for an occasional cleanup. The zero value
+// is empty, and no other value is. Values are safe for concurrent reading.
 type Changes struct {
-	// times are the times by path, and what counts; nil when there are none.
+	// times are the valid times by path; nil when there are none.
 	times *immutable.Map[string, time.Time]
-	// newest begins a list of the files by time, newest first. Every file of times stands in it once under its time. The
-	// list may also hold files under times that count no longer, as long as those are not too many; but something of its
-	// first batch counts.
+	// newest begins a list of the files by time, newest first. It holds every file of times once, under its valid time. It
+	// may also hold a limited number of files under outdated times, but its first batch holds at least one valid time.
 	newest *batch
 }
 
-// batch are the files that changed at one time. It is never altered.
+// batch are the files that changed at one time. It is immutable.
 type batch struct {
 	at time.Time
 	// paths are sorted, each once.
 	paths []string
-	// older is the rest of the list, all before at. Total is how many paths the list has from here on.
+	// older is the rest of the list, all before at. total is the number of paths in the list from here on.
 	older *batch
 	total int
 }
 
-// slack is by how many paths a list may exceed twice the files that count.
+// slack is by how many paths a list may exceed twice the number of files.
 const slack = 64
 
 // behind returns the list that begins with the given files, newer than all of b, and continues with b.
@@ -46,7 +45,7 @@ func (b *batch) behind(at time.Time, paths []string) *batch {
 	return out
 }
 
-// with returns the list with the given files, sorted, at their place. What comes after that is shared with b.
+// with returns the list with the given files, sorted, at their place. The rest of the list is shared with b.
 func (b *batch) with(at time.Time, paths []string) *batch {
 	var newer []*batch
 	for ; b != nil && b.at.After(at); b = b.older {
@@ -68,12 +67,12 @@ func sortedSet(paths []string) []string {
 	return slices.Compact(paths)
 }
 
-// timesBuilder returns what rebuilds times.
+// timesBuilder returns a builder for times.
 func timesBuilder() *immutable.MapBuilder[string, time.Time] {
 	return immutable.NewMapBuilder[string, time.Time](nil)
 }
 
-// many reports whether so many of c's files are concerned that it is cheaper to rebuild all times.
+// many reports whether an operation concerns so many of c's files that rebuilding all times is cheaper.
 func (c Changes) many(paths int) bool { return paths > c.Len()/4 }
 
 // Len is the number of files.
@@ -95,7 +94,7 @@ func (c Changes) Newest() time.Time {
 	return c.newest.at
 }
 
-// At returns when a file changed last; it is not ok for a file that did not.
+// At returns when a file changed last; ok is false for a file without a change.
 func (c Changes) At(path string) (at time.Time, ok bool) {
 	if c.times == nil {
 		return time.Time{}, false
@@ -109,7 +108,7 @@ func (c Changes) has(path string, at time.Time) bool {
 	return ok && newest.Equal(at)
 }
 
-// With returns c with files that changed at the given time. Those that have changed later, too, stay as they are.
+// With returns c with files that changed at the given time. Files that have changed later stay as they are.
 func (c Changes) With(paths []string, at time.Time) Changes {
 	var added []string
 	for _, p := range paths {
@@ -190,7 +189,7 @@ func (c Changes) Later(than time.Time) Changes {
 	return Changes{times: times.Map(), newest: c.listed(end)}
 }
 
-// tidied returns c with a list of only what counts, once it has too much else.
+// tidied returns c, with a list of only the valid times once the list has too many outdated ones.
 func (c Changes) tidied() Changes {
 	if c.newest.total > 2*c.Len()+slack {
 		c.newest = c.listed(nil)
@@ -198,7 +197,7 @@ func (c Changes) tidied() Changes {
 	return c
 }
 
-// listed returns a list of what counts, up to the given batch.
+// listed returns a list of the valid times, up to the given batch.
 func (c Changes) listed(end *batch) *batch {
 	var old []*batch
 	for b := c.newest; b != end; b = b.older {
@@ -241,8 +240,8 @@ func (c Changes) while(wanted func(*batch) bool) iter.Seq2[string, time.Time] {
 	}
 }
 
-// Since yields the files that have changed since an older version that c was made of, newest first: those that it lacks or
-// has under another time. What both versions share it does not look at.
+// Since yields the files that have changed since an older version from which c was made, newest first: files that the older
+// version lacks or has under another time. The data that both versions share is skipped.
 func (c Changes) Since(was Changes) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for b, old := c.newest, was.newest; b != nil && b != old; {
@@ -263,10 +262,10 @@ func (c Changes) Since(was Changes) iter.Seq[string] {
 	}
 }
 
-// Shown is what JSON has of it: the times by path.
+// Shown returns the JSON form: the times by path.
 func (c Changes) Shown() any { return maps.Collect(c.All()) }
 
-// Restore makes the changes those that Shown has returned.
+// Restore sets the changes to those that Shown has returned.
 func (c *Changes) Restore(shown any) {
 	*c = Changes{}
 	changes := shown.(map[string]time.Time)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// plain is what Changes are a faster kind of.
+// plain is the simple model of Changes.
 type plain map[string]time.Time
 
 func (m plain) with(paths []string, at time.Time) plain {
@@ -57,7 +57,7 @@ func (m plain) since(was plain) []string {
 // second is a moment in the tests' own count.
 func second(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0) }
 
-// check compares everything that can be asked of changes with the model.
+// check compares the results of all methods of changes with the model.
 func check(t *testing.T, c Changes, m plain, around time.Time) {
 	t.Helper()
 	collect := func(kind string, yielded func(func(string, time.Time) bool), want plain) {
@@ -167,7 +167,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestChangesKeepTheirSlices says that the paths that changes are made of stay the caller's.
+// TestChangesKeepTheirSlices checks that the slices that changes are made from stay the caller's.
 func TestChangesKeepTheirSlices(t *testing.T) {
 	paths := []string{"/b", "/a", "/b"}
 	c := Changes{}.With(paths, second(1))
@@ -184,8 +184,8 @@ func TestChangesKeepTheirSlices(t *testing.T) {
 	}
 }
 
-// TestChangesShare says that the cost of a change is not that of all of them: what is asked about a point in time and what
-// is new since the last version are found without a look at the rest.
+// TestChangesShare checks that the cost of a change does not grow with the number of all changes: the changes since a time
+// and since the last version are found without reading the rest.
 func TestChangesShare(t *testing.T) {
 	all := make([]string, 5000)
 	for i := range all {

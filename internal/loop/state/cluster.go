@@ -13,18 +13,18 @@ type Cluster struct {
 	Connected bool
 	// Ever is set once it has answered.
 	Ever bool
-	// Err is why the cluster does not answer, empty when it does or was not asked yet.
+	// Err is why the cluster does not answer, empty when it does or has not been contacted yet.
 	Err string
 	// Since is when Connected or Err last changed.
 	Since time.Time
-	// Starting is set while it has never been of use, but says itself that it may be in a moment: it is starting, or has too
-	// much to do. It is waited for then.
+	// Starting is set while it has never been usable but reports that it may be soon: it is starting or overloaded. The
+	// session then waits for it.
 	Starting bool
-	// Lost is since when it has not answered, whatever the reasons; zero while it does, and before it was asked.
+	// Lost is since when it has not answered, for any reason; zero while it answers, and before it was contacted.
 	Lost time.Time
 }
 
-// ClusterReported says whether the cluster answers, and what it is.
+// ClusterReported reports whether the cluster answers, and what it is.
 type ClusterReported struct {
 	Cluster   model.Cluster
 	Connected bool
@@ -44,7 +44,7 @@ func init() {
 			d.Put(Only, next)
 		}
 	})
-	// An update that could not reach the cluster tells before ClusterMonitor can, which then asks at once.
+	// An update that could not reach the cluster reports that before ClusterMonitor can, which then checks at once.
 	store.On(Clusters, func(d *store.Draft[Cluster], a BuildCompleted) {
 		if a.ClusterErr == "" {
 			return
@@ -58,7 +58,7 @@ func init() {
 	})
 }
 
-// lostSince returns since when the cluster or the engine has not answered, given since when that was so.
+// lostSince returns since when the cluster or the engine has not answered, given the value before.
 func lostSince(was time.Time, connected bool, err string, now time.Time) time.Time {
 	switch {
 	case connected || err == "":
@@ -69,5 +69,5 @@ func lostSince(was time.Time, connected bool, err string, now time.Time) time.Ti
 	return was
 }
 
-// TheCluster returns the cluster as of v.
+// TheCluster returns the cluster in v.
 func TheCluster(v store.View) Cluster { return Clusters.In(v).Value(Only) }

@@ -13,23 +13,23 @@ import (
 // ClusterWatch is an entry of table clusterwatches: a watch of the cluster that does not work. Its id is "kind namespace
 // selector".
 type ClusterWatch struct {
-	// Resources are those that the watch is for, sorted.
+	// Resources are the resources that the watch is for, sorted.
 	Resources []model.ManifestName
-	// Problem is why it does not work, and what mends it.
+	// Problem is why it does not work, and how to fix it.
 	Problem Problem
-	// Blinds says that the state of the resources is not known without it.
+	// Blinds is set when the state of the resources is unknown without it.
 	Blinds bool
 	// Since is when it began. The reducer fills it in.
 	Since time.Time
 }
 
-// ClusterWatchFailed says that a watch of the cluster does not work.
+// ClusterWatchFailed reports that a watch of the cluster does not work.
 type ClusterWatchFailed struct {
 	ID    string
 	Watch ClusterWatch
 }
 
-// ClusterWatchMended says that a watch works again, or is not needed any more.
+// ClusterWatchMended reports that a watch works again, or is no longer needed.
 type ClusterWatchMended struct{ ID string }
 
 func init() {
@@ -57,7 +57,7 @@ func init() {
 	})
 }
 
-// Blinding returns a watch without which the state of the resource is not known: the one that has not worked for longest.
+// Blinding returns the watch that has failed for longest of those without which the state of the resource is unknown.
 func Blinding(v store.View, name model.ManifestName) (ClusterWatch, bool) {
 	w, ok := blinding.In(v)[name]
 	return w, ok
@@ -75,7 +75,7 @@ var blinding = store.Derive(Schema, "watches that do not work by resource", func
 	return out
 }, ClusterWatches)
 
-// WatchTroubles is what a subscriber knows of those of its watches that do not work. It belongs to one goroutine.
+// WatchTroubles tracks those of a subscriber's watches that do not work. It is for one goroutine.
 type WatchTroubles[K comparable] struct {
 	// ID names a watch among those of all subscribers.
 	ID func(K) string
@@ -85,7 +85,7 @@ type WatchTroubles[K comparable] struct {
 	told   map[string]ClusterWatch
 }
 
-// Take notes how a watch does: nil for well.
+// Take records the state of a watch: its error, nil when it works.
 func (t *WatchTroubles[K]) Take(key K, err error) {
 	if t.errs == nil {
 		t.errs, t.told = map[K]error{}, map[string]ClusterWatch{}
@@ -96,8 +96,8 @@ func (t *WatchTroubles[K]) Take(key K, err error) {
 	}
 }
 
-// Changes returns the actions for what has changed since it was called last. users says for which resources each watch is
-// that is kept up, or would be.
+// Changes returns the actions for the changes since the last call. users holds the resources of each watch that runs, or
+// should run.
 func (t *WatchTroubles[K]) Changes(users map[K][]model.ManifestName) []store.Action {
 	var out []store.Action
 	failing := map[string]bool{}

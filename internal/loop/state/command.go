@@ -13,28 +13,28 @@ type DeclaredCommand struct {
 	model.Command
 	// Order is the place in the Tiltfile.
 	Order int
-	// DeclaredAt is when the command began to do what it does: nothing that happened before makes it run.
+	// DeclaredAt is when the command was declared with its current work: earlier events do not make it run.
 	DeclaredAt time.Time
 	// State is that of the newest run.
 	State CommandState
-	// Runs counts the runs. Cause is when what made the newest begin happened.
+	// Runs counts the runs. Cause is the time of the event that started the newest run.
 	Runs  int
 	Cause time.Time
-	// PID is 0 while there is no process. Ready says that the process is there and passes its probe.
+	// PID is 0 while there is no process. Ready is set while the process runs and passes its probe.
 	PID   int
 	Ready bool
-	// ExitCode and Err say how the newest run ended; Err is empty for success.
+	// ExitCode and Err describe how the newest run ended; Err is empty for success.
 	ExitCode  int
 	Err       string
 	StartedAt time.Time
 	EndedAt   time.Time
 	// Span is the log span of the newest run.
 	Span string
-	// Next is the command to come back with, for one that was declared again while it was being torn down.
+	// Next is the command that replaces this one, if it was declared again while it was being torn down.
 	Next *DeclaredCommand
 }
 
-// CommandState is how a declared command does.
+// CommandState is the state of a declared command.
 type CommandState string
 
 // The states of a declared command.
@@ -46,21 +46,21 @@ const (
 	CommandStopped   CommandState = "stopped" // by hone
 )
 
-// CommandStarted says that a run of a declared command begins, because of what happened at Cause.
+// CommandStarted reports that a run of a declared command begins, because of an event at Cause.
 type CommandStarted struct {
 	Name  string
 	Cause time.Time
 	Span  string
 }
 
-// CommandReported says how the run of a declared command does.
+// CommandReported reports the state of a run of a declared command.
 type CommandReported struct {
 	Name  string
 	PID   int
 	Ready bool
 }
 
-// CommandEnded says that a run is over. Stopped runs have neither succeeded nor failed.
+// CommandEnded reports that a run is over. Stopped runs have neither succeeded nor failed.
 type CommandEnded struct {
 	Name     string
 	ExitCode int
@@ -111,8 +111,8 @@ func (c DeclaredCommand) ended(a CommandEnded, at time.Time) DeclaredCommand {
 	return c
 }
 
-// declareCommands makes the table hold the declared commands. One that does something else than before starts over; one
-// that is being torn down comes back when that is over.
+// declareCommands makes the table hold the declared commands. A command whose work has changed starts over; a command that
+// is being torn down comes back afterwards.
 func declareCommands(d *store.Draft[DeclaredCommand], list []model.Command) {
 	now := d.Now()
 	for e := range d.All() {
@@ -141,7 +141,7 @@ func newCommand(m model.Command, order int, now time.Time) DeclaredCommand {
 	return DeclaredCommand{Command: m, Order: order, DeclaredAt: now, State: CommandWaiting}
 }
 
-// redeclared takes in a declaration. One that asks for something else starts over.
+// redeclared applies a declaration. A command whose work has changed starts over.
 func (c DeclaredCommand) redeclared(m model.Command, order int, now time.Time) DeclaredCommand {
 	if c.Name == "" {
 		return newCommand(m, order, now)

@@ -18,11 +18,11 @@ type Engine struct {
 	// Platform is what it builds for, "linux/amd64".
 	Platform string
 	Err      string
-	// Since and Lost are as those of Cluster.
+	// Since and Lost are as in Cluster.
 	Since, Lost time.Time
 }
 
-// EngineReported says whether the container engine answers.
+// EngineReported reports whether the container engine answers.
 type EngineReported struct {
 	Connected bool
 	Version   string
@@ -44,7 +44,7 @@ func init() {
 			d.Put(Only, next)
 		}
 	})
-	// A build that the engine broke off tells before EngineMonitor can, which then asks at once.
+	// A build that lost the engine reports that before EngineMonitor can, which then checks at once.
 	store.On(Engines, func(d *store.Draft[Engine], a BuildCompleted) {
 		if a.EngineErr == "" {
 			return
@@ -58,7 +58,7 @@ func init() {
 	})
 }
 
-// TheEngine returns the container engine as of v.
+// TheEngine returns the container engine in v.
 func TheEngine(v store.View) Engine { return Engines.In(v).Value(Only) }
 
 // ArchOf returns the architecture that the containers of a manifest run on: that of the cluster, or for a service of Compose

@@ -9,26 +9,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// KeptEvents is how many of the newest events the table keeps. A session of 1,000 resources makes about four for each while
-// it starts.
+// KeptEvents is how many of the newest events the table keeps. While a session of 1,000 resources starts, it makes about
+// four for each resource.
 const KeptEvents = 4096
 
 // keptFiles is how many files an event names.
 const keptFiles = 20
 
 // Event is an entry of table events: something that happened. Its id is its number, its time that of its creation. Entries
-// are written as other tables change, so that they also tell of what was over between two looks.
+// are written as other tables change, so that events which no snapshot shows are recorded as well.
 type Event struct {
 	Type EventType
-	// Resource is whom it is about; empty for the session as a whole.
+	// Resource is the resource concerned; empty for the session as a whole.
 	Resource model.ManifestName
-	// What is what happened: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
-	// PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, as the type
-	// says; nil where the type says it all.
+	// What holds the details: a Session, TiltfileRun, SettledFiles, Build, model.ContainerUpdate, Readiness, HoldChange,
+	// PodEvent, Process, Synclet, Forward, Connection, ButtonEvent, DeclaredCommand, Breakdown or Problem, depending on the
+	// type; nil for a type without details.
 	What any
 }
 
-// EventType says what happened.
+// EventType is the kind of an event.
 type EventType string
 
 // The types of events, with what they hold.
@@ -80,45 +80,46 @@ type SettledFiles struct {
 	// Files are the first of them, absolute, sorted; Total is how many there are.
 	Files []string
 	Total int
-	// Watch names the file watch that they are for, where it is no resource.
+	// Watch names the file watch that they belong to, if they belong to no resource.
 	Watch string
 }
 
-// Readiness says that a resource is up to date and ready for the first time.
+// Readiness reports that a resource is up to date and ready for the first time.
 type Readiness struct {
 	// After is the time since it was declared.
 	After time.Duration
 }
 
-// HoldChange says that a resource begins to wait, waits for something else, or waits no longer.
+// HoldChange reports that a resource begins to wait, waits for something else, or waits no longer.
 type HoldChange struct {
 	Resource model.ManifestName
-	// Reason is why it waits, Text the same for people and On for whom; empty when it waits no longer.
+	// Reason is why it waits, Text the reason in words, and On the resources that it waits for; empty when it no longer
+	// waits.
 	Reason, Text string
 	On           []model.ManifestName
-	// Was is the reason before, and For how long that one held; empty when it did not wait.
+	// Was is the previous reason, and For how long it held; empty if it did not wait.
 	Was string
 	For time.Duration
 }
 
-// HoldsChanged says whose updates have begun or ceased to wait. Which resources others are in the way of an update is not
-// told again as these change, unless the update waits for them to be ready.
+// HoldsChanged reports which updates have begun or ceased to wait. A change of the resources that block an update is not
+// reported, unless the update waits for them to be ready.
 type HoldsChanged struct{ Changes []HoldChange }
 
-// Connection says how the cluster or the container engine answers.
+// Connection is the state of the connection to the cluster or the container engine.
 type Connection struct {
 	// Name is the context of the cluster, or the host of the engine.
 	Name string
 	Err  string
 }
 
-// ButtonEvent is a click of a button: the newest of so many. What the click brought along is nobody's business.
+// ButtonEvent is the newest click of a button, with the number of clicks. The inputs of the click are private and left out.
 type ButtonEvent struct {
 	Name, Text string
 	Clicks     int
 }
 
-// Breakdown says that a part of hone has failed and will be started again.
+// Breakdown reports that a part of hone has failed and will be started again.
 type Breakdown struct {
 	Name    string
 	Crashes int

@@ -7,11 +7,11 @@ import (
 // PodEvent is a pod at the moment of an event.
 type PodEvent struct {
 	Namespace, Name string
-	// Status is the word that a person should see. Why is why it will not get ready by itself, empty when it may.
+	// Status is the status for people. Why is why it cannot become ready on its own, empty if it may.
 	Status, Why string
 	Ready       bool
 	Restarts    int
-	// Current tells a pod of the resource's newest deploy from older ones.
+	// Current is set for a pod of the resource's newest deploy.
 	Current bool
 }
 
@@ -72,7 +72,7 @@ func init() {
 	})
 }
 
-// podEvent returns a pod as events show it, and the type of event that tells how it stands.
+// podEvent returns a pod as events show it, and the type of event for its state.
 func podEvent(p Pod) (PodEvent, EventType) {
 	e := PodEvent{Namespace: p.Namespace, Name: p.Name, Status: p.Status, Ready: p.Ready, Restarts: p.Restarts(), Current: p.Current}
 	why, failing := Trouble(p)
@@ -88,7 +88,7 @@ func podEvent(p Pod) (PodEvent, EventType) {
 	return e, EventPodPending
 }
 
-// serverChanged tells what has become of the server of a local resource.
+// serverChanged adds the events for a change of a local resource's server.
 func serverChanged(d *store.Draft[Event], before, now Process) {
 	runs := now.State == ProcessRunning
 	if runs && (before.State != ProcessRunning || before.PID != now.PID) {

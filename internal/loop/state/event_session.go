@@ -50,7 +50,7 @@ func init() {
 	})
 }
 
-// connected is 1 for what answers, -1 for what does not, and 0 for what has not been asked.
+// connected is 1 if the cluster or engine answers, -1 if it does not, and 0 if it has not been contacted.
 func connected(ok bool, err string) int {
 	switch {
 	case ok:
@@ -71,7 +71,7 @@ func connection(d *store.Draft[Event], up, down EventType, was, is int, c Connec
 	}
 }
 
-// resourceOf returns the resource that a button belongs to, if it is one's.
+// resourceOf returns the resource that a button belongs to, empty if there is none.
 func resourceOf(b model.Button) model.ManifestName {
 	if b.Place.Type == model.ComponentResource {
 		return model.ManifestName(b.Place.Component)

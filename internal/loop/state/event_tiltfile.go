@@ -13,7 +13,7 @@ import (
 type TiltfileRun struct {
 	// Reason is why it began, in the words of the log.
 	Reason string
-	// Took, Resources, Warnings and Err tell of its end.
+	// Took, Resources, Warnings and Err describe its end.
 	Took                time.Duration
 	Resources, Warnings int
 	Err                 string

@@ -64,12 +64,12 @@ func (r *Resource) comes() bool {
 	return r.Enabled
 }
 
-// same reports whether two maps are one: those in tables are replaced, never written to.
+// same reports whether two maps are the same object: maps in tables are replaced, never written to.
 func same[M ~map[K]V, K comparable, V any](a, b M) bool {
 	return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
 }
 
-// filesChanged tells of the files that have been added to what a resource lacks.
+// filesChanged adds an event for the files that have been added to a resource's changes.
 func filesChanged(d *store.Draft[Event], name model.ManifestName, before, now *Update) {
 	set := map[string]bool{}
 	for id, changes := range now.Changes {
@@ -97,13 +97,13 @@ func updateFinished(d *store.Draft[Event], name model.ManifestName, b Build) {
 	}
 }
 
-// abandoned ends an update of a resource that was removed or switched off meanwhile: nothing else will tell of its end.
+// abandoned ends an update of a resource that was removed or switched off meanwhile: nothing else will report its end.
 func abandoned(d *store.Draft[Event], name model.ManifestName, b Build) {
 	b.FinishedAt, b.Cancelled, b.Stage = d.Now(), true, ""
 	happened(d, EventUpdateFinished, name, b)
 }
 
-// caughtUp tells how the updates of containers ended that were behind. Those whose pod has gone did not end.
+// caughtUp adds events for the updates that ended in containers that were behind. An update whose pod is gone did not end.
 func caughtUp(d *store.Draft[Event], name model.ManifestName, before, now *Update) {
 	for _, id := range sortedKeys(before.Containers) {
 		behind := before.Containers[id].Behind

@@ -30,7 +30,7 @@ func init() {
 	})
 	store.On(Extensions, func(d *store.Draft[model.Extension], a ObjectsWithdrawn) { withdraw(d, a.Extensions) })
 	store.On(ExtensionRepos, func(d *store.Draft[model.ExtensionRepo], a ObjectsWithdrawn) { withdraw(d, a.ExtensionRepos) })
-	// An evaluation finds out what they declare.
+	// An evaluation determines what they declare.
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a ObjectsDeclared) {
 		if len(a.Extensions)+len(a.ExtensionRepos) > 0 {
 			extensionsSet(d)
@@ -50,7 +50,7 @@ func extensionsSet(d *store.Draft[Tiltfile]) {
 	})
 }
 
-// ForeignExtensions are the extensions, and the repositories of some, that were declared from outside.
+// ForeignExtensions returns the extensions and extension repositories that were declared from outside.
 func ForeignExtensions(v store.View) (out model.APIObjects) {
 	for e := range ExtensionRepos.In(v).Refs() {
 		if foreign(*e) {

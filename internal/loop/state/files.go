@@ -18,16 +18,16 @@ type FileChange struct {
 	Paths  []string
 }
 
-// FilesChanged says that files that targets depend on have changed. The store counts a change from when it learns of it,
-// so that a build, which begins with a snapshot, takes in exactly the changes of that snapshot; At is when the file
-// system told of it, and Made when the newest of the changes was made.
+// FilesChanged reports that files that targets depend on have changed. The store dates a change from when it receives the
+// action, so that a build, which begins with a snapshot, includes exactly the changes of that snapshot. At is when the file
+// system reported the change, and Made when the newest of the changes was made.
 type FilesChanged struct {
 	Changes  []FileChange
 	At, Made time.Time
 }
 
-// FilesNoticed says that files have changed just now; FilesChanged follows for those whose change is still there when all
-// has settled.
+// FilesNoticed reports that files have just changed; FilesChanged follows for files that still differ once the tree has
+// settled.
 type FilesNoticed struct {
 	Changes  []FileChange
 	At, Made time.Time
@@ -37,10 +37,10 @@ type FilesNoticed struct {
 type Files struct {
 	// Targets are the targets of the manifest whose files it watches.
 	Targets []Target
-	// Changes are, per target, the files that changed since the result that is in use was begun.
+	// Changes are, per target, the files that changed since the build of the result in use began.
 	Changes map[model.TargetID]Changes
-	// Noticed are changes that have not settled yet, by target and path. They do not ask for a build, since more may come;
-	// files that need nothing but to be copied into a container go at once.
+	// Noticed are changes that have not settled yet, by target and path. They do not request a build, since more may
+	// follow; files that only need to be copied into a container are copied at once.
 	Noticed map[model.TargetID]Changes
 	// Saves are the newest saves of its files, oldest first.
 	Saves []Save
@@ -79,7 +79,7 @@ func init() {
 	})
 }
 
-// target returns the target of an id, nil when it is none of the manifest's.
+// target returns the target with an id, nil if the manifest has none.
 func (f *Files) target(id model.TargetID) *Target {
 	for i := range f.Targets {
 		if f.Targets[i].TargetID == id {
@@ -107,8 +107,9 @@ func (f *Files) changed(a FilesChanged, now time.Time) (hit bool) {
 	return hit
 }
 
-// settled adds paths to the changes of a target. One that was noticed and only asks to be copied counts from then, since
-// every update that began meanwhile has taken it in. The others have waited for this, whatever began meanwhile.
+// settled adds paths to the changes of a target. A path that was noticed and only needs to be copied is dated from then,
+// since every update that began meanwhile included it. All other paths are dated from now, whatever updates began
+// meanwhile.
 func (f *Files) settled(t *Target, paths []string, now time.Time) {
 	changes, noticed := f.Changes[t.TargetID], f.Noticed[t.TargetID]
 	byTime := map[time.Time][]string{}
@@ -137,7 +138,7 @@ func kept(m map[model.TargetID]Changes, id model.TargetID, c Changes) map[model.
 	return m
 }
 
-// noticed takes in changes of targets whose files can go into a container at once.
+// noticed records changes of targets whose files can be copied into a container at once.
 func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	for _, c := range a.Changes {
 		if t := f.target(c.Target); t != nil && len(c.Paths) > 0 && t.steps.CopiesEarly() {
@@ -151,13 +152,13 @@ func (f *Files) noticed(a FilesNoticed, now time.Time) (hit bool) {
 	return hit
 }
 
-// settle forgets the changes of a target that its newest result holds. The maps are replaced, never written to.
+// settle drops the changes of a target that its newest result includes. The maps are replaced, never written to.
 func (f *Files) settle(id model.TargetID, until time.Time) {
 	f.Changes = kept(f.Changes, id, f.Changes[id].Later(until))
 	f.Noticed = kept(f.Noticed, id, f.Noticed[id].Later(until))
 }
 
-// Pending returns the files that ask for a build: those that changed after the newest build began.
+// Pending returns the files that request a build: those that changed after the newest build began.
 func (u Update) Pending() map[model.TargetID][]string {
 	var out map[model.TargetID][]string
 	for id, changes := range u.Changes {
@@ -187,7 +188,7 @@ func (u Update) PendingSince() time.Time {
 	return oldest
 }
 
-// Dirty reports whether a target changed since the result that is in use was begun.
+// Dirty reports whether a target changed since the build of the result in use began.
 func (f Files) Dirty(id model.TargetID) bool { return !f.Changes[id].Empty() }
 
 // FilesChangedText is the log's phrase for changed files: "2 Files Changed: [a b]".

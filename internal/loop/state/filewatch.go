@@ -10,7 +10,7 @@ import (
 // FileWatch is an entry of table filewatches; its id is the watch's name.
 type FileWatch struct {
 	model.FileWatch
-	// Changes counts the changes. Files are those of the newest, which the store learned of at ChangedAt.
+	// Changes counts the changes. Files are those of the newest change, which the store received at ChangedAt.
 	Changes   int
 	Files     []string
 	ChangedAt time.Time
@@ -44,7 +44,7 @@ func init() {
 	})
 }
 
-// Off reports whether a source switches off what has it, as of v.
+// Off reports whether a disable source switches its object off in v.
 func Off(v store.View, d model.DisableSource) bool {
 	return d.Off(func(configMap, key string) string { return ConfigMaps.In(v).Value(configMap).Data[key] })
 }

@@ -10,7 +10,7 @@ import (
 type Forward struct {
 	Resource model.ManifestName
 	Spec     model.PortForward
-	// Address is what it listens on, "localhost:8080"; URL where to look.
+	// Address is what it listens on, "localhost:8080"; URL is the address for people.
 	Address string
 	URL     string
 	// Pod is the pod that new connections go to, "namespace/name:port"; empty while there is none.
@@ -21,7 +21,7 @@ type Forward struct {
 	Err string
 }
 
-// ForwardState is how a forward does.
+// ForwardState is the state of a forward.
 type ForwardState string
 
 // The states of a forward.
@@ -31,13 +31,13 @@ const (
 	ForwardFailed  ForwardState = "failed"
 )
 
-// ForwardChanged says how a forward does now.
+// ForwardChanged reports the new state of a forward.
 type ForwardChanged struct {
 	ID      string
 	Forward Forward
 }
 
-// ForwardClosed says that a forward's port is closed.
+// ForwardClosed reports that a forward's port is closed.
 type ForwardClosed struct{ ID string }
 
 func init() {

@@ -14,43 +14,42 @@ type InPlace struct {
 	// is gone, has restarted the container, or belongs to another resource.
 	Containers map[string]InContainer
 	// InPlaceBroken is why live updates are not tried before the next deploy; empty when they are. It is set after every
-	// failed deploy: a live update that follows would pass for the end of it.
+	// failed deploy: a live update after it would look like its completion.
 	InPlaceBroken string
 }
 
 // InContainer is the state of updates in place in one container.
 type InContainer struct {
-	// Synced is up to when changes have been copied into it; zero when none have.
+	// Synced is the time up to which changes have been copied into it; zero if none have.
 	Synced time.Time
 	// Behind is the update that is still running in it after the end of its build; nil when none is.
 	Behind *Behind
-	// Fault is why an update that had fallen behind failed, until another one worked.
+	// Fault is why an update that had fallen behind failed, until another update succeeds.
 	Fault string
-	// Stuck is when the newest update in place began, if it failed for a reason that affects every other way too: the
-	// container needs no update before something else changes. It is zero otherwise.
+	// Stuck is when the newest update in place began, if it failed for a reason that affects every other way as well: the
+	// container is not updated until something else changes. It is zero otherwise.
 	Stuck time.Time
 }
 
-// Behind is a container whose update is still running though the build that it is part of is over.
+// Behind is a container whose update is still running after the end of the build that it is part of.
 type Behind struct {
 	Namespace, Pod, Container string
-	// Files are what it is to get, as in Build.
+	// Files are the files that it gets, as in Build.
 	Files []string
-	// Serial is that of the build, and Since when that began.
+	// Serial is the number of the build, and Since when the build began.
 	Serial int
 	Since  time.Time
 }
 
-// StragglerEnded says that the update of a container which was behind has ended.
+// StragglerEnded reports that the update of a container that was behind has ended.
 type StragglerEnded struct {
 	Resource model.ManifestName
-	// Serial is that of the build that it was part of.
+	// Serial is the number of the build that it was part of.
 	Serial int
 	Update model.ContainerUpdate
-	// Synced says that the container has what it was to get; a command of the user may have failed all the same, as Update
-	// tells.
+	// Synced is set when the container has the files; a command of the user may still have failed, see Update.
 	Synced bool
-	// Fault is why it does not have it, where trying again may help. Broken is why a new image is needed.
+	// Fault is why it does not have them, if a retry may help. Broken is why a new image is needed.
 	Fault, Broken string
 }
 
@@ -79,7 +78,7 @@ func init() {
 	})
 }
 
-// has reports whether a pod, nil when there is none, belongs to a resource and has the container of an id.
+// has reports whether a pod, nil when there is none, belongs to a resource and has the container with an id.
 func has(p *store.Entry[Pod], name model.ManifestName, id string) bool {
 	of := func(c model.Container) bool { return c.ID == id }
 	return p != nil && p.Value.Resource == name && (slices.ContainsFunc(p.Value.Containers, of) || slices.ContainsFunc(p.Value.InitContainers, of))

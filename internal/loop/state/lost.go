@@ -17,19 +17,19 @@ type Deployed struct {
 	AppliedAt time.Time
 	// Lost are objects among Applied that are gone from the cluster, by UID, and since when that is known.
 	Lost map[string]time.Time
-	// TakenDown says what deleted the objects for the user from outside, such as hone down; empty if nothing did since the
-	// last update.
+	// TakenDown names the program that deleted the objects from outside on the user's behalf, such as hone down; empty if
+	// none did since the last update.
 	TakenDown string
 }
 
-// ObjectsLost says that objects which resources applied, and declare still, are gone from the cluster, by UIDs. Without UIDs
-// all that is known is that some may be.
+// ObjectsLost reports that objects that resources applied, and still declare, are gone from the cluster, by UIDs. Without
+// UIDs it is only known that some may be gone.
 type ObjectsLost struct {
 	UIDs map[model.ManifestName][]string
 }
 
-// ObjectsTakenDown says that the user deletes the objects of resources while the session runs ("hone down"), of all when no
-// names are given. The session leaves it at that until it is asked to update them.
+// ObjectsTakenDown reports that the user deletes the objects of resources while the session runs ("hone down"), of all
+// resources when no names are given. The session does not restore the objects until an update is requested.
 type ObjectsTakenDown struct {
 	Names []model.ManifestName
 	// By is who does it, for people: "hone down (pid 42)".
@@ -54,7 +54,7 @@ func init() {
 	})
 }
 
-// lost notes objects that are gone. One that the resource has not applied, or not any more, is none of its own.
+// lost records objects that are gone. Objects that the resource has not applied, or no longer applies, are ignored.
 func (u Update) lost(uids []string, at time.Time) Update {
 	if u.Off || u.TakenDown != "" {
 		return u
@@ -89,8 +89,8 @@ func (d *Deployed) deployed(applied []model.AppliedObject, began, ended time.Tim
 	d.Applied, d.AppliedAt, d.Lost = applied, ended, still
 }
 
-// givenUp drops what a deploy that began at the given time, and failed, was to bring back: its error says what is wrong, and
-// asking again at once would not help.
+// givenUp drops the lost objects that a failed deploy, which began at the given time, should have restored: its error
+// states what is wrong, and an immediate retry would not help.
 func (d *Deployed) givenUp(began time.Time) {
 	var still map[string]time.Time
 	for uid, at := range d.Lost {
@@ -101,8 +101,8 @@ func (d *Deployed) givenUp(began time.Time) {
 	d.Lost = still
 }
 
-// takenDown is the update of a resource whose objects the user has deleted from outside: as if nothing had been done for it
-// yet, and to be begun by the user.
+// takenDown returns the update of a resource whose objects the user has deleted from outside: it is as before the first
+// build, which the user has to trigger.
 func (u Update) takenDown(by string) Update {
 	if u.Off || !u.Begun() {
 		return u

@@ -8,7 +8,8 @@ import (
 )
 
 // NeedsBuild reports whether going from one manifest to the other needs a build. Labels, links, trigger modes, port
-// forwards, dependencies and live update steps do not, but for the step that restarts the process: that takes other containers.
+// forwards, dependencies and live update steps do not, except for the step that restarts the process: it needs different
+// containers.
 func NeedsBuild(was, is model.Manifest) bool {
 	return !reflect.DeepEqual(buildPart(was), buildPart(is))
 }
@@ -43,7 +44,7 @@ func buildPart(m model.Manifest) model.Manifest {
 		m.Local = &l
 	}
 	if c := m.Compose; c != nil {
-		// The hash stands for the service; the project's files, which other services share, are not looked at.
+		// The hash stands for the service; the project's files, which other services share, are ignored.
 		m.Compose = &model.ComposeTarget{Project: model.ComposeProject{Name: c.Project.Name, Dir: c.Project.Dir},
 			Service: c.Service, Image: c.Image, ImageTarget: c.ImageTarget, Hash: c.Hash}
 	}

@@ -13,17 +13,18 @@ import (
 // The owners of declared objects, as entries name them.
 const (
 	tiltfileOwner = "TiltfileLoader"
-	// APIOwner owns what was declared through the session's API. The Tiltfile neither changes nor removes it.
+	// APIOwner owns the objects that were declared through the session's API. The Tiltfile neither changes nor removes
+	// them.
 	APIOwner = "API"
 )
 
-// lastInOrder is the place of what no Tiltfile declares.
+// lastInOrder is the place of objects that no Tiltfile declares.
 const lastInOrder = math.MaxInt32
 
-// ObjectsDeclared says that a client declares objects, or changes what a client declared. Of what the Tiltfile
-// declares only the data of config maps may be changed; that holds until the Tiltfile is evaluated again. Whoever
-// dispatches it has made sure that no other name is taken: objects that the Tiltfile declares, and those that are being
-// torn down, stay as they are.
+// ObjectsDeclared reports that a client declares objects, or changes objects that a client declared. Of the Tiltfile's
+// objects only the data of config maps may be changed; the change lasts until the Tiltfile is evaluated again. The
+// dispatcher must check that the other names are free: objects that the Tiltfile declares, and objects that are being torn
+// down, stay as they are.
 type ObjectsDeclared struct {
 	Buttons        []model.Button
 	Commands       []model.Command
@@ -33,7 +34,7 @@ type ObjectsDeclared struct {
 	Extensions     []model.Extension
 }
 
-// ObjectsWithdrawn says that objects, by name, that were declared from outside are not wanted any more.
+// ObjectsWithdrawn reports that objects, by name, that were declared from outside are no longer wanted.
 type ObjectsWithdrawn struct {
 	Buttons        []string
 	Commands       []string
@@ -83,7 +84,7 @@ func init() {
 	store.On(ConfigMaps, func(d *store.Draft[model.ConfigMap], a ObjectsWithdrawn) { withdraw(d, a.ConfigMaps) })
 }
 
-// putForeign puts what a client declares.
+// putForeign puts an object that a client declares.
 func putForeign[T any](d *store.Draft[T], id string, labels map[string]string, next func(was T) T) {
 	if e, ok := d.Get(id); !ok || foreign(e) {
 		d.PutOwned(id, APIOwner, labels, next(e.Value))
@@ -98,9 +99,9 @@ func withdraw[T any](d *store.Draft[T], names []string) {
 	}
 }
 
-// declareEach makes a table hold what the Tiltfile declares: next makes the new value of an entry from the old, or from
-// the zero value where there is none; entries that are not declared any more are torn down. What was declared from outside
-// stays as it is.
+// declareEach makes a table hold what the Tiltfile declares: next makes the new value of an entry from the old, or from the
+// zero value where there is none; entries that are no longer declared are torn down. Objects declared from outside stay as
+// they are.
 func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, map[string]string), next func(was T, order int, m M) T) {
 	declared := map[string]bool{}
 	for i, m := range list {
@@ -121,8 +122,8 @@ func declareEach[T, M any](d *store.Draft[T], list []M, name func(M) (string, ma
 	}
 }
 
-// Clash returns what a Tiltfile declares under a name that an object which was declared from outside has already: "Cmd
-// "lint"". It is empty where there is no such thing.
+// Clash returns an object of a Tiltfile whose name is already taken by an object declared from outside: "Cmd "lint"". It is
+// empty if there is none.
 func Clash(v store.View, objects model.APIObjects) string {
 	return cmp.Or(
 		clash(Buttons.In(v), "UIButton", objects.Buttons, func(b model.Button) string { return b.Name }),

@@ -14,31 +14,31 @@ import (
 // Pod is an entry of table pods; its id is the pod's UID.
 type Pod struct {
 	model.Pod
-	// Current tells a pod of the resource's newest deploy from older ones.
+	// Current is set for a pod of the resource's newest deploy.
 	Current bool
-	// FailingSince is when the pod began to look as if it would not get ready by itself; zero when it never did, or has
-	// become ready since. That a container is restarted in vain is no new beginning.
+	// FailingSince is when the pod began to look unable to become ready on its own; zero if it never did, or has become
+	// ready since. A restart of a container that fails again does not change it.
 	FailingSince time.Time
-	// Unhealthy is what the kubelet last said of each probe that has failed since the pod was ready last.
+	// Unhealthy is the kubelet's last report on each probe that has failed since the pod was last ready.
 	Unhealthy []ProbeFailure
 }
 
-// PodChanged says what a pod that belongs to a resource looks like now.
+// PodChanged reports the new state of a pod that belongs to a resource.
 type PodChanged struct{ Pod Pod }
 
-// PodGone says that a pod no longer exists or no longer belongs to a resource.
+// PodGone reports that a pod no longer exists or no longer belongs to a resource.
 type PodGone struct{ Pod model.Pod }
 
-// ServiceChanged says what a Service of a resource looks like now.
+// ServiceChanged reports the new state of a Service of a resource.
 type ServiceChanged struct{ Service model.Service }
 
-// ServiceGone says that a Service no longer exists.
+// ServiceGone reports that a Service no longer exists.
 type ServiceGone struct{ UID string }
 
-// ObjectsChanged says how applied objects do.
+// ObjectsChanged reports the status of applied objects.
 type ObjectsChanged struct{ Objects []model.ObjectStatus }
 
-// ObjectGone says that an applied object no longer exists.
+// ObjectGone reports that an applied object no longer exists.
 type ObjectGone struct{ UID string }
 
 func init() {
@@ -73,7 +73,7 @@ func init() {
 	store.On(Objects, func(d *store.Draft[model.ObjectStatus], a ObjectGone) { d.Delete(a.UID) })
 }
 
-// failingSince returns since when a pod has been failing, given what was known of that.
+// failingSince returns since when a pod has been failing, given the value before.
 func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 	_, failing := PodFailure(p)
 	switch {
@@ -85,8 +85,8 @@ func failingSince(was time.Time, p model.Pod, now time.Time) time.Time {
 	return was
 }
 
-// retirePods notes which pods a deploy has made old, with the deploy itself: until PodWatcher has judged them again, they
-// would pass for the pods of the newest one, and the resource for ready.
+// retirePods marks the pods that a deploy has made old, as part of the deploy itself: until PodWatcher has examined them
+// again, they would count as pods of the newest deploy, and the resource as ready.
 func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	hashes := map[string]bool{}
 	for _, o := range a.Applied {
@@ -101,8 +101,8 @@ func retirePods(d *store.Draft[Pod], a BuildCompleted) {
 	}
 }
 
-// PodFailure reports whether a pod will not get ready by itself, and why: the container, its reason, its exit code and its
-// message.
+// PodFailure reports whether a pod cannot become ready on its own, and why: the container, its reason, its exit code and
+// its message.
 func PodFailure(p model.Pod) (string, bool) {
 	if p.OfCompose() {
 		failed := p.Phase == "Failed" || p.Restarting()
@@ -132,10 +132,10 @@ func PodFailure(p model.Pod) (string, bool) {
 	case c.LastExitCode == 0:
 		return describe(what, "CrashLoopBackOff, ended with exit code 0", "it is meant to keep running"), true
 	}
-	return describe(what, fmt.Sprintf("CrashLoopBackOff, exit code %d", c.LastExitCode), c.LastReason), true // its message says no more than back-off
+	return describe(what, fmt.Sprintf("CrashLoopBackOff, exit code %d", c.LastExitCode), c.LastReason), true // its message only mentions the back-off
 }
 
-// FailedContainer returns the container for which a pod will not get ready by itself, if it is for one.
+// FailedContainer returns the container that keeps a pod from becoming ready on its own, if there is one.
 func FailedContainer(p model.Pod) (model.Container, bool) {
 	for _, c := range p.AllContainers() {
 		ended := c.State == model.ContainerTerminated && c.ExitCode != 0
@@ -149,8 +149,8 @@ func FailedContainer(p model.Pod) (model.Container, bool) {
 	return model.Container{}, false
 }
 
-// RunOf names the run of a container. Kubernetes makes a new container for each, with an id of its own; one of Compose is
-// restarted as it is, and keeps its log.
+// RunOf names the run of a container. Kubernetes makes a new container, with a new id, for each run; a container of Compose
+// is restarted as it is, and keeps its log.
 func RunOf(p model.Pod, c model.Container) string {
 	switch {
 	case !p.OfCompose():
@@ -161,7 +161,7 @@ func RunOf(p model.Pod, c model.Container) string {
 	return c.ID + "@" + c.StartedAt.UTC().Format(time.RFC3339Nano)
 }
 
-// LogSpan is the span of what a run of a container says; empty for a container that has not run.
+// LogSpan is the log span of a run of a container; empty for a container that has not run.
 func LogSpan(p model.Pod, container, run string) string {
 	if run == "" {
 		return ""
@@ -169,8 +169,8 @@ func LogSpan(p model.Pod, container, run string) string {
 	return "pod:" + p.Key() + "/" + container + ":" + run
 }
 
-// Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. What
-// the Compose file says of one, declared, is taken over.
+// Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. The
+// name and the protocol that the Compose file declares for a port are included.
 func Published(m model.Manifest, pods []Pod) []model.ComposePort {
 	if m.Compose == nil {
 		return nil

@@ -8,18 +8,18 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ProbeFailure is what the kubelet says of a probe that fails.
+// ProbeFailure is the kubelet's report on a failing probe.
 type ProbeFailure struct {
 	Container string
 	Kind      model.ProbeKind
-	// Answer is what the probe got instead of a success: "HTTP probe failed with statuscode: 503".
+	// Answer is the probe's result instead of a success: "HTTP probe failed with statuscode: 503".
 	Answer string
 	At     time.Time
 	// Restarts is how often the container had been started again by then. The reducer fills it in.
 	Restarts int
 }
 
-// ProbeFailed says that the probe of a container of a pod, by UID, fails.
+// ProbeFailed reports that the probe of a container of a pod, by UID, fails.
 type ProbeFailed struct {
 	Pod     string
 	Failure ProbeFailure
@@ -39,8 +39,8 @@ func init() {
 	})
 }
 
-// stillUnhealthy returns what still holds of what was said of a pod's probes, given how the pod is now. A liveness probe may fail
-// while the pod is ready, and ends a run of its container.
+// stillUnhealthy returns the probe failures that still apply in the pod's current state. A liveness probe may fail while
+// the pod is ready, and ends a run of its container.
 func stillUnhealthy(was []ProbeFailure, p model.Pod) []ProbeFailure {
 	var out []ProbeFailure
 	for _, f := range was {
@@ -60,8 +60,8 @@ func restartsOf(p model.Pod, container string) int {
 	return 0
 }
 
-// NotReady says why a pod is not ready, as far as that is known: which container, and which of its probes fails with which
-// answer. It is empty for a pod that is ready or whose containers say nothing.
+// NotReady returns why a pod is not ready, as far as known: which container, and which of its probes fails with which
+// answer. It is empty for a pod that is ready or whose containers give no reason.
 func NotReady(p Pod) string {
 	if p.Ready || p.Phase == "Succeeded" {
 		return ""
@@ -88,7 +88,7 @@ func NotReady(p Pod) string {
 	return ""
 }
 
-// failingProbe says which probe keeps a running container from being ready.
+// failingProbe describes the probe that keeps a running container from being ready.
 func failingProbe(p Pod, c model.Container) string {
 	kind := model.ProbeReadiness
 	if _, has := c.Probe(model.ProbeStartup); has && !c.Started {
@@ -113,8 +113,8 @@ func (p Pod) failure(container string, kind model.ProbeKind) (ProbeFailure, bool
 	return p.Unhealthy[i], true
 }
 
-// Trouble is PodFailure with what the probes say of the container: one that the kubelet ends since its liveness or startup probe
-// fails has an exit code that says nothing.
+// Trouble is PodFailure with the probe failures of the container: if the kubelet ends a container because its liveness or
+// startup probe fails, the exit code alone does not tell why.
 func Trouble(p Pod) (why string, failing bool) {
 	why, failing = PodFailure(p.Pod)
 	c, is := FailedContainer(p.Pod)

@@ -7,13 +7,13 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Problem is what is wrong, why, and what mends it, as far as that is known.
+// Problem is what is wrong, why, and how to fix it, as far as known.
 type Problem struct {
 	// Summary is one line. Detail is output or source text that belongs to it.
 	Summary, Cause, Detail, Mend, Link string
 }
 
-// Text returns all of it for people.
+// Text returns the whole problem for people.
 func (p Problem) Text() string {
 	var cause error
 	if p.Cause != "" {
@@ -22,7 +22,7 @@ func (p Problem) Text() string {
 	return problem.Text(&problem.Problem{Summary: p.Summary, Cause: cause, Detail: p.Detail, Mend: p.Mend, Link: p.Link})
 }
 
-// ProblemOf makes a Problem of an error: of the one in its chain, where there is one.
+// ProblemOf makes a Problem from an error: from the problem in its chain, if there is one.
 func ProblemOf(err error) Problem {
 	p, ok := problem.Of(err)
 	if !ok {
@@ -39,7 +39,7 @@ func ProblemOf(err error) Problem {
 	return out
 }
 
-// problemText makes a Problem of what is told in words only.
+// problemText makes a Problem from plain text.
 func problemText(text string) Problem {
 	summary, detail, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return Problem{Summary: summary, Detail: strings.TrimSpace(detail)}

@@ -16,7 +16,7 @@ type Process struct {
 	Ready bool
 	// Detail is why a running server is not ready, as far as its probe knows.
 	Detail string
-	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err says it in words.
+	// ExitCode is that of a server that has failed, -1 for one that could not be started. Err is the failure in words.
 	ExitCode  int
 	Err       string
 	StartedAt time.Time
@@ -24,7 +24,7 @@ type Process struct {
 	Build int
 }
 
-// ProcessState is how a server does.
+// ProcessState is the state of a server.
 type ProcessState string
 
 // The states of a server.
@@ -36,10 +36,10 @@ const (
 	ProcessStopped  ProcessState = "stopped"
 )
 
-// ProcessChanged says how a server does now.
+// ProcessChanged reports the new state of a server.
 type ProcessChanged struct{ Process Process }
 
-// ProcessGone says that a server is no longer wanted and has ended.
+// ProcessGone reports that a server is no longer needed and has ended.
 type ProcessGone struct{ Resource model.ManifestName }
 
 func init() {

@@ -17,16 +17,16 @@ type Resource struct {
 	// Enabled is false for a resource that is switched off, by the Tiltfile's arguments ("hone up NAME") or by the user:
 	// nothing acts on it.
 	Enabled bool
-	// Switch is the user's own word on that.
+	// Switch is the user's own choice.
 	Switch Switch
-	// Mode, unless nil, is the trigger mode that the user chose; the manifest has it in the place of the Tiltfile's.
+	// Mode, unless nil, is the trigger mode that the user chose; in the manifest it replaces the Tiltfile's.
 	Mode *model.TriggerMode
-	// Next is what to come back as, for one that is being torn down because it is switched off, or that was declared again
+	// Next is the resource's next state, if it is being torn down because it is switched off, or was declared again
 	// meanwhile.
 	Next *Resource
 }
 
-// ResourcesTriggered is the user's wish to update resources now; (Tiltfile) evaluates the Tiltfile.
+// ResourcesTriggered is the user's request to update resources now; (Tiltfile) evaluates the Tiltfile.
 type ResourcesTriggered struct{ Names []model.ManifestName }
 
 func init() {
@@ -63,7 +63,7 @@ func declare(d *store.Draft[Resource], tf model.Tiltfile) {
 	}
 }
 
-// redeclared takes in a declaration. What the user chose stays.
+// redeclared applies a declaration. The user's choices stay.
 func (r Resource) redeclared(m model.Manifest, order int, chosen bool) Resource {
 	r.Manifest, r.Order, r.Enabled = m, order, r.Switch.enables(chosen)
 	if r.Mode != nil {
@@ -72,8 +72,8 @@ func (r Resource) redeclared(m model.Manifest, order int, chosen bool) Resource 
 	return r
 }
 
-// Declarations returns what the Tiltfile declares of the resources that have not been switched off by the user, those that
-// are only left out of this session included.
+// Declarations returns the manifests of the resources that the user has not switched off, including resources that are only
+// left out of this session.
 func Declarations(v store.View) []model.Manifest {
 	var out []model.Manifest
 	for e := range Resources.In(v).Refs() {
@@ -123,10 +123,10 @@ func EnabledNames(tf model.Tiltfile) map[model.ManifestName]bool {
 	return on
 }
 
-// NeedsCluster reports whether a resource is deployed to the cluster, so that it matters whether that answers.
+// NeedsCluster reports whether a resource is deployed to the cluster, so that the cluster has to answer.
 func NeedsCluster(v store.View) bool { return needs.In(v).cluster }
 
-// NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it matters whether that answers.
+// NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it has to answer.
 func NeedsEngine(v store.View) bool { return needs.In(v).engine }
 
 var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine bool }) {
@@ -143,12 +143,12 @@ var resourceList = store.Derive(Schema, "resources", func(v store.View) []*store
 	return slices.AppendSeq(make([]*store.Entry[Resource], 0, Resources.In(v).Len()), Resources.In(v).Refs())
 }, Resources)
 
-// EachResource derives a value from each resource, in the order of their names; of must depend on nothing but its entry.
+// EachResource derives a value from each resource, in the order of their names; of must depend only on the entry.
 func EachResource[V any](name string, of func(*store.Entry[Resource]) V) *store.Each[*store.Entry[Resource], V] {
 	return store.DeriveEach(Schema, name, resourceList, of)
 }
 
-// trait is what is asked of all resources after every change.
+// trait holds what is read of all resources after every change.
 type trait struct {
 	order            int
 	enabled, running bool
@@ -156,7 +156,7 @@ type trait struct {
 	cluster, engine bool
 }
 
-var resourceTraits = EachResource("what is asked of all resources", traitOf)
+var resourceTraits = EachResource("traits of resources", traitOf)
 
 func traitOf(e *store.Entry[Resource]) trait {
 	m := &e.Value.Manifest
@@ -199,11 +199,10 @@ func InOrder(v store.View) []store.Entry[Resource] {
 	return out
 }
 
-// Ordered is InOrder without copies, for those who ask after every change: neither the slice nor the entries must be
-// changed.
+// Ordered is InOrder without copies, for readers after every change: neither the slice nor the entries must be changed.
 func Ordered(v store.View) []*store.Entry[Resource] { return ordered.In(v) }
 
-// EachOrdered derives a value from each of Ordered; of must depend on nothing but the entry.
+// EachOrdered derives a value from each of Ordered; of must depend only on the entry.
 func EachOrdered[V any](name string, of func(*store.Entry[Resource]) V) *store.Each[*store.Entry[Resource], V] {
 	return store.DeriveEach(Schema, name, ordered, of)
 }
@@ -213,11 +212,11 @@ var ordered = store.Derive(Schema, "resources in order", func(v store.View) []*s
 	return inOrder(all, traits, func(e *store.Entry[Resource]) *store.Entry[Resource] { return e })
 }, Resources)
 
-// Updating is a resource with its entry in table updates. Neither must be changed. It is comparable: another value is another
-// state.
+// Updating is a resource with its entry in table updates. Neither must be changed. It is comparable: a different value is a
+// different state.
 type Updating struct {
 	*store.Entry[Resource]
-	// Updates is its entry in that table, an empty one where it has none, and Update what that holds.
+	// Updates is its entry in that table, an empty entry if it has none, and Update is the entry's value.
 	Updates *store.Entry[Update]
 	Update  *Update
 }
@@ -234,14 +233,14 @@ func updating(e *store.Entry[Resource], u *store.Entry[Update]) Updating {
 	return Updating{e, u, &u.Value}
 }
 
-// noUpdate is that of a resource without an entry.
+// noUpdate stands for the update of a resource without an entry.
 var noUpdate = &store.Entry[Update]{}
 
 // WithUpdates are all resources with their updates, in the order of their names, those that are switched off included. The
 // slice must not be changed.
 func WithUpdates(v store.View) []Updating { return withUpdates.In(v) }
 
-// EachUpdating derives a value from each of WithUpdates; of must depend on nothing but it.
+// EachUpdating derives a value from each of WithUpdates; of must depend only on its argument.
 func EachUpdating[V any](name string, of func(Updating) V) *store.Each[Updating, V] {
 	return store.DeriveEach(Schema, name, withUpdates, of)
 }
@@ -259,11 +258,11 @@ var joins = store.DeriveFrom(Schema, "resources and updates", func(v store.View,
 	return newJoin(resources, updates)
 }, Resources, Updates)
 
-// join is what resources and their updates are together. Both lists are in the order of the names.
+// join is the resources joined with their updates. Both lists are in the order of the names.
 type join struct {
 	resources []*store.Entry[Resource]
 	updates   []*store.Entry[Update]
-	// of says for each update the place of its resource, -1 where there is none.
+	// of holds for each update the place of its resource, -1 if there is none.
 	of  []int32
 	all []Updating
 }
@@ -287,7 +286,7 @@ func newJoin(resources []*store.Entry[Resource], updates []*store.Entry[Update])
 	return j
 }
 
-// then returns the join of lists in which other entries stand at the same places; not ok when they do not.
+// then returns the join of lists with the same ids at the same places; ok is false for other lists.
 func (j *join) then(resources []*store.Entry[Resource], updates []*store.Entry[Update]) (after join, ok bool) {
 	if len(resources) != len(j.resources) || len(updates) != len(j.updates) {
 		return join{}, false
@@ -315,7 +314,7 @@ func (j *join) then(resources []*store.Entry[Resource], updates []*store.Entry[U
 	return after, true
 }
 
-// OrderedUpdates is Ordered with the updates, which it finds quicker than one look-up after the other would.
+// OrderedUpdates is Ordered with the updates. It is faster than a look-up for each resource.
 func OrderedUpdates(v store.View) []Updating { return orderedUpdates.In(v) }
 
 var orderedUpdates = store.Derive(Schema, "updates in order", func(v store.View) []Updating {
@@ -331,10 +330,10 @@ func last(e *store.Entry[Resource]) int {
 	return 0
 }
 
-// inOrder puts those that stand for enabled resources into the order of the Tiltfile; those that are being torn down come last.
-// Nearly all have a place of their own, which is quicker than sorting: that is for the others.
+// inOrder puts the items of enabled resources into the order of the Tiltfile; resources that are being torn down come last.
+// Nearly all have a place of their own and need no sorting, which would be slower; only the others are sorted.
 func inOrder[T any](all []T, traits []trait, of func(T) *store.Entry[Resource]) []T {
-	places := make([]int32, len(all)) // the index in all, and one
+	places := make([]int32, len(all)) // the index in all, plus one
 	var others []T
 	n := 0
 	for i, t := range traits {

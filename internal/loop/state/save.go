@@ -6,10 +6,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// keptSaves is how many of the newest saves of a resource are remembered, for the updates that take them in.
+// keptSaves is how many of the newest saves of a resource are kept, for the updates that include them.
 const keptSaves = 64
 
-// Save is how files that changed together came to be known.
+// Save records when files that changed together were made and noticed.
 type Save struct {
 	// At is the time under which the store has them, in Changes or Noticed.
 	At time.Time
@@ -17,7 +17,7 @@ type Save struct {
 	Made, Known time.Time
 }
 
-// saved remembers a save. The slice is replaced, never written to.
+// saved records a save. The slice is replaced, never written to.
 func (f *Files) saved(s Save) {
 	if s.Made.IsZero() {
 		return
@@ -26,7 +26,7 @@ func (f *Files) saved(s Save) {
 	f.Saves = append(old[:len(old):len(old)], s)
 }
 
-// SaveOf returns the newest save among the given files, the zero value when that is not known.
+// SaveOf returns the newest save among the given files, the zero value if unknown.
 func (f Files) SaveOf(files []string) Save {
 	var newest time.Time
 	for _, targets := range []map[model.TargetID]Changes{f.Changes, f.Noticed} {

@@ -34,52 +34,53 @@ type Session struct {
 	Version string
 	// URL is where the session's API answers; empty without one.
 	URL string
-	// Collection says how far the deletion of what earlier sessions left over is.
+	// Collection is the progress of deleting the leftovers of earlier sessions.
 	Collection Collection
-	// Ended is set when the session has reached its end: ci is through, or the user quit.
+	// Ended is set when the session has reached its end: ci has finished, or the user quit.
 	Ended *Ending
 }
 
-// Collection is how far a session has come with what earlier sessions applied and the Tiltfile no longer declares.
+// Collection is the progress of deleting objects that earlier sessions applied and the Tiltfile no longer declares.
 type Collection struct {
-	// Done is set once all of it is gone, or belongs to another session that runs.
+	// Done is set once all of them are gone, or belong to another running session.
 	Done bool
-	// Failures counts the attempts that failed since the last good one; Err is why the newest did.
+	// Failures counts the failed attempts since the last success; Err is why the newest failed.
 	Failures int
 	Err      string
 }
 
-// CollectionReported says how an attempt to delete what earlier sessions left over has ended. Err is empty when it was good.
+// CollectionReported reports the result of an attempt to delete the leftovers of earlier sessions. Err is empty if it
+// succeeded.
 type CollectionReported struct{ Err string }
 
-// Ending says how a session ended.
+// Ending reports how a session ended.
 type Ending struct {
 	// Failure is empty when all went well.
 	Failure string
-	// Cause is what kind of failure that is, and Resource whose, where it is one resource's.
+	// Cause is the kind of failure, and Resource the resource that failed, if it was one.
 	Cause    EndCause
 	Resource model.ManifestName
-	// Span is where the container that failed says what it says in the log; empty where it was none.
+	// Span is the log span of the container that failed; empty if none did.
 	Span string
 	At   time.Time
 }
 
-// EndCause is what kind of failure ended a session.
+// EndCause is the kind of failure that ended a session.
 type EndCause string
 
 // The causes. EndWell is none.
 const (
 	EndWell     EndCause = ""
-	EndResource EndCause = "resource" // a resource failed, or did not get ready in its time
+	EndResource EndCause = "resource" // a resource failed, or did not become ready in time
 	EndTimeout  EndCause = "timeout"  // the session as a whole took too long
-	EndTiltfile EndCause = "tiltfile" // the Tiltfile has a fault
+	EndTiltfile EndCause = "tiltfile" // the Tiltfile has an error
 	EndOutside  EndCause = "outside"  // the command line, the cluster or the engine
 )
 
 // SessionStarted opens the session. It is the first action of all.
 type SessionStarted struct{ Session Session }
 
-// SessionEnded says that the session is over, and why, as in Ending.
+// SessionEnded reports that the session is over, and why, as in Ending.
 type SessionEnded struct {
 	Failure  string
 	Cause    EndCause
@@ -113,5 +114,5 @@ func init() {
 	})
 }
 
-// TheSession returns the session as of v; zero before SessionStarted.
+// TheSession returns the session in v; zero before SessionStarted.
 func TheSession(v store.View) Session { return Sessions.In(v).Value(Only) }

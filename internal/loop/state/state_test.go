@@ -562,7 +562,7 @@ func TestPodFailure(t *testing.T) {
 	}
 }
 
-// TestNotReady says why a pod is not ready: which container, which probe, and what it last answered.
+// TestNotReady reports why a pod is not ready: which container, which probe, and what it last answered.
 func TestNotReady(t *testing.T) {
 	readiness := model.ContainerProbe{Kind: model.ProbeReadiness, Calls: "httpGet :8080/health"}
 	startup := model.ContainerProbe{Kind: model.ProbeStartup, Calls: "exec test -e /up"}
@@ -637,7 +637,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// TestReadyOnce keeps what has been ready, and which update was the last that succeeded, through whatever follows.
+// TestReadyOnce checks that later events keep which resources have been ready, and which update was the last to succeed.
 func TestReadyOnce(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a"), statetest.Local("b")))
 	s.Begin("a").Finish("a", nil).Then(state.ResourcesReady{Names: []model.ManifestName{"a", "gone"}})

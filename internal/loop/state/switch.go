@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Switch is the user's own word on whether a resource is enabled. It goes before what the Tiltfile says, outlives the
-// evaluations of the Tiltfile, and ends with new arguments for it, which decide what is enabled.
+// Switch is the user's own choice of whether a resource is enabled. It overrides the Tiltfile, outlives evaluations of the
+// Tiltfile, and ends with new arguments for it, which decide what is enabled.
 type Switch string
 
 // The positions of a switch.
@@ -19,15 +19,15 @@ const (
 	SwitchOff  Switch = "off"
 )
 
-// enables reports whether a resource with this switch is enabled, given what the Tiltfile says.
+// enables reports whether a resource with this switch is enabled, given the Tiltfile's choice.
 func (s Switch) enables(byTiltfile bool) bool { return s == SwitchOn || s == SwitchNone && byTiltfile }
 
-// ResourcesSwitched is the user's wish to enable some resources and disable others. One that is disabled is torn down, its
-// objects are deleted, and it comes back switched off; one that is enabled begins as if it were new. Names that no
-// resource has are passed over.
+// ResourcesSwitched is the user's request to enable some resources and disable others. A disabled resource is torn down,
+// its objects are deleted, and it comes back switched off; an enabled resource begins as if it were new. Unknown names are
+// ignored.
 type ResourcesSwitched struct{ On, Off []model.ManifestName }
 
-// TriggerModeChosen is the user's wish that resources are updated in this mode, whatever the Tiltfile says now or later.
+// TriggerModeChosen is the user's request to update resources in this mode, whatever the Tiltfile declares now or later.
 type TriggerModeChosen struct {
 	Names []model.ManifestName
 	Mode  model.TriggerMode
@@ -60,7 +60,7 @@ func (a ResourcesSwitched) each(f func(id string, s Switch)) {
 	}
 }
 
-// revise changes what a resource is to be. One that has left the Tiltfile is not to be anything any more.
+// revise changes the intended state of a resource. A resource that has left the Tiltfile is ignored.
 func revise(d *store.Draft[Resource], id string, change func(*Resource)) {
 	e, ok := d.Get(id)
 	if !ok {
@@ -74,13 +74,13 @@ func revise(d *store.Draft[Resource], id string, change func(*Resource)) {
 	become(d, id, r)
 }
 
-// Staying returns the resource as it is to be once what is under way is done, and false for one that is on its way out of the
-// Tiltfile: nobody can switch that any more.
+// Staying returns the intended state of a resource, and false for a resource that has left the Tiltfile and is being torn
+// down: it can no longer be switched.
 func Staying(e *store.Entry[Resource]) (Resource, bool) {
 	return e.Value.coming(), e.Phase != store.TearingDown || e.Value.Next != nil
 }
 
-// coming returns what the resource is to be once it is torn down, or what it is where it is not.
+// coming returns the state of the resource after its teardown, or its current state if it is not being torn down.
 func (r Resource) coming() Resource {
 	if r.Next != nil {
 		return *r.Next
@@ -88,8 +88,8 @@ func (r Resource) coming() Resource {
 	return r
 }
 
-// become makes the entry of a resource hold what the resource is to be. One that is switched off is torn down first, and
-// one that is being torn down comes back afterwards.
+// become brings the entry of a resource to its intended state. A resource that is switched off is torn down first, and a
+// resource that is being torn down comes back afterwards.
 func become(d *store.Draft[Resource], id string, r Resource) {
 	e, ok := d.Get(id)
 	switch {

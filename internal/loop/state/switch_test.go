@@ -20,7 +20,7 @@ func off(names ...model.ManifestName) state.ResourcesSwitched {
 	return state.ResourcesSwitched{Off: names}
 }
 
-// switches renders every resource with what it is and what it is to be, and every update with its state.
+// switches renders every resource with its current and its intended state, and every update with its state.
 func switches(v store.View) string {
 	word := map[bool]string{true: "on", false: "off"}
 	var out []string
@@ -172,7 +172,7 @@ func TestTiltfileArgs(t *testing.T) {
 	}
 }
 
-// TestAnEvaluationWithoutAChange puts nothing, so that nobody looks again at what is the same.
+// TestAnEvaluationWithoutAChange checks that such an evaluation changes no table, so that no reader is woken.
 func TestAnEvaluationWithoutAChange(t *testing.T) {
 	ms := []model.Manifest{statetest.K8s("a", statetest.Image("a")), statetest.Local("b")}
 	s := statetest.New(statetest.Session, statetest.Loaded(ms...))
@@ -229,5 +229,5 @@ func (h namedHolder) Contract() store.Contract {
 	return store.Contract{Name: string(h), Inputs: store.Holds(state.Resources)}
 }
 
-// Run implements store.Subscriber; nobody calls it.
+// Run implements store.Subscriber; it is never called.
 func (namedHolder) Run(context.Context, *store.Runtime) error { return nil }

@@ -18,27 +18,27 @@ type Synclet struct {
 	// State is starting, ready, broken or failed. A broken one is being started again, a failed one is not: the image does
 	// not let the program in.
 	State string
-	// Way is how the program got in: "volume", "shell", "tar" or "ephemeral". Passed is why the ways before it did not do.
+	// Way is how the program got in: "volume", "shell", "tar" or "ephemeral". Passed is why the ways before it failed.
 	Way    string
 	Passed string
 	// Err is why it is broken or failed.
 	Err string
-	// Supervised says that the container's process runs under the synclet; the fields below tell of it.
+	// Supervised is set when the container's process runs under the synclet; the fields below describe that process.
 	Supervised bool
 	Running    bool
 	ExitCode   int
 	Starts     int
-	// Crashes is how often in a row the process has ended by itself soon after a start. Again is after how long one that has
-	// ended is restarted by itself.
+	// Crashes is how often in a row the process has ended on its own soon after a start. Again is the pause before an ended
+	// process is restarted automatically.
 	Crashes int
 	Again   time.Duration
-	// Ending says that the container ends with its process.
+	// Ending is set when the container ends with its process.
 	Ending bool
 	// EndedAt is since when it has not run; zero while it does. The reducer fills it in.
 	EndedAt time.Time
 }
 
-// Ended says, of a supervised process that does not run, what became of it and what happens next.
+// Ended describes how a supervised process that does not run has ended, and what happens next.
 func (s Synclet) Ended() string {
 	text := fmt.Sprintf("the process in %s ended with exit code %d", s.Container, s.ExitCode)
 	if s.Crashes > 1 {
@@ -54,13 +54,13 @@ func (s Synclet) Ended() string {
 	return text
 }
 
-// SyncletChanged says how the synclet of a container does now.
+// SyncletChanged reports the new state of the synclet of a container.
 type SyncletChanged struct {
 	ID      string
 	Synclet Synclet
 }
 
-// SyncletGone says that a container needs no synclet any more.
+// SyncletGone reports that a container no longer needs a synclet.
 type SyncletGone struct{ ID string }
 
 func init() {

@@ -15,7 +15,7 @@ var Schema = store.NewSchema()
 // The tables, in the order in which they are listed and drawn.
 var (
 	Sessions = store.Define[Session](Schema, "sessions",
-		"The one running session: what was asked for on the command line, and how it ends.")
+		"The one running session: its command line, and how it ends.")
 	Tiltfiles = store.Define[Tiltfile](Schema, "tiltfiles",
 		"The Tiltfile: its files, settings, pending changes and how its last evaluation went.")
 	Resources = store.Define[Resource](Schema, "resources",
@@ -33,7 +33,7 @@ var (
 	Objects = store.Define[model.ObjectStatus](Schema, "objects",
 		"Applied objects that have a status, with their health.")
 	ClusterWatches = store.Define[ClusterWatch](Schema, "clusterwatches",
-		"Watches of the cluster that do not work, for whom they are, and what mends them.")
+		"Watches of the cluster that do not work, the resources that they are for, and how to fix them.")
 	Forwards = store.Define[Forward](Schema, "forwards",
 		"Port forwards and whether they have a pod to go to.")
 	Synclets = store.Define[Synclet](Schema, "synclets",
@@ -45,11 +45,11 @@ var (
 	Buttons = store.Define[Button](Schema, "buttons",
 		"Buttons that the Tiltfile declares, and the newest click of each.")
 	Commands = store.Define[DeclaredCommand](Schema, "commands",
-		"Commands that the Tiltfile declares beside all resources, and how they do.", store.WithFinalizers())
+		"Commands that the Tiltfile declares outside of resources, and their states.", store.WithFinalizers())
 	FileWatches = store.Define[FileWatch](Schema, "filewatches",
 		"File watches that the Tiltfile declares for its commands, and the newest change of each.")
 	ConfigMaps = store.Define[model.ConfigMap](Schema, "configmaps",
-		"Data that the Tiltfile declares, which switches other declarations off.")
+		"Data that the Tiltfile declares, which can switch other declarations off.")
 	Extensions = store.Define[model.Extension](Schema, "extensions",
 		"Extensions of the Tiltfile language that are evaluated on their own, or loaded by their names.")
 	ExtensionRepos = store.Define[model.ExtensionRepo](Schema, "extensionrepos",

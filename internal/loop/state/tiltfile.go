@@ -14,25 +14,26 @@ type Tiltfile struct {
 	// Loaded is set after the first evaluation, successful or not; Good after the first successful one.
 	Loaded bool
 	Good   bool
-	// Result is that of the last successful evaluation; ConfigFiles and Ignores are those of the last one of all.
+	// Result is that of the last successful evaluation; ConfigFiles and Ignores are those of the last one, successful or
+	// not.
 	Result      model.Tiltfile
 	ConfigFiles []string
 	Ignores     []model.Ignore
 	// Read is what the last evaluation read, as in model.Tiltfile.
 	Read map[string]uint64 `json:"-"`
-	// Err is why the last evaluation failed, empty when it did not. Usage is set when the fault is in the command line,
-	// so that editing the Tiltfile would not mend it.
+	// Err is why the last evaluation failed, empty when it did not. Usage is set when the error is in the command line, so
+	// that editing the Tiltfile would not fix it.
 	Err      string
 	Usage    bool
 	Warnings []string
 	// Changed are the files that changed since the last evaluation began.
 	Changed Changes
-	// Triggered asks for an evaluation without a change; ArgsSet says that this is because of new arguments, and
-	// ExtensionsSet because of extensions that were declared from outside.
+	// Triggered is when an evaluation without a change was requested; ArgsSet is set if the reason is new arguments, and
+	// ExtensionsSet if it is extensions that were declared from outside.
 	Triggered     time.Time
 	ArgsSet       bool
 	ExtensionsSet bool
-	// StartedAt is when the running, else the last evaluation began; FinishedAt is zero while it runs.
+	// StartedAt is when the current or last evaluation began; FinishedAt is zero while it runs.
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Runs       int
@@ -48,7 +49,7 @@ func (t Tiltfile) Pending() bool {
 	return !t.Running() && (t.Runs == 0 || !t.Changed.Empty() || !t.Triggered.IsZero())
 }
 
-// Reason says why an evaluation is pending or began, in the words of the log.
+// Reason returns why an evaluation is pending or began, in the words of the log.
 func (t Tiltfile) Reason() string {
 	switch {
 	case t.Runs == 0:
@@ -63,17 +64,17 @@ func (t Tiltfile) Reason() string {
 	return "Triggered"
 }
 
-// TiltfileStarted says that an evaluation has begun.
+// TiltfileStarted reports that an evaluation has begun.
 type TiltfileStarted struct {
 	At   time.Time
 	Span string
 }
 
-// TiltfileArgsSet is the user's wish to evaluate the Tiltfile with other arguments from now on. What the user has switched
-// on and off himself is forgotten: the arguments decide what is enabled.
+// TiltfileArgsSet is the user's request to evaluate the Tiltfile with other arguments from now on. The user's own switches
+// are reset: the arguments decide what is enabled.
 type TiltfileArgsSet struct{ Args []string }
 
-// TiltfileLoaded says that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.
+// TiltfileLoaded reports that an evaluation has ended. With Err set, Result holds only ConfigFiles and Ignores.
 type TiltfileLoaded struct {
 	Result model.Tiltfile
 	Err    string
@@ -144,5 +145,5 @@ func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	return t
 }
 
-// TheTiltfile returns the Tiltfile's state as of v.
+// TheTiltfile returns the Tiltfile's state in v.
 func TheTiltfile(v store.View) Tiltfile { return Tiltfiles.In(v).Value(Only) }

@@ -69,8 +69,8 @@ func begun(r Resource, serial int) Update {
 	return u
 }
 
-// redeclared takes in a new declaration: a difference that matters asks for a build, and results of images that are now
-// declared in another way are dropped.
+// redeclared applies a new declaration: a relevant difference requests a build, and results of images whose declarations
+// have changed are dropped.
 func (u Update) redeclared(before, m model.Manifest, now time.Time) Update {
 	if NeedsBuild(before, m) {
 		u.Declared = now

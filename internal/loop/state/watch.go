@@ -4,11 +4,11 @@ import "github.com/hone-dev/hone/internal/loop/store"
 
 // Watch is the one entry of table watches.
 type Watch struct {
-	// Problem is what keeps files from being watched as they should, empty when nothing does. It names the mend.
+	// Problem is what keeps files from being watched properly, and the fix; empty when nothing does.
 	Problem string
 }
 
-// WatchReported says how watching files goes.
+// WatchReported reports the state of file watching.
 type WatchReported struct{ Problem string }
 
 func init() {

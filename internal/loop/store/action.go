@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Action says what happened, as a past fact: a plain struct value such as FilesChanged. Its type is its name.
+// Action is a past fact: a plain struct value such as FilesChanged. Its type is its name.
 type Action any
 
 // ActionType identifies a type of action.
@@ -26,8 +26,8 @@ func (a ActionType) String() string {
 	return a.t.Name()
 }
 
-// FinalizerReleased is the generic action by which a subscriber lets go of an entry that is being torn down. It is
-// dispatched through Runtime.Release.
+// FinalizerReleased is the generic action by which a subscriber releases an entry that is being torn down. It is dispatched
+// through Runtime.Release.
 type FinalizerReleased struct {
 	Table     string
 	ID        string
@@ -45,7 +45,7 @@ type SubscriberReported struct {
 	RetryAt time.Time
 }
 
-// SubscriberState is where a subscriber stands in its life.
+// SubscriberState is the phase of a subscriber's life.
 type SubscriberState string
 
 // The states of a subscriber.
@@ -55,7 +55,7 @@ const (
 	SubscriberDone       SubscriberState = "done"
 )
 
-// envelope is an action on its way, with the time of its dispatch.
+// envelope is a queued action with the time of its dispatch.
 type envelope struct {
 	action Action
 	at     time.Time

@@ -2,9 +2,9 @@ package store
 
 import "context"
 
-// NewRuntime returns the runtime of one subscriber on a store, without checking its contract against others. It is for tests
-// of one subscriber: the contract is enforced all the same, and entries get the finalizers of the tables that it holds.
-// It must be called before the store's loop runs.
+// NewRuntime returns one subscriber's access to a store, without checking its contract against others. It is for tests of
+// one subscriber: the contract is still enforced, and entries get the finalizers of the tables that it holds. It must be
+// called before the store's loop runs.
 func NewRuntime(s *Store, sub Subscriber) *Runtime {
 	c := sub.Contract()
 	for _, in := range c.Inputs {
@@ -16,7 +16,7 @@ func NewRuntime(s *Store, sub Subscriber) *Runtime {
 }
 
 // RunAlone runs one subscriber until ctx is done or it returns, waking it as a Supervisor would. It is for tests of one
-// subscriber: nothing restarts it, and a panic is not caught. The store's loop runs elsewhere.
+// subscriber: nothing restarts it, and a panic is not caught. The caller runs the store's loop separately.
 func RunAlone(ctx context.Context, sub Subscriber, rt *Runtime) error {
 	rt.store.attach(rt.box)
 	defer rt.store.detach(rt.box)

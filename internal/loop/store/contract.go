@@ -8,7 +8,7 @@ import (
 
 // Subscriber makes something outside of the store match it, and reports what happens there as actions.
 type Subscriber interface {
-	// Contract says what the subscriber reads and emits. It is asked once, before anything starts, and must not depend
+	// Contract returns what the subscriber reads and emits. It is called once, before anything starts, and must not depend
 	// on I/O.
 	Contract() Contract
 	// Run works until ctx is done, which is not an error. A nil return before that means that nothing is left to do; an
@@ -19,7 +19,7 @@ type Subscriber interface {
 
 // Contract is what a subscriber declares.
 type Contract struct {
-	// Name is unique and stands in logs, on screen and in the graph.
+	// Name is unique and appears in logs, on screen and in the graph.
 	Name string
 	// Doc is one sentence.
 	Doc string
@@ -29,14 +29,14 @@ type Contract struct {
 	Outputs []Output
 	// Externals are the outside systems that it talks to: "kubernetes", "filesystem", "docker", "process" …
 	Externals []string
-	// Calls are the subscribers that it calls past the store.
+	// Calls are the subscribers that it calls directly, not through the store.
 	Calls []Call
 	// Stage orders stopping: lower stages stop first, and wait for each other.
 	Stage Stage
 	// Grace is how long the subscriber may take to stop; zero means the usual 5 s.
 	Grace time.Duration
-	// Feedback says why it is right that the subscriber reads a table which its own actions change, directly or
-	// through others. Cycles without a reason are refused.
+	// Feedback is the reason why the subscriber may read a table that its own actions change, directly or through other
+	// tables. A cycle without a reason is refused.
 	Feedback string
 }
 
@@ -56,12 +56,12 @@ type Input struct {
 	Table string
 	// Strong inputs keep torn-down entries alive until the subscriber releases them; the table must have finalizers.
 	Strong bool
-	// Releases are for a subscriber that looks at who else holds an entry that is being torn down: it is also woken
-	// when one is released that others still hold. To all others that is no change.
+	// Releases is for a subscriber that needs to know which others hold an entry that is being torn down: it is also woken
+	// when a holder releases an entry that others still hold. For all other subscribers that is no change.
 	Releases bool
 }
 
-// Call is a direct call of another subscriber, for what is no value that a table could hold, such as a connection.
+// Call is a direct call of another subscriber, for things that a table cannot hold, such as a connection.
 type Call struct {
 	// To is the other subscriber's name, Doc the reason in one sentence.
 	To, Doc string
@@ -70,7 +70,7 @@ type Call struct {
 // Output is an action that a subscriber emits.
 type Output struct {
 	Action ActionType
-	// Shared outputs may be emitted by several subscribers; all of them must say so.
+	// Shared outputs may be emitted by several subscribers; all of them must declare the output as shared.
 	Shared bool
 }
 
@@ -116,7 +116,7 @@ func Shares(actions ...Action) []Output {
 }
 
 // Runtime is a subscriber's access to the store. It enforces the contract: reading an undeclared table or dispatching an
-// undeclared action panics with *UndeclaredError, which the supervisor takes for a crash of the subscriber.
+// undeclared action panics with *UndeclaredError, which the supervisor treats as a crash of the subscriber.
 type Runtime struct {
 	store    *Store
 	contract Contract
@@ -141,14 +141,14 @@ func newRuntime(s *Store, c Contract) *Runtime {
 	return rt
 }
 
-// Wake delivers a value when a declared table has changed since the last one was taken, and once at the start. Calling it
-// means to wait, as far as the subscriber's busy time goes.
+// Wake returns a channel that delivers a value when a declared table has changed since the last value was received, and
+// once at the start. A call of Wake ends the subscriber's busy time, because a wait follows.
 func (rt *Runtime) Wake() <-chan struct{} {
 	rt.stats.waits()
 	return rt.box.slot
 }
 
-// Idle says what a call of Wake says too: that the subscriber is about to wait. It is for those that keep Wake's channel.
+// Idle marks, as a call of Wake does, that the subscriber is about to wait. It is for subscribers that keep Wake's channel.
 func (rt *Runtime) Idle() { rt.stats.waits() }
 
 // View returns the newest snapshot, restricted to the declared tables.
@@ -157,14 +157,14 @@ func (rt *Runtime) View() View {
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
-// Aside is View for goroutines that work while the subscriber itself waits, such as those of requests: what they look at does
-// not make it look busy.
+// Aside is View for goroutines that work while the subscriber itself waits, such as those of requests: their reads do not
+// count as the subscriber's busy time.
 func (rt *Runtime) Aside() View {
 	rt.stats.reads.Add(1)
 	return View{Snapshot: rt.store.Snapshot(), reader: rt.contract.Name, allowed: rt.allowed}
 }
 
-// Dispatch queues declared actions for the loop. What it returns is what Store.Dispatch does.
+// Dispatch queues declared actions for the loop. It returns what Store.Dispatch returns.
 func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 	for _, a := range actions {
 		kind := TypeOf(a)
@@ -176,7 +176,7 @@ func (rt *Runtime) Dispatch(actions ...Action) time.Time {
 	return rt.store.Dispatch(actions...)
 }
 
-// Release lets go of a torn-down entry of a table that is a strong input.
+// Release releases a torn-down entry of a table that is a strong input.
 func (rt *Runtime) Release(table named, id string) {
 	if !slices.ContainsFunc(rt.contract.Inputs, func(in Input) bool { return in.Table == table.Name() && in.Strong }) {
 		panic(&UndeclaredError{Subscriber: rt.contract.Name, What: "release an entry of table " + table.Name()})
@@ -185,7 +185,7 @@ func (rt *Runtime) Release(table named, id string) {
 	rt.store.Dispatch(FinalizerReleased{Table: table.Name(), ID: id, Finalizer: rt.contract.Name})
 }
 
-// Loop and Subscribers are those of the store: how the loop and all subscribers do.
+// Loop and Subscribers return the store's statistics of the loop and of all subscribers.
 func (rt *Runtime) Loop() LoopStats                { return rt.store.Loop() }
 func (rt *Runtime) Subscribers() []SubscriberStats { return rt.store.Subscribers() }
 

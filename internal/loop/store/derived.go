@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Derived is a value that follows from tables. It is computed once for each state of theirs, however many readers ask.
+// Derived is a value computed from tables, once for each state of the tables, however many readers request it.
 type Derived[T any] struct {
 	name   string
 	index  int
@@ -15,20 +15,19 @@ type Derived[T any] struct {
 }
 
 // Derive adds a derived value to the schema, before a Store uses it. of must be pure, and read nothing but the named
-// tables; what it returns is shared, and must not be changed. The name is for the message about an of that
-// reads more.
+// tables; its result is shared, and must not be changed. The name appears in the error when of reads another table.
 func Derive[T any](s *Schema, name string, of func(View) T, tables ...named) *Derived[T] {
 	return DeriveFrom(s, name, func(v View, _ *T) T { return of(v) }, tables...)
 }
 
-// DeriveFrom is Derive for a value that is quicker to compute with the help of an earlier one. Before is that of some other
-// state of the tables, nil at first; it must not be changed, and what of returns must not depend on it.
+// DeriveFrom is Derive for a value that is quicker to compute from an earlier one. before is the value of some other state
+// of the tables, nil at first; it must not be changed, and the result of of must not depend on it.
 func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tables ...named) *Derived[T] {
 	d := &Derived[T]{name: name, index: s.derived, of: of}
 	for _, t := range tables {
 		_, i := s.table(t.Name())
 		if i < 0 {
-			panic(fmt.Sprintf("store: %s is derived from table %q, which is not there", name, t.Name())) // as in Define
+			panic(fmt.Sprintf("store: %s is derived from table %q, which does not exist", name, t.Name())) // as in Define
 		}
 		d.tables, d.names = append(d.tables, i), append(d.names, t.Name())
 	}
@@ -36,7 +35,7 @@ func DeriveFrom[T any](s *Schema, name string, of func(v View, before *T) T, tab
 	return d
 }
 
-// In returns the value as of v. Whoever asks first computes it, and the others wait for that. It panics with
+// In returns the value for v. The first caller computes it, and the others wait for the result. It panics with
 // *UndeclaredError when v belongs to a subscriber that did not declare the tables as inputs.
 func (d *Derived[T]) In(v View) T {
 	for i, t := range d.tables {
@@ -74,7 +73,7 @@ type derivation struct {
 	is       any
 }
 
-// value returns the value for a snapshot. That of one older than the newest that was asked for is computed and not kept.
+// value returns the value for a snapshot. A value for a snapshot older than the newest requested one is not kept.
 func (d *derivation) value(s *Snapshot, tables []int, compute func(before any) any) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +95,7 @@ func (d *derivation) value(s *Snapshot, tables []int, compute func(before any) a
 	return is
 }
 
-// holds reports whether the tables are in a snapshot what they were for the value.
+// holds reports whether the tables have the same versions in a snapshot as the value was computed from.
 func (d *derivation) holds(s *Snapshot, tables []int) bool {
 	for i, t := range tables {
 		if s.versions[t] != d.versions[i] {

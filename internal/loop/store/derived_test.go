@@ -56,7 +56,7 @@ func TestDerived(t *testing.T) {
 	check("a restored snapshot", restored.All(), 1, 6)
 }
 
-// TestDerivedByMany has many ask at once: one computes, all get the same.
+// TestDerivedByMany has many readers request a value at once: one computes it, all get the same.
 func TestDerivedByMany(t *testing.T) {
 	f, n, computed := derived(t)
 	s := New(f.schema)
@@ -76,8 +76,8 @@ func TestDerivedByMany(t *testing.T) {
 	}
 }
 
-// TestDerivedKeepsContracts refuses readers that did not declare what a value is derived from, also when the value is known,
-// and values that are made of more than they say.
+// TestDerivedKeepsContracts refuses readers that did not declare the tables that a value is derived from, also when the
+// value is known, and values that read undeclared tables.
 func TestDerivedKeepsContracts(t *testing.T) {
 	f, n, _ := derived(t)
 	greedy := Derive(f.schema, "greed", func(v View) int { return f.jobs.In(v).Len() }, f.counters)

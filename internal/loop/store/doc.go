@@ -6,28 +6,30 @@
 //
 // Only the goroutine of Store.Run changes state. A reducer is a pure function of a draft of one table and one action: no
 // I/O, no goroutine, no clock (Draft.Now is the time at which the action was dispatched), no channel. An action that no
-// table accepts is a bug: it is reported and left out, and fails a test (package bug). A panic of a reducer ends the session.
+// table accepts is a bug: it is reported and dropped, and fails a test (package bug). A panic of a reducer ends the
+// session.
 //
-// A table may follow others (Follow): then it takes in every change of their entries, action by action, so that it holds
-// what happened and not only what was so at each look, and need not keep copies of what they hold. It may be followed in turn.
+// A table may follow others (Follow): it then processes every change of their entries, action by action. It therefore
+// misses nothing that happens between two snapshots, and need not keep copies of their entries. It may be followed in turn.
 //
-// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable; what publishing costs grows with what
-// the batch changed, not with how much there is, but for the list of a table's entries, of which it copies the addresses.
+// After each batch the loop publishes one numbered Snapshot. Snapshots are immutable. The cost of publishing grows with
+// what the batch changed, not with the size of the state, except for the list of a table's entries, whose addresses are
+// copied.
 //
-// A Derived value follows from tables and is computed when it is read, once for each state of theirs: whoever asks
-// meanwhile waits for it, as for the list of a table. Each keeps a value for each item of a derived list, so that after a
-// change only what has changed is looked into.
+// A Derived value is computed from tables when it is read, once for each state of the tables; other readers wait meanwhile,
+// as for the list of a table. Each keeps a value for each item of a derived list, so that after a change only the changed
+// items are computed.
 //
 // Store.Dispatch appends to a queue and pokes a one-slot channel. It never blocks, never starts a goroutine, and does
 // nothing once the loop has ended.
 //
-// A Subscriber is woken through a one-slot channel, only when a table that it declared has changed. It may miss
-// snapshots in between, so it compares what should be with what is.
+// A Subscriber is woken through a one-slot channel, only when a table that it declared has changed. It may miss snapshots
+// in between, so it compares the desired state with the actual state.
 //
 // # Lifecycle of entries
 //
-// A table may have finalizers: every subscriber that declares a Strong input on it puts its name on each new entry. When
-// a reducer tears such an entry down, its phase changes, and the entry is destroyed when each of them has let go
+// A table may have finalizers: every subscriber that declares a Strong input on it puts its name on each new entry. When a
+// reducer tears such an entry down, its phase changes, and the entry is destroyed when each of them has released it
 // (Runtime.Release).
 //
 // # Concurrency

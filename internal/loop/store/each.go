@@ -1,8 +1,8 @@
 package store
 
-// Each is a value for each item of a derived list. It is computed once for an item, however many lists hold it: between two
-// snapshots nearly all stay the same, and to look into each of a thousand entries takes a hundred times as long as to see that
-// they are the same.
+// Each is a value for each item of a derived list. It is computed once for an item, however many lists hold the item:
+// between two snapshots nearly all items stay the same, and examining a thousand entries takes a hundred times as long as
+// comparing them.
 type Each[T comparable, V any] struct {
 	list *Derived[[]T]
 	of   *Derived[values[T, V]]
@@ -14,8 +14,8 @@ type values[T comparable, V any] struct {
 	values []V
 }
 
-// DeriveEach adds a derived value for each item of a list to the schema. Of must be pure, and depend on nothing but the item;
-// equal items are the same.
+// DeriveEach adds a derived value for each item of a list to the schema. of must be pure and depend only on the item; equal
+// items share a value.
 func DeriveEach[T comparable, V any](s *Schema, name string, list *Derived[[]T], of func(T) V) *Each[T, V] {
 	tables := make([]named, len(list.tables))
 	for i, t := range list.tables {
@@ -30,7 +30,7 @@ func DeriveEach[T comparable, V any](s *Schema, name string, list *Derived[[]T],
 	}, tables...)}
 }
 
-// In returns the items as of v, and their values. Neither must be changed.
+// In returns the items in v, and their values. Neither must be changed.
 func (e *Each[T, V]) In(v View) ([]T, []V) {
 	is := e.of.In(v)
 	return is.items, is.values
@@ -39,10 +39,10 @@ func (e *Each[T, V]) In(v View) ([]T, []V) {
 // Inputs declares the tables, for subscribers that read the values.
 func (e *Each[T, V]) Inputs() []Input { return e.of.Inputs() }
 
-// lookAhead is within how many items on both sides of a change the lists are to meet again.
+// lookAhead is how many items of each list are searched, after a difference, for the place where both lists agree again.
 const lookAhead = 8
 
-// each returns the values of items, those of the items before where they are the same.
+// each returns the values of items, and reuses the values from before for items that are the same.
 func each[T comparable, V any](items []T, before values[T, V], of func(T) V) []V {
 	out := make([]V, len(items))
 	was := before.items
@@ -64,7 +64,7 @@ func each[T comparable, V any](items []T, before values[T, V], of func(T) V) []V
 	return out
 }
 
-// meet returns after how many items two lists that begin differently continue alike.
+// meet returns how many items of each of two lists that begin differently precede the place where they agree again.
 func meet[T comparable](was, is []T) (gone, come int) {
 	for n := 1; n < 2*lookAhead; n++ {
 		for gone = max(0, n-lookAhead); gone <= min(n, lookAhead); gone++ {

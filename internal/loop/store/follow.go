@@ -2,10 +2,10 @@ package store
 
 import "slices"
 
-// Follow lets a table take in what happens to the entries of another one, whatever action it comes from: follow is called
-// after each action, once for each change of an entry, in the order of the changes. Was is nil for a new entry, is for one
-// that is gone; neither must be changed. It is a reducer and as pure as one. A table that follows others may be followed
-// itself, but not by one of those.
+// Follow lets a table process the changes of another table's entries, whatever action causes them: follow is called after
+// each action, once for each change of an entry, in the order of the changes. was is nil for a new entry, is for a removed
+// one; neither must be changed. follow is a reducer and must be pure. A table that follows others may itself be followed,
+// but not by a table that it follows.
 func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], was, is *Entry[S])) {
 	if t.schema.follow(source.name, t.name) {
 		panic("store: table " + t.name + " must not follow " + source.name + ", which follows it") // as in Define
@@ -16,10 +16,10 @@ func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], wa
 	t.schema.follows = append(t.schema.follows, following{source.name, t.name})
 }
 
-// following is a table and one that follows it, by their names.
+// following names a table and a table that follows it.
 type following struct{ source, table string }
 
-// follower is what a table that follows another one does about a change.
+// follower is how a table that follows another one reacts to a change.
 type follower[T any] struct {
 	table  int
 	follow func(d drafter, was, is *Entry[T])
@@ -28,7 +28,7 @@ type follower[T any] struct {
 // change is what happened to an entry.
 type change[T any] struct{ was, is *Entry[T] }
 
-// note remembers a change for those who follow the table.
+// note records a change for the table's followers.
 func (d *Draft[T]) note(id string, is *Entry[T]) {
 	if len(d.table.followers) > 0 {
 		was, _ := d.rows.Get(id)
@@ -36,7 +36,7 @@ func (d *Draft[T]) note(id string, is *Entry[T]) {
 	}
 }
 
-// tell hands the changes since the last call to those who follow the table. Draft returns the draft of a table.
+// tell passes the changes since the last call to the table's followers. Draft returns the draft of a table.
 func (d *Draft[T]) tell(draft func(table int) drafter) {
 	for _, c := range d.changes {
 		for _, f := range d.table.followers {

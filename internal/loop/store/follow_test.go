@@ -25,7 +25,7 @@ func (f fixture) follows() *Table[string] {
 	return diary
 }
 
-// TestFollow checks that a table which follows another one takes in every change, also those that no snapshot shows.
+// TestFollow checks that a table that follows another one sees every change, even a change that no snapshot shows.
 func TestFollow(t *testing.T) {
 	f := newFixture()
 	diary := f.follows()
@@ -50,8 +50,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowAFollower checks that a table takes in what happens to one that follows others, in whatever order they were told
-// to, and that an action says which tables it changes in the end.
+// TestFollowAFollower checks that a table sees the changes of a table that itself follows others, in whatever order they
+// were declared, and that the tables changed by an action include followers.
 func TestFollowAFollower(t *testing.T) {
 	f := newFixture()
 	summary, index := Define[string](f.schema, "summary", "What the index says."), Define[string](f.schema, "index", "What the diary says.")

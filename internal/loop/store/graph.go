@@ -48,7 +48,7 @@ type GraphEdge struct {
 	Action string `json:"action,omitempty"`
 }
 
-// NewGraph draws the contracts.
+// NewGraph returns the graph of the contracts.
 func NewGraph(schema *Schema, contracts []Contract) Graph {
 	var g Graph
 	for _, t := range schema.tables {

@@ -11,9 +11,9 @@ import (
 // sorted are entries by their ids.
 type sorted[T any] = immutable.SortedMap[string, *Entry[T]]
 
-// listing is a table's newest entries as a list in the order of their ids, once they were asked for. In every
-// snapshot many readers go through all, and a list takes a quarter of the time that the map takes. Snapshots share it, so that
-// an old one that is kept does not keep a list.
+// listing is a table's newest entries as a list in the order of their ids, made at the first request. Many readers iterate
+// over all entries of every snapshot, and a list takes a quarter of the time of the map. Snapshots share the listing, so
+// that a retained old snapshot retains no list.
 type listing[T any] struct {
 	mu    sync.Mutex
 	known bool
@@ -22,7 +22,7 @@ type listing[T any] struct {
 	list    []*Entry[T]
 }
 
-// patched is up to how many changes a list is made of the one before.
+// patched is the maximum number of changes for which a list is made from the previous one.
 const patched = 32
 
 // of returns the entries of a table that has this version.
@@ -43,8 +43,8 @@ func (l *listing[T]) of(rows *sorted[T], version uint64) []*Entry[T] {
 	return list
 }
 
-// follow makes the list of a table of the list of the version before, if readers wanted that. Only the entries with the given
-// ids may have changed.
+// follow makes the list of a table from the list of the previous version, if that was requested. Only the entries with the
+// given ids may have changed.
 func (l *listing[T]) follow(rows *sorted[T], version uint64, touched []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestListing changes a table at random, in batches on both sides of what is patched, and looks at it in some of the
-// snapshots, now and then at an older one: the list says what the map does.
+// TestListing changes a table at random, in batches both smaller and larger than patched, and reads it in some of the
+// snapshots, sometimes in an older one: the list agrees with the map.
 func TestListing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	f := newFixture()

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/bug"
 )
 
-// slowBatch is how long a batch may take before the watchdog says so (reference check C12).
+// slowBatch is how long a batch may take before the watchdog reports it (reference check C12).
 const slowBatch = 5 * time.Millisecond
 
 // Store holds the newest snapshot and the queue of actions. All its methods are safe for concurrent use.
@@ -28,11 +28,11 @@ type Store struct {
 	closed  bool
 	last    time.Time
 	readers []*mailbox
-	// runtimes are the runtimes of all subscribers, in their order.
+	// runtimes are those of all subscribers, in their order.
 	runtimes []*Runtime
 	// finalizers holds, per table, the names that new entries get.
 	finalizers [][]string
-	// passing are the tables whose followers are told last, of what the tables have taken in from others.
+	// passing are the tables that follow others and are followed; their followers are called last.
 	passing []int
 
 	poke chan struct{}
@@ -41,7 +41,7 @@ type Store struct {
 // mailbox is the wake-up slot of one reader.
 type mailbox struct {
 	tables []bool
-	// releases are the tables of which it reads who holds their entries; nil are all.
+	// releases are the tables whose releases also wake it; nil means all.
 	releases []bool
 	slot     chan struct{}
 	// stats is nil for readers outside of the contracts.
@@ -94,9 +94,9 @@ func (s *Store) Snapshot() *Snapshot { return s.current.Load() }
 // Stats returns the loop's counters.
 func (s *Store) Stats() *Stats { return &s.stats }
 
-// Dispatch queues actions for the loop, in order. An action that no table accepts is a bug of the caller, which is reported,
-// and is left out. It returns the time that the actions carry: a snapshot holds them if its At is not earlier. After the loop's end that
-// is zero.
+// Dispatch queues actions for the loop, in order. An action that no table accepts is a bug of the caller: it is reported
+// and dropped. Dispatch returns the time stamp of the actions: a snapshot holds them if its At is not earlier. After the
+// loop's end the time is zero.
 func (s *Store) Dispatch(actions ...Action) time.Time {
 	refused := func(a Action) bool { return !s.accepts(a) }
 	if i := slices.IndexFunc(actions, refused); i >= 0 {
@@ -132,12 +132,12 @@ func (s *Store) accepts(a Action) bool {
 	return len(s.schema.reducers[TypeOf(a)]) > 0
 }
 
-// Run is the loop: it reduces what was dispatched, batch by batch, until ctx is done, and then what is left in the queue.
-// It must be called once.
+// Run is the loop: it reduces dispatched actions batch by batch until ctx is done, and then the rest of the queue. It must
+// be called once.
 //
-// It has a thread of its own, which sleeps between batches: a thread that has just worked for others has used up its time,
-// and where the machine is busy the kernel takes the processor from it in the middle of a batch, for 2 to 8 ms. (Beside
-// clients that send endless bodies, of 1,000 batches 9 took more than 1 ms so, and 2 with its own.)
+// It has a thread of its own, which sleeps between batches. A thread that has just run other goroutines has used up its
+// time slice, and on a busy machine the kernel preempts it in the middle of a batch, for 2 to 8 ms. (While clients sent
+// endless bodies, 9 of 1,000 batches took more than 1 ms on shared threads, and 2 on a thread of its own.)
 func (s *Store) Run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -204,7 +204,7 @@ func (s *Store) reduceOne(before *Snapshot, drafts []drafter, e envelope) {
 	s.pass(drafts, draft)
 }
 
-// pass tells of what tables have taken in by following others.
+// pass calls the followers of the tables that follow others themselves.
 func (s *Store) pass(drafts []drafter, draft func(table int) drafter) {
 	for _, i := range s.passing {
 		if drafts[i] != nil {
@@ -279,5 +279,6 @@ func (s *Store) detach(m *mailbox) {
 	s.readers = rest
 }
 
-// Step reduces what is queued and returns, for tests that want a snapshot without a loop. It must not be used beside Run.
+// Step reduces what is queued and returns, for tests that want a snapshot without a loop. It must not be used together with
+// Run.
 func (s *Store) Step() { s.reduce(s.take(false)) }

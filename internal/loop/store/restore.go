@@ -10,16 +10,16 @@ import (
 	"github.com/benbjohnson/immutable"
 )
 
-// Kept is an entry that was kept outside of a store. Value has the type of its table's values.
+// Kept is an entry that was stored outside of a store. Value has the type of its table's values.
 type Kept struct {
 	Meta
 	Value any
 }
 
 // Restore returns the snapshot with the given number and time whose tables hold the given entries, by the names of the
-// tables; those that are not named are empty. No reducer runs: entries, their metadata included, are what they were. It is
-// for looking at a session that is elsewhere or over. A table that the schema lacks, a value of another type, or two
-// entries with one id are errors.
+// tables; those that are not named are empty. No reducer runs: entries and their metadata stay unchanged. It is for looking
+// at a session that runs elsewhere or has ended. A table that the schema lacks, a value of another type, or two entries
+// with one id are errors.
 func Restore(schema *Schema, seq uint64, at time.Time, tables map[string][]Kept) (*Snapshot, error) {
 	s := &Snapshot{Seq: seq, At: at, schema: schema, contents: make([]any, len(schema.tables)), versions: make([]uint64, len(schema.tables)),
 		derived: make([]derivation, schema.derived), lists: make([]any, len(schema.tables))}

@@ -40,7 +40,7 @@ func WithFinalizers() TableOption { return func(o *tableOptions) { o.finalizers 
 // Define adds a table to the schema. The name must be new; doc is one sentence that people read.
 func Define[T any](s *Schema, name, doc string, options ...TableOption) *Table[T] {
 	if slices.ContainsFunc(s.tables, func(d tableDef) bool { return d.Name() == name }) {
-		panic(fmt.Sprintf("store: table %q defined twice", name)) // while packages are initialized: no program with this fault starts
+		panic(fmt.Sprintf("store: table %q defined twice", name)) // while packages are initialized: no program with this error starts
 	}
 	var o tableOptions
 	for _, option := range options {
@@ -61,8 +61,8 @@ func On[T, A any](t *Table[T], reduce func(d *Draft[T], a A)) {
 	t.schema.accepts[kind] = append(t.schema.accepts[kind], t.name)
 }
 
-// OnDestroy runs after an entry of the table was destroyed because its last finalizer was released. It is part of the
-// reducer and as pure as one.
+// OnDestroy sets a function that runs after an entry of the table was destroyed because its last finalizer was released.
+// The function is part of the reducer and must be pure.
 func OnDestroy[T any](t *Table[T], f func(d *Draft[T], gone Entry[T])) { t.onDestroy = f }
 
 // TableInfo describes a table of a schema.
@@ -92,7 +92,7 @@ func ReadsAll(s *Schema) []Input {
 	return in
 }
 
-// Actions lists the actions that a table accepts, by name.
+// Actions returns the actions that any table accepts, sorted by name.
 func (s *Schema) Actions() []ActionType {
 	return slices.SortedFunc(maps.Keys(s.accepts), func(a, b ActionType) int { return cmp.Compare(a.String(), b.String()) })
 }

@@ -47,7 +47,7 @@ func (v View) Version(table string) uint64 {
 	return v.versions[i]
 }
 
-// Tables yields name, doc and number of entries of every table, in the order of definition.
+// Tables yields the name and the number of entries of every table, in the order of definition.
 func (s *Snapshot) Tables() iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		for i, t := range s.schema.tables {
@@ -78,7 +78,7 @@ func (v View) Rows(table string) iter.Seq[Row] {
 	return t.refs(v)
 }
 
-// UndeclaredError says that a subscriber used something that its contract does not name.
+// UndeclaredError reports that a subscriber used something that its contract does not declare.
 type UndeclaredError struct {
 	Subscriber string
 	What       string

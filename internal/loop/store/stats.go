@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stats tells how the loop does. The fields are read with their Load methods.
+// Stats are the loop's counters. The fields are read with their Load methods.
 type Stats struct {
 	Actions atomic.Uint64
 	Batches atomic.Uint64
@@ -14,12 +14,12 @@ type Stats struct {
 	Slowest atomic.Int64
 	// Last is how long the newest batch took, in nanoseconds.
 	Last atomic.Int64
-	// Within counts the batches that took no longer than the bound of BatchBounds at the same place, and longer than the
-	// one before it; the last place counts the rest.
+	// Within[i] counts the batches that took at most BatchBounds[i] and more than the bound before it; the last element
+	// counts the rest.
 	Within [len(BatchBounds) + 1]atomic.Uint64
 }
 
-// BatchBounds divide batches by how long they took.
+// BatchBounds are the upper bounds of the classes of batch durations in Stats.Within.
 var BatchBounds = [...]time.Duration{100 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, slowBatch, 4 * slowBatch}
 
 // count adds one batch.
@@ -44,7 +44,7 @@ type LoopStats struct {
 	// Queued is how many actions wait to be reduced.
 	Queued              int
 	Busy, Slowest, Last time.Duration
-	// Within is that of Stats.
+	// Within is as in Stats.
 	Within [len(BatchBounds) + 1]uint64
 }
 
@@ -64,8 +64,8 @@ func (s *Store) Loop() LoopStats {
 // subscriberStats are the counters of one subscriber. The loop only ever touches wakes and woken.
 type subscriberStats struct {
 	wakes, reads, writes atomic.Uint64
-	// woken is set with a wake-up and cleared by the first look at a snapshot after it, which is when the subscriber is busy
-	// from: since says when that was (nanoseconds since start), 0 while it waits. busy sums up.
+	// woken is set by a wake-up and cleared by the first read of a snapshot after it, which begins the subscriber's busy
+	// time. since is the time of that read (nanoseconds since start), 0 while the subscriber waits. busy is the total.
 	woken       atomic.Bool
 	since, busy atomic.Int64
 	crashes     atomic.Uint64
@@ -77,7 +77,7 @@ type crash struct {
 	at   time.Time
 }
 
-// began is where monotonic times are counted from.
+// began is the origin of monotonic times.
 var began = time.Now()
 
 // looked notes that the subscriber has read a snapshot.
@@ -104,12 +104,12 @@ func (s *subscriberStats) crashed(err error, at time.Time) {
 // SubscriberStats are the numbers of one subscriber at one moment. They are comparable.
 type SubscriberStats struct {
 	Name string
-	// Wakes counts wake-ups, Reads looks at snapshots, Writes actions.
+	// Wakes counts wake-ups, Reads reads of snapshots, Writes actions.
 	Wakes, Reads, Writes uint64
-	// Busy is the time from the first look at a snapshot after a wake-up until the subscriber waited again. What its own
-	// goroutines do meanwhile or later does not count.
+	// Busy is the time from the first read of a snapshot after a wake-up until the subscriber waited again. The work of
+	// other goroutines that it started does not count.
 	Busy time.Duration
-	// Crashes counts how often it failed; LastError and LastErrorAt tell of the newest time, also after it has recovered.
+	// Crashes counts how often it failed; LastError and LastErrorAt describe the latest failure, even after recovery.
 	Crashes     uint64
 	LastError   string
 	LastErrorAt time.Time

@@ -112,7 +112,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAside has another goroutine look at snapshots while the subscriber waits: that counts, and makes nobody busy.
+// TestAside has another goroutine look at snapshots while the subscriber waits: that counts as a read, and not as busy
+// time.
 func TestAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()

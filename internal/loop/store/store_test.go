@@ -159,7 +159,7 @@ func TestUnknownActionIsLoud(t *testing.T) {
 	New(newFixture().schema).Dispatch(unknown{})
 }
 
-// takeBugs collects what is reported during a test that means it to be.
+// takeBugs collects the bugs that a test expects.
 func takeBugs(t *testing.T) *[]*bug.Report {
 	var all []*bug.Report
 	t.Cleanup(bug.Take(func(r *bug.Report) { all = append(all, r) }))
@@ -180,7 +180,7 @@ func TestUnknownActionIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestBrokenLoopEndsTheSession has a reducer panic: all stop, and the one who runs them learns of it.
+// TestBrokenLoopEndsTheSession has a reducer panic: all stop, and Run reports it.
 func TestBrokenLoopEndsTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bugs := takeBugs(t)
@@ -380,7 +380,7 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 			got = append(got, fmt.Sprint(wakes["weak"].Load()-before[0], wakes["asks"].Load()-before[1], seen))
 		}
 		if diff := cmp.Diff([]string{"1 1 1", "1 1 1", "0 1 1", "1 1 1"}, got); diff != "" {
-			t.Errorf("wakes of one that reads, one that asks for releases, and one from outside:\n%s", diff)
+			t.Errorf("wakes of a reader, a reader of releases, and a watcher from outside:\n%s", diff)
 		}
 		end()
 		stop()
@@ -411,7 +411,7 @@ func TestSupervisorRestartsWithBackoff(t *testing.T) {
 		s.Dispatch(added{"a"})
 		synctest.Wait()
 		if f.counters.In(s.Snapshot().All()).Value("a").N != 1 {
-			t.Error("the loop did not go on while a subscriber crashed")
+			t.Error("the loop did not keep running while a subscriber crashed")
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -513,15 +513,15 @@ func TestVerify(t *testing.T) {
 		{"exclusive and shared mixed", []Contract{writer, reader, {Name: "x", Doc: "D.", Outputs: Shares(added{})}},
 			"action added is shared for some and exclusive for others of writer, x"},
 		{"dead action", []Contract{with(writer, func(c *Contract) { c.Outputs = Emits(added{}, hired{}) }), reader},
-			"nobody emits left, which jobs accepts"},
+			"no subscriber emits left, which jobs accepts"},
 		{"table without reader", []Contract{writer, with(reader, func(c *Contract) { c.Inputs = Reads(f.jobs) })},
-			`nobody reads table "counters"`},
+			`no subscriber reads table "counters"`},
 		{"cycle without a reason", []Contract{with(writer, func(c *Contract) { c.Inputs = Reads(f.counters) }), reader},
 			`subscriber "writer" reads table "counters" and changes it by added without a Feedback reason`},
 		{"calls nobody", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"ghost", "it must"}} }), reader},
-			`subscriber "writer" calls "ghost", which is no other subscriber`},
+			`subscriber "writer" calls "ghost", which is not another subscriber`},
 		{"calls itself", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"writer", "it must"}} }), reader},
-			`subscriber "writer" calls "writer", which is no other subscriber`},
+			`subscriber "writer" calls "writer", which is not another subscriber`},
 		{"calls without a reason", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"reader", ""}} }), reader},
 			`subscriber "writer" calls "reader" without a reason`},
 		{"calls with a reason", []Contract{with(writer, func(c *Contract) { c.Calls = []Call{{"reader", "it must"}} }), reader}, ""},
@@ -542,7 +542,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyStopsTheStart(t *testing.T) {
 	f := newFixture()
 	_, err := NewSupervisor(New(f.schema), quiet, f.all()[0])
-	if err == nil || !strings.Contains(err.Error(), `nobody reads table "jobs"`) {
+	if err == nil || !strings.Contains(err.Error(), `no subscriber reads table "jobs"`) {
 		t.Errorf("error = %v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 const (
 	backoffMin = 100 * time.Millisecond
 	backoffMax = 30 * time.Second
-	// stageGrace is how long a subscriber may take to stop that does not claim more.
+	// stageGrace is how long a subscriber may take to stop unless its contract claims more.
 	stageGrace = 5 * time.Second
 )
 
@@ -95,7 +95,7 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	}
 	select {
 	case <-ctx.Done():
-	case <-loopDone: // only when it is broken: without it nothing that happens is ever known
+	case <-loopDone: // only after a panic: without the loop no action has an effect
 	}
 	err := s.stop()
 	stopLoop()
@@ -119,7 +119,7 @@ func (s *Supervisor) stop() error {
 		}
 	}
 	if len(stuck) > 0 {
-		return fmt.Errorf("stop: these did not end in their time: %s", strings.Join(stuck, ", "))
+		return fmt.Errorf("stop: these subscribers did not stop in time: %s", strings.Join(stuck, ", "))
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (t *task) endsBy(limit time.Time) bool {
 	case <-timer.C:
 	}
 	select {
-	case <-t.done: // both were so
+	case <-t.done: // both were ready
 		return true
 	default:
 		return false
@@ -174,7 +174,7 @@ func (s *Supervisor) supervise(ctx context.Context, t *task) {
 	}
 }
 
-// report is only for stores whose schema wants to know, so that small schemas in tests need no such table.
+// report dispatches r only if the schema accepts it, so that small schemas in tests need no such table.
 func (s *Supervisor) report(r SubscriberReported) {
 	if s.store.accepts(r) {
 		s.store.Dispatch(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/benbjohnson/immutable"
 )
 
-// Phase is where an entry stands in its life.
+// Phase is the phase of an entry's life.
 type Phase string
 
 // The phases of an entry.
@@ -18,22 +18,22 @@ const (
 	TearingDown Phase = "tearing-down"
 )
 
-// Meta is what the store knows about an entry beside its value.
+// Meta is what the store records about an entry in addition to its value.
 type Meta struct {
 	ID string
 	// Version counts the changes of this entry, from 1.
 	Version uint64
-	// Owner names the subscriber or part whose action created the entry, where a reducer says so.
+	// Owner names the subscriber or part whose action created the entry, if the reducer sets it.
 	Owner string
 	Phase Phase
-	// Finalizers name the subscribers that still hold on to the entry.
+	// Finalizers name the subscribers that still hold the entry.
 	Finalizers []string
 	Labels     map[string]string
 	Created    time.Time
 	Updated    time.Time
 }
 
-// Entry is one row of a table. Entries are immutable: whoever holds one may keep it.
+// Entry is one row of a table. Entries are immutable: callers may keep them.
 type Entry[T any] struct {
 	Meta
 	Value T
@@ -67,7 +67,7 @@ type Table[T any] struct {
 // Name returns the table's name.
 func (t *Table[T]) Name() string { return t.name }
 
-// tableDef is what the loop needs to know of a table, whatever its type.
+// tableDef is the loop's view of a table of any type.
 type tableDef interface {
 	Name() string
 	docText() string
@@ -117,8 +117,8 @@ func (t *Table[T]) size(content any) int {
 	return content.(*sorted[T]).Len()
 }
 
-// In returns the table's rows as of v. It panics with *UndeclaredError when v belongs to a subscriber that did not
-// declare the table as an input; the supervisor counts that as a crash of the subscriber.
+// In returns the table's rows in v. It panics with *UndeclaredError when v belongs to a subscriber that did not declare the
+// table as an input; the supervisor counts that as a crash of the subscriber.
 func (t *Table[T]) In(v View) Rows[T] {
 	return Rows[T]{v.content(t.index, t.name).(*sorted[T]), v.versions[t.index], v.lists[t.index].(*listing[T])}
 }
@@ -126,7 +126,7 @@ func (t *Table[T]) In(v View) Rows[T] {
 // Rows are the entries of a table at one moment.
 type Rows[T any] struct {
 	m *sorted[T]
-	// version and listing are of the snapshot; without one listing is nil.
+	// version and listing are those of the snapshot; outside of a snapshot listing is nil.
 	version uint64
 	listing *listing[T]
 }
@@ -155,8 +155,8 @@ func (r Rows[T]) Value(id string) T {
 	return e.Value
 }
 
-// Refs yields the table's own entries, which must not be changed, in the order of their ids: for those who read many
-// large ones.
+// Refs yields the table's own entries, which must not be changed, in the order of their ids. It is for readers of many
+// large entries.
 func (r Rows[T]) Refs() iter.Seq[*Entry[T]] {
 	return func(yield func(*Entry[T]) bool) {
 		if r.listing != nil {
@@ -210,7 +210,7 @@ func (r Rows[T]) Entries() iter.Seq[Entry[T]] {
 	}
 }
 
-// Draft is a table during a batch: reducers read and write it, and nobody else sees it.
+// Draft is a table during a batch: only reducers read and write it.
 type Draft[T any] struct {
 	table      *Table[T]
 	rows       *sorted[T]
@@ -311,7 +311,7 @@ func (d *Draft[T]) Delete(id string) {
 	}
 }
 
-// Teardown begins the end of an entry: it is destroyed when its last finalizer is released, at once if it has none.
+// Teardown begins to tear an entry down: it is destroyed when its last finalizer is released, at once if it has none.
 func (d *Draft[T]) Teardown(id string) {
 	e, ok := d.Get(id)
 	if !ok || e.Phase == TearingDown {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Verify checks contracts against each other and the schema. It is pure; every violation is an error of its own that
-// names the parties. The rules are those of the design: unique names, known tables, no dead action, exclusive actions
-// have one emitter, strong inputs need finalizers, every table has a reader, every cycle has a reason.
+// Verify checks contracts against each other and the schema. It is pure; every violation is a separate error that names the
+// parties. The rules are those of the design: unique names, known tables, no dead action, exclusive actions have one
+// emitter, strong inputs need finalizers, every table has a reader, every cycle has a reason.
 func Verify(schema *Schema, contracts []Contract) []error {
 	var faults []error
 	faults = append(faults, verifyNames(contracts)...)
@@ -61,7 +61,7 @@ func verifyCalls(contracts []Contract) (faults []error) {
 		for _, call := range c.Calls {
 			switch {
 			case call.To == c.Name || !slices.ContainsFunc(contracts, func(o Contract) bool { return o.Name == call.To }):
-				faults = append(faults, fmt.Errorf("subscriber %q calls %q, which is no other subscriber", c.Name, call.To))
+				faults = append(faults, fmt.Errorf("subscriber %q calls %q, which is not another subscriber", c.Name, call.To))
 			case call.Doc == "":
 				faults = append(faults, fmt.Errorf("subscriber %q calls %q without a reason", c.Name, call.To))
 			}
@@ -95,7 +95,7 @@ func verifyOutputs(schema *Schema, contracts []Contract) (faults []error) {
 	}
 	for _, a := range sortedActions(schema.accepts) {
 		if len(emitters[a]) == 0 && a != ActionOf[SubscriberReported]() {
-			faults = append(faults, fmt.Errorf("nobody emits %s, which %s accepts", a, strings.Join(schema.accepts[a], ", ")))
+			faults = append(faults, fmt.Errorf("no subscriber emits %s, which %s accepts", a, strings.Join(schema.accepts[a], ", ")))
 		}
 	}
 	return faults
@@ -110,7 +110,7 @@ func verifyReaders(schema *Schema, contracts []Contract) (faults []error) {
 	}
 	for _, t := range schema.tables {
 		if !read[t.Name()] {
-			faults = append(faults, fmt.Errorf("nobody reads table %q", t.Name()))
+			faults = append(faults, fmt.Errorf("no subscriber reads table %q", t.Name()))
 		}
 		if t.docText() == "" {
 			faults = append(faults, fmt.Errorf("table %q has no doc sentence", t.Name()))
@@ -119,9 +119,9 @@ func verifyReaders(schema *Schema, contracts []Contract) (faults []error) {
 	return faults
 }
 
-// verifyCycles refuses a subscriber that reads a table which its own actions change unless it says why that ends.
-// Longer cycles pass through at least one table that some member reads and changes for another's sake; those are what a
-// control loop is made of, and are drawn by the graph.
+// verifyCycles refuses a subscriber that reads a table that its own actions change, unless its contract states why that is
+// right. Longer cycles, through tables that one subscriber changes for another, are what a control loop is made of; the
+// graph shows them.
 func verifyCycles(schema *Schema, contracts []Contract) (faults []error) {
 	for _, c := range contracts {
 		if c.Feedback != "" {

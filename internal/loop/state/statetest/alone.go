@@ -27,8 +27,8 @@ type Alone struct {
 	err  error
 }
 
-// Start runs a subscriber on an empty store whose loop runs too. Others are the names of subscribers that hold resources
-// beside it; Release lets go in their name.
+// Start runs a subscriber on an empty store whose loop runs too. others are the names of further subscribers that hold
+// resources; Release releases resources on their behalf.
 func Start(t testing.TB, sub store.Subscriber, others ...string) *Alone {
 	s := store.New(state.Schema)
 	for _, name := range others {
@@ -75,7 +75,7 @@ func (a *Alone) Stop() {
 	})
 }
 
-// Ended reports whether the subscriber has returned by itself.
+// Ended reports whether the subscriber has returned on its own.
 func (a *Alone) Ended() bool {
 	select {
 	case <-a.done:
@@ -85,15 +85,14 @@ func (a *Alone) Ended() bool {
 	}
 }
 
-// Dispatch hands actions to the loop, in order.
+// Dispatch queues actions for the loop, in order.
 func (a *Alone) Dispatch(actions ...store.Action) {
 	for _, action := range actions {
 		a.Store.Dispatch(action)
 	}
 }
 
-// Then dispatches actions one after the other, each after everything that the one before led to has happened. It works
-// within synctest only.
+// Then dispatches actions one after the other, each after all effects of the one before. It works within synctest only.
 func (a *Alone) Then(actions ...store.Action) *Alone {
 	for _, action := range actions {
 		a.Store.Dispatch(action)
@@ -103,7 +102,7 @@ func (a *Alone) Then(actions ...store.Action) *Alone {
 	return a
 }
 
-// Release lets go of a resource in the name of another subscriber.
+// Release releases a resource on behalf of another subscriber.
 func (a *Alone) Release(resource, finalizer string) {
 	a.Dispatch(store.FinalizerReleased{Table: state.Resources.Name(), ID: resource, Finalizer: finalizer})
 }
@@ -141,7 +140,7 @@ func Logs(t testing.TB) *logstore.Store {
 	return logs
 }
 
-// Texts returns the texts that a log store has of a resource, oldest first, each after its prefix.
+// Texts returns the log texts of a resource, oldest first, each after its prefix.
 func Texts(logs *logstore.Store, resource string) []string {
 	var out []string
 	for _, l := range logs.Tail(logstore.Filter{}, 1000) {

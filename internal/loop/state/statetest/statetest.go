@@ -1,4 +1,4 @@
-// Package statetest makes snapshots of hone's state out of actions, for the tests of what reads them.
+// Package statetest makes snapshots of hone's state from actions, for tests of the code that reads them.
 package statetest
 
 import (
@@ -82,7 +82,7 @@ func Change(ref string, paths ...string) state.FilesChanged {
 	return state.FilesChanged{Changes: []state.FileChange{{Target: model.ImageID(ref), Paths: paths}}}
 }
 
-// Connected says that cluster and engine answer.
+// Connected reports that cluster and engine answer.
 func Connected() []store.Action {
 	return []store.Action{
 		state.ClusterReported{Cluster: model.Cluster{Context: "hone-dev", Namespace: "default", Product: model.ProductHone}, Connected: true},
@@ -90,13 +90,13 @@ func Connected() []store.Action {
 	}
 }
 
-// Begin starts a build of a resource as of the snapshot that s shows.
+// Begin starts a build of a resource on the newest snapshot.
 func (s *State) Begin(name string) *State {
 	u := state.Updates.In(s.View()).Value(name)
 	return s.Then(state.BuildStarted{Resource: model.ManifestName(name), Serial: u.Serial + 1, At: s.Snapshot().At})
 }
 
-// Finish ends the running build of a resource; change, where not nil, fills in how.
+// Finish ends the running build of a resource; change, if not nil, fills in the result.
 func (s *State) Finish(name string, change func(*state.BuildCompleted)) *State {
 	u := state.Updates.In(s.View()).Value(name)
 	done := state.BuildCompleted{Resource: model.ManifestName(name), Serial: u.Serial, At: s.Now}
@@ -123,7 +123,7 @@ func (s *State) Deployed(name string) *State {
 	})
 }
 
-// Healthy says that the Deployment of a resource is rolled out.
+// Healthy reports that the Deployment of a resource is rolled out.
 func Healthy(name string) state.ObjectsChanged {
 	return state.ObjectsChanged{Objects: []model.ObjectStatus{{
 		ObjectID: model.ObjectID{Group: "apps", Kind: "Deployment", Namespace: "default", Name: name},
