@@ -71,8 +71,8 @@ func generated(g store.Graph) []byte {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Name, s.Doc, strings.Join(reads, ", "), strings.Join(emits, ", "), strings.Join(s.Externals, ", "))
 	}
-	b.WriteString("\nTables in bold are held: an entry that is torn down stays until the subscriber has let go of it.\n")
-	b.WriteString("\nA few subscribers call another one past the store:\n\n| subscriber | calls | because |\n|---|---|---|\n")
+	b.WriteString("\nTables in bold are held: an entry that is torn down stays until the subscriber has released it.\n")
+	b.WriteString("\nA few subscribers call another one directly:\n\n| subscriber | calls | because |\n|---|---|---|\n")
 	for _, s := range g.Subscribers {
 		for _, call := range s.Calls {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", s.Name, call.To, call.Doc)

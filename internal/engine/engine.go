@@ -1,9 +1,9 @@
-// Package engine says which subscribers hone runs, and runs them.
+// Package engine lists the subscribers that hone runs, and runs them.
 //
 // # Concurrency
 //
-// Run owns everything that a session starts: the loop and all subscribers, through store.Supervisor. When it returns, all
-// of it has ended, or its error names what has not.
+// Run owns everything that a session starts: the loop and all subscribers, through store.Supervisor. When it returns,
+// everything has ended, or its error names the parts that have not.
 package engine
 
 import (
@@ -47,7 +47,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Parts are what a session is made of. Kube and Cluster are nil in a session without any cluster.
+// Parts are the parts of a session. Kube and Cluster are nil in a session without any cluster.
 type Parts struct {
 	Session  state.Session
 	Logs     *logstore.Store
@@ -62,25 +62,25 @@ type Parts struct {
 	Watch bool
 	// Adopt lets the session take over objects that others made.
 	Adopt bool
-	// Beside, unless nil, names the other sessions of the project that run.
+	// Beside, unless nil, names the other running sessions of the project.
 	Beside func(context.Context) []string
-	// Namespace is where objects go that name none. Host is where ports are opened.
+	// Namespace is for objects that name none. Host is where ports are opened.
 	Namespace string
 	Host      string
 	// Forward is false for a session that opens no ports.
 	Forward bool
-	// SessionOf returns the name of the session that a process is, "" for any other; nil knows none.
+	// SessionOf returns the name of the session that a process runs, "" for any other process; nil if no session is known.
 	SessionOf func(pid int) string
 	// Env is added to the environment of local commands.
 	Env    []string
 	Server *server.Subscriber
-	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, unless nil, takes
-	// down what happens.
+	// View shows the session to the user, Terminals shows it in the terminals that attach to it. Report, unless nil,
+	// records what happens.
 	View, Terminals, Report store.Subscriber
 	Log                     *slog.Logger
 }
 
-// Subscribers returns everything that runs. Nothing starts yet.
+// Subscribers returns all subscribers of a session. It starts none of them.
 func Subscribers(p Parts) []store.Subscriber {
 	var monitor clustermonitor.Client
 	var dialer portforward.Dialer
@@ -140,7 +140,7 @@ func Subscribers(p Parts) []store.Subscriber {
 	return all
 }
 
-// Graph draws the contracts of all subscribers. It needs no cluster, no engine and no Tiltfile.
+// Graph returns the graph of all subscribers' contracts. It needs no cluster, no engine and no Tiltfile.
 func Graph(view, terminals store.Subscriber) store.Graph {
 	var contracts []store.Contract
 	for _, s := range Subscribers(Parts{Server: server.New(server.Options{}), View: view, Terminals: terminals}) {
@@ -181,7 +181,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				e.end = e.store.Snapshot()
-			case <-running.Done(): // the loop is broken
+			case <-running.Done(): // the loop has panicked
 				e.end = e.store.Snapshot()
 			case <-wake:
 				if s := e.store.Snapshot(); state.TheSession(s.All()).Ended != nil {
@@ -203,8 +203,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	return nil
 }
 
-// End returns everything as it was when the session came to its end, before anything was stopped, and when that was. It is
-// for those who call after Run has returned.
+// End returns the state at the end of the session, before anything was stopped, and the time of the end. It must be called
+// after Run has returned.
 func (e *Engine) End() (store.View, time.Time) { return e.end.All(), e.endAt }
 
 // Failure is why a session ended without success.

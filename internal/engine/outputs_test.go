@@ -21,9 +21,9 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// TestOutputsAreDispatched compares the actions that subscribers declare with those that their code makes, in their own package
-// and in the packages of their wing that it uses. The store refuses an action that was not declared; a declared one that is
-// never made is an arrow in the graph that is not there.
+// TestOutputsAreDispatched compares the actions that subscribers declare with those that their code makes, in their own
+// package and in the packages of their wing that it uses. The store refuses an action that was not declared; a declared
+// action that is never made is a false arrow in the graph.
 func TestOutputsAreDispatched(t *testing.T) {
 	sources := parsed(t)
 	helpers := map[string][]string{}

@@ -19,64 +19,64 @@ import (
 // wing is a folder of internal.
 type wing struct {
 	name string
-	// rooms are the wing's packages, each with what lies below it. A room may import those of the floors below its own,
-	// which "<" separates; "." is the package of the wing itself, and "*" each room that is not named.
+	// rooms are the wing's packages, each with its subpackages. A room may import rooms of lower floors, which "<"
+	// separates; "." is the package of the wing itself, and "*" every room that is not named.
 	rooms string
 	// uses are the wings, or single rooms of them, that it may import.
 	uses string
-	// says is what the wing is for, and what may not enter it.
+	// says is the purpose of the wing, and what it must not contain.
 	says string
 }
 
 // wings are the plan of the house, from the ground up. Everything may import pkg.
 var wings = []wing{
 	{"base", "atomicfile bug filelock jsonpath problem retry suggest words workers < logstore outputfile project terminal < editor process", "",
-		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It knows nothing of sessions, clusters or engines."},
+		"What every other wing stands on: logs, processes, files, and problems that the user can act on. It has no notion of sessions, clusters or engines."},
 	{"loop", "store < state < buildcontrol events intent", "base",
-		"The session's state: the one loop, the tables with their actions and reducers, and pure answers about a snapshot. It talks to nothing outside the process and starts no goroutine but the loop's."},
+		"The session's state: the one loop, the tables with their actions and reducers, and pure functions of a snapshot. It talks to nothing outside the process and starts no goroutine except the loop's."},
 	{"cluster", "k8s < deploy podlogs portforward", "base",
-		"What talks to Kubernetes: the client, and deploying, logs and port forwards on top of it. It knows nothing of the session's state."},
+		"The connection to Kubernetes: the client, and deploying, logs and port forwards on top of it. It does not depend on the session's state."},
 	{"containers", "docker < compose", "base",
-		"What talks to a container engine: the client, and Compose on top of it. It knows nothing of the session's state."},
+		"The connection to a container engine: the client, and Compose on top of it. It does not depend on the session's state."},
 	{"tiltfile", "language extension dialect file memo profile version yamlstream < fault value lsp < hint command < eval k8sobject" +
 		" < config ignore interpreter kubecontext native renderer resource secret settings stdlib v1alpha1 < image local" +
 		" < kubernetes dockercompose < .", "base containers/compose",
-		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and knows nothing of the session that runs it. A topic of the language is a package: it holds what is declared about it and names its builtins. What a topic calls stands below it; tiltfile on top connects them."},
+		"The Tiltfile language: its evaluation, its extensions, the description of every name, and the language server. It yields a model and does not depend on the session that runs it. Each topic of the language is a package, which holds the topic's declarations and names its builtins. A topic imports only packages below it; tiltfile on top connects the topics."},
 	{"update", "agent watch < liveupdate imagebuild < synclet < buildanddeploy", "base cluster containers",
-		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries one after the other. It knows nothing of the session's state."},
+		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries them in turn. It does not depend on the session's state."},
 	{"subscribers", "clusterwatch < *", "base loop cluster containers tiltfile update",
-		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches what came of it. It is the only wing that knows both the loop and what acts, and its rooms never import each other."},
+		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches the results. It is the only wing that depends on both the loop and the packages that act, and its rooms never import each other."},
 	{"hud", "text < view hudtest < screen stream < .", "base loop",
-		"What the terminal shows. It reads snapshots and dispatches what the user asks for, nothing more."},
+		"What the terminal shows. It only reads snapshots and dispatches the user's requests."},
 	{"api", "schema redact < projection < tables < snapshot < server", "base loop tiltfile/extension",
-		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It reads snapshots and dispatches what clients ask for, nothing more."},
+		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It only reads snapshots and dispatches clients' requests."},
 	{"client", "sessions objects < .", "base",
 		"The other side of the API: finding a running session, and reading, awaiting and changing its objects. It shares no code with the server."},
 	{"engine", ".", "base loop cluster containers tiltfile update subscribers api",
-		"Which subscribers a session runs, and their contracts with each other."},
+		"The subscribers that a session runs, and their contracts with each other."},
 	{"cli", "doctor cireport reference command < flags < object session tiltfiles < up self < .", "base loop cluster containers tiltfile update hud api client engine",
 		"The command line: its commands, the wiring of a session, and the one place where errors are printed. Only cmd/hone imports it."},
 	{"test", "attackers witness < harness < bench chaos e2e", "base loop cluster containers tiltfile update api client",
-		"What tests and measures the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, save for tests."},
+		"Tests and measurements of the whole: the binary driven end to end, benchmarks, and fault injection. No other wing imports it, except in tests."},
 }
 
-// limit keeps packages that match in from importing what matches not, save for those that match unless.
+// limit forbids packages that match in to import packages that match not, except packages that match unless.
 type limit struct{ in, not, unless, because string }
 
 var limits = []limit{
-	{`^pkg/`, `^(internal|cmd)/`, ``, "pkg is what others may import: it stands on nothing of ours"},
-	{`^cmd/`, `^internal/`, `^cmd/(hone|synclet)$`, "a command is a line in front of a package"},
-	{`^internal/loop/buildcontrol$`, `^internal/base/`, ``, "deciding is pure: it reads a snapshot, nothing else"},
-	{`^(cmd/synclet$|internal/update/agent(/|$))`, `\.|^internal/[^u]`, ``, "the program in the container is the standard library only"},
+	{`^pkg/`, `^(internal|cmd)/`, ``, "pkg is what others may import: it depends on none of our other packages"},
+	{`^cmd/`, `^internal/`, `^cmd/(hone|synclet)$`, "a command only calls a package"},
+	{`^internal/loop/buildcontrol$`, `^internal/base/`, ``, "deciding is pure: it reads only a snapshot"},
+	{`^(cmd/synclet$|internal/update/agent(/|$))`, `\.|^internal/[^u]`, ``, "the program in the container uses only the standard library"},
 	{`.`, `^k8s\.io/client-go`, `^internal/(cluster/k8s|cluster/deploy|client/objects)(/|$)|^internal/(update/buildanddeploy|client)$`,
 		"client-go stops at its wrapper, and at the clients of the session's own API, which speaks the same way"},
 	{`.`, `^github\.com/docker/docker`, `^internal/containers/docker(/|$)`, "the Docker client stops at its wrapper"},
 	{`.`, `^github\.com/(rivo/tview|gdamore/tcell)`, `^internal/hud(/screen)?$`, "the terminal library stops at the screen"},
 	{`.`, `^(github\.com/compose-spec|go\.yaml\.in/yaml/v4)`, `^internal/containers/compose$`, "the Compose library stops at its wrapper"},
 	{`.`, `^go\.starlark\.net`, `^internal/tiltfile(/|$)`, "Starlark stops at the wing that evaluates Tiltfiles"},
-	{`^internal/tiltfile/(language|extension|file|memo|profile|version|yamlstream|command|k8sobject)$`, `^go\.starlark\.net`, ``, "what needs no Starlark knows none"},
+	{`^internal/tiltfile/(language|extension|file|memo|profile|version|yamlstream|command|k8sobject)$`, `^go\.starlark\.net`, ``, "packages that need no Starlark do not import it"},
 	{`.`, `^github\.com/bazelbuild`, `^internal/tiltfile/lsp$`, "the formatter stops at its wrapper"},
-	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "what editors are told is known without the interpreter and without a session"},
+	{`^internal/tiltfile/(language|lsp)$`, `^internal/(base/[^s]|containers)`, ``, "answers to editors need neither the interpreter nor a session"},
 }
 
 // place is where a package is in the house.
@@ -138,7 +138,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestImports holds the directions in which imports point. Every package has its place in the plan.
+// TestImports checks the directions of imports. Every package has its place in the plan.
 func TestImports(t *testing.T) {
 	for pkg, imports := range packages(t) {
 		from, placed := placeOf(pkg)
@@ -160,7 +160,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestPlanRefuses checks that the plan forbids what it is there to forbid.
+// TestPlanRefuses checks that the plan forbids the imports that it is meant to forbid.
 func TestPlanRefuses(t *testing.T) {
 	for pkg, im := range map[string]string{
 		"internal/loop/store":               "internal/loop/state",
@@ -199,7 +199,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// TestWingPages keeps the page of each wing like the plan and the packages' own sentences.
+// TestWingPages keeps the page of each wing in step with the plan and the packages' own sentences.
 func TestWingPages(t *testing.T) {
 	rooms := map[string][]string{} // by wing
 	for pkg := range packages(t) {
@@ -270,7 +270,7 @@ func wingPage(t *testing.T, w wing, packages []string) []byte {
 	return b.Bytes()
 }
 
-// sentence is the first of a package's comment, without the words that it begins with.
+// sentence returns the first sentence of a package's comment, without its first two words.
 func sentence(t *testing.T, pkg string) string {
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pkg), "*.go"))
 	if err != nil {

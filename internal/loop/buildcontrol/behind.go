@@ -7,16 +7,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Beside is what runs beside the containers that lack changes.
+// Beside describes the containers next to those that lack changes.
 type Beside struct {
-	// Others says that there is a container which lacks nothing and has no update under way: the next change can go there.
+	// Others is set when a container lacks nothing and has no update under way: the next change can go there.
 	Others bool
-	// Peers says, by image, how many containers already have what containers of that image are only now catching up with, and
-	// took it well.
+	// Peers counts, by image, the containers that have already taken, without an error, the changes with which containers
+	// of that image are still catching up.
 	Peers map[string]int
 }
 
-// BesideOf returns what runs beside the containers that Lacking returns.
+// BesideOf describes the containers next to those that Lacking returns.
 func BesideOf(m model.Manifest, u state.Update, pods []state.Pod, lacking []model.LackingContainer) Beside {
 	b := Beside{Peers: map[string]int{}}
 	lacks, late := map[string]bool{}, map[string]bool{}
@@ -41,7 +41,7 @@ func isBehind(u state.Update, id string) bool {
 	return u.Containers[id].Behind != nil
 }
 
-// wasBehind reports whether a container that lacks changes has been behind, and not just started.
+// wasBehind reports whether a container that lacks changes was behind, as opposed to newly started.
 func wasBehind(u state.Update, l model.LackingContainer) bool {
 	return !l.New || u.Containers[l.ID].Fault != ""
 }
@@ -58,7 +58,8 @@ func tookWell(u state.Update, id string) bool {
 	return true
 }
 
-// Behind returns the containers of current pods in which an update is still running, of how many that can be updated in place.
+// Behind returns the containers of current pods in which an update is still running, and of how many containers that can be
+// updated in place.
 func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.Behind, of int) {
 	if !u.AnyBehind() {
 		return nil, 0
@@ -72,7 +73,7 @@ func Behind(m model.Manifest, u state.Update, pods []state.Pod) (behind []state.
 	return behind, len(live)
 }
 
-// holdBehind waits where every container that could be updated has an update under way.
+// holdBehind waits if every container that could be updated has an update under way.
 func (d *decision) holdBehind(r *resource) (Hold, bool) {
 	if !r.inPlace || !r.update.AnyBehind() {
 		return Hold{}, false

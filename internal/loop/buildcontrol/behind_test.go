@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// leave ends the running update of a: the containers in synced have it, those in behind get it still.
+// leave ends the running update of a: the containers in synced have it, those in behind are still getting it.
 func leave(s *statetest.State, synced, behind string) {
 	s.Finish("a", func(b *state.BuildCompleted) {
 		b.Mode, b.Synced, b.Behind = "synclet", strings.Fields(synced), map[string]state.Behind{}
@@ -51,24 +51,24 @@ func TestBehind(t *testing.T) {
 		{name: "nothing else changed", synced: "1 2", behind: "3"},
 		{name: "a save goes to the others", synced: "1 2", behind: "3", then: []store.Action{y}, want: "start a: files changed /src/a/y (in place)",
 			lacking: "1 [/src/a/y], 2 [/src/a/y]", beside: "false map[]"},
-		{name: "one that was only noticed, too", synced: "1 2", behind: "3", then: []store.Action{noticed("a", "/src/a/y")},
+		{name: "a noticed save goes to the others", synced: "1 2", behind: "3", then: []store.Action{noticed("a", "/src/a/y")},
 			want: "start a: files changed /src/a/y (in place)", lacking: "1 [/src/a/y], 2 [/src/a/y]", beside: "false map[]"},
 		{name: "all are behind", behind: "1 2 3", then: []store.Action{y}, want: "hold a: waiting-for-container []"},
-		{name: "what needs an image does not wait", behind: "1 2 3", then: []store.Action{statetest.Change("a", "/src/a/x"),
+		{name: "a change that needs an image does not wait", behind: "1 2 3", then: []store.Action{statetest.Change("a", "/src/a/x"),
 			state.ResourcesTriggered{Names: []model.ManifestName{"a"}}}, want: "start a: files changed, triggered /src/a/x"},
 		{name: "it is done", synced: "1 2", behind: "3", then: []store.Action{ended("3", nil)}},
 		{name: "the end of another update", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.StragglerEnded) { a.Serial = 1 }), y},
 			want: "start a: files changed /src/a/y (in place)", lacking: "1 [/src/a/y], 2 [/src/a/y]", beside: "false map[]"},
-		{name: "it was called off", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.StragglerEnded) { a.Synced = false })},
+		{name: "it was cancelled", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.StragglerEnded) { a.Synced = false })},
 			want: "start a: container started /src/a/x (in place)", lacking: "3 [/src/a/x] new", beside: "true map[]"},
 		{name: "it broke: it is tried again and waited for", synced: "1 2", behind: "3", then: []store.Action{ended("3", failed)},
 			want: "start a: container was behind /src/a/x (in place)", lacking: "3 [/src/a/x] new", beside: "true map[a:2]"},
 		{name: "the containers differ: they get a new image", synced: "1 2", behind: "3", then: []store.Action{ended("3", func(a *state.StragglerEnded) {
 			a.Synced, a.Broken = false, "the pods are inconsistent"
 		})}, want: "start a: update in place failed"},
-		{name: "its pod goes: nothing is left of it", synced: "1 2", behind: "3",
+		{name: "its pod goes: its state is dropped", synced: "1 2", behind: "3",
 			then: []store.Action{state.PodGone{Pod: statetest.Pod("a", "p3", "3", "a:1").Pod.Pod}, ended("3", failed)}},
-		{name: "those that had it go: the save waits for the last one", synced: "1 2", behind: "3", then: []store.Action{
+		{name: "the containers that had it go: the save waits for the last one", synced: "1 2", behind: "3", then: []store.Action{
 			state.PodGone{Pod: statetest.Pod("a", "p1", "1", "a:1").Pod.Pod}, state.PodGone{Pod: statetest.Pod("a", "p2", "2", "a:1").Pod.Pod}, y},
 			want: "hold a: waiting-for-container []"},
 	} {
@@ -99,7 +99,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestCatchingUp lets a container that was behind have what came meanwhile, in the order in which it came.
+// TestCatchingUp gives a container that was behind the changes made meanwhile, in their order.
 func TestCatchingUp(t *testing.T) {
 	s := up(same, statetest.K8s("a", statetest.Image("a"))).Deployed("a").
 		Then(statetest.Pod("a", "p1", "1", "a:1"), statetest.Pod("a", "p2", "2", "a:1"), statetest.Change("a", "/src/a/x"))

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// BenchmarkDecideSynced decides about a resource whose container has so many changes since its image was built, all of
-// them: when there is nothing to do, and when one more file was noticed.
+// BenchmarkDecideSynced decides about a resource whose container has all of the given number of changes since its image was
+// built: when there is nothing to do, and when one more file was noticed.
 func BenchmarkDecideSynced(b *testing.B) {
 	for _, files := range []int{10, 5000} {
 		paths := make([]string, files)

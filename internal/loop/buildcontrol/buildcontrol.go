@@ -1,5 +1,5 @@
-// Package buildcontrol decides what is updated next, and why everything else waits. It is a pure function of a view of
-// the store: BuildController acts on it, and the HUD and the tests read the same answer.
+// Package buildcontrol decides which resources are updated next, and why all others wait. The decision is a pure function
+// of a view of the store: BuildController acts on it, and the HUD and the tests read the same decision.
 package buildcontrol
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Tables are what deciding reads.
+// Tables returns the tables that the decision reads.
 func Tables() []store.Input { return decided.Inputs() }
 
 // HoldReason is why a resource is not updated now.
 type HoldReason string
 
-// The reasons, as scripts see them.
+// The reasons, as they appear to scripts.
 const (
 	HoldTiltfile      HoldReason = "tiltfile-reload"
 	HoldLocal         HoldReason = "waiting-for-local"
@@ -38,7 +38,7 @@ const (
 	HoldBuilding      HoldReason = "building"
 )
 
-// Hold says why a resource waits, and for whom.
+// Hold is why a resource waits, and for which resources.
 type Hold struct {
 	Reason HoldReason
 	On     []model.ManifestName
@@ -82,25 +82,25 @@ func (h Hold) String() string {
 	return string(h.Reason)
 }
 
-// Candidate is a resource that is to be updated now.
+// Candidate is a resource that should be updated now.
 type Candidate struct {
 	Name   model.ManifestName
 	Reason state.BuildReason
-	// Files are the changed files that ask for it, absolute, sorted.
+	// Files are the changed files that request it, absolute, sorted.
 	Files []string
-	// InPlace says that only containers lack changes, so that updating them is enough.
+	// InPlace is set when only containers lack changes, so that updating them is enough.
 	InPlace bool
 }
 
-// Plan is the answer.
+// Plan is the decision.
 type Plan struct {
-	// Start are the resources to begin with now, in that order, no more than there are free slots.
+	// Start are the resources to start now, in this order, no more than there are free slots.
 	Start []Candidate
-	// Holds say for every resource that wants an update why it does not get it now.
+	// Holds are the reasons why other resources that want an update do not get it now.
 	Holds map[model.ManifestName]Hold
 }
 
-// resource is all that is known about one resource while deciding.
+// resource is what is known about one resource while deciding.
 type resource struct {
 	name model.ManifestName
 	// manifest and update belong to the snapshot.
@@ -115,8 +115,8 @@ type resource struct {
 	inPlace  bool
 }
 
-// Decide returns what to start now. Running names the resources whose builds are under way, also those that the view does
-// not show yet. The plan is shared by all who ask, and must not be changed.
+// Decide returns what to start now. running names the resources whose builds are under way, including builds that the view
+// does not show yet. The plan is shared by all callers, and must not be changed.
 func Decide(v store.View, running map[model.ManifestName]bool) Plan {
 	for name := range running {
 		if e := state.Updates.In(v).Ref(string(name)); e == nil || e.Value.Current == nil {
@@ -140,7 +140,7 @@ func decide(v store.View, running map[model.ManifestName]bool) Plan {
 		switch {
 		case held:
 			plan.Holds[r.name] = hold
-		case slots <= 0 && !r.inPlace: // copying files holds up nobody, and is not held up
+		case slots <= 0 && !r.inPlace: // copying files does not delay other updates, and needs no slot
 			if busy == nil {
 				busy = d.runningNames()
 			}
@@ -163,7 +163,7 @@ type decision struct {
 	tiltfile state.Tiltfile
 	cluster  state.Cluster
 	pods     map[model.ManifestName][]state.Pod
-	// resources are those that want an update or have one, in the order of the Tiltfile: few of many.
+	// resources are those that want an update or have one, in the order of the Tiltfile: usually few of all.
 	resources []*resource
 	// active are the resources whose builds run, those that this pass starts included.
 	active []*resource
@@ -199,7 +199,7 @@ func gather(v store.View, running map[model.ManifestName]bool) *decision {
 	return d
 }
 
-// inOrder is that of state.OrderedUpdates.
+// inOrder compares resources by the order of state.OrderedUpdates.
 func inOrder(a, b *resource) int {
 	switch {
 	case a.leaving && !b.leaving:
@@ -210,11 +210,11 @@ func inOrder(a, b *resource) int {
 	return cmp.Or(a.order-b.order, cmp.Compare(a.name, b.name))
 }
 
-// need says what a resource and its update alone tell of whether anything is to be done.
+// need is what follows from a resource and its update alone about the work to be done.
 type need struct {
-	// deciding is needed unless the resource wants no update, whatever pods and whatever else there is.
+	// deciding is false if the resource wants no update, whatever its pods and the rest of the state are.
 	deciding bool
-	// ready says that the resource may have become ready for the first time.
+	// ready is set when the resource may have become ready for the first time.
 	ready bool
 }
 
@@ -239,7 +239,7 @@ func (d *decision) resource(e state.Updating) resource {
 		update: e.Update, pods: d.pods[name]}
 }
 
-// named returns the resource of a name; not ok when there is none, or one that is switched off.
+// named returns the resource with a name; ok is false if there is none, or if it is switched off.
 func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
 	if r, ok = d.byName[name]; ok {
 		return r, true
@@ -253,7 +253,7 @@ func (d *decision) named(name model.ManifestName) (r *resource, ok bool) {
 	return &idle, true
 }
 
-// wants says why a resource should be updated; 0 when it need not be.
+// wants returns why a resource should be updated; 0 if it need not be.
 func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool) {
 	u := r.update
 	attempted := !u.AttemptedAt.IsZero()
@@ -287,7 +287,7 @@ func wants(r *resource) (reason state.BuildReason, files []string, inPlace bool)
 	files = state.AllChanges(pending)
 	because := reason
 	if r.manifest.TriggerMode == model.TriggerManual {
-		because &^= state.ReasonTrigger // here a trigger only lets pending changes through; elsewhere it asks for a rebuild
+		because &^= state.ReasonTrigger // here a trigger only lets pending changes through; otherwise it requests a rebuild
 	}
 	inPlace = attempted && because == state.ReasonFiles && updatable(r, pending)
 	if reason == 0 && attempted {
@@ -323,8 +323,8 @@ func updatable(r *resource, pending map[model.TargetID][]string) bool {
 	return len(pending) > 0
 }
 
-// covered reports whether every container that holds files of an image can be updated in place: the image has steps, or
-// no container runs it by itself and all images that are built on it are covered.
+// covered reports whether every container that holds files of an image can be updated in place: the image has steps, or no
+// container runs it directly and all images that are built on it are covered.
 func covered(r *resource, im model.ImageTarget) bool {
 	if !im.LiveUpdate.Empty() {
 		return true
@@ -344,17 +344,17 @@ func covered(r *resource, im model.ImageTarget) bool {
 	return based > 0
 }
 
-// runs reports whether a container of a current pod runs an image, given as the cluster calls it.
+// runs reports whether a container of a current pod runs an image, given by the cluster's reference.
 func runs(r *resource, image string) bool {
 	return image != "" && slices.ContainsFunc(r.pods, func(p state.Pod) bool {
 		return p.Current && slices.ContainsFunc(p.LastingContainers(), func(c model.Container) bool { return c.Image == image })
 	})
 }
 
-// Full reports whether so many builds run that Decide would start none. It is quick, for those who want to know only that.
+// Full reports whether so many builds run that Decide would start none. It is faster than Decide.
 func Full(v store.View, running int) bool { return running >= limit(state.TheTiltfile(v)) }
 
-// Urgent reports whether files were noticed that may go into containers at once, however many builds run.
+// Urgent reports whether files were noticed that may be copied into containers at once, however many builds run.
 func Urgent(v store.View) bool {
 	for e := range state.Updates.In(v).Refs() {
 		if len(e.Value.Noticed) > 0 {
@@ -375,7 +375,7 @@ func limit(t state.Tiltfile) int {
 // slots returns how many more builds may start.
 func (d *decision) slots() int { return limit(d.tiltfile) - len(d.active) }
 
-// NextRetry returns the failed build that is retried next, and when; not ok if there is none.
+// NextRetry returns the failed build that is retried next, and when; ok is false if there is none.
 func NextRetry(v store.View) (next state.RetryDue, at time.Time, ok bool) {
 	for e := range state.Updates.In(v).Refs() {
 		if t := e.Value.RetryAt; !t.IsZero() && (!ok || t.Before(at)) {
@@ -393,9 +393,9 @@ func (d *decision) runningNames() []model.ManifestName {
 	return names
 }
 
-// ranked returns the resources that want an update, most urgent first: those never built (local ones, then
-// uncategorized, then deploy-only ones, then the rest, each in Tiltfile order), those that the user asked for in the
-// order of asking, then those whose pending change is oldest.
+// ranked returns the resources that want an update, most urgent first: those never built (local ones, then uncategorized,
+// then deploy-only ones, then the rest, each in Tiltfile order), those that the user requested in the order of the
+// requests, then those whose pending change is oldest.
 func (d *decision) ranked() []*resource {
 	var out []*resource
 	for _, r := range d.resources {
@@ -451,7 +451,7 @@ func since(r *resource) time.Time {
 	return r.update.Declared
 }
 
-// start marks a resource as running for the rest of the pass, so that the next ones see it.
+// start marks a resource as running for the rest of the pass, so that later decisions take it into account.
 func (d *decision) start(r *resource) {
 	r.running = true
 	d.active = append(d.active, r)

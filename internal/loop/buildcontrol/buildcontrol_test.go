@@ -511,7 +511,7 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// TestJobs: what Kubernetes says of a Job counts, not how its containers and pods end.
+// TestJobs: the status of a Job in Kubernetes counts, not how its containers and pods end.
 func TestJobs(t *testing.T) {
 	const job = "uid-job"
 	says := func(health, message string) state.ObjectsChanged {
@@ -593,7 +593,7 @@ func BenchmarkDecide300(b *testing.B) {
 	}
 }
 
-// full is the end of an update in place that nothing helps.
+// full is the end of an update in place that failed for a permanent reason.
 func full(b *state.BuildCompleted) {
 	b.Mode, b.Err, b.Stuck = "synclet", "the disk is full", []string{"c1"}
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composeRuntime judges by the containers of a service. As Tilt has it, one that is checked for its health counts once it
-// is healthy, one that has ended with exit code 0 has done its work, and one that has ended with another has failed.
+// composeRuntime derives the runtime state from the containers of a service. As in Tilt, a container with a health check is
+// ready once it is healthy, a container that has ended with exit code 0 has completed, and a container that has ended with
+// another code has failed.
 func composeRuntime(v store.View, u state.Update, containers []state.Pod) RuntimeState {
 	if u.AppliedAt.IsZero() {
 		return RuntimeState{Status: RuntimeNone}
@@ -19,7 +20,7 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 		if len(u.Applied) == 0 {
 			return RuntimeState{Status: RuntimeOK, Text: "no containers"} // the service is scaled to none
 		}
-		return RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}
+		return RuntimeState{Status: RuntimePending, Text: "no container", Err: "the service no longer has a container"}
 	}
 	ready, done := 0, 0
 	for _, p := range current {
@@ -47,14 +48,14 @@ func composeRuntime(v store.View, u state.Update, containers []state.Pod) Runtim
 	return unreadyPod(current, ready+done)
 }
 
-// outdated reports whether what is known of a container is older than the update that has started it: the engine has not
-// told of that yet.
+// outdated reports whether the known state of a container is older than the update that has started it: the engine has not
+// reported the start yet.
 func outdated(u state.Update, p state.Pod) bool {
 	i := slices.IndexFunc(u.Applied, func(o model.AppliedObject) bool { return o.UID == p.UID })
 	return i >= 0 && len(p.Containers) == 1 && p.Containers[0].StartedAt.Before(u.Applied[i].StartedAt)
 }
 
-// removed reports whether the update has removed a container, though the engine has not told of that yet.
+// removed reports whether the update has removed a container, although the engine has not reported that yet.
 func removed(u state.Update, p state.Pod) bool {
 	return !slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return o.UID == p.UID }) &&
 		slices.ContainsFunc(u.Applied, func(o model.AppliedObject) bool { return p.CreatedAt.Before(o.StartedAt) })

@@ -30,7 +30,7 @@ func TestComposeRuntime(t *testing.T) {
 		started    time.Time // when the update has started it
 		want       RuntimeState
 	}{
-		"not seen yet": {want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
+		"not seen yet": {want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "the service no longer has a container"}},
 		"scaled to 0":  {none: true, want: RuntimeState{Status: RuntimeOK, Text: "no containers"}},
 		"running":      {containers: []model.Pod{running}, want: RuntimeState{Status: RuntimeOK, Text: "running 1/1"}},
 		"health not known": {containers: []model.Pod{with(running, func(p *model.Pod) { p.Ready, p.Status, p.Message = false, "starting", "curl: refused" })},
@@ -48,7 +48,7 @@ func TestComposeRuntime(t *testing.T) {
 			Span: "pod:a-1/a:c1@1970-01-01T00:00:20Z"}},
 		"replaced by the update": {started: time.Unix(20, 0), containers: []model.Pod{with(running, func(p *model.Pod) {
 			p.UID, p.CreatedAt, p.Phase, p.Status, p.Ready = "c0", time.Unix(10, 0), "Failed", "exited with code 3", false
-		})}, want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "there is no container of the service any more"}},
+		})}, want: RuntimeState{Status: RuntimePending, Text: "no container", Err: "the service no longer has a container"}},
 		"added by hand": {started: time.Unix(20, 0), containers: []model.Pod{running, with(running, func(p *model.Pod) {
 			p.UID, p.CreatedAt = "c2", time.Unix(30, 0)
 		})}, want: RuntimeState{Status: RuntimeOK, Text: "running 2/2"}},
@@ -93,8 +93,7 @@ func TestComposeRuntime(t *testing.T) {
 	}
 }
 
-// TestComposeInPlace updates the containers of a service in place as it does those of pods, and those of an earlier update
-// not at all.
+// TestComposeInPlace updates the containers of a service in place like those of pods, but never those of an earlier update.
 func TestComposeInPlace(t *testing.T) {
 	m := statetest.Compose("a", statetest.Image("i"))
 	m.Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src", RemotePath: "/app"}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tests stand in the order in which their answers help most.
+// tests are in the order in which their answers help the user most.
 var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdLeaving, (*decision).holdRunning, (*decision).holdTiltfile, (*decision).holdManual,
 	(*decision).holdLocal, (*decision).holdUncategorized, (*decision).holdComponent, (*decision).holdDeps,
@@ -16,7 +16,7 @@ var tests = []func(*decision, *resource) (Hold, bool){
 	(*decision).holdBehind,
 }
 
-// hold says why a resource that wants an update must wait.
+// hold returns why a resource that wants an update must wait.
 func (d *decision) hold(r *resource) (Hold, bool) {
 	for _, test := range tests {
 		if h, held := test(d, r); held {
@@ -41,13 +41,13 @@ func (d *decision) holdTiltfile(*resource) (Hold, bool) {
 	return Hold{HoldTiltfile, []model.ManifestName{model.TiltfileName}}, true
 }
 
-// holdManual keeps changes of manual resources until the user asks. Containers that lack changes which were asked for
-// once are brought up to date all the same, and a new declaration counts as a change.
+// holdManual holds changes of manual resources until the user triggers them. Containers that lack changes that were
+// triggered once are still brought up to date, and a new declaration counts as a change.
 func (d *decision) holdManual(r *resource) (Hold, bool) {
 	asked := r.reason & (state.ReasonTrigger | state.ReasonInitial | state.ReasonContainer | state.ReasonBehind | state.ReasonBroken |
 		state.ReasonRetry)
 	if r.reason == state.ReasonLost {
-		asked = r.reason // nothing but what was there comes back
+		asked = r.reason // it only restores what was there
 	}
 	return Hold{Reason: HoldManual}, r.manifest.TriggerMode == model.TriggerManual && asked == 0
 }
@@ -83,8 +83,8 @@ func (d *decision) holdUncategorized(r *resource) (Hold, bool) {
 	return Hold{HoldUncategorized, []model.ManifestName{u.name}}, true
 }
 
-// holdComponent waits for another resource that is building an image which this one needs too: afterwards the result is
-// in the engine's cache.
+// holdComponent waits for another resource that is building an image that this one also needs: afterwards the result is in
+// the engine's cache.
 func (d *decision) holdComponent(r *resource) (Hold, bool) {
 	var on []model.ManifestName
 	for _, o := range d.active {
@@ -98,8 +98,8 @@ func (d *decision) holdComponent(r *resource) (Hold, bool) {
 	return Hold{HoldComponent, on}, len(on) > 0
 }
 
-// holdDeps waits, before the first build only, until each dependency has been ready once. One that is disabled is not
-// waited for: it would never be ready.
+// holdDeps waits, before the first build only, until each dependency has been ready once. It does not wait for disabled
+// dependencies, which would never be ready.
 func (d *decision) holdDeps(r *resource) (Hold, bool) {
 	if !r.update.AttemptedAt.IsZero() {
 		return Hold{}, false
@@ -117,13 +117,13 @@ func (d *decision) readyOnce(r *resource) bool {
 	return r.update.WasReady || !r.running && readyNow(d.view, *r.manifest, *r.update, r.pods)
 }
 
-// readyNow reports whether a resource is up to date as far as updates have come, and its runtime ready.
+// readyNow reports whether a resource's updates have succeeded so far, and its runtime is ready.
 func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) bool {
 	return u.Succeeded && u.Current == nil && Runtime(v, m, u, pods).Status.Settled()
 }
 
-// NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. That they have been
-// ready counts, whatever becomes of them before those who wait for them can begin.
+// NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. Having been ready once
+// is enough, even if a resource fails before its dependents can begin.
 func NewlyReady(v store.View) []model.ManifestName {
 	var ready []*resource
 	all, needs := needs.In(v)
@@ -148,17 +148,17 @@ func (d *decision) holdCluster(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldCluster}, r.manifest.IsK8s() && !d.cluster.Connected
 }
 
-// holdEngine waits for the container engine where it builds an image or runs the service.
+// holdEngine waits for the container engine if it builds an image or runs the service.
 func (d *decision) holdEngine(r *resource) (Hold, bool) {
 	return Hold{Reason: HoldEngine}, NeedsEngine(*r.manifest) && !r.inPlace && !state.TheEngine(d.view).Connected
 }
 
-// NeedsEngine reports whether updates of a resource, but for those in place, wait for the container engine.
+// NeedsEngine reports whether updates of a resource, except updates in place, wait for the container engine.
 func NeedsEngine(m model.Manifest) bool {
 	return m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })
 }
 
-// holdDeploy waits for containers that are still starting when the pending changes can go into them.
+// holdDeploy waits for containers that are still starting if the pending changes can be copied into them.
 func (d *decision) holdDeploy(r *resource) (Hold, bool) {
 	if !r.inPlace || r.reason.Has(state.ReasonTrigger) {
 		return Hold{}, false

@@ -11,16 +11,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is level
-// based: a container that was restarted has lost what had been copied, so it lacks every change since the image. One whose
-// steps begin with an initial sync lacks that, too, until it has had it. Of the changes that have not settled yet only
-// those count that need nothing but to be copied. A container in which an update is still running is left out.
+// Lacking returns the containers of current pods that run an image with live update steps and lack changes. It is
+// level-based: a restarted container has lost the copied files, so it lacks every change since the image. A container whose
+// steps begin with an initial sync lacks changes until it has had that sync. Of the changes that have not settled yet, only
+// those count that only need to be copied. A container in which an update is still running is left out.
 func Lacking(m model.Manifest, u state.Update, pods []state.Pod) []model.LackingContainer {
 	return lacking(m, u, pods, true)
 }
 
 // lacking is Lacking; without noticed, only changes that have settled count, and only containers that may be tried again
-// though nothing else has changed.
+// although nothing else has changed.
 func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) []model.LackingContainer {
 	if u.InPlaceBroken != "" || len(u.Changes)+len(u.Noticed) == 0 && !syncsFirst(m) {
 		return nil
@@ -29,7 +29,7 @@ func lacking(m model.Manifest, u state.Update, pods []state.Pod, noticed bool) [
 	for _, c := range Live(m, u, pods) {
 		known := u.Containers[c.ID]
 		if known.Behind != nil {
-			continue // what it lacks is on its way, and what it lacks besides comes after that
+			continue // its changes are on their way, and newer ones come after that
 		}
 		if !known.Stuck.IsZero() && !noticed {
 			continue
@@ -51,8 +51,8 @@ func syncsFirst(m model.Manifest) bool {
 	return slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.LiveUpdate.InitialSync })
 }
 
-// Live returns the running containers of current pods that can be updated in place, whether they lack anything or not. On
-// what they run pods do not tell: see state.ArchOf.
+// Live returns the running containers of current pods that can be updated in place, whether or not they lack changes. Pods
+// do not state the architecture that they run on: see state.ArchOf.
 func Live(m model.Manifest, u state.Update, pods []state.Pod) []model.ContainerRef {
 	if u.AppliedAt.IsZero() || !m.HasLiveUpdate() {
 		return nil
@@ -106,8 +106,8 @@ func customTakes(m model.Manifest, files []string) bool {
 	return ok && !slices.ContainsFunc(files, func(f string) bool { return !steps.Takes(f) })
 }
 
-// allTaken reports whether a live update takes every change: one that it does not take is for the command to deploy, and
-// until it has, nothing is copied beside it.
+// allTaken reports whether a live update takes every change: a change that it does not take is for the deploy command, and
+// until that has run, nothing is copied.
 func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
 	for f := range changes.All() {
 		if !steps.Takes(f) {
@@ -117,8 +117,8 @@ func allTaken(steps model.LiveUpdate, changes state.Changes) bool {
 	return true
 }
 
-// lacks returns what has changed in the image or in the images below it, or in what a custom deploy depends on, since the
-// given time: up to then a container has it all.
+// lacks returns the files that have changed since the given time in the image, the images below it, or the dependencies of
+// a custom deploy: the container has all earlier changes.
 func lacks(m model.Manifest, ref string, u state.Update, since time.Time, noticed bool) []string {
 	steps, _, _ := m.LiveUpdateOf(ref)
 	files := map[string]bool{}
@@ -162,7 +162,7 @@ func lackingFiles(lacking []model.LackingContainer) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// Stale reports whether a build that began at the given time has been overtaken: a file that it takes in changed since.
+// Stale reports whether a build that began at the given time has been overtaken: a file that it includes has changed since.
 func Stale(u state.Update, began time.Time) bool {
 	for id, changes := range u.Changes {
 		if id.Type == model.TargetImage && changes.Newest().After(began) {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// quick returns the files that go into running containers without waiting for the source tree to settle: all that was
-// noticed since the newest update began, when copying is all that it asks for. Copying too early does no harm, since what
-// comes later is copied too; a command or a new image made too early would have to be made again.
+// quick returns the files that are copied into running containers without waiting for the source tree to settle: all files
+// noticed since the newest update began, if they only need to be copied. Copying too early does no harm, since later
+// changes are copied as well; a command or an image build that starts too early would have to be repeated.
 func quick(r *resource) []string {
 	u := r.update
 	if len(u.Noticed) == 0 || u.InPlaceBroken != "" || u.AppliedAt.IsZero() || r.manifest.IsLocal() {
@@ -32,7 +32,7 @@ func quick(r *resource) []string {
 	return slices.Sorted(maps.Keys(files))
 }
 
-// settledFits reports whether the changes that have settled, if any, can go along.
+// settledFits reports whether the changes that have settled, if any, can be copied along.
 func settledFits(r *resource) bool {
 	for id, paths := range r.update.Pending() {
 		steps := r.manifest.StepsFor(id)

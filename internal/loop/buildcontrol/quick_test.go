@@ -15,7 +15,7 @@ func noticed(ref string, paths ...string) state.FilesNoticed {
 	return state.FilesNoticed(statetest.Change(ref, paths...))
 }
 
-// TestQuick says which changes go into containers before they have settled.
+// TestQuick checks which changes are copied into containers before they have settled.
 func TestQuick(t *testing.T) {
 	synced := func(change func(*model.LiveUpdate)) func(m map[string]*model.Manifest) {
 		return func(m map[string]*model.Manifest) {
@@ -56,8 +56,8 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestQuickOnce follows a file from the notice on: what was copied early is not copied again when it has settled, and what
-// changes meanwhile is.
+// TestQuickOnce follows a noticed file: a file that was copied early is not copied again when it has settled, unless it
+// changes meanwhile.
 func TestQuickOnce(t *testing.T) {
 	s := up(func(m map[string]*model.Manifest) {
 		m["a"].Images[0].LiveUpdate = model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/src/a", RemotePath: "/app"}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// RuntimeStatus is how what was deployed does, in the words that scripts know.
+// RuntimeStatus is the status of what was deployed, in the words that scripts know.
 type RuntimeStatus string
 
 // The values of RuntimeStatus.
@@ -31,19 +31,19 @@ func (s RuntimeStatus) Settled() bool { return s == RuntimeOK || s == RuntimeNot
 // RuntimeState is a status with its explanation.
 type RuntimeState struct {
 	Status RuntimeStatus
-	// Text says the same to people: "running 1/1", "crash loop ×4".
+	// Text is the status for people: "running 1/1", "crash loop ×4".
 	Text string
-	// Err explains RuntimeError and, where it is known, RuntimePending.
+	// Err explains RuntimeError and, where possible, RuntimePending.
 	Err string
-	// FailingSince is when an error began to show; zero where that is not known or there is none.
+	// FailingSince is when an error began to show; zero if unknown or if there is none.
 	FailingSince time.Time
-	// Span is where the container that Err is about says what it says in the log; empty where none has run.
+	// Span is the log span of the container that Err is about; empty if none has run.
 	Span string
-	// Final says that waiting cannot help: a job has failed, a server has exited.
+	// Final is set when waiting cannot help: a job has failed, a server has exited.
 	Final bool
 }
 
-// RuntimeOf returns how the runtime of a resource does as of v.
+// RuntimeOf returns the runtime state of a resource in v.
 func RuntimeOf(v store.View, name model.ManifestName) RuntimeState {
 	r := state.Resources.In(v).Value(string(name))
 	return Runtime(v, r.Manifest, state.Updates.In(v).Value(string(name)), state.PodsOf(v, name))
@@ -88,7 +88,7 @@ func Runtime(v store.View, m model.Manifest, u state.Update, pods []state.Pod) R
 	return objectsRuntime(m, others, tries, objects)
 }
 
-// splitTries tells the pods of Jobs, which Jobs answer for, from all others.
+// splitTries separates the pods of Jobs, which their Jobs account for, from all others.
 func splitTries(pods []state.Pod, objects []model.ObjectStatus) (others, tries []state.Pod) {
 	for _, p := range pods {
 		if p.Owner != "" && slices.ContainsFunc(objects, func(o model.ObjectStatus) bool { return isJob(o) && o.UID == p.Owner }) {
@@ -102,8 +102,8 @@ func splitTries(pods []state.Pod, objects []model.ObjectStatus) (others, tries [
 
 func isJob(o model.ObjectStatus) bool { return o.Group == "batch" && o.Kind == "Job" }
 
-// cannotStart tells of a pod of a Job whose container does not come to run, so that the Job neither fails nor completes. That
-// a container or a pod has failed is for the Job to judge: it may try again.
+// cannotStart returns the state for a pod of a Job whose container cannot start, so that the Job neither fails nor
+// completes. A failed container or pod is left to the Job, which may try again.
 func cannotStart(tries []state.Pod) (r RuntimeState, stuck bool) {
 	for _, p := range tries {
 		for _, c := range p.AllContainers() {
@@ -118,7 +118,7 @@ func cannotStart(tries []state.Pod) (r RuntimeState, stuck bool) {
 	return r, false
 }
 
-// failedJob tells of a Job that Kubernetes will not try again, with the newest of its pods that has failed.
+// failedJob returns the state for a Job that Kubernetes will not try again, with the newest of its failed pods.
 func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
 	r := RuntimeState{Status: RuntimeError, Text: "failed", Err: o.ObjectID.String() + ": " + o.Message, Final: true}
 	newest := slices.SortedStableFunc(slices.Values(pods), func(a, b state.Pod) int { return b.CreatedAt.Compare(a.CreatedAt) })
@@ -132,7 +132,7 @@ func failedJob(o model.ObjectStatus, pods []state.Pod) RuntimeState {
 	return r
 }
 
-// failedPod tells of a pod that will not get ready by itself.
+// failedPod returns the state for a pod that cannot become ready on its own.
 func failedPod(p state.Pod) RuntimeState {
 	why, _ := state.Trouble(p)
 	r := RuntimeState{Status: RuntimeError, Text: failureText(p), Err: why, FailingSince: p.FailingSince}
@@ -145,7 +145,7 @@ func failedPod(p state.Pod) RuntimeState {
 	return r
 }
 
-// unreadyPod tells of the first pod that is not ready yet, with how many are: "Running 1/2".
+// unreadyPod returns the state for the first pod that is not ready yet, with the number of ready pods: "Running 1/2".
 func unreadyPod(pods []state.Pod, ready int) RuntimeState {
 	p := pods[slices.IndexFunc(pods, func(p state.Pod) bool { return !p.Ready && p.Phase != "Succeeded" })]
 	r := RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("%s %d/%d", p.Status, ready, len(pods)), Err: state.NotReady(p)}
@@ -161,7 +161,7 @@ func unreadyPod(pods []state.Pod, ready int) RuntimeState {
 	return r
 }
 
-// jobRuntime returns how a Job does that is not complete, given its pods.
+// jobRuntime returns the state of a Job that is not complete, given its pods.
 func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 	r := RuntimeState{Status: RuntimePending, Text: "starting", Err: o.ObjectID.String() + ": " + cmp.Or(o.Message, "not seen yet")}
 	for _, p := range tries {
@@ -181,8 +181,8 @@ func jobRuntime(o model.ObjectStatus, tries []state.Pod) RuntimeState {
 	return r
 }
 
-// replaced reports whether a pod that has failed for good was followed by another one of the same owner: a job that tries
-// again, a workload whose pod was evicted. It stays to be read, and says nothing about the resource any more.
+// replaced reports whether a pod that has failed permanently was followed by another pod of the same owner: a job that
+// tries again, or a workload whose pod was evicted. The pod remains readable, but no longer describes the resource.
 func replaced(p state.Pod, pods []state.Pod) bool {
 	return p.Phase == "Failed" && p.Owner != "" && slices.ContainsFunc(pods, func(o state.Pod) bool {
 		return o.Owner == p.Owner && o.Current && !o.Deleting && o.CreatedAt.After(p.CreatedAt)
@@ -210,8 +210,8 @@ func localRuntime(v store.View, m model.Manifest, u state.Update) RuntimeState {
 	return RuntimeState{Status: RuntimePending, Text: fmt.Sprintf("pid %d, not ready", p.PID), Err: p.Detail}
 }
 
-// objectsOf returns the status of the objects that the resource applied last. An object without an entry is one whose
-// kind has no status, or one that has not been seen yet.
+// objectsOf returns the status of the objects that the resource applied last. An object without an entry is of a kind
+// without a status, or has not been seen yet.
 func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
 	rows := state.Objects.In(v)
 	var out []model.ObjectStatus
@@ -225,7 +225,7 @@ func objectsOf(v store.View, u state.Update) []model.ObjectStatus {
 	return out
 }
 
-// HasStatus reports whether objects of this kind tell how they do, so that it is worth watching them. Kinds that are
+// HasStatus reports whether objects of this kind report a status, so that watching them is worthwhile. Kinds that are
 // complete as soon as they exist do not.
 func HasStatus(id model.ObjectID) bool {
 	switch id.Group {
@@ -273,7 +273,8 @@ func podsRuntime(m model.Manifest, pods []state.Pod) RuntimeState {
 	return unreadyPod(pods, ready+done)
 }
 
-// processRuntime tells of a process that has ended under the synclet's supervisor, in a container that keeps running.
+// processRuntime returns the state for a process that has ended under the synclet's supervisor, in a container that keeps
+// running.
 func processRuntime(v store.View, pods []state.Pod) (r RuntimeState, ended bool) {
 	synclets := state.Synclets.In(v)
 	for _, p := range pods {
@@ -311,9 +312,9 @@ func readyText(ready, done, total int) string {
 	return fmt.Sprintf("running %d/%d", ready, total)
 }
 
-// objectsRuntime judges by the objects themselves, once no pod speaks against it. A workload that should have pods and
-// has none yet says so through its own status.
-// Jobs have the last word about their pods, tries. One that runs is enough where the user wants no more than ready pods.
+// objectsRuntime derives the state from the objects themselves, once no pod contradicts it. The status of a workload shows
+// whether it should have pods and has none yet. Jobs decide about their pods, tries. A running Job is enough if the user
+// wants no more than ready pods.
 func objectsRuntime(m model.Manifest, pods, tries []state.Pod, objects []model.ObjectStatus) RuntimeState {
 	for _, o := range objects {
 		if isJob(o) && o.Health != model.HealthCurrent {
@@ -349,7 +350,7 @@ func objectsRuntime(m model.Manifest, pods, tries []state.Pod, objects []model.O
 // givenUp reports whether an object is a Job that Kubernetes will not try again.
 func givenUp(o model.ObjectStatus) bool { return isJob(o) && o.Health == model.HealthFailed }
 
-// runsOnly reports whether a Job is all that a resource has, is asked for no more than ready pods, and has them.
+// runsOnly reports whether a Job is the only object of a resource, needs no more than ready pods, and has them.
 func runsOnly(m model.Manifest, o model.ObjectStatus, tries []state.Pod, objects []model.ObjectStatus) bool {
 	return m.K8s.PodReadiness == model.PodWait && len(objects) == 1 && len(tries) > 0 && o.Health == model.HealthInProgress &&
 		podsRuntime(m, tries).Status == RuntimeOK

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestSidecars updates native sidecars in place as ordinary containers are, waits for them as for those, and leaves init
-// containers alone that have an end.
+// TestSidecars updates native sidecars in place like ordinary containers, waits for them in the same way, and ignores init
+// containers that end.
 func TestSidecars(t *testing.T) {
 	init := func(name, id, image string, st model.ContainerState, sidecar bool) model.Container {
 		return model.Container{Name: name, ID: id, Image: image, Init: true, Sidecar: sidecar, State: st}

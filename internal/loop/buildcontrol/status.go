@@ -2,8 +2,8 @@ package buildcontrol
 
 import "github.com/hone-dev/hone/internal/loop/state"
 
-// UpdateStatus says how the updates of a resource do, in the words that scripts know: none, pending, in_progress, ok or
-// error.
+// UpdateStatus returns the status of the updates of a resource, in the words that scripts know: none, pending, in_progress,
+// ok or error.
 func UpdateStatus(u state.Update) string {
 	last, ok := u.Last()
 	switch {

@@ -14,7 +14,7 @@ import (
 type Filter struct {
 	// Resources and Types are the wanted ones; nil means all. A type is given by its name or by that of its family.
 	Resources, Types []string
-	// Since leaves out what happened before.
+	// Since leaves out earlier events.
 	Since time.Time
 }
 
@@ -25,13 +25,13 @@ func (f Filter) takes(e *store.Entry[state.Event]) bool {
 		!e.Created.Before(f.Since)
 }
 
-// Is reports whether a type of events is the wanted one, or of the wanted family: pod-ready is of the family pod.
+// Is reports whether an event type is the wanted one, or of the wanted family: pod-ready is of the family pod.
 func Is(kind, want string) bool {
 	rest, ok := strings.CutPrefix(kind, want)
 	return ok && (rest == "" || rest[0] == '-')
 }
 
-// Known reports whether there is such a type or family.
+// Known reports whether a type or family exists.
 func Known(want string) bool {
 	return want != "" && slices.ContainsFunc(api.EventTypes, func(t api.EventType) bool { return Is(t.Name, want) })
 }
@@ -43,9 +43,9 @@ type Cursor struct {
 	Filter Filter
 }
 
-// Next returns the next wanted events as of v, no more than max; more says that there may be further ones. If events
-// are gone that have not been read yet, the first one that it returns is a gap, whatever the filter says: some of them may
-// have been wanted.
+// Next returns at most max of the next wanted events in v; more reports that there may be further ones. If events that have
+// not been read yet are gone, the first event that it returns is a gap, whatever the filter: some of them may have been
+// wanted.
 func (c *Cursor) Next(v store.View, max int) (out []api.Event, more bool) {
 	rows, tiltfile := state.Events.In(v), state.TheSession(v).Tiltfile
 	first, _ := rows.Ends()

@@ -1,3 +1,3 @@
-// Package events turns the store's events into those that the API documents, follows them without missing any in silence,
-// and puts them into words for people.
+// Package events converts the store's events to those that the API documents, follows them without silent gaps, and
+// describes them for people.
 package events

@@ -33,7 +33,7 @@ func all(v store.View, f events.Filter) []api.Event {
 	return out
 }
 
-// TestScenarios compares what is told of pieces of sessions with a golden file: each event in words, then as JSON.
+// TestScenarios compares the events of parts of sessions with a golden file: each event in words, then as JSON.
 func TestScenarios(t *testing.T) {
 	var got bytes.Buffer
 	for _, sc := range scenarios {
@@ -67,7 +67,7 @@ func TestScenarios(t *testing.T) {
 }
 
 // TestSchema checks that every event is of a type that the API documents, has the body that belongs to it and no other, and
-// that the scenarios show every type that a session makes by itself.
+// that the scenarios show every type that a session makes on its own.
 func TestSchema(t *testing.T) {
 	seen := map[string]bool{"gap": true, "summary": true}
 	for _, sc := range scenarios {
@@ -142,7 +142,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestGap reads after more has happened than is kept.
+// TestGap reads after more events have happened than are kept.
 func TestGap(t *testing.T) {
 	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
 	c := events.Cursor{}
@@ -181,7 +181,7 @@ func TestRandomSequences(t *testing.T) {
 		batched.Step()
 		each, together := all(one.View(), events.Filter{}), all(batched.Snapshot().All(), events.Filter{})
 		if diff := cmp.Diff(kindsOf(each), kindsOf(together)); diff != "" {
-			t.Fatalf("seed %d: one batch tells something else (-apart +together):\n%s", seed, diff)
+			t.Fatalf("seed %d: one batch yields different events (-apart +together):\n%s", seed, diff)
 		}
 		check(t, seed, actions, each)
 	}

@@ -12,8 +12,7 @@ import (
 // keptFiles is how many files an update names.
 const keptFiles = 20
 
-// Of returns an event of the store as the API documents it. Files are told relative to the Tiltfile, where they lie below
-// it.
+// Of returns an event of the store as the API documents it. Files are relative to the Tiltfile where they lie below it.
 func Of(e *store.Entry[state.Event], tiltfile string) api.Event {
 	out := api.Event{V: api.EventVersion, Seq: state.EventSeq(e.ID), Time: e.Created, Type: string(e.Value.Type), Resource: string(e.Value.Resource)}
 	switch what := e.Value.What.(type) {
@@ -45,7 +44,7 @@ func Of(e *store.Entry[state.Event], tiltfile string) api.Event {
 	return out
 }
 
-// running fills in what is about things that run.
+// running fills in the events of running things.
 func running(out *api.Event, what any) {
 	switch what := what.(type) {
 	case state.PodEvent:
@@ -94,7 +93,7 @@ func command(c state.DeclaredCommand) *api.CommandEvent {
 	return out
 }
 
-// Containers returns what updates did in containers as the API shows it; nil for none.
+// Containers returns updates of containers as the API shows them; nil for none.
 func Containers(list []model.ContainerUpdate) []api.ContainerUpdate {
 	var out []api.ContainerUpdate
 	for _, c := range list {

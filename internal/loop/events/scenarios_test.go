@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// scenario is a piece of a session.
+// scenario is a part of a session.
 type scenario struct {
 	name string
 	play func(s *statetest.State)
@@ -49,7 +49,7 @@ func forward(s state.ForwardState, pod, err string) state.ForwardChanged {
 		Pod: pod, State: s, Err: err}}
 }
 
-// files returns so many files of resource web.
+// files returns n files of resource web.
 func files(n int) []string {
 	var out []string
 	for i := range n {

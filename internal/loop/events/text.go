@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// timeLayout is how text tells the time of an event.
+// timeLayout is the layout of the time of an event in text.
 const timeLayout = "15:04:05.000"
 
 // Text returns an event as one line for people: the time, the resource, what happened.
@@ -18,7 +18,7 @@ func Text(e api.Event, zone *time.Location) string {
 	return strings.TrimRight(fmt.Sprintf("%s %-16s %s", e.Time.In(zone).Format(timeLayout), cmp.Or(e.Resource, "·"), OneLine(Words(e))), " ")
 }
 
-// OneLine returns the first line of a text without what would steer the terminal, and a sign where there is more.
+// OneLine returns the first line of a text without terminal control characters, with a mark if there are further lines.
 func OneLine(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	line = strings.Map(func(r rune) rune {
@@ -33,7 +33,7 @@ func OneLine(s string) string {
 	return line
 }
 
-// Words says what happened, without when and to whom. It may have several lines.
+// Words describes an event without its time and resource. It may have several lines.
 func Words(e api.Event) string {
 	what := strings.ReplaceAll(e.Type, "-", " ")
 	switch {
@@ -168,7 +168,7 @@ func runningWords(what string, e api.Event) string {
 func problemWords(p api.ProblemEvent) string {
 	s := "✖ " + join(p.Summary, p.Cause)
 	if p.Mend != "" {
-		s += "; to mend it: " + p.Mend
+		s += "; to fix it: " + p.Mend
 	}
 	return s
 }
