@@ -2,9 +2,9 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per running build, and after it one for each container in which the build still runs. It cancels a
-// build whose resource went away, and one that a newer change has overtaken before it touched the cluster, and waits for all
-// of them before it returns.
+// Run owns one goroutine per running build, and after the build one for each container in which it still runs. It cancels a
+// build whose resource is gone, and a build that a newer change has overtaken before it touched the cluster. It waits for
+// all of them before it returns.
 package buildcontroller
 
 import (
@@ -31,28 +31,28 @@ import (
 // without a pause still gets results.
 const maxReplaced = 3
 
-// ciCollectLimit is for how long a session that ends by itself waits until what a deploy leaves over is gone.
+// ciCollectLimit is how long a session that ends on its own waits until the leftovers of a deploy are gone.
 const ciCollectLimit = 5 * time.Minute
 
-// stopGrace leaves a local command the time to end by itself, or to be killed.
+// stopGrace leaves a local command the time to end on its own, or to be killed.
 const stopGrace = 15 * time.Second
 
 const name = "BuildController"
 
-// Options are what every build is told.
+// Options apply to every build.
 type Options struct {
 	Namespace string
 	// Env is added to the environment of local commands.
 	Env []string
 	// Adopt lets deploys take over objects that others made.
 	Adopt bool
-	// Cluster, where there is one, is prepared before the first deploys.
+	// Cluster, unless nil, is prepared before the first deploys.
 	Cluster Preparer
-	// Settled, where there is one, waits for changes of files on their way to the store; see buildanddeploy.Request.
+	// Settled, unless nil, waits for changes of files on their way to the store; see buildanddeploy.Request.
 	Settled func(context.Context)
 }
 
-// Preparer reads what a cluster holds of many resources at once, so that deploying each that is unchanged costs nothing.
+// Preparer reads the cluster's objects of many resources at once, so that deploying unchanged resources costs nothing.
 type Preparer interface {
 	Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error
 }
@@ -85,13 +85,13 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs: store.Emits(state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{},
 			state.HoldsChanged{}, state.RetryDue{}),
 		Calls: []store.Call{
-			{To: "WatchManager", Doc: "Before it takes in files, it waits until the changes made so far are known: a moment, not a state."},
-			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and what these have learned about images and processes."},
+			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
+			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and the information of these about images and processes."},
 		},
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
 		Grace:     stopGrace,
-		Feedback:  "a completed build takes in the changes that asked for it",
+		Feedback:  "a completed build includes the changes that requested it",
 	}
 }
 
@@ -102,8 +102,8 @@ type build struct {
 	cancel    context.CancelFunc
 	committed atomic.Bool
 	overtaken bool
-	// done is closed when the build is over for the store; behind, which still runs, counts from then on. gone is closed when that
-	// has ended, too.
+	// done is closed when the build is over for the store; behind holds the updates that still run then. gone is closed
+	// when these have also ended.
 	done, gone chan struct{}
 	behind     []*buildanddeploy.Straggler
 }
@@ -176,7 +176,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// prepare lets the cluster be read once before the first resource is deployed. A failure costs only time.
+// prepare has the cluster read once before the first resource is deployed. A failure costs only time.
 func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontrol.Plan) bool {
 	starts := slices.ContainsFunc(plan.Start, func(c buildcontrol.Candidate) bool {
 		e := state.Resources.In(v).Ref(string(c.Name))
@@ -192,7 +192,7 @@ func (s *Subscriber) prepare(ctx context.Context, v store.View, plan buildcontro
 	return starts
 }
 
-// sweep forgets the builds whose end the snapshot shows.
+// sweep drops the builds whose end the snapshot shows.
 func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int, followed followed) {
 	for name, b := range running {
 		select {
@@ -200,7 +200,7 @@ func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, 
 		default:
 			continue
 		}
-		// An entry that is younger than the build is of a resource that was declared again: it never shows this build.
+		// An entry that is younger than the build belongs to a resource that was declared again: it never shows this build.
 		u, ok := state.Updates.In(v).Get(string(name))
 		if ok && !u.Created.After(b.began) && (u.Value.Serial < b.serial || u.Value.Current != nil) {
 			continue
@@ -215,7 +215,7 @@ func (s *Subscriber) sweep(v store.View, running map[model.ManifestName]*build, 
 	}
 }
 
-// cancelOvertaken ends the builds that nobody wants any more.
+// cancelOvertaken cancels the builds that are no longer wanted.
 func (s *Subscriber) cancelOvertaken(v store.View, running map[model.ManifestName]*build, replaced map[model.ManifestName]int) {
 	for name, b := range running {
 		e, ok := state.Resources.In(v).Get(string(name))
@@ -272,7 +272,7 @@ func (s *Subscriber) start(ctx context.Context, rt *store.Runtime, v store.View,
 	return b
 }
 
-// build runs the chain and turns a panic in it into an error, since a goroutine of its own has no other safety net.
+// build runs the chain and turns a panic in it into an error, since its goroutine has no other safety net.
 func (s *Subscriber) build(ctx context.Context, req buildanddeploy.Request) (r buildanddeploy.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -302,10 +302,10 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 		},
 	}
 	if session.Command == state.CommandCI {
-		req.CollectLimit = ciCollectLimit // it ends when this is done, and nothing waits for it meanwhile
+		req.CollectLimit = ciCollectLimit // the session ends with the build, and nothing waits for the build meanwhile
 	}
 	for _, im := range m.Images {
-		req.Dirty[im.Ref] = u.Dirty(im.ID()) || !u.Noticed[im.ID()].Empty() // should they not get into containers
+		req.Dirty[im.Ref] = u.Dirty(im.ID()) || !u.Noticed[im.ID()].Empty() // in case they cannot be copied into containers
 	}
 	pods := state.PodsOf(v, c.Name)
 	lacking := buildcontrol.Lacking(m, u, pods)
@@ -327,7 +327,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
 		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
-		done.InPlaceBroken = r.FellBack // else another way of updating in place did it
+		done.InPlaceBroken = r.FellBack // otherwise another way of updating in place succeeded
 	}
 	if r.FellBack != "" && r.Deployed {
 		done.Synced = append(done.Synced, initialSyncs(req)...)
@@ -337,11 +337,11 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	case err == nil:
 	case ctx.Err() == nil && errors.As(err, &away):
 		done.Cancelled, done.ClusterErr = true, problem.Text(err)
-		logstore.Infof(log, "%v. The update goes on when it does", err)
+		logstore.Infof(log, "%v. The update continues when it does", err)
 	case ctx.Err() == nil && docker.IsUnreachable(err) && !req.InPlace && buildcontrol.NeedsEngine(req.Manifest):
 		done.Cancelled, done.EngineErr = true, problem.Text(err)
 		logstore.Infof(log, "%s\nThe update continues when it answers", done.EngineErr)
-	case ctx.Err() != nil: // an error that only speaks of cancelling would be tried again without end
+	case ctx.Err() != nil: // an error that only reports the cancellation would be retried without end
 		done.Cancelled = true
 		logstore.Infof(log, "Build cancelled")
 	default:
@@ -354,7 +354,7 @@ func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, 
 	return done
 }
 
-// stuck returns the containers that could not be updated in place, where no other way would do better: they are tried
+// stuck returns the containers that could not be updated in place and for which no other way would succeed: they are tried
 // again with the next change, or are gone.
 func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error) []string {
 	if liveupdate.Classify(err) != liveupdate.Blocked && !errors.As(err, new(*buildanddeploy.Gone)) {
@@ -372,8 +372,8 @@ func stuck(req buildanddeploy.Request, r buildanddeploy.Result, err error) []str
 	return ids
 }
 
-// initialSyncs returns the containers that were to get an initial sync. One that has survived the deploy which came in its
-// place has what it can have: it is not tried with it again and again.
+// initialSyncs returns the containers that should have got an initial sync. A container that has survived the deploy made
+// instead counts as synced: the initial sync is not tried again and again.
 func initialSyncs(req buildanddeploy.Request) []string {
 	var ids []string
 	for _, c := range req.Containers {
@@ -384,7 +384,7 @@ func initialSyncs(req buildanddeploy.Request) []string {
 	return ids
 }
 
-// banner is the line with which the log of a build begins.
+// banner returns the first line of a build's log.
 func banner(reason state.BuildReason, files []string) string {
 	switch {
 	case reason.Has(state.ReasonInitial):

@@ -10,16 +10,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// holding remembers which resources wait, so that the store is told when that changes.
+// holding records which resources wait, so that changes can be reported to the store.
 type holding map[model.ManifestName]held
 
-// held is a hold, and since when it has been the same.
+// held is a hold, and since when it has lasted.
 type held struct {
 	buildcontrol.Hold
 	since time.Time
 }
 
-// changes takes in the holds of a plan as of v and returns what has changed, in the order of the Tiltfile.
+// changes records the holds of a plan for v and returns the changes, in the order of the Tiltfile.
 func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChange {
 	if len(h) == 0 && len(plan.Holds) == 0 {
 		return nil
@@ -45,13 +45,13 @@ func (h holding) changes(v store.View, plan buildcontrol.Plan) []state.HoldChang
 	return out
 }
 
-// waits reports whether a hold means that something else has to happen first: what is being updated or removed does not
-// wait.
+// waits reports whether a hold means that something else has to happen first: a resource that is being updated or removed
+// does not wait.
 func waits(h buildcontrol.Hold) bool {
 	return h.Reason != buildcontrol.HoldBuilding && h.Reason != buildcontrol.HoldTeardown
 }
 
-// changed returns how one hold follows another; the zero Hold is none.
+// changed returns the change from one hold to another; the zero Hold is none.
 func (was held) changed(name model.ManifestName, now buildcontrol.Hold, at time.Time) state.HoldChange {
 	c := state.HoldChange{Resource: name, Reason: string(now.Reason), Was: string(was.Reason), On: now.On}
 	if now.Reason != "" {

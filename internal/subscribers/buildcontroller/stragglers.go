@@ -13,11 +13,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// followed are the builds that are over for the store and have containers in which they still run.
+// followed are the builds that are over for the store but still run in containers.
 type followed map[model.ManifestName][]*build
 
-// sweep forgets the builds of which nothing runs any more, and ends what is no longer wanted: all of a resource that went away,
-// and updates of containers that are no longer the resource's.
+// sweep drops the builds that have ended everywhere, and cancels updates that are no longer wanted: those of a resource
+// that is gone, and those of containers that no longer belong to the resource.
 func (f followed) sweep(v store.View) {
 	for name, builds := range f {
 		var left []*build
@@ -65,9 +65,9 @@ func (s *Subscriber) follow(rt *store.Runtime, name model.ManifestName, b *build
 	all.Wait()
 }
 
-// ended says what the end of an update that was behind means: the user's failing command is shown; what did not fit or
-// leaves the containers differing needs a new image; what went wrong otherwise is tried once more, waiting for it, so that
-// a second failure leads to the next way.
+// ended returns the consequences of the end of an update that was behind: a failed command of the user is shown; an update
+// that did not fit, or that leaves the containers differing, needs a new image; after any other failure the update is tried
+// once more and waited for, so that a second failure leads to the next way.
 func ended(name model.ManifestName, serial int, update model.ContainerUpdate, err error, log logstore.Logger) state.StragglerEnded {
 	a := state.StragglerEnded{Resource: name, Serial: serial, Update: update}
 	if err != nil {
@@ -86,13 +86,13 @@ func ended(name model.ManifestName, serial int, update model.ContainerUpdate, er
 		a.Fault = err.Error()
 		logstore.Infof(log, "Trying %s again: %v", update.Pod, err)
 	case liveupdate.Cancelled:
-		a.Update.Err = "" // nobody wants it any more
+		a.Update.Err = "" // it is no longer wanted
 	}
 	logstore.Flush(log)
 	return a
 }
 
-// behind describes the updates that still run, and says so in the log.
+// behind describes the updates that still run, and reports them in the log.
 func (s *Subscriber) behind(v store.View, list []*buildanddeploy.Straggler, log logstore.Logger) map[string]state.Behind {
 	if len(list) == 0 {
 		return nil

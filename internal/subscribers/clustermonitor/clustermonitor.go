@@ -1,4 +1,4 @@
-// Package clustermonitor finds out which cluster the session works on and whether it answers.
+// Package clustermonitor detects the cluster that the session works on, and checks whether it answers.
 package clustermonitor
 
 import (
@@ -15,16 +15,16 @@ import (
 const (
 	pollHealthy = 15 * time.Second
 	pollMin     = time.Second
-	// pollAway is the longest pause while the cluster does not answer: everybody waits for it to be back.
+	// pollAway is the longest pause while the cluster does not answer, since all updates wait for its return.
 	pollAway    = 4 * time.Second
 	pollTimeout = 10 * time.Second
-	// startPatience is for how long a cluster that answers, but only that it cannot serve requests now, is waited for at the start.
+	// startPatience is how long to wait at the start for a cluster that answers only that it cannot serve requests now.
 	startPatience = time.Minute
 	// tolerated is how many polls in a row may fail before a connected cluster counts as gone.
 	tolerated = 2
 )
 
-// Client asks a cluster about itself.
+// Client queries a cluster.
 type Client interface {
 	Detect(ctx context.Context) (model.Cluster, error)
 	Healthy(ctx context.Context) error
@@ -36,7 +36,8 @@ type Subscriber struct {
 	known  model.Cluster
 }
 
-// New returns the subscriber. A nil client stands for a session without any kubeconfig; known is what the kubeconfig says.
+// New returns the subscriber. A nil client stands for a session without any kubeconfig; known is the cluster according to
+// the kubeconfig.
 func New(client Client, known model.Cluster) *Subscriber {
 	return &Subscriber{client: client, known: known}
 }
@@ -47,18 +48,18 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "ClusterMonitor",
-		Doc:       "Finds out which cluster the session works on, and keeps asking whether it answers.",
+		Doc:       "Detects the cluster that the session works on, and keeps checking whether it answers.",
 		Inputs:    store.Reads(state.Sessions, state.Clusters),
 		Outputs:   store.Emits(state.ClusterReported{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "it asks at once when an update could not reach the cluster",
+		Feedback:  "it checks at once when an update could not reach the cluster",
 	}
 }
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	for state.TheSession(rt.View()).StartedAt.IsZero() { // that it has started is the first that is said of it
+	for state.TheSession(rt.View()).StartedAt.IsZero() { // the start is the first event of a session
 		select {
 		case <-ctx.Done():
 			return nil
@@ -104,8 +105,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// rest waits for the next poll, which comes at once when another subscriber finds that a cluster which was connected does not
-// answer. It reports false when ctx is done.
+// rest waits for the next poll, which comes at once when another subscriber finds that a connected cluster no longer
+// answers. It reports false when ctx is done.
 func (s *Subscriber) rest(ctx context.Context, rt *store.Runtime, pause time.Duration, connected bool) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -123,7 +124,7 @@ func (s *Subscriber) rest(ctx context.Context, rt *store.Runtime, pause time.Dur
 	}
 }
 
-// ask learns about the cluster the first time, and afterwards only whether it answers.
+// ask detects the cluster the first time, and afterwards only checks whether it answers.
 func (s *Subscriber) ask(ctx context.Context, cluster *model.Cluster, detected *bool) error {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()

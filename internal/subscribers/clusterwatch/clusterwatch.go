@@ -1,5 +1,5 @@
-// Package clusterwatch keeps one watch of the cluster running for each thing that a subscriber follows, hands what they report
-// to the subscriber, and notes which of them fail.
+// Package clusterwatch keeps one watch of the cluster running for each thing that a subscriber follows, passes the watches'
+// reports to the subscriber, and records which watches fail.
 //
 // # Concurrency
 //
@@ -20,7 +20,7 @@ import (
 // buffered is how many reports may wait. The watches pause while there are more.
 const buffered = 256
 
-// Watches says what to watch, by keys of type K that report events of type E, and for whom.
+// Watches defines how to watch, by keys of type K that report events of type E.
 type Watches[K comparable, E any] struct {
 	// ID names a watch among those of all subscribers, for the user.
 	ID func(K) string
@@ -30,20 +30,20 @@ type Watches[K comparable, E any] struct {
 	Watch func(ctx context.Context, key K, trouble func(error), event func(E)) error
 }
 
-// Follower makes actions of what watches report.
+// Follower converts the reports of watches to actions.
 type Follower[K comparable, E any] interface {
-	// Wanted takes in a snapshot. It returns what to watch, each with the resources that depend on it; where those are none, a
-	// failure of the watch is not reported.
+	// Wanted receives a snapshot. It returns the keys to watch, each with the resources that depend on it; if there are
+	// none, a failure of the watch is not reported.
 	Wanted(v store.View) map[K][]model.ManifestName
-	// Take takes in an event of a watch, and reports whether it may change anything. An event always belongs to a watch that was
-	// wanted last, and that has been wanted without a break since it began.
+	// Take receives an event of a watch, and reports whether it may change anything. An event always belongs to a watch
+	// that is currently wanted, and has been without a break since it began.
 	Take(key K, event E) bool
-	// Changes returns the actions for what changed since the last call. It is called again after the given time, zero for no
-	// such time, unless something happens before.
+	// Changes returns the actions for the changes since the last call. It is called again after the given time, unless
+	// something happens earlier; zero means no such time.
 	Changes(ctx context.Context, v store.View) (actions []store.Action, again time.Duration)
 }
 
-// report is what a watch reports: an event, or how it works itself.
+// report is a report of a watch: an event, or its own state.
 type report[K comparable, E any] struct {
 	key    K
 	serial int
@@ -81,7 +81,7 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 			watches.Want(b.want(rt.View()))
 		case r := <-reports:
 			matters := b.take(r)
-			for range len(reports) { // what has come meanwhile, in one step
+			for range len(reports) { // handle all reports that have arrived meanwhile in one step
 				matters = b.take(<-reports) || matters
 			}
 			if !matters {
@@ -97,14 +97,14 @@ func Run[K comparable, E any](ctx context.Context, rt *store.Runtime, w Watches[
 	}
 }
 
-// book notes what is watched and what fails. It belongs to Run's goroutine.
+// book records the watches and their failures. It belongs to Run's goroutine.
 type book[K comparable, E any] struct {
 	follower Follower[K, E]
-	// serials are the watches that are wanted, each with a number. A watch that begins again has another number, so that the last
-	// reports of the first are not taken for its own.
+	// serials are the watches that are wanted, each with a number. A watch that begins again has another number, so that
+	// late reports of the first are not attributed to it.
 	serials map[K]int
 	last    int
-	// users are the resources that depend on each watch, where there are any.
+	// users are the resources that depend on each watch, if there are any.
 	users    map[K][]model.ManifestName
 	troubles state.WatchTroubles[K]
 }
@@ -113,7 +113,7 @@ func newBook[K comparable, E any](w Watches[K, E], f Follower[K, E]) *book[K, E]
 	return &book[K, E]{follower: f, serials: map[K]int{}, troubles: state.WatchTroubles[K]{ID: w.ID, Blinds: w.Blinds}}
 }
 
-// want takes in a snapshot and returns the watches that should run.
+// want receives a snapshot and returns the watches that should run.
 func (b *book[K, E]) want(v store.View) map[K]int {
 	wanted := b.follower.Wanted(v)
 	maps.DeleteFunc(b.serials, func(key K, _ int) bool { _, still := wanted[key]; return !still })
@@ -130,7 +130,7 @@ func (b *book[K, E]) want(v store.View) map[K]int {
 	return b.serials
 }
 
-// take takes in a report, and reports whether it may change anything.
+// take receives a report, and reports whether it may change anything.
 func (b *book[K, E]) take(r report[K, E]) bool {
 	switch {
 	case b.serials[r.key] != r.serial:

@@ -1,6 +1,6 @@
-// Package collector deletes the objects of resources that the Tiltfile no longer declares: of those that leave it while
-// hone runs, and of those that left it while hone did not. It also deletes those of resources that are switched off. Of
-// services of Compose it removes the containers.
+// Package collector deletes the objects of resources that the Tiltfile no longer declares, whether they were removed from
+// it while hone was running or before. It also deletes the objects of resources that are switched off. For services of
+// Compose it removes the containers.
 package collector
 
 import (
@@ -23,21 +23,22 @@ import (
 
 const (
 	name = "Collector"
-	// undeclared is why the objects of a resource go that left the Tiltfile.
+	// undeclared is why the objects of a resource that left the Tiltfile are deleted.
 	undeclared = "which the Tiltfile no longer declares"
 )
 
-// Cluster deletes what resources applied, by itself or through the user's delete commands.
+// Cluster deletes objects that resources applied, directly or through the user's delete commands.
 type Cluster interface {
 	Ledger(ctx context.Context) (*deploy.Ledger, error)
 	Remove(ctx context.Context, req buildanddeploy.RemoveRequest) (bereft []model.ManifestName, err error)
-	// Leaving names the resources that have left something behind which is still going, and Finish sees to it that it goes.
+	// Leaving names the resources that have left objects behind that are still being deleted, and Finish completes their
+	// deletion.
 	Leaving(ctx context.Context) ([]model.ManifestName, error)
 	Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error
 }
 
-// Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may hold up
-// its deletion for minutes. Run waits for all of them.
+// Subscriber is the Collector. Each resource is deleted on a goroutine of its own, since an object that does not go may
+// delay its deletion for minutes. Run waits for all of them.
 type Subscriber struct {
 	cluster Cluster
 	engine  compose.Engine
@@ -45,16 +46,16 @@ type Subscriber struct {
 	options Options
 }
 
-// Options are what the collector is told.
+// Options are the options of the collector.
 type Options struct {
-	// Namespace is where objects are that are declared without one.
+	// Namespace is the namespace of objects that are declared without one.
 	Namespace string
-	// Beside, unless nil, names the other sessions of the project that run. While there are any, what earlier sessions left
-	// over stays: it may be theirs.
+	// Beside, unless nil, names the other running sessions of the project. While there are any, leftovers of earlier
+	// sessions stay: they may belong to them.
 	Beside func(context.Context) []string
 }
 
-// New returns the subscriber; where one is nil, nothing is collected there.
+// New returns the subscriber; if cluster or engine is nil, nothing is collected there.
 func New(cluster Cluster, engine compose.Engine, logs *logstore.Store, o Options) *Subscriber {
 	return &Subscriber{cluster, engine, logs, o}
 }
@@ -65,12 +66,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name: name,
-		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once everybody else let go of them.",
+		Doc:  "Deletes the objects and containers of resources that the Tiltfile no longer declares or that are switched off, once all other subscribers have released them.",
 		Inputs: append(store.WithReleases(store.Holds(state.Resources)),
 			store.Reads(state.Tiltfiles, state.Clusters, state.Updates)...),
 		Outputs:   append(store.Emits(state.CollectionReported{}), store.Shares(state.ObjectsLost{})...),
 		Externals: []string{"kubernetes", "docker", "filesystem"},
-		Feedback:  "it looks at what a deploy has left behind once that has ended, and reports losses only for deletions",
+		Feedback:  "it checks what a deploy has left behind once the deploy has ended, and reports losses only for deletions",
 		Stage:     store.StageController,
 	}
 }
@@ -108,23 +109,23 @@ type run struct {
 	deletions *deletions
 	known     resources
 	deploys   deploys
-	// look says that deploys may have left something behind.
+	// look is set when deploys may have left something behind.
 	look bool
-	// swept says that what earlier sessions left over is deleted, or being deleted.
+	// swept is set when the leftovers of earlier sessions are deleted, or being deleted.
 	swept bool
-	// elsewhere says that it may belong to another session that runs.
+	// elsewhere is set when the leftovers may belong to another running session.
 	elsewhere bool
-	// done says that the end of it was reported.
+	// done is set when the end of the collection was reported.
 	done bool
-	// released has the entries that were let go of, until the snapshot shows it. Versions do not tell them apart: a resource
-	// that comes back and leaves again starts from 1.
+	// released holds the released entries until the snapshot shows the release. Versions do not distinguish them: a
+	// resource that comes back and leaves again starts from 1.
 	released map[string]*store.Entry[state.Resource]
 }
 
 // sweeping stands for the reading of the ledger among the deletions that failed.
 const sweeping = model.ManifestName("")
 
-// ended notes the end of a deletion and lets go of the resource, if it went well.
+// ended records the end of a deletion and releases the resource if it succeeded.
 func (r *run) ended(e deletion) {
 	r.deletions.book(e)
 	switch {
@@ -165,14 +166,14 @@ func (r *run) collectWhatLeft(v store.View) {
 	}
 }
 
-// sweepAlone starts to delete what earlier sessions left over, unless other sessions of the project run; then it looks again
-// later.
+// sweepAlone starts to delete the leftovers of earlier sessions, unless other sessions of the project run; in that case it
+// checks again later.
 func (r *run) sweepAlone() {
 	if r.options.Beside != nil {
 		if others := r.options.Beside(r.ctx); len(others) > 0 {
 			if !r.elsewhere {
 				logstore.Warnf(r.logs.Logger("", "collect", logstore.SourceBuild),
-					"%s works on this project, too: what may be its own is not deleted", strings.Join(others, " and "))
+					"%s also works on this project: leftovers that may belong to it are not deleted", strings.Join(others, " and "))
 			}
 			r.elsewhere = true
 			r.deletions.pause(sweeping)
@@ -188,8 +189,8 @@ func (r *run) sweepAlone() {
 	}
 }
 
-// collectAll starts to delete the objects of the resources that leave and that no other subscriber holds. A resource waits for those
-// that leave with it and depend on it: what a delete command takes away may be what they need to go.
+// collectAll starts to delete the objects of the leaving resources that no other subscriber holds. A resource waits for
+// leaving resources that depend on it: their deletion may need objects that its delete command removes.
 func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 	deps := map[model.ManifestName][]model.ManifestName{}
 	byName := map[model.ManifestName]store.Entry[state.Resource]{}
@@ -199,7 +200,7 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 		}
 		m := e.Value.Manifest
 		if next := e.Value.Next; next != nil && next.Enabled {
-			r.deletions.enough(m.Name) // it is not to wait for what an earlier life has left
+			r.deletions.enough(m.Name) // it should not wait for the leftovers of an earlier life
 		}
 		deps[m.Name], byName[m.Name] = m.ResourceDeps, e
 	}
@@ -210,7 +211,7 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 			continue
 		}
 		first := !slices.ContainsFunc(stay, func(o model.ManifestName) bool { return model.DependsOn(deps, o, n) })
-		if first && len(e.Finalizers) == 1 { // the others let go first
+		if first && len(e.Finalizers) == 1 { // the others release it first
 			r.deletions.start(n, e.ID, func(ctx, enough context.Context) error { return r.collect(ctx, enough, e.Value) })
 		}
 		stay = append(stay, n)
@@ -220,11 +221,11 @@ func (r *run) collectAll(leaving []store.Entry[state.Resource]) {
 // resources are what a snapshot declared.
 type resources struct {
 	entries []*store.Entry[state.Resource]
-	// deployed says of each that was there whether it had objects.
+	// deployed holds for each known resource whether it had objects.
 	deployed map[string]bool
 }
 
-// turned notes which resources have objects, and reports whether one of them has become a resource that has none.
+// turned records which resources have objects, and reports whether one of them has become a resource without objects.
 func (r *resources) turned(v store.View) bool {
 	if r.deployed == nil {
 		r.deployed = map[string]bool{}
@@ -242,8 +243,8 @@ func (r *resources) turned(v store.View) bool {
 	return found
 }
 
-// collect deletes the objects of a resource that left the Tiltfile, or that was switched off. Where it comes back at once,
-// its objects stay.
+// collect deletes the objects of a resource that left the Tiltfile, or that was switched off. If it comes back at once, its
+// objects stay.
 func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 	switch {
 	case was.Manifest.IsCompose():
@@ -257,8 +258,8 @@ func (r *run) collect(ctx, enough context.Context, was state.Resource) error {
 }
 
 // sweep starts to delete the objects of resources that earlier sessions applied and that are no longer declared. Those of a
-// resource that is only left out of this session stay. It is not complete where a deletion of the resource is running or has
-// just failed: then it is to be called again.
+// resource that is only left out of this session stay. It is not complete, and must be called again, if a deletion of such
+// a resource is running or has just failed.
 func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err error) {
 	ledger, err := r.cluster.Ledger(ctx)
 	if err != nil {
@@ -270,7 +271,7 @@ func (r *run) sweep(ctx context.Context, rt *store.Runtime) (complete bool, err 
 	}
 	complete = true
 	for _, resource := range slices.Sorted(maps.Keys(records)) {
-		// One that is declared as something else now, under the same name, has no objects any more either.
+		// A resource that is now declared as another kind, under the same name, has no objects any longer either.
 		e, known := state.Resources.In(rt.View()).Get(string(resource))
 		if known && e.Value.Manifest.IsK8s() {
 			continue
@@ -298,7 +299,7 @@ func (r *run) remove(ctx, enough context.Context, resource model.ManifestName, w
 	return err
 }
 
-// deploys are those that were seen to have ended.
+// deploys records the deploys that were seen to have ended.
 type deploys struct {
 	entries []*store.Entry[state.Update]
 	serials map[string]int
@@ -323,11 +324,11 @@ func (d *deploys) ended(v store.View) bool {
 	return found
 }
 
-// leftOf, before the name of a resource, stands for what its deploys have left behind.
+// leftOf, before the name of a resource, stands for the leftovers of its deploys.
 const leftOf = "left of "
 
-// finish sees to it that what deploys have left behind goes, and that the user hears of what holds it. It reports whether it is
-// to be called again.
+// finish completes the deletion of what deploys have left behind, and reports to the user what delays it. It returns
+// whether it must be called again.
 func (r *run) finish(v store.View) (again bool) {
 	if r.deletions.paused(leftOf) {
 		return true
@@ -358,8 +359,8 @@ func (s *Subscriber) report(resource model.ManifestName, err error) error {
 	return err
 }
 
-// collectContainers removes the containers of a service, unless it comes back at once as what it was. Its networks and
-// volumes stay, as Compose would have it.
+// collectContainers removes the containers of a service, unless it comes back at once as the same service. Its networks and
+// volumes stay, as with Compose.
 func (s *Subscriber) collectContainers(ctx context.Context, r state.Resource) error {
 	t, why := r.Manifest.Compose, undeclared
 	if next := r.Next; next != nil && next.Enabled {

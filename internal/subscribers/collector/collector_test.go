@@ -452,7 +452,7 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 		}
 		time.Sleep(3 * retry)
 		f.check("it still runs", "", "a")
-		if text := statetest.Texts(f.logs, ""); len(text) != 1 || !strings.Contains(text[0], "session shop (hone up, pid 1) works on this project, too") {
+		if text := statetest.Texts(f.logs, ""); len(text) != 1 || !strings.Contains(text[0], "session shop (hone up, pid 1) also works on this project") {
 			t.Errorf("log: %q", text)
 		}
 		mu.Lock()

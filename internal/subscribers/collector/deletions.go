@@ -12,30 +12,31 @@ import (
 const (
 	// retry is the pause after a deletion that failed.
 	retry = 5 * time.Second
-	// atOnce is how many deletions work at a time. One that takes longer than patience no longer counts: it mostly waits.
+	// atOnce is how many deletions run at a time. A deletion that takes longer than patience no longer counts: it mostly
+	// waits.
 	atOnce   = 10
 	patience = 5 * time.Second
 )
 
-// deletions are the deletions that run, at most one per resource. Each has a goroutine of its own, so that one that takes
-// long keeps no other from its turn. Only the goroutine of Run calls the methods.
+// deletions are the running deletions, at most one per resource. Each has a goroutine of its own, so that a long deletion
+// does not delay the others. Only the goroutine of Run calls the methods.
 type deletions struct {
 	ctx   context.Context
 	wg    sync.WaitGroup
 	turns chan struct{}
-	// ended gets what came of each deletion.
+	// ended receives the result of each deletion.
 	ended chan deletion
 
-	// running has those that run, each with what ends its wait.
+	// running holds the running deletions, each with the function that ends its wait.
 	running map[model.ManifestName]context.CancelFunc
-	// notBefore says when those that failed may be tried again.
+	// notBefore holds the times at which failed deletions may be retried.
 	notBefore map[model.ManifestName]time.Time
 }
 
-// deletion is one that has ended.
+// deletion is a deletion that has ended.
 type deletion struct {
 	resource model.ManifestName
-	// entry is the one to let go of, empty where the resource has none.
+	// entry is the entry to release, empty if the resource has none.
 	entry string
 	err   error
 }
@@ -45,8 +46,8 @@ func newDeletions(ctx context.Context) *deletions {
 		running: map[model.ManifestName]context.CancelFunc{}, notBefore: map[model.ManifestName]time.Time{}}
 }
 
-// start starts a deletion, unless one of this resource runs or has just failed. What still waits when enough ends is left
-// alone, and no failure.
+// start starts a deletion, unless a deletion of this resource runs or has just failed. A deletion that still waits when
+// enough ends is abandoned, which is no failure.
 func (d *deletions) start(resource model.ManifestName, entry string, del func(ctx, enough context.Context) error) {
 	if d.runs(resource) || d.paused(resource) {
 		return
@@ -69,7 +70,7 @@ func (d *deletions) start(resource model.ManifestName, entry string, del func(ct
 // runs reports whether a deletion of this resource runs.
 func (d *deletions) runs(resource model.ManifestName) bool { return d.running[resource] != nil }
 
-// enough lets a deletion that runs wait no longer.
+// enough ends the wait of a running deletion.
 func (d *deletions) enough(resource model.ManifestName) {
 	if cancel := d.running[resource]; cancel != nil {
 		cancel()
@@ -95,10 +96,10 @@ func (d *deletions) paused(resource model.ManifestName) bool {
 	return failed
 }
 
-// pause lets a resource wait as after a deletion that failed.
+// pause makes a resource wait as after a failed deletion.
 func (d *deletions) pause(resource model.ManifestName) { d.notBefore[resource] = time.Now().Add(retry) }
 
-// pending reports whether a deletion runs, or is to be tried again.
+// pending reports whether a deletion runs, or will be retried.
 func (d *deletions) pending() bool {
 	again := len(d.notBefore)
 	if d.paused(sweeping) {
@@ -107,7 +108,7 @@ func (d *deletions) pending() bool {
 	return len(d.running)+again > 0
 }
 
-// book notes the end of a deletion.
+// book records the end of a deletion.
 func (d *deletions) book(e deletion) {
 	delete(d.running, e.resource)
 	delete(d.notBefore, e.resource)
@@ -116,13 +117,13 @@ func (d *deletions) book(e deletion) {
 	}
 }
 
-// due forgets the failures that are old enough to be tried again.
+// due drops the failures that are old enough for a retry.
 func (d *deletions) due() {
 	now := time.Now()
 	maps.DeleteFunc(d.notBefore, func(_ model.ManifestName, at time.Time) bool { return !at.After(now) })
 }
 
-// next returns how long it takes until a deletion that failed may be tried again; ok is false when none waits.
+// next returns the time until a failed deletion may be retried; ok is false when none waits.
 func (d *deletions) next() (pause time.Duration, ok bool) {
 	for _, at := range d.notBefore {
 		if wait := max(time.Until(at), 0); !ok || wait < pause {

@@ -27,12 +27,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
-		Doc:       "Runs the commands that the Tiltfile declares beside all resources, and restarts them on clicks and changes.",
+		Doc:       "Runs the commands that the Tiltfile declares outside of resources, and restarts them on clicks and changes.",
 		Inputs:    append(store.Holds(state.Commands), store.Reads(state.Buttons, state.FileWatches, state.ConfigMaps)...),
 		Outputs:   store.Emits(state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{}),
 		Externals: []string{"process"},
 		Stage:     store.StageController,
-		Feedback:  "a run is known by what caused it, and no report about a run is a cause",
+		Feedback:  "a run is identified by its cause, and no report about a run is a cause",
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package commandcontroller runs the commands that the Tiltfile declares beside all resources: at once, or when a button
-// is clicked, and again when what restarts them happens.
+// Package commandcontroller runs the commands that the Tiltfile declares outside of resources: at once or when a button is
+// clicked, and again on each event that restarts them.
 //
 // # Concurrency
 //

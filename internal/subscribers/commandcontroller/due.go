@@ -14,16 +14,16 @@ import (
 // run is one run of a command.
 type run struct {
 	command state.DeclaredCommand
-	// cause is when what makes it begin happened: two runs of a command with one cause are the same run.
+	// cause is the time of the event that starts it: two runs of a command with one cause are the same run.
 	cause time.Time
 	// click is the newest click of a button of the command; zero without one.
 	click state.Click
-	// log is the resource in whose log it speaks.
+	// log is the resource whose log it writes to.
 	log model.ManifestName
 }
 
-// due returns the run that a command should be in now, nil for none. A run for a click is over when it has ended; a
-// command that starts by itself stays due, so that it comes back when this subscriber or the command was away.
+// due returns the run that a command should be in now, nil for none. A run for a click is over when it has ended; a command
+// that starts on its own stays due, so that it comes back after an absence of this subscriber or the command.
 func due(v store.View, c state.DeclaredCommand) *run {
 	if state.Off(v, c.Disable) {
 		return nil
@@ -61,7 +61,7 @@ func named(v store.View, names []string) []state.Button {
 	return out
 }
 
-// clicked takes the clicks of buttons into account, and reports whether there was one since the command is declared and
+// clicked takes the clicks of buttons into account, and reports whether there was one since the command was declared and
 // after the given time.
 func (r *run) clicked(buttons []state.Button, after time.Time) (found bool) {
 	for _, b := range buttons {
@@ -80,10 +80,10 @@ func (r *run) clicked(buttons []state.Button, after time.Time) (found bool) {
 	return found
 }
 
-// same reports whether a process that runs for a will do for b.
+// same reports whether a process that runs for a also serves b.
 func same(a, b run) bool { return a.cause.Equal(b.cause) && a.command.SameWork(b.command.Command) }
 
-// cmd is the command with the inputs of the click in its environment, where they win.
+// cmd returns the command with the inputs of the click in its environment, where they take precedence.
 func (r run) cmd() model.Cmd {
 	c := r.command.Cmd
 	c.Env = slices.Clone(c.Env)

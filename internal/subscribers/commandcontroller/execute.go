@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// execute carries out a run to its end, or until ctx is done.
+// execute executes a run to its end, or until ctx is done.
 func (s *Subscriber) execute(ctx context.Context, rt *store.Runtime, r run) {
 	name := r.command.Name
 	span := fmt.Sprintf("cmd:%s:%d", name, r.command.Runs+1)
@@ -50,7 +50,7 @@ func (s *Subscriber) execute(ctx context.Context, rt *store.Runtime, r run) {
 	rt.Dispatch(end)
 }
 
-// prober asks a running command whether it is ready, and reports that it runs.
+// prober probes a running command for readiness, and reports that it runs.
 type prober struct {
 	subscriber *Subscriber
 	rt         *store.Runtime
@@ -60,7 +60,7 @@ type prober struct {
 	all        sync.WaitGroup
 }
 
-// start reports a process, and asks it from now on where there is a probe.
+// start reports a process, and probes it from now on if it has a probe.
 func (p *prober) start(ctx context.Context, pid int) {
 	ctx, p.cancel = context.WithCancel(ctx)
 	spec := p.run.command.Readiness
@@ -82,7 +82,7 @@ func (p *prober) start(ctx context.Context, pid int) {
 	})
 }
 
-// stop ends the asking and waits. It may be called again, and without start.
+// stop ends the probing and waits. It may be called again, and without start.
 func (p *prober) stop() {
 	if p.cancel != nil {
 		p.cancel()

@@ -2,8 +2,8 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine, which listens to the engine's events. It only says that something has happened; what there is,
-// Run's own goroutine asks the engine, and it alone decides and dispatches.
+// Run owns one goroutine, which listens to the engine's events. It only signals that something has happened; Run's own
+// goroutine queries the state from the engine, and it alone decides and dispatches.
 package composewatcher
 
 import (
@@ -24,7 +24,7 @@ type Engine interface {
 	WatchContainers(ctx context.Context, label string, changed func()) error
 }
 
-// pause is how long after a failure the engine is asked again.
+// pause is the pause after a failure before the next request to the engine.
 const pause = time.Second
 
 // Subscriber is the ComposeWatcher. It leaves the engine alone until there is a Compose service.
@@ -39,7 +39,7 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "ComposeWatcher",
-		Doc:       "Follows the containers of Compose services, and how they do.",
+		Doc:       "Follows the containers of Compose services, and their status.",
 		Inputs:    store.Reads(state.Resources),
 		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}),
 		Externals: []string{"docker"},
@@ -55,7 +55,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 	changed := make(chan struct{}, 1)
 	ended := make(chan struct{})
-	close(ended) // nobody listens yet
+	close(ended) // there is no listener yet
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
@@ -81,7 +81,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if len(b.services) > 0 || len(b.told) > 0 {
 			list, err := s.engine.ContainerStates(ctx, map[string]string{model.ComposeProjectLabel: ""})
 			if err != nil {
-				again = time.After(pause) // what is known counts until the engine answers again
+				again = time.After(pause) // the known state stays until the engine answers again
 				continue
 			}
 			rt.Dispatch(b.changes(list)...)
@@ -90,7 +90,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// listen says that something has changed whenever the engine tells of it, and whenever it has begun to tell.
+// listen signals a change whenever the engine reports one, and whenever a new watch has begun.
 func (s *Subscriber) listen(ctx context.Context, changed chan<- struct{}, ended chan<- struct{}) {
 	defer close(ended)
 	for ctx.Err() == nil {
@@ -107,14 +107,14 @@ func (s *Subscriber) listen(ctx context.Context, changed chan<- struct{}, ended 
 // service is a service of a project.
 type service struct{ project, name string }
 
-// book is what the subscriber knows. It belongs to Run's goroutine.
+// book is the subscriber's knowledge. It belongs to Run's goroutine.
 type book struct {
 	services map[service]model.ManifestName
 	// told is what was dispatched, by container id.
 	told map[string]model.Pod
 }
 
-// declare takes in which services there are.
+// declare records the declared services.
 func (b *book) declare(v store.View) {
 	b.services = map[service]model.ManifestName{}
 	for e := range state.Enabled(v) {
@@ -124,7 +124,7 @@ func (b *book) declare(v store.View) {
 	}
 }
 
-// changes returns what is new about the containers.
+// changes returns the changes of the containers.
 func (b *book) changes(list []docker.ContainerState) []store.Action {
 	var out []store.Action
 	there := map[string]bool{}

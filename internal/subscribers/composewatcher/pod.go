@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// remember takes over how the last run of a container ended: while it runs again the engine no longer says so.
+// remember keeps how the last run of a container ended: once it runs again the engine no longer reports it.
 func remember(now *model.Container, was model.Container) {
 	switch {
 	case now.State != model.ContainerRunning:
@@ -22,14 +22,14 @@ func remember(now *model.Container, was model.Container) {
 	}
 }
 
-// podOf describes a container in the words of pods.
+// podOf describes a container as a pod.
 func podOf(resource model.ManifestName, c docker.ContainerState) model.Pod {
 	ct := model.Container{Name: c.Labels[model.ComposeServiceLabel], ID: c.ID, Runtime: "docker", Image: c.Image, ExitCode: c.ExitCode,
 		StartedAt: c.StartedAt, FinishedAt: c.FinishedAt, Restarts: c.Restarts, Message: c.Err}
 	if len(c.Entrypoint) > 0 && c.Entrypoint[0] == protocol.Path {
 		ct.SyncletPath = protocol.Path
 	}
-	// The template's hash is the container's id: a deploy names the containers that are its own by it.
+	// The template's hash is the container's id: a deploy identifies its own containers by it.
 	p := model.Pod{Name: c.Name, UID: c.ID, Resource: resource, CreatedAt: c.CreatedAt, TemplateHash: c.ID, Message: c.Err,
 		Engine: c.Status, Health: c.Health}
 	for _, port := range c.Ports {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// keptEnds is how many Jobs are remembered that were removed and that no resource is known to have applied: one that
-	// removes itself may be gone before its deploy is over.
+	// keptEnds is how many removed Jobs are kept that no resource is known to have applied: a Job that removes itself may
+	// be gone before its deploy is over.
 	keptEnds = 1000
 	// unseenGrace is how long a Job that was applied may be missing before it counts as gone: its watch may lag behind.
 	unseenGrace = 5 * time.Second
@@ -24,12 +24,12 @@ type applied struct {
 	id       model.ObjectID
 	resource model.ManifestName
 	scope    scope
-	// status says that its health is told, stays that it is missed when it goes.
+	// status is set if its health is reported, stays if its loss is.
 	status, stays bool
 }
 
-// stays reports whether an object is there until its resource goes, so that one which vanishes has to come back. Others end by
-// themselves (a Job with a time to live, a bare pod), or are for their own controllers or commands to delete.
+// stays reports whether an object lasts as long as its resource, so that it has to be restored if it vanishes. Other
+// objects end on their own (a Job with a time to live, a bare pod), or are deleted by their own controllers or commands.
 func stays(a model.AppliedObject) bool {
 	if a.Foreign {
 		return false
@@ -43,17 +43,18 @@ func stays(a model.AppliedObject) bool {
 	return false
 }
 
-// job reports whether the object is a Job. How a Job ended is still true when it is removed, as ttlSecondsAfterFinished asks for.
+// job reports whether the object is a Job. The result of a Job stays valid after its removal, as with
+// ttlSecondsAfterFinished.
 func (a applied) job() bool { return a.id.Group == "batch" && a.id.Kind == "Job" }
 
-// book is what is known of applied objects, and what was told of them, by UID. It is for one goroutine.
+// book is what is known about applied objects, and what was reported about them, by UID. It is for one goroutine.
 type book struct {
 	owned  map[string]applied
 	seen   map[string]model.ObjectStatus
 	told   map[string]model.ObjectStatus
 	synced map[scope]bool
-	// ends are the last states of Jobs that were removed, removed their UIDs in order. Missing are Jobs that were applied, and
-	// that a watch which has seen everything has not: since when.
+	// ends are the last states of removed Jobs, removed their UIDs in order. missing are applied Jobs that a complete watch
+	// has not seen, with the time since when.
 	ends    map[string]model.ObjectStatus
 	removed []string
 	missing map[string]time.Time
@@ -113,7 +114,7 @@ func (b *book) Changes(context.Context, store.View) ([]store.Action, time.Durati
 	return b.difference(time.Now())
 }
 
-// ended remembers a Job that was removed.
+// ended records a Job that was removed.
 func (b *book) ended(o model.ObjectStatus) {
 	if o.Health != model.HealthCurrent && o.Health != model.HealthFailed {
 		o.Health, o.Message = model.HealthGone, "was deleted before it was complete"
@@ -134,8 +135,8 @@ func (b *book) ended(o model.ObjectStatus) {
 	b.removed = kept
 }
 
-// status returns how an applied object does; not ok when nothing is known of it. Next is when that may change though
-// nothing happens; zero is never.
+// status returns the status of an applied object; ok is false if it is unknown. next is after which time it may change
+// without an event; zero is never.
 func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatus, ok bool, next time.Duration) {
 	if o, ok = b.seen[uid]; ok {
 		delete(b.missing, uid)
@@ -161,7 +162,7 @@ func (b *book) status(uid string, a applied, now time.Time) (o model.ObjectStatu
 	return model.ObjectStatus{ObjectID: a.id, UID: uid, Health: model.HealthGone, Message: "was removed before hone saw how it ended"}, true, 0
 }
 
-// difference returns what to report, and when to ask again although nothing has happened (0: never).
+// difference returns the actions to dispatch, and after which time to call it again without an event (0: never).
 func (b *book) difference(now time.Time) (out []store.Action, next time.Duration) {
 	var changed []model.ObjectStatus
 	lost := map[model.ManifestName][]string{}

@@ -1,5 +1,5 @@
-// Package deploydiscovery follows the objects that resources applied, for their health: whether a rollout is through, a
-// volume bound, a job complete, a custom resource ready. It says when one is gone that should be there.
+// Package deploydiscovery follows the objects that resources applied, for their health: whether a rollout is complete, a
+// volume bound, a job complete, a custom resource ready. It reports objects that are missing.
 package deploydiscovery
 
 import (
@@ -19,7 +19,8 @@ type Client interface {
 	WatchObjects(ctx context.Context, apiVersion, kind string, req k8s.WatchRequest, fn func(k8s.ObjectEvent)) error
 }
 
-// Subscriber is DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status or should stay.
+// Subscriber is the DeployDiscovery. Run owns one goroutine per kind and namespace of applied objects that have a status or
+// should stay.
 type Subscriber struct{ client Client }
 
 // New returns the subscriber; a nil client watches nothing.
@@ -31,18 +32,18 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:   "DeployDiscovery",
-		Doc:    "Follows the objects that resources applied, for their health, and notices when one went missing.",
+		Doc:    "Follows the health of the objects that resources applied, and reports missing ones.",
 		Inputs: store.Reads(state.Updates),
 		Outputs: append(store.Emits(state.ObjectsChanged{}, state.ObjectGone{}),
 			store.Shares(state.ObjectsLost{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "what is gone is applied again once",
+		Feedback:  "a lost object is applied again once",
 	}
 }
 
 // scope is one kind in one namespace, or in the whole cluster for kinds without namespaces: the objects that carry hone's
-// labels, or all of them where a command of the user applied one.
+// labels, or all of them if a command of the user applied one.
 type scope struct {
 	apiVersion, kind, namespace string
 	all                         bool

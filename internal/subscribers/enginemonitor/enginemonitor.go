@@ -1,4 +1,4 @@
-// Package enginemonitor finds out whether the container engine that builds images answers.
+// Package enginemonitor checks whether the container engine that builds images answers.
 package enginemonitor
 
 import (
@@ -34,12 +34,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EngineMonitor",
-		Doc:       "Finds out whether the container engine answers, once a resource needs it.",
+		Doc:       "Checks whether the container engine answers, once a resource needs it.",
 		Inputs:    store.Reads(state.Resources, state.Engines),
 		Outputs:   store.Emits(state.EngineReported{}),
 		Externals: []string{"docker"},
 		Stage:     store.StageWatch,
-		Feedback:  "it asks at once when a build could not reach the engine",
+		Feedback:  "it checks at once when a build could not reach the engine",
 	}
 }
 
@@ -67,8 +67,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// rest waits for the next question, which comes at once when a build finds that an engine which answered does not. It
-// reports false when ctx is done.
+// rest waits for the next check, which comes at once when a build finds that the engine no longer answers. It reports false
+// when ctx is done.
 func rest(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

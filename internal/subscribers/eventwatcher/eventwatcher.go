@@ -1,5 +1,5 @@
-// Package eventwatcher writes what Kubernetes has to say about a resource's objects into the resource's log: what it warns of,
-// which images it pulls, which probes fail, and how a slow rollout comes along.
+// Package eventwatcher writes Kubernetes' events about a resource's objects to the resource's log: warnings, image pulls,
+// failing probes, and the progress of slow rollouts.
 package eventwatcher
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// waitForOwner is for how long an event is kept whose pod has not been seen yet, or is not known to be one of the newest update.
+// waitForOwner is how long an event is kept whose pod has not been seen yet, or is not known to belong to the newest
+// update.
 const waitForOwner = 30 * time.Second
 
 // Client is the part of a cluster that is needed here.
@@ -43,12 +44,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EventWatcher",
-		Doc:       "Writes what Kubernetes tells of a resource's objects into the resource's log: warnings, pulled images, failing probes, slow rollouts, and which watches do not work.",
+		Doc:       "Writes Kubernetes' events about a resource's objects to the resource's log: warnings, pulled images, failing probes, slow rollouts, and watches that do not work.",
 		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
 		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "how its own watches do is told like that of others, and changes none of them; what a probe answered is only noted with its pod",
+		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod",
 	}
 }
 
@@ -66,11 +67,11 @@ func (s *Subscriber) watch(ctx context.Context, namespace string, trouble func(e
 	return s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: trouble}, event)
 }
 
-// follower gives events to the teller.
+// follower passes events to the teller.
 type follower struct {
 	*Subscriber
 	teller *teller
-	// said are the failing watches that the logs know of, by id.
+	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
 	// since is when the session began.
 	since time.Time
@@ -97,8 +98,8 @@ func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, tim
 	return f.teller.tell(v)
 }
 
-// sayWatches writes into the resources' logs which watches do not work, and which do so again. said is what has been
-// written, by id.
+// sayWatches writes to the resources' logs which watches do not work, and which work again. said is what has been written,
+// by id.
 func (s *Subscriber) sayWatches(v store.View, said map[string]state.ClusterWatch) {
 	rows := state.ClusterWatches.In(v)
 	for e := range rows.Entries() {
@@ -129,7 +130,7 @@ func (s *Subscriber) say(name model.ManifestName, level logstore.Level, text str
 		Level: level, Text: text})
 }
 
-// namespaces returns where there are objects, and whose.
+// namespaces returns the namespaces of applied objects, and the resources that own them.
 func namespaces(v store.View) map[string][]model.ManifestName {
 	out := map[string][]model.ManifestName{}
 	for e := range state.Updates.In(v).Refs() {

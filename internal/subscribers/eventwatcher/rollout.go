@@ -11,18 +11,18 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// slowRollout is after which time a rollout is told of, and how often after that.
+// slowRollout is after which time a rollout is reported, and the interval of further reports.
 const slowRollout = 10 * time.Second
 
-// rollout is an object that is not as it should be yet.
+// rollout is an object that has not reached its desired state yet.
 type rollout struct {
 	since time.Time
-	// said is how far it was when that was told last, empty when it was not.
+	// said is the last reported progress, empty if none was reported.
 	said   string
 	saidAt time.Time
 }
 
-// rollingOut tells of objects that take long how far they are, and returns after which time there may be more to tell.
+// rollingOut reports the progress of slow objects, and returns after which time there may be more to report.
 func (t *teller) rollingOut(v store.View) (left time.Duration) {
 	there := map[string]bool{}
 	for e := range state.Objects.In(v).Refs() {
@@ -63,10 +63,10 @@ func rolls(o *model.ObjectStatus) string {
 	return "rollout: " + strings.ToLower(o.Kind) + " " + o.Namespace + "/" + o.Name
 }
 
-// counted is how kstatus tells of replicas: "Updated: 2/5".
+// counted is how kstatus reports replicas: "Updated: 2/5".
 var counted = regexp.MustCompile(`^(\w+): (\d+)/(\d+)$`)
 
-// progress says in words how far an object is. It is empty for what only Kubernetes' controllers want to know.
+// progress describes how far an object is. It is empty for details that only matter to Kubernetes' controllers.
 func progress(message string) string {
 	m := counted.FindStringSubmatch(message)
 	switch {

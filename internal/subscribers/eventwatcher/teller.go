@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// slowPull is how long it takes to pull an image that is worth more than one line.
+// slowPull is from which duration on the pull of an image is worth more than one line.
 const slowPull = time.Second
 
 // The reasons of Kubernetes' events that are not mere warnings.
@@ -27,8 +27,8 @@ const (
 	unhealthy = "Unhealthy"
 )
 
-// worthTelling reports whether people may want to know of an event: of what Kubernetes warns of, of images that it has to pull,
-// and of containers that it ends since a probe fails. That a container is created and started is what one expects.
+// worthTelling reports whether an event may interest people: warnings, image pulls, and containers that are ended because a
+// probe fails. The creation and start of a container are expected and not reported.
 func worthTelling(e k8s.KubeEvent) bool {
 	switch {
 	case e.Warning():
@@ -43,19 +43,19 @@ func worthTelling(e k8s.KubeEvent) bool {
 	return e.Reason == scheduled || e.Reason == pulling
 }
 
-// teller decides which events are told, and when. It belongs to Run's goroutine.
+// teller decides which events are reported, and when. It belongs to Run's goroutine.
 type teller struct {
 	say func(name model.ManifestName, level logstore.Level, text string)
 	now func() time.Time
 	// pending are the events whose resource is not known yet, in the order in which they came.
 	pending []k8s.KubeEvent
 	news    thinning
-	// scheduled are what was said of where pods run, by pod, until a pull is told; pulls are what is being pulled.
+	// scheduled are the events about where pods run, by pod, until a pull is reported; pulls are the pulls under way.
 	scheduled map[string]k8s.KubeEvent
 	pulls     map[place]*pull
-	// quick are the images whose quick pull was told, by resource.
+	// quick are the images whose quick pull was reported, by resource.
 	quick map[[2]string]bool
-	// unready are the pods of which it was told that they are not ready, by UID.
+	// unready are the pods that were reported as not ready, by UID.
 	unready  map[string]*unready
 	rollouts map[string]*rollout
 }
@@ -68,15 +68,15 @@ type pull struct {
 	resource model.ManifestName
 	pod      state.Pod
 	event    k8s.KubeEvent
-	// due is when it has taken so long that it is told, and told whether it was.
+	// due is when it has taken so long that it is reported, and told whether it was reported.
 	due  time.Time
 	told bool
 }
 
-// unready is a pod of which was told what keeps it from being ready.
+// unready is a pod for which a reason was reported that keeps it from being ready.
 type unready struct {
 	resource model.ManifestName
-	// before says that it had been ready, seen that it was seen not to be since.
+	// before is set if it had been ready, seen if it was seen not ready since.
 	before, seen bool
 }
 
@@ -85,12 +85,13 @@ func newTeller(say func(model.ManifestName, logstore.Level, string), now func() 
 		quick: map[[2]string]bool{}, unready: map[string]*unready{}, rollouts: map[string]*rollout{}}
 }
 
-// take notes an event, or a newer state of one.
+// take records an event, or a newer state of one.
 func (t *teller) take(e k8s.KubeEvent) {
 	t.pending = append(slices.DeleteFunc(t.pending, func(o k8s.KubeEvent) bool { return o.UID == e.UID }), e)
 }
 
-// tell writes what is due, and returns what was learned about probes, and after which time more may be due (0: never).
+// tell writes the events that are due, and returns actions for failed probes, and after which time more may be due (0:
+// never).
 func (t *teller) tell(v store.View) (probes []store.Action, left time.Duration) {
 	if len(t.pending) > 0 {
 		owners := owners(v)
@@ -119,16 +120,17 @@ func soonest(a, b time.Duration) time.Duration {
 	return a
 }
 
-// verdict is whom an event concerns.
+// verdict is whether an event concerns a resource.
 type verdict int
 
 const (
 	unknown verdict = iota
 	ours
-	past // a pod that is on its way out, whose probes fail since it ends
+	past // a pod that is being deleted, whose probes fail because it ends
 )
 
-// owner returns the resource that an event is about, and the pod where it is about one. A pod has to be one of the newest update.
+// owner returns the resource that an event is about, and the pod if it is about one. A pod must belong to the newest
+// update.
 func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) (model.ManifestName, *state.Pod, verdict) {
 	if row, ok := state.Pods.In(v).Get(e.ObjectUID); ok {
 		p := row.Value
@@ -136,7 +138,7 @@ func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) 
 		case p.Deleting:
 			return p.Resource, &p, past
 		case !p.Current:
-			return p.Resource, &p, unknown // what is known of the newest update may come later
+			return p.Resource, &p, unknown // it may later turn out to belong to the newest update
 		}
 		return p.Resource, &p, ours
 	}
@@ -146,7 +148,7 @@ func owner(v store.View, owners map[string]model.ManifestName, e k8s.KubeEvent) 
 	return "", nil, unknown
 }
 
-// ofPod tells of an event of a pod, and returns what it says about a probe.
+// ofPod reports an event of a pod, and returns an action if it is about a probe.
 func (t *teller) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []store.Action {
 	at := place{p.UID, e.Object.FieldPath}
 	switch e.Reason {
@@ -186,14 +188,14 @@ func (t *teller) ofPod(name model.ManifestName, p state.Pod, e k8s.KubeEvent) []
 	return nil
 }
 
-// warn tells of an event if it is news.
+// warn reports an event if it is news.
 func (t *teller) warn(name model.ManifestName, p *state.Pod, e k8s.KubeEvent) {
 	if count := t.news.pass(e); count > 0 {
 		t.write(name, p, e, logstore.LevelWarn, count)
 	}
 }
 
-// write tells of an event that has happened count times.
+// write reports an event that has happened count times.
 func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, level logstore.Level, count int) {
 	about := fmt.Sprintf("%s %s/%s", strings.ToLower(e.Object.Kind), e.Object.Namespace, e.Object.Name)
 	if c := containerOf(e); c != "" && p != nil && len(p.AllContainers()) > 1 {
@@ -206,14 +208,14 @@ func (t *teller) write(name model.ManifestName, p *state.Pod, e k8s.KubeEvent, l
 	t.say(name, level, line)
 }
 
-// longest bounds what a probe answers and what an event says, in characters.
+// longest bounds the text of probes' answers and of events, in characters.
 const longest = 1000
 
-// pulledIn is what Kubernetes says of an image that it has pulled: which, and how long that took.
+// pulledIn is Kubernetes' message about a pulled image: its name, and how long the pull took.
 var pulledIn = regexp.MustCompile(`image "([^"]*)" in ([0-9.hmsµn]+)`)
 
-// hasPulled tells of an image that was pulled: with all that led to it where it took long, with one line where it did not, and of
-// that only once for each image of a resource, though many pods pull it.
+// hasPulled reports a pulled image: after a slow pull with all preceding events, after a quick pull with one line, and only
+// once for each image of a resource, even if many pods pull it.
 func (t *teller) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent, began *pull) {
 	m := pulledIn.FindStringSubmatch(e.Message)
 	took, err := time.Duration(0), error(nil)
@@ -232,7 +234,7 @@ func (t *teller) hasPulled(name model.ManifestName, p state.Pod, e k8s.KubeEvent
 	t.write(name, &p, e, logstore.LevelInfo, 1)
 }
 
-// tellPull tells that an image is being pulled, and where its pod runs.
+// tellPull reports that an image is being pulled, and where its pod runs.
 func (t *teller) tellPull(p *pull) {
 	if p.told {
 		return
@@ -246,7 +248,7 @@ func (t *teller) tellPull(p *pull) {
 	t.wasUnready(p.resource, p.pod)
 }
 
-// slowPulls tells of images whose pull takes long, and returns after which time the next one does.
+// slowPulls reports slow pulls, and returns after which time the next pull becomes slow.
 func (t *teller) slowPulls(v store.View) (left time.Duration) {
 	pods := state.Pods.In(v)
 	for uid := range t.scheduled {
@@ -266,14 +268,14 @@ func (t *teller) slowPulls(v store.View) (left time.Duration) {
 	return left
 }
 
-// wasUnready notes that something was told that keeps a pod from being ready.
+// wasUnready records that a reason was reported that keeps a pod from being ready.
 func (t *teller) wasUnready(name model.ManifestName, p state.Pod) {
 	if t.unready[p.UID] == nil {
 		t.unready[p.UID] = &unready{resource: name, before: p.Ready, seen: !p.Ready}
 	}
 }
 
-// readyAgain tells of pods that have become ready since.
+// readyAgain reports pods that have become ready since.
 func (t *teller) readyAgain(v store.View) {
 	for uid, u := range t.unready {
 		row, ok := state.Pods.In(v).Get(uid)
@@ -297,13 +299,13 @@ func (t *teller) readyAgain(v store.View) {
 	}
 }
 
-// Kubernetes names the probe in what it says of it, and the container in the path.
+// Kubernetes names the probe in the message, and the container in the path.
 var (
 	probeFails = regexp.MustCompile(`(?s)(Startup|Readiness|Liveness) probe [^:]*: *(.*)`)
 	inBraces   = regexp.MustCompile(`\{(.*)\}$`)
 )
 
-// probeFailure reads what an event says about a probe.
+// probeFailure parses an event about a probe.
 func probeFailure(e k8s.KubeEvent) (state.ProbeFailure, bool) {
 	m := probeFails.FindStringSubmatch(e.Message)
 	if m == nil {
@@ -312,7 +314,7 @@ func probeFailure(e k8s.KubeEvent) (state.ProbeFailure, bool) {
 	return state.ProbeFailure{Container: containerOf(e), Kind: model.ProbeKind(strings.ToLower(m[1])), Answer: words.ClipChars(words.OneLine(m[2]), longest), At: e.LastSeen}, true
 }
 
-// containerOf returns the container that an event of a pod is about, empty where it is about none.
+// containerOf returns the container that an event of a pod is about, empty if it is about none.
 func containerOf(e k8s.KubeEvent) string {
 	if m := inBraces.FindStringSubmatch(e.Object.FieldPath); m != nil {
 		return m[1]

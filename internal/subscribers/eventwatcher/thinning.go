@@ -7,29 +7,32 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// thinning says how often an event must have happened to be told of again. Kubernetes repeats itself: a container that cannot start
-// leads to the same event every second.
+// thinning records how often an event must have happened before it is reported again. Kubernetes repeats events: a
+// container that cannot start leads to the same event every second.
 type thinning map[topic]*repeats
 
-// topic is what events say. Object is the UID of what they are about.
+// topic is the subject of events: the UID of the object that they are about, and their text.
 type topic struct{ object, said string }
 
-// repeats is how often the events of a topic have happened, by their UIDs, and how often they must have to be told of again.
+// repeats is how often the events of a topic have happened, by their UIDs, and how often they must have happened before the
+// next report.
 type repeats struct {
 	counts map[string]int
 	next   int
 }
 
-// remembered bounds how many topics are known; an hour of a large cluster's is less.
+// remembered bounds how many topics are known; a large cluster has fewer in an hour.
 const remembered = 10_000
 
-// What differs in what is said of the same failure: the port that the kubelet calls from, and that there were several.
+// These parts of the text differ between events about the same failure: the port that the kubelet calls from, and a prefix
+// for several events.
 var (
 	callerPort = regexp.MustCompile(`:\d+->`)
 	combined   = "(combined from similar events): "
 )
 
-// topicOf returns what an event says. An event has its own text, but for probes: each answer is an event.
+// topicOf returns the topic of an event. An event is a topic of its own, except for probes: each answer is a separate
+// event.
 func topicOf(e k8s.KubeEvent) topic {
 	if e.Reason != unhealthy {
 		return topic{e.ObjectUID, e.UID}
@@ -37,8 +40,8 @@ func topicOf(e k8s.KubeEvent) topic {
 	return topic{e.ObjectUID, e.Object.FieldPath + " " + callerPort.ReplaceAllString(strings.TrimPrefix(e.Message, combined), ":->")}
 }
 
-// pass returns how often what an event says has happened, if that is news: the first time, and whenever it has happened twice as
-// often as last told. It returns 0 if it is none.
+// pass returns how often the topic of an event has occurred, if that is news: the first time, and whenever it has occurred
+// twice as often as last reported. Otherwise it returns 0.
 func (t thinning) pass(e k8s.KubeEvent) int {
 	about := topicOf(e)
 	r := t[about]
@@ -58,7 +61,7 @@ func (t thinning) pass(e k8s.KubeEvent) int {
 	return total
 }
 
-// calm makes what happens to an object from now on news.
+// calm makes future events of an object news.
 func (t thinning) calm(object string) {
 	for about, r := range t {
 		if about.object == object {

@@ -1,4 +1,4 @@
-// Package podlogmanager keeps one log stream per container run, and brings its lines into the log store.
+// Package podlogmanager keeps one log stream per container run, and writes its lines to the log store.
 //
 // # Concurrency
 //
@@ -28,7 +28,7 @@ const (
 	lastLines = 3 * time.Second
 )
 
-// quietContainers are the sidecars whose logs nobody wants beside their own.
+// quietContainers are the sidecars whose logs would only distract from the resource's own.
 var quietContainers = map[string]bool{"istio-init": true, "istio-proxy": true, "linkerd-init": true, "linkerd-proxy": true}
 
 // Client is the part of a cluster that is needed here.
@@ -50,7 +50,7 @@ type Subscriber struct {
 	places map[place]*podlogs.Stream
 }
 
-// New returns the subscriber. Where a client is nil, its containers have no streams.
+// New returns the subscriber. If a client is nil, its containers have no streams.
 func New(client Client, engine Engine, logs *logstore.Store) *Subscriber {
 	return &Subscriber{client, engine, logs, map[place]*podlogs.Stream{}}
 }
@@ -75,7 +75,7 @@ type key struct {
 	id        string
 }
 
-// stream is what is known about the run of a container when its stream begins.
+// stream describes the run of a container when its stream begins.
 type stream struct {
 	// log is shared by all runs of the container, so that none of them repeats a line of another.
 	log    *podlogs.Stream
@@ -84,11 +84,11 @@ type stream struct {
 	id     string
 	prefix string
 	since  time.Time
-	// missed is the id of the run before this one, if it was over before the first look; it is read first.
+	// missed is the id of the run before this one, if it ended before it was seen; it is read first.
 	missed string
 }
 
-// place names a container, whichever run it is in.
+// place names a container, independent of its run.
 type place struct{ podUID, container string }
 
 // Run implements store.Subscriber.
@@ -99,7 +99,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	// The streams outlive ctx for a moment: see follower.finish.
 	streamCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	same := func(a, b stream) bool { return true } // the key says all that matters
+	same := func(a, b stream) bool { return true } // the key is all that matters
 	f := &follower{source: source{s.client, s.engine}, places: s.places, begun: map[key]bool{},
 		streams: workers.NewSet(streamCtx, same, func(ctx context.Context, _ key, st stream) { s.follow(ctx, rt, st) })}
 	defer f.streams.Stop()
@@ -146,7 +146,7 @@ func (f *follower) update(v store.View) {
 		want[k] = st
 		f.begun[k] = true
 	}
-	// The log of a pod that has just gone may still be on its way: its stream ends by itself, since the pod is gone.
+	// The log of a pod that has just gone may still be on its way: its stream ends on its own, since the pod is gone.
 	for k, st := range f.streams.Running() {
 		if e, ok := state.Resources.In(v).Get(string(st.pod.Resource)); ok && e.Phase == store.Running && e.Value.Enabled {
 			want[k] = st
@@ -155,8 +155,8 @@ func (f *follower) update(v store.View) {
 	f.streams.Reconcile(want)
 }
 
-// finish gives the logs of containers that have ended the time to arrive: ci is over as soon as a job is complete, which
-// is before its last line was read.
+// finish gives the logs of ended containers time to arrive: ci ends as soon as a job is complete, which is before its last
+// line was read.
 func (f *follower) finish(ctx context.Context, rt *store.Runtime) {
 	ctx, cancel := context.WithTimeout(ctx, lastLines)
 	defer cancel()

@@ -1,8 +1,8 @@
-// Package podwatcher follows the pods of all resources and tells those of the newest deploy from older ones.
+// Package podwatcher follows the pods of all resources and distinguishes pods of the newest deploy from older ones.
 //
 // # Concurrency
 //
-// Run owns one goroutine per watched namespace and selector. They hand their events to Run's own goroutine, which alone
+// Run owns one goroutine per watched namespace and selector. They pass their events to Run's own goroutine, which alone
 // decides and dispatches.
 package podwatcher
 
@@ -28,8 +28,8 @@ type Client interface {
 	OwnerChain(ctx context.Context, namespace string, ref k8s.OwnerRef) ([]k8s.OwnerRef, error)
 }
 
-// askAgain is how soon an owner is asked for again that the cluster did not tell of, and askAgainMost the longest that this
-// grows to.
+// askAgain is the first pause before an owner that the cluster did not return is requested again, and askAgainMost the
+// longest.
 const (
 	askAgain     = 500 * time.Millisecond
 	askAgainMost = time.Minute
@@ -38,7 +38,8 @@ const (
 // Subscriber is the PodWatcher.
 type Subscriber struct {
 	client Client
-	// told is what was dispatched about pods, by UID. It outlives a crash of Run: what went away meanwhile is told by the next one.
+	// told is what was dispatched about pods, by UID. It outlives a crash of Run: the next Run reports the pods that are
+	// gone meanwhile.
 	told map[string]state.Pod
 }
 
@@ -51,12 +52,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "PodWatcher",
-		Doc:       "Follows the pods of all resources, and tells those of the newest deploy from older ones.",
+		Doc:       "Follows the pods of all resources, and distinguishes pods of the newest deploy from older ones.",
 		Inputs:    store.Reads(state.Resources, state.Updates),
 		Outputs:   store.Shares(state.PodChanged{}, state.PodGone{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "a pod that is gone only drops what is known of its containers",
+		Feedback:  "the loss of a pod only drops the state of its containers",
 	}
 }
 
@@ -82,28 +83,28 @@ func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), e
 	return s.client.WatchPods(ctx, k8s.WatchRequest{Namespaces: []string{sc.namespace}, Selector: sc.selector, OnTrouble: trouble}, event)
 }
 
-// book is what the subscriber knows. It belongs to Run's goroutine.
+// book is the subscriber's knowledge. It belongs to Run's goroutine.
 type book struct {
 	client Client
 	// owners maps the UIDs of applied objects, and hashes the template hashes of applied workloads, to resources.
 	owners    map[string]model.ManifestName
 	hashes    map[string][]model.ManifestName
 	selectors map[model.ManifestName][]map[string]string
-	// users are the watches that are wanted, each with the resources that it is for. Of those, unsynced have not reported everything
-	// that existed when they began.
+	// users are the wanted watches, each with the resources that it is for. unsynced are those of them that have not yet
+	// reported everything that existed when they began.
 	users    map[scope][]model.ManifestName
 	unsynced map[scope]bool
-	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner. Inherited are the pods
-	// that only an earlier run has told of: they count as there until the watches have told of everything.
+	// seen are the pods by UID, told what was dispatched about them, chains their owners by direct owner. inherited are the
+	// pods that only an earlier run has reported: they count as existing until the watches have reported everything.
 	seen      map[string]*seen
 	told      map[string]state.Pod
 	inherited map[string]bool
 	chains    map[string][]k8s.OwnerRef
-	// asked are the owners that the cluster has not told of, by UID.
+	// asked are the owners that the cluster has not returned, by UID.
 	asked map[string]asked
 }
 
-// asked is how often an owner was asked for in vain, when that is worth another try, and whether a pod still has it.
+// asked is how often an owner was requested in vain, when the next try is due, and whether a pod still needs it.
 type asked struct {
 	times  int
 	next   time.Time
@@ -154,7 +155,7 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 			b.unsynced[sc] = true
 		}
 	}
-	// A watch that ends will not tell that a pod is gone.
+	// A watch that ends will not report that a pod is gone.
 	for uid, s := range b.seen {
 		maps.DeleteFunc(s.scopes, func(sc scope, _ bool) bool { return b.users[sc] == nil })
 		if len(s.scopes) == 0 {
@@ -167,9 +168,9 @@ func (b *book) Wanted(v store.View) map[scope][]model.ManifestName {
 // managed selects the pods whose template hone has labelled.
 const managed = deploy.LabelManagedBy + "=" + deploy.ManagedByHone
 
-// scopesFor returns what to watch because of an applied object: the labelled pods in its namespace, those of the
-// resource's own selectors, and every pod where an object of an unknown kind, or one that a command of the user applied, may
-// create pods without hone's labels.
+// scopesFor returns what to watch because of an applied object: the labelled pods in its namespace, those of the resource's
+// own selectors, and all pods if an object of an unknown kind, or one that a command of the user applied, may create pods
+// without hone's labels.
 func scopesFor(m model.Manifest, a model.AppliedObject) []scope {
 	if a.Namespace == "" {
 		return nil
@@ -235,7 +236,7 @@ func (b *book) Changes(ctx context.Context, _ store.View) (actions []store.Actio
 	return actions, again
 }
 
-// changes compares what is with what was told, and returns the actions for the difference.
+// changes compares the current state with the reported one, and returns the actions for the difference.
 func (b *book) changes(ctx context.Context) []store.Action {
 	var out []store.Action
 	if len(b.unsynced) == 0 {
@@ -301,8 +302,8 @@ func (b *book) owner(ctx context.Context, e k8s.PodEvent) (name model.ManifestNa
 	return "", false
 }
 
-// byTemplate returns the resource whose newest deploy has the pod's template. Where several have the same one, the pod's
-// owner tells them apart.
+// byTemplate returns the resource whose newest deploy has the pod's template. If several have the same template, the pod's
+// owner decides.
 func (b *book) byTemplate(ctx context.Context, e k8s.PodEvent) (model.ManifestName, bool) {
 	names := b.hashes[e.Pod.TemplateHash]
 	if len(names) == 0 || e.Pod.TemplateHash == "" {
@@ -333,8 +334,8 @@ func (b *book) orphaned(ctx context.Context, e k8s.PodEvent) bool {
 	return false
 }
 
-// superseded reports whether a pod without hone's labels belongs to a ReplicaSet that has a younger one beside it under the
-// given owner: the pods of an earlier rollout of a Deployment.
+// superseded reports whether a pod without hone's labels belongs to a ReplicaSet for which the given owner has a younger
+// one: such pods are of an earlier rollout of a Deployment.
 func (b *book) superseded(ctx context.Context, e k8s.PodEvent, owner string) bool {
 	own, ok := replicaSet(b.chain(ctx, e))
 	if !ok {
@@ -358,8 +359,9 @@ func replicaSet(chain []k8s.OwnerRef) (k8s.OwnerRef, bool) {
 	return chain[i], true
 }
 
-// chain returns a pod's owners, nearest first. It asks the cluster once per direct owner. Where the cluster does not tell, as
-// an API server that has just been started again may not, it asks again later: nothing else may happen to the pod.
+// chain returns a pod's owners, nearest first. It queries the cluster once per direct owner. If the cluster does not return
+// the owner, as may happen just after a restart of the API server, it queries again later, since no further event of the
+// pod may follow.
 func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 	var out []k8s.OwnerRef
 	for _, o := range e.Owners {
@@ -372,8 +374,8 @@ func (b *book) chain(ctx context.Context, e k8s.PodEvent) []k8s.OwnerRef {
 	return out
 }
 
-// ask returns the chain of an owner that is not known yet, or nothing where the cluster does not tell or it is too early to ask
-// again.
+// ask returns the chain of an owner that is not known yet, or nothing if the cluster does not return it or the next request
+// is not due yet.
 func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.OwnerRef {
 	a, now := b.asked[o.UID], time.Now()
 	a.needed = true
@@ -391,8 +393,8 @@ func (b *book) ask(ctx context.Context, namespace string, o k8s.OwnerRef) []k8s.
 	return nil
 }
 
-// askAgainIn returns after which time an owner is to be asked for again, if there is one. It forgets those that nobody asked for
-// since the last time.
+// askAgainIn returns after which time an owner should be requested again, if there is one. It drops the owners that were
+// not needed since the last call.
 func (b *book) askAgainIn(now time.Time) (left time.Duration, some bool) {
 	maps.DeleteFunc(b.asked, func(_ string, a asked) bool { return !a.needed })
 	for uid, a := range b.asked {

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/portforward"
 )
 
-// narrator says in the resource's log why connections through a forward fail, and that they work again.
+// narrator reports in the resource's log why connections through a forward fail, and when they work again.
 type narrator struct {
 	log   logstore.Logger
 	port  string // where the forward listens
@@ -16,7 +16,7 @@ type narrator struct {
 	news  chan portforward.Status
 }
 
-// take hands over the newest status.
+// take passes on the newest status.
 func (n *narrator) take(ctx context.Context, st portforward.Status) {
 	select {
 	case n.news <- st:
@@ -24,12 +24,12 @@ func (n *narrator) take(ctx context.Context, st portforward.Status) {
 	}
 }
 
-// run writes until ctx is done. A failure is said once it has lasted, each cause once, until the pod has answered.
+// run writes until ctx is done. A failure is reported once it has lasted, each cause once, until the pod has answered.
 func (n *narrator) run(ctx context.Context) {
 	wait := time.NewTimer(time.Hour)
 	wait.Stop()
 	defer wait.Stop()
-	var failing, told string // causes, the one that shows now and the one that was said last
+	var failing, told string // the current cause, and the last reported one
 	waiting := false
 	var to portforward.Target
 	for {
@@ -50,7 +50,7 @@ func (n *narrator) run(ctx context.Context) {
 				failing, told = "", ""
 				waiting = false
 				wait.Stop()
-			default: // another pod, or none: nothing is known of it
+			default: // another pod, or none: its state is unknown
 				failing = ""
 				waiting = false
 				wait.Stop()

@@ -1,5 +1,5 @@
-// Package portforwardcontroller keeps a local port open for every port forward of every resource, and tells it which pod
-// its connections go to.
+// Package portforwardcontroller keeps a local port open for every port forward of every resource, and directs its
+// connections to the right pod.
 //
 // # Concurrency
 //
@@ -30,7 +30,7 @@ const (
 	name = "PortForwardController"
 	// retryListen is the pause before a port that another process holds is tried again.
 	retryListen = 2 * time.Second
-	// failingAfter is for how long a forward fails before its log says so: an app that restarts is back by then.
+	// failingAfter is how long a forward fails before its log reports it: an app that restarts is back by then.
 	failingAfter = time.Second
 )
 
@@ -41,16 +41,16 @@ type Subscriber struct {
 	logs   *logstore.Store
 	retry  time.Duration
 	opener portforward.Opener
-	// failing is for how long a forward must fail for its log to say so.
+	// failing is how long a forward must fail before its log reports it.
 	failing time.Duration
 }
 
-// New returns the subscriber. Host is where ports are opened unless a forward says otherwise; a nil dialer opens none.
+// New returns the subscriber. Ports are opened on host unless a forward names another one; a nil dialer opens none.
 func New(dialer portforward.Dialer, host string, logs *logstore.Store) *Subscriber {
 	return &Subscriber{dialer: dialer, host: host, logs: logs, retry: retryListen, failing: failingAfter}
 }
 
-// OpenWith opens ports by an opener that knows more about the process that holds one. Call it before Run.
+// OpenWith sets the opener of ports, which can identify the process that holds a port. Call it before Run.
 func (s *Subscriber) OpenWith(o portforward.Opener) *Subscriber {
 	s.opener = o
 	return s
@@ -124,7 +124,7 @@ func desired(v store.View) map[port]port {
 	return out
 }
 
-// targets holds the pod of each port, and the open forwards that have to learn when it changes.
+// targets holds the pod of each port, and the open forwards to notify when it changes.
 type targets struct {
 	mu       sync.Mutex
 	current  map[port]*portforward.Target
@@ -171,8 +171,8 @@ func (t *targets) closed(p port) {
 	delete(t.forwards, p)
 }
 
-// target picks the pod that connections go to: a current one before an older one, one that can answer before one that
-// cannot, one that stays before one that is being deleted.
+// target picks the pod that connections go to: it prefers current pods to older ones, ready pods to others, and staying
+// pods to pods that are being deleted.
 func target(p port, pods []state.Pod) *portforward.Target {
 	best, score := -1, 0
 	for i, pod := range pods {
@@ -196,7 +196,7 @@ func target(p port, pods []state.Pod) *portforward.Target {
 	return &portforward.Target{Namespace: pod.Namespace, Pod: pod.Name, Port: portforward.ResolvePort(p.spec, pod)}
 }
 
-// keepOpen opens the port, again and again while another process holds it, and serves it until ctx is done.
+// keepOpen opens the port, retrying while another process holds it, and serves it until ctx is done.
 func (s *Subscriber) keepOpen(ctx context.Context, rt *store.Runtime, targets *targets, p port) {
 	defer rt.Dispatch(state.ForwardClosed{ID: p.id()})
 	host := cmp.Or(p.spec.Host, s.host)
@@ -247,7 +247,7 @@ var states = map[portforward.State]state.ForwardState{
 	portforward.StateWaiting: state.ForwardWaiting, portforward.StateReady: state.ForwardReady, portforward.StateError: state.ForwardFailed,
 }
 
-// url is where a person looks at a forward. Wildcard hosts are reached by the name of this machine.
+// url returns the address of a forward for a browser. Wildcard hosts are reached by the name of this machine.
 func url(host string, spec model.PortForward) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"

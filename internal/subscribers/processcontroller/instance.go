@@ -14,18 +14,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// instance is one run of a server. The next one of its resource begins when all of it is gone, since they use the same port.
+// instance is one run of a server. The resource's next instance begins when this one is completely gone, since they use the
+// same port.
 type instance struct {
 	wish wish
 	env  []string
-	// output gets what the server writes. log gets what hone says, and is a logger of its own, so that a line which the
+	// output receives the server's output. log receives hone's messages, and is a separate logger, so that a line that the
 	// server has not finished yet stays whole.
 	output, log logstore.Logger
 	tell        func(state.Process)
 	now         func() time.Time
 
 	mu sync.Mutex
-	p  state.Process // guarded by mu, which is held while it is told
+	p  state.Process // guarded by mu, which is held while it is reported
 
 	probing probing
 }
@@ -62,7 +63,7 @@ func (i *instance) run(ctx context.Context, grace time.Duration) {
 	i.ended(ctx.Err() != nil, err)
 }
 
-// stopping says that the server is being stopped.
+// stopping reports that the server is being stopped.
 func (i *instance) stopping() {
 	i.change(func(p *state.Process) {
 		if p.State == state.ProcessStarting || p.State == state.ProcessRunning {
@@ -71,7 +72,7 @@ func (i *instance) stopping() {
 	})
 }
 
-// change changes what is known of the process, and tells it.
+// change changes the state of the process, and reports it.
 func (i *instance) change(change func(*state.Process)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,11 +96,11 @@ func (i *instance) serve(ctx context.Context, grace time.Duration) error {
 	})
 }
 
-// ended tells how the server ended. One that was not asked to has failed, whatever its exit code.
+// ended reports how the server ended. A server that was not asked to stop has failed, whatever its exit code.
 func (i *instance) ended(asked bool, err error) {
 	if asked {
 		if err != nil {
-			logstore.Errorf(i.log, "Server did not stop well: %s", problem.Text(err))
+			logstore.Errorf(i.log, "Server did not stop cleanly: %s", problem.Text(err))
 		}
 		i.change(func(p *state.Process) { p.State, p.Ready, p.PID, p.Detail = state.ProcessStopped, false, 0, "" })
 		return

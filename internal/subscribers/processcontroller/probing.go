@@ -17,7 +17,7 @@ import (
 // probing keeps one prober running between the start and the end of a process. When the probe changes meanwhile, only the
 // prober starts again.
 type probing struct {
-	run func(context.Context, *model.Probe) // called with nil where the resource has no probe
+	run func(context.Context, *model.Probe) // called with nil if the resource has no probe
 
 	mu      sync.Mutex
 	spec    *model.Probe
@@ -48,7 +48,7 @@ func (p *probing) apply() {
 	}
 }
 
-// end stops the prober for good and waits for it.
+// end stops the prober permanently and waits for it.
 func (p *probing) end() {
 	p.mu.Lock()
 	probers := p.probers
@@ -59,8 +59,8 @@ func (p *probing) end() {
 	}
 }
 
-// probe asks the server whether it is ready until ctx is done, and tells when the answer changes. A server without a
-// probe is ready as soon as it runs. Commands that ask get the server's own environment.
+// probe probes the server for readiness until ctx is done, and reports changes of the answer. A server without a probe is
+// ready as soon as it runs. Probe commands get the server's own environment.
 func (i *instance) probe(ctx context.Context, spec *model.Probe) {
 	if spec == nil {
 		i.ready(process.Answer{Ready: true})
@@ -84,7 +84,7 @@ func (i *instance) probe(ctx context.Context, spec *model.Probe) {
 	}
 }
 
-// ready tells what a probe has found out, unless the server is already being stopped.
+// ready reports the answer of a probe, unless the server is already being stopped.
 func (i *instance) ready(a process.Answer) {
 	i.change(func(p *state.Process) {
 		if p.State != state.ProcessRunning {

@@ -2,8 +2,8 @@
 //
 // # Concurrency
 //
-// Run owns one goroutine per server, so that one which takes long to stop does not hold up the others. It owns the server's
-// process and the goroutine of its prober. All of them have ended when Run returns.
+// Run owns one goroutine per server, so that a server that takes long to stop does not delay the others. It owns the
+// server's process and the goroutine of its prober. All of them have ended when Run returns.
 package processcontroller
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const name = "ProcessController"
 
-// slack is what stopping may take beyond the grace of a server: it is killed, and its last output read.
+// slack is how long stopping may take beyond the grace period of a server: it is killed, and its last output is read.
 const slack = 10 * time.Second
 
 // Subscriber is the ProcessController.
@@ -51,8 +51,8 @@ func (s *Subscriber) Contract() store.Contract {
 	}
 }
 
-// wish is the server that a resource should have. A new build is a new server, while another probe goes to the server
-// that runs.
+// wish is the server that a resource should have. A new build leads to a new server, while a changed probe is applied to
+// the running server.
 type wish struct {
 	serve model.Cmd
 	probe *model.Probe
@@ -66,7 +66,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	defer servers.Stop()
 	tell := func(p state.Process) { rt.Dispatch(state.ProcessChanged{Process: p}) }
 	wanted := map[model.ManifestName]*instance{}
-	there := map[model.ManifestName]bool{} // those that run, and those that are stopping
+	there := map[model.ManifestName]bool{} // running and stopping servers
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,4 +1,4 @@
-// Package pruner removes the images that hone built and that nobody needs any more from the container engine, now and then.
+// Package pruner periodically removes images that hone built and that are no longer needed from the container engine.
 package pruner
 
 import (
@@ -42,7 +42,7 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      name,
-		Doc:       "Removes hone's old images from the container engine, as docker_prune_settings() asks.",
+		Doc:       "Removes hone's old images from the container engine, as docker_prune_settings() specifies.",
 		Inputs:    store.Reads(state.Sessions, state.Tiltfiles, state.Updates, state.Engines),
 		Externals: []string{"docker"},
 		Stage:     store.StageController,
@@ -76,7 +76,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			if at, wanted = plan.next(settings); wanted {
 				timer.Reset(time.Until(at))
 			}
-		} // else the end of a build, or the engine's answer, wakes the subscriber
+		} // otherwise the end of a build, or the engine's answer, wakes the subscriber
 		rt.Succeeded()
 	}
 }
@@ -92,7 +92,7 @@ func (s *Subscriber) prune(ctx context.Context, req imagebuild.PruneRequest) {
 	}
 }
 
-// describe says what was removed: "3 old images of earlier builds (120 MB)".
+// describe describes what was removed: "3 old images of earlier builds (120 MB)".
 func describe(p imagebuild.Pruned) string {
 	if p.Images == 0 {
 		return words.Count(len(p.Refs), "old tag") + " of earlier builds"
@@ -100,7 +100,7 @@ func describe(p imagebuild.Pruned) string {
 	return fmt.Sprintf("%s of earlier builds (%d MB)", words.Count(p.Images, "old image"), p.Bytes/1_000_000)
 }
 
-// quiet reports whether the engine answers and no build runs that could need what is removed.
+// quiet reports whether the engine answers and no build runs that could need the removed images.
 func quiet(v store.View) bool {
 	for e := range state.Updates.In(v).Refs() {
 		if e.Value.Current != nil {
@@ -124,8 +124,8 @@ func inUse(v store.View) []string {
 
 // schedule decides when to prune.
 type schedule struct {
-	// built says, by reference, when the newest build of each image began, begin when the first of them was seen, and builds
-	// how many there were since the last pruning.
+	// built holds, by reference, when the newest build of each image began. begin is when the first of them was seen, and
+	// builds how many there were since the last pruning.
 	built  map[string]time.Time
 	begin  time.Time
 	builds int
@@ -147,8 +147,8 @@ func (s *schedule) observe(v store.View, now time.Time) {
 	}
 }
 
-// images returns the images that the settings are about, as the Tiltfile calls them: those that it declares, those that it
-// has declared in this session, and the synclet's.
+// images returns the images that the settings apply to, by their names in the Tiltfile: those that it declares, those that
+// it has declared in this session, and the synclet's.
 func (s *schedule) images(v store.View) []string {
 	out := append(state.TheTiltfile(v).Result.ImageRefs(), imagebuild.SyncletName)
 	for ref := range s.built {
@@ -158,7 +158,7 @@ func (s *schedule) images(v store.View) []string {
 	return slices.Compact(out)
 }
 
-// next returns when to prune, which may be past; not ok means that nobody knows yet.
+// next returns when to prune, which may be in the past; ok is false if the time is not known yet.
 func (s *schedule) next(settings model.DockerPruneSettings) (at time.Time, ok bool) {
 	switch {
 	case settings.Disable || s.begin.IsZero():

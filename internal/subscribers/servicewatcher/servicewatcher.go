@@ -57,7 +57,7 @@ func (s *Subscriber) watch(ctx context.Context, sc scope, trouble func(error), e
 	return s.client.WatchServices(ctx, req, event)
 }
 
-// scope is what is watched in a namespace: the Services that carry hone's labels, or all of them where a command of the user
+// scope is what is watched in a namespace: the Services that carry hone's labels, or all of them if a command of the user
 // applied one.
 type scope struct {
 	namespace string
@@ -72,7 +72,7 @@ func (sc scope) String() string {
 	return "services " + sc.namespace + " " + deploy.LabelManagedBy
 }
 
-// follower holds what is known of Services, by UID: the resources that applied them, their newest state, and what was
+// follower holds what is known about Services, by UID: the resources that applied them, their newest state, and what was
 // dispatched.
 type follower struct {
 	owners     map[string]model.ManifestName

@@ -12,19 +12,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// podGrace is how much later than its job a pod may be seen, and be seen to have ended.
+// podGrace is how much later than its job a pod may appear, and appear to have ended.
 const podGrace = 3 * time.Second
 
-// serverStays is how long a server without a readiness probe has to run to count as ready: one that ends at once because of a
-// wrong flag or a port that is taken has been running, too.
+// serverStays is how long a server without a readiness probe has to run to count as ready: a server that ends at once
+// because of a wrong flag or a port that is taken has also been running.
 const serverStays = time.Second
 
-// outage is for how long ci waits for a cluster or an engine that has answered before and does not any more.
+// outage is how long ci waits for a cluster or an engine that no longer answers.
 const outage = time.Minute
 
 // judgeCI applies the rules of ci: success when every target is updated and its runtime ready, failure on the first
-// terminal error, on a resource that does not get ready in its time, and when the whole takes too long. Resources that are
-// switched off, or wait for the user to begin, do not count.
+// terminal error, on a resource that does not become ready in time, and when the whole session takes too long. Resources
+// that are switched off, or wait for a trigger by the user, do not count.
 func judgeCI(v store.View, session state.Session, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
 	t := state.TheTiltfile(v)
 	if t.Loaded && t.Err != "" {
@@ -66,11 +66,11 @@ func judgeCI(v store.View, session state.Session, now time.Time, deployed map[mo
 	return &state.SessionEnded{}, 0
 }
 
-// collectionAttempts is how often in a row deleting what is left over may fail before ci gives up.
+// collectionAttempts is how often in a row deleting leftovers may fail before ci fails.
 const collectionAttempts = 3
 
-// leftOver reports whether something is still to be deleted: what earlier sessions left over, or what leaves the Tiltfile now.
-// Why is set when that has failed too often.
+// leftOver reports whether objects still have to be deleted: leftovers of earlier sessions, or objects that leave the
+// Tiltfile now. why is set when that has failed too often.
 func leftOver(v store.View, session state.Session) (why string, collecting bool) {
 	if !state.TheCluster(v).Connected {
 		return "", false
@@ -90,8 +90,8 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// cutOff returns why nothing can be done any more since the cluster or the engine does not answer, or else after which time
-// that may be so.
+// cutOff returns why the session cannot continue because the cluster or the engine does not answer, or else after which
+// time that may be the case.
 func cutOff(v store.View, now time.Time) (why string, left time.Duration) {
 	cluster, engine := state.TheCluster(v), state.TheEngine(v)
 	for _, on := range []struct {
@@ -124,11 +124,11 @@ type subject struct {
 	pods     []state.Pod
 }
 
-// failure is why a resource has failed, and where what failed says what it says in the log.
+// failure is why a resource has failed, and the log span of the part that failed.
 type failure struct{ text, span string }
 
-// judge returns whether a resource needs no more waiting for, or why it has failed, or else when to look again though
-// nothing has changed (0: never).
+// judge returns whether a resource is done, or why it has failed, or else after which time to look again without a change
+// (0: never).
 func (s subject) judge(v store.View, settings model.CISettings, now time.Time, deployed map[model.ManifestName]time.Time) (done bool, why failure, again time.Duration) {
 	m, u := *s.manifest, *s.update
 	if !m.AutoInit && u.Serial == 0 && u.Triggered.IsZero() {
@@ -148,7 +148,7 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 		if r.Final || r.FailingSince.IsZero() || left <= 0 {
 			return false, failure{fmt.Sprintf("%s: %s", m.Name, r.Err), r.Span}, 0
 		}
-		delete(deployed, m.Name) // the time to get ready begins once it does not fail any more
+		delete(deployed, m.Name) // the time to become ready begins once it no longer fails
 		return false, failure{}, left
 	}
 	if left := podsToCome(m, u, s.pods, now); left > 0 {
@@ -165,8 +165,8 @@ func (s subject) judge(v store.View, settings model.CISettings, now time.Time, d
 	return false, failure{text, r.Span}, again
 }
 
-// podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may be seen to be
-// complete before its pods are seen at all, and then their logs would be missed; later, no pods means that they have been
+// podsToCome returns how much longer to wait for the pods of a job that was just applied. The job may appear complete
+// before its pods appear, and then their logs would be missed; later, the absence of pods means that they have been
 // collected.
 func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Time) time.Duration {
 	if m.K8s == nil || m.K8s.PodReadiness != model.PodSucceeded || len(pods) > 0 || u.AppliedAt.IsZero() {
@@ -175,8 +175,8 @@ func podsToCome(m model.Manifest, u state.Update, pods []state.Pod, now time.Tim
 	return u.AppliedAt.Add(podGrace).Sub(now)
 }
 
-// podsToEnd returns how much longer to wait for the pods of Jobs that are over: a Job may say so before its pods do, and what
-// they say last would be missed.
+// podsToEnd returns how much longer to wait for the pods of Jobs that are over: a Job may report its end before its pods
+// do, and the last lines of their logs would be missed.
 func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (left time.Duration) {
 	for _, p := range pods {
 		if !p.Current || p.Deleting || p.Owner == "" || p.Phase == "Succeeded" || p.Phase == "Failed" {
@@ -192,7 +192,7 @@ func podsToEnd(v store.View, u state.Update, pods []state.Pod, now time.Time) (l
 	return left
 }
 
-// serverToStay returns how much longer to look at a server that nothing but its running shows to be ready.
+// serverToStay returns how much longer to watch a server without a readiness probe.
 func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
 	if m.Local == nil || m.Local.Serve.Empty() || m.Local.Readiness != nil {
 		return 0
@@ -204,8 +204,8 @@ func serverToStay(v store.View, m model.Manifest, now time.Time) time.Duration {
 	return p.StartedAt.Add(serverStays).Sub(now)
 }
 
-// readiness bounds how long a deployed resource may take to get ready, and returns why that is over. Jobs may take as long
-// as they like.
+// readiness bounds how long a deployed resource may take to become ready, and returns the failure when that time is over.
+// Jobs have no such bound.
 func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, settings model.CISettings, now time.Time,
 	deployed map[model.ManifestName]time.Time) (why string, again time.Duration) {
 	if !u.Succeeded || m.K8s != nil && m.K8s.PodReadiness == model.PodSucceeded {
@@ -223,7 +223,7 @@ func readiness(m model.Manifest, u state.Update, r buildcontrol.RuntimeState, se
 	return "", left
 }
 
-// timedOut says what ci was still waiting for.
+// timedOut describes what ci was still waiting for.
 func timedOut(v store.View, limit time.Duration) string {
 	holds := buildcontrol.Decide(v, nil).Holds
 	var open []string

@@ -1,5 +1,5 @@
-// Package sessioncontroller says which resources have become ready, and decides when a session is over: "hone ci" when all
-// is ready or one thing has failed for good, and any session that cannot begin.
+// Package sessioncontroller reports which resources have become ready, and decides when a session is over: "hone ci" when
+// everything is ready or something has failed permanently, and any session that cannot begin.
 package sessioncontroller
 
 import (
@@ -27,11 +27,11 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:     "SessionController",
-		Doc:      "Opens the session, says what has become ready, and decides when it is over: ci when all is ready or something failed for good, any when it cannot begin.",
+		Doc:      "Opens the session, reports which resources have become ready, and decides when the session is over: ci when everything is ready or something has failed permanently, any session that cannot begin.",
 		Inputs:   buildcontrol.Tables(),
 		Outputs:  store.Emits(state.SessionStarted{}, state.ResourcesReady{}, state.SessionEnded{}),
 		Stage:    store.StageController,
-		Feedback: "a session ends once, and what has been ready has been so",
+		Feedback: "a session ends once, and a resource becomes ready for the first time once",
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// judge returns the session's end, or when to look again though nothing has changed (0: never).
+// judge returns the session's end, or after which time to look again without a change (0: never).
 func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Time) (*state.SessionEnded, time.Duration) {
 	if why := cannotBegin(v); why != "" {
 		return &state.SessionEnded{Failure: why, Cause: state.EndOutside}, 0
@@ -85,7 +85,7 @@ func judge(v store.View, now time.Time, deployed map[model.ManifestName]time.Tim
 	return judgeCI(v, session, now, deployed)
 }
 
-// cannotBegin returns why a session ends before anything was done: nothing that the user could change while it runs
+// cannotBegin returns why a session ends before its first update, because no change that the user could make while it runs
 // would help.
 func cannotBegin(v store.View) string {
 	t, cluster, engine := state.TheTiltfile(v), state.TheCluster(v), state.TheEngine(v)

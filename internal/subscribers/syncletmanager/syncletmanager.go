@@ -1,10 +1,10 @@
-// Package syncletmanager has a synclet ready in every running container that can be updated in place, before the first
-// change comes, and tells how they do.
+// Package syncletmanager keeps a synclet ready in every running container that can be updated in place, before the first
+// change is made, and reports the state of each.
 //
 // # Concurrency
 //
-// Run owns no goroutine of its own. Those of the conversations belong to the pool; they report through actions, and share
-// what the log was told under a lock.
+// Run owns no goroutine. The goroutines of the conversations belong to the pool; they report through actions, and share the
+// record of logged messages under a lock.
 package syncletmanager
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Pool is what keeps the conversations.
+// Pool keeps the conversations.
 type Pool interface {
 	SetHome(h synclet.Home)
 	Keep(containers []model.ContainerRef)
@@ -36,9 +36,9 @@ type Subscriber struct {
 	logs *logstore.Store
 
 	mu sync.Mutex
-	// ended holds, by container, which start of a process that has ended the log told of; guarded by mu.
+	// ended holds, by container, the start number of the ended process that the log has reported; guarded by mu.
 	ended map[string]uint64
-	// said holds, by resource, why the synclet gets into no container of it, as it was told last; guarded by mu.
+	// said holds, by resource, the last reported reason why the synclet gets into none of its containers; guarded by mu.
 	said map[model.ManifestName]string
 }
 
@@ -95,8 +95,8 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// desired returns the containers that can be updated in place, where the update mode lets the synclet do it. A session
-// that ends when all is deployed updates nothing.
+// desired returns the containers that can be updated in place, if the update mode allows the synclet. A session that ends
+// when everything is deployed updates nothing.
 func desired(v store.View) []model.ContainerRef {
 	session := state.TheSession(v)
 	if mode := session.UpdateMode; session.Command == state.CommandCI || mode != model.UpdateAuto && mode != model.UpdateSynclet && mode != "" {
@@ -118,7 +118,7 @@ func desired(v store.View) []model.ContainerRef {
 	return out
 }
 
-// report passes on how a synclet does, and says in the log of its resource what a person should know.
+// report dispatches the state of a synclet, and writes what concerns the user to the log of its resource.
 func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	c := st.Container
 	row := state.Synclet{Resource: c.Resource, Namespace: c.Namespace, Pod: c.Pod, Container: c.Name, State: string(st.State),
@@ -143,11 +143,11 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 		}
 		logstore.Infof(log, "Updating %s in place takes longer: %s", c.Name, problem.Text(st.Err))
 	case st.State == synclet.Broken && (errors.Is(st.Err, synclet.ErrSilent) || errors.Is(st.Err, synclet.ErrKilled)):
-		logstore.Warnf(log, "WARNING: lost the way into %s of pod %s, and look for it again: %v", c.Name, c.Pod, st.Err)
+		logstore.Warnf(log, "WARNING: lost the connection to %s of pod %s, reconnecting: %v", c.Name, c.Pod, st.Err)
 	case st.State == synclet.Ready && !row.Supervised:
 		logstore.Infof(log, "Ready to update %s in place (by %s)", c.Name, st.Way)
 		if st.Passed != nil {
-			logstore.Infof(log, "Ways before that: %s", row.Passed)
+			logstore.Infof(log, "Ways that failed before: %s", row.Passed)
 		}
 	case row.Supervised:
 		s.tellProcess(log, c.ID, row)
@@ -155,7 +155,7 @@ func (s *Subscriber) report(rt *store.Runtime, st synclet.Status) {
 	logstore.Flush(log)
 }
 
-// tellProcess says once that a process has ended, and once that there is one again.
+// tellProcess reports once that a process has ended, and once that it runs again.
 func (s *Subscriber) tellProcess(log logstore.Logger, container string, row state.Synclet) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,7 +177,7 @@ func (s *Subscriber) forget(container string) {
 	delete(s.ended, container)
 }
 
-// gist is what an error says whatever pod it is about.
+// gist returns the part of an error that does not depend on the pod.
 func gist(err error) string {
 	if p, ok := problem.Of(err); ok {
 		return p.Summary
@@ -185,8 +185,8 @@ func gist(err error) string {
 	return err.Error()
 }
 
-// news notes why the synclet gets into no container of a resource, and reports whether that was not told yet: the pods
-// that each new image brings meet the same.
+// news records why the synclet gets into no container of a resource, and reports whether that is new: the pods of each new
+// image meet the same obstacle.
 func (s *Subscriber) news(resource model.ManifestName, why string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -163,7 +163,7 @@ func TestReports(t *testing.T) {
 		{synclet.Status{Container: target, State: synclet.Failed, Err: errors.New("no shell")}, "Updating main in place takes longer: no shell"},
 		{synclet.Status{Container: target, State: synclet.Ready, Way: synclet.WayTar}, "Ready to update main in place (by tar)"},
 		{synclet.Status{Container: target, State: synclet.Broken, Way: synclet.WayTar, Err: fmt.Errorf("%w: no sign of it for 20s", synclet.ErrSilent)},
-			"WARNING: lost the way into main of pod p1, and look for it again: the synclet stopped answering: no sign of it for 20s"},
+			"WARNING: lost the connection to main of pod p1, reconnecting: the synclet stopped answering: no sign of it for 20s"},
 		{synclet.Status{Container: target, State: synclet.Ready, Process: protocol.Process{Starts: 1, Code: 3, Crashes: 1, AgainNanos: 1e10}},
 			"The process in main ended with exit code 3; the next change restarts it, or else it is tried again after 10s"},
 		{synclet.Status{Container: target, State: synclet.Broken, Process: protocol.Process{Starts: 1, Code: 3}}, ""},

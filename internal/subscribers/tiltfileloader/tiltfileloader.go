@@ -1,4 +1,5 @@
-// Package tiltfileloader evaluates the Tiltfile: at the start, when a file that it read changes, and when the user asks.
+// Package tiltfileloader evaluates the Tiltfile: at the start, when a file that it read changes, and when the user requests
+// it.
 package tiltfileloader
 
 import (
@@ -24,8 +25,8 @@ import (
 // Loader evaluates a Tiltfile; tiltfile.Load is the real one.
 type Loader func(ctx context.Context, o tiltfile.Options) tiltfile.Result
 
-// Subscriber is the TiltfileLoader. Evaluations run one at a time. A change during an evaluation leads to the next one; when
-// the user saves a file of the program, or asks for another evaluation, the running one is broken off for it.
+// Subscriber is the TiltfileLoader. Evaluations run one at a time. A change during an evaluation leads to the next one;
+// when the user saves a file of the program, or requests another evaluation, the running one is aborted.
 type Subscriber struct {
 	load Loader
 	// options are those of every evaluation, without path, arguments and logger.
@@ -34,7 +35,7 @@ type Subscriber struct {
 	now     func() time.Time
 }
 
-// New returns the subscriber. What one evaluation works out is remembered for the next ones.
+// New returns the subscriber. Results of one evaluation are cached for the next ones.
 func New(load Loader, options tiltfile.Options, logs *logstore.Store) *Subscriber {
 	options.Memo = memo.New()
 	return &Subscriber{load: load, options: options, logs: logs, now: time.Now}
@@ -52,7 +53,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs:   store.Emits(state.TiltfileStarted{}, state.TiltfileLoaded{}),
 		Externals: []string{"filesystem", "process"},
 		Stage:     store.StageController,
-		Feedback:  "an evaluation clears the changes that asked for it, and what it declares asks for none",
+		Feedback:  "an evaluation clears the changes that requested it, and its declarations request none",
 	}
 }
 
@@ -79,7 +80,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// errOvertaken ends an evaluation in whose place another one has to begin.
+// errOvertaken ends an evaluation that another one has to replace.
 var errOvertaken = errors.New("the Tiltfile was changed meanwhile")
 
 // evaluate makes one evaluation, and returns errOvertaken when the next one must follow at once.
@@ -136,7 +137,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	return nil
 }
 
-// attend waits for an evaluation, which it breaks off when it is overtaken: it may be one that never ends.
+// attend waits for an evaluation, and aborts it when it is overtaken: it might never end on its own.
 func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.Options, t state.Tiltfile) (r tiltfile.Result, overtaken bool) {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -155,8 +156,8 @@ func (s *Subscriber) attend(ctx context.Context, rt *store.Runtime, o tiltfile.O
 	}
 }
 
-// overtakes reports whether what happened since the evaluation began breaks it off: the user's save of a file of the
-// program, or his wish. Other files do not, since programs write such while they are evaluated.
+// overtakes reports whether an event since the evaluation began aborts it: a save of a file of the program, or a request of
+// the user. Other files do not, since programs write such files while they are evaluated.
 func overtakes(t state.Tiltfile) bool {
 	if !t.Triggered.IsZero() && !t.ExtensionsSet {
 		return true
@@ -179,10 +180,10 @@ func (s *Subscriber) run(ctx context.Context, o tiltfile.Options, t state.Tiltfi
 	return s.load(ctx, o)
 }
 
-// clashError says that the Tiltfile declares an object that there is already.
+// clashError reports that the Tiltfile declares an object that already exists.
 func clashError(object string) error {
-	return problem.New(fmt.Sprintf("the Tiltfile declares the %s, but there is one that was created through the session's API", object),
-		"delete that one (hone delete), or give the Tiltfile's another name")
+	return problem.New(fmt.Sprintf("the Tiltfile declares the %s, but one with this name was created through the session's API", object),
+		"delete it with hone delete, or rename the one in the Tiltfile")
 }
 
 func (s *Subscriber) reason(t state.Tiltfile) string {

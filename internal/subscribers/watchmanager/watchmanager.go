@@ -1,5 +1,5 @@
-// Package watchmanager watches the files of all targets, of declared file watches and of the Tiltfile, and reports what
-// changed once it has settled.
+// Package watchmanager watches the files of all targets, of declared file watches and of the Tiltfile, and reports changes
+// once they have settled.
 package watchmanager
 
 import (
@@ -28,8 +28,8 @@ type Subscriber struct {
 	options watch.Options
 	on      bool
 	working atomic.Pointer[parts] // nil unless Run runs
-	// inPlace are the targets whose changes can go into running containers. What too early a start costs there is less
-	// than what waiting costs each time.
+	// inPlace are the targets whose changes can be copied into running containers. Starting too early costs less there than
+	// waiting each time.
 	inPlace atomic.Pointer[map[model.TargetID]bool]
 }
 
@@ -39,7 +39,7 @@ type parts struct {
 	settler *watch.Settler
 }
 
-// New returns the subscriber. One that is not on leaves files alone, for sessions that end when all is deployed.
+// New returns the subscriber. If on is false, it does not watch files, for sessions that end when everything is deployed.
 func New(options watch.Options, on bool) *Subscriber { return &Subscriber{options: options, on: on} }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -56,7 +56,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs:   store.Emits(state.FilesNoticed{}, state.FilesChanged{}, state.WatchReported{}),
 		Externals: []string{"filesystem"},
 		Stage:     store.StageWatch,
-		Feedback:  "a change of a file alters no specification of what is watched until the Tiltfile was evaluated again",
+		Feedback:  "a change of a file does not alter what is watched until the Tiltfile is evaluated again",
 	}
 }
 
@@ -95,23 +95,23 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	return g.Wait()
 }
 
-// Settled waits until the changes that were made to files before the call are known to the store, but not longer than ctx
-// lasts. Where that cannot be told, it waits for all of ctx. It may be called by any goroutine.
+// Settled waits until file changes made before the call are known to the store, or ctx is done. If it cannot determine
+// that, it waits until ctx is done. It may be called by any goroutine.
 func (s *Subscriber) Settled(ctx context.Context) {
 	p := s.working.Load()
 	if p == nil {
-		return // nothing is watched, nothing comes
+		return // nothing is watched, so no change is pending
 	}
 	if p.watcher.Sync(ctx) != nil {
 		<-ctx.Done()
 		return
 	}
-	_ = p.settler.Sync(ctx) // else its time is up
+	_ = p.settler.Sync(ctx) // on an error, ctx is done
 }
 
-// follow keeps the watcher's set in step with what is declared.
+// follow keeps the watcher's set in step with the declarations.
 func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Watcher) error {
-	compared := 0 // the evaluation of the Tiltfile whose files were compared with what it read
+	compared := 0 // the last evaluation of the Tiltfile whose files were compared with what it read
 	for {
 		select {
 		case <-ctx.Done():
@@ -135,8 +135,9 @@ func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, w *watch.Wat
 	}
 }
 
-// changedSince returns the files that differ from what an evaluation of the Tiltfile read, sorted. The watcher takes what it
-// finds as what was there, so it does not tell of files that were saved after they were read and before they were watched.
+// changedSince returns the files that differ from what an evaluation of the Tiltfile read, sorted. The watcher takes the
+// state that it finds as the initial one, so it does not report files that were saved after they were read and before they
+// were watched.
 func changedSince(read map[string]uint64) (changed []string) {
 	for path, was := range read {
 		now, err := contentHash(path)
@@ -148,7 +149,8 @@ func changedSince(read map[string]uint64) (changed []string) {
 	return changed
 }
 
-// contentHash returns the hash of a file's content as model.Tiltfile.Read has it, and an error for what is not a file.
+// contentHash returns the hash of a file's content as model.Tiltfile.Read has it, and an error if the path is not a regular
+// file.
 func contentHash(path string) (uint64, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -187,7 +189,7 @@ var inPlace = state.EachResource("targets that are updated in place", func(e *st
 		return nil
 	}
 	ids = append(ids, m.DeployID())
-	for _, im := range m.Images { // also of an image that another with live update steps is made from
+	for _, im := range m.Images { // including images on which an image with live update steps is based
 		ids = append(ids, im.ID())
 	}
 	return ids
@@ -219,7 +221,7 @@ var watched = state.EachOrdered("what is watched for resources", func(e *store.E
 	return specs
 })
 
-// desired returns what is to be watched: the Tiltfile's own files, each target's, once per target, and those of the file
+// desired returns what should be watched: the Tiltfile's own files, each target's, once per target, and those of the file
 // watches that are on.
 func desired(v store.View) ([]watch.Spec, []model.Ignore) {
 	t := state.TheTiltfile(v)

@@ -82,7 +82,7 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 	p.present([]string{"configmap/a"}, nil)
 	s.settled()
 	out, code := p.run("ci", "--namespace", p.namespace, "--port", "0", "--", "--p", "b")
-	if code != 0 || !strings.Contains(out, "works on this project, too") {
+	if code != 0 || !strings.Contains(out, "also works on this project") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
