@@ -40,7 +40,7 @@ type Contract struct {
 	Feedback string
 }
 
-// Stage says when a subscriber is stopped.
+// Stage determines when a subscriber is stopped.
 type Stage int
 
 // The stages in the order in which they stop.

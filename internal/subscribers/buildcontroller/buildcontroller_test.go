@@ -27,14 +27,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// outcome is what a build of the fake builder comes to.
+// outcome is the result of a build of the fake builder.
 type outcome struct {
 	result buildanddeploy.Result
 	err    error
 	panics any
 }
 
-// call is one build that the fake builder was asked for.
+// call is one build that was requested from the fake builder.
 type call struct {
 	req buildanddeploy.Request
 	end chan outcome
@@ -182,7 +182,7 @@ func TestParallelUpToTheLimit(t *testing.T) {
 	})
 }
 
-// One resource is asked for again and again while the snapshot does not show its build yet: the fake builder panics, and
+// One resource is triggered again and again while the snapshot does not show its build yet: the fake builder panics, and
 // the build fails, if it is started twice.
 func TestStartsOnceThoughTheSnapshotLags(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -230,8 +230,8 @@ func TestResults(t *testing.T) {
 	})
 }
 
-// TestTriesAgain has a push refused: the build is tried again by itself, after longer and longer pauses, until it works or
-// fails for another reason.
+// TestTriesAgain has a push refused: the build is retried automatically, after longer and longer pauses, until it succeeds
+// or fails for another reason.
 func TestTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")))
@@ -271,7 +271,7 @@ func TestTriesAgain(t *testing.T) {
 	})
 }
 
-// TestEngineGoes has the engine go while it builds: the build waits for it, and continues when it is back.
+// TestEngineGoes stops the engine while it builds: the build waits for it, and continues when it is back.
 func TestEngineGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Options{}, statetest.K8s("a", statetest.Image("a")), statetest.K8s("b"))
@@ -432,7 +432,7 @@ func leaving(f *fixture, name string) string {
 	return fmt.Sprintf("%s %v", e.Phase, e.Finalizers)
 }
 
-// TestReadyOnceIsEnough has a server that is ready for a moment, while no slot is free for who waits for it.
+// TestReadyOnceIsEnough has a server that is ready for a moment, while no slot is free for the resource that waits for it.
 func TestReadyOnceIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv, user := statetest.Local("srv"), statetest.Local("user")
@@ -452,7 +452,7 @@ func TestReadyOnceIsEnough(t *testing.T) {
 	})
 }
 
-// TestHoldsAreTold looks at the events that tell of resources which wait.
+// TestHoldsAreTold checks the events about waiting resources.
 func TestHoldsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		user := statetest.K8s("user")
@@ -480,7 +480,7 @@ func TestHoldsAreTold(t *testing.T) {
 	})
 }
 
-// TestLocalCommandIsNotCancelled leaves a command to run to its end though a file has changed: nobody knows what it does.
+// TestLocalCommandIsNotCancelled lets a command run to its end although a file has changed, since its effects are unknown.
 // It runs once more afterwards.
 func TestLocalCommandIsNotCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -519,7 +519,7 @@ func TestRemoval(t *testing.T) {
 		f.Release("a", "Other")
 		synctest.Wait()
 		if got := leaving(f, "a"); got != "gone" {
-			t.Errorf("after all let go: %s", got)
+			t.Errorf("after all have released it: %s", got)
 		}
 		f.running("b")
 		f.deploy("b")
@@ -599,7 +599,7 @@ func TestStopEndsBuilds(t *testing.T) {
 	})
 }
 
-// preparer notes what it is asked to prepare.
+// preparer records what it is asked to prepare.
 type preparer struct{ asked [][]model.ManifestName }
 
 func (p *preparer) Prepare(_ context.Context, manifests []model.Manifest, _ string) error {
@@ -622,7 +622,7 @@ func TestPreparesOnceBeforeTheFirstDeploy(t *testing.T) {
 	})
 }
 
-// An initial sync that cannot be made leads to a deploy. A container that survives it is not tried with it again.
+// An initial sync that cannot be made leads to a deploy. For a container that survives the deploy it is not tried again.
 func TestAnInitialSyncIsTriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		im := statetest.Image("a")
@@ -651,7 +651,8 @@ func lacking(id string) model.LackingContainer {
 	return model.LackingContainer{ContainerRef: model.ContainerRef{ID: id}}
 }
 
-// TestStuck: what nothing helps is told from what has the change, and from what is still getting it.
+// TestStuck distinguishes stuck containers from containers that have the change, and from containers that are still getting
+// it.
 func TestStuck(t *testing.T) {
 	req := buildanddeploy.Request{Containers: []model.LackingContainer{lacking("full"), lacking("slow"), lacking("done")}}
 	r := buildanddeploy.Result{Synced: []string{"done"}, Behind: []*buildanddeploy.Straggler{{Container: req.Containers[1]}}}

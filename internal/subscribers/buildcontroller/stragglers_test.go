@@ -80,7 +80,7 @@ func (u *updater) got(id string) string {
 	return strings.Join(u.done[id], ", ")
 }
 
-// save changes a file, and gives the update the time to leave somebody behind.
+// save changes a file, and gives the update the time to leave a container behind.
 func (f *fixture) save(name string) {
 	f.Then(statetest.Change("a", "/src/a/"+name))
 	time.Sleep(time.Second)
@@ -220,7 +220,7 @@ func TestStragglersEnd(t *testing.T) {
 		f.save("x")
 		f.Stop()
 		if u.busy["c2"] {
-			t.Error("the update goes on")
+			t.Error("the update keeps running")
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is a cluster that answers or not, and notes when it is asked what.
+// client is a cluster that answers or not, and records its requests with their times.
 type client struct {
 	mu    sync.Mutex
 	err   error
@@ -87,7 +87,7 @@ func TestPolls(t *testing.T) {
 	})
 }
 
-// TestDoubt: an update that does not get through has the cluster asked at once, and again soon.
+// TestDoubt: after an update that does not get through, the cluster is checked at once, and again soon.
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{}
@@ -136,8 +136,8 @@ func TestNeverAnswered(t *testing.T) {
 	})
 }
 
-// TestStarting: a cluster that answers, but only that it cannot serve requests, is waited for, as long as it asks for and a
-// minute in all.
+// TestStarting waits for a cluster that answers only that it cannot serve requests: for the time that it requests, and at
+// most a minute.
 func TestStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{}

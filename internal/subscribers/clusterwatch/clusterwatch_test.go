@@ -20,11 +20,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// follower watches one thing for each resource, called like it. It does not care about the event "dull".
+// follower watches one thing for each resource, called like it. It ignores the event "dull".
 type follower struct {
 	mu  sync.Mutex // guards log and again
 	log []string
-	// users are whom watches are for, by key, where that is not the resource itself.
+	// users are the resources of watches, by key, if they differ from the key.
 	users map[string][]model.ManifestName
 	// again is what Changes returns, once.
 	again time.Duration
@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestLastReports drops what a watch has reported that has ended since, though another one watches the same by now.
+// TestLastReports drops the reports of an ended watch, even if another watch has the same key by now.
 func TestLastReports(t *testing.T) {
 	f := &follower{}
 	b := newBook(Watches[string, string]{}, f)

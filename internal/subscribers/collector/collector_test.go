@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// cluster has a real ledger and notes what is removed.
+// cluster has a real ledger and records removals.
 type cluster struct {
 	ledger *deploy.Ledger
 
@@ -320,7 +320,7 @@ func TestDependentsGoFirst(t *testing.T) {
 	})
 }
 
-// A resource that does not go keeps no other from being deleted, but what it depends on.
+// A resource that does not go delays only the deletion of its dependencies.
 func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old", "older")
@@ -354,7 +354,7 @@ func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
 			t.Errorf("while some are stuck: removed %q, want all but the one that a stuck one depends on", got)
 		}
 		if _, there := state.Resources.In(f.View()).Get("last"); there {
-			t.Error("what was deleted has not been let go of")
+			t.Error("a deleted resource has not been released")
 		}
 		close(released)
 		synctest.Wait()
@@ -373,7 +373,7 @@ func TestOneThatIsStuckHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// What is being deleted when the session ends is given up before Run returns.
+// Deletions that run when the session ends are abandoned before Run returns.
 func TestStopsWhileSomethingIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old")
@@ -383,7 +383,7 @@ func TestStopsWhileSomethingIsStuck(t *testing.T) {
 	})
 }
 
-// TestRemovesContainers removes those of a Compose service that leaves or is switched off, and nobody else's.
+// TestRemovesContainers removes the containers of a Compose service that leaves or is switched off, and no others.
 func TestRemovesContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -463,7 +463,7 @@ func TestLeavesLeftoversToASessionBeside(t *testing.T) {
 	})
 }
 
-// TestSaysWhenNothingIsLeft says so only after the last deletion has ended, and counts those that fail.
+// TestSaysWhenNothingIsLeft reports the end only after the last deletion, and counts failed attempts.
 func TestSaysWhenNothingIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old")
@@ -483,7 +483,7 @@ func TestSaysWhenNothingIsLeft(t *testing.T) {
 	})
 }
 
-// TestBereftResourcesAreDeployedAgain asks for a deploy of what a delete command may have taken along.
+// TestBereftResourcesAreDeployedAgain requests a deploy of resources whose objects a delete command may have removed.
 func TestBereftResourcesAreDeployedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, "old")
@@ -502,7 +502,8 @@ func (f *fixture) built(name model.ManifestName) {
 	f.Then(state.BuildCompleted{Resource: name, Serial: serial, At: time.Now(), Deployed: true})
 }
 
-// TestFinishesWhatDeploysLeaveBehind without anybody waiting for it, again when it failed, and not for resources that leave.
+// TestFinishesWhatDeploysLeaveBehind checks that leftovers are deleted in the background, again after a failure, and not
+// for resources that leave.
 func TestFinishesWhatDeploysLeaveBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -532,7 +533,7 @@ func TestFinishesWhatDeploysLeaveBehind(t *testing.T) {
 	})
 }
 
-// TestComesBackWhileItIsStuck does not wait for what an earlier life of the resource has left.
+// TestComesBackWhileItIsStuck does not wait for the leftovers of an earlier life of the resource.
 func TestComesBackWhileItIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)

@@ -197,7 +197,7 @@ func TestStubbornCommandHoldsUpNoOther(t *testing.T) {
 	f.Dispatch(state.ButtonClicked{Button: "go"})
 	f.ended("quick", 1, state.CommandSucceeded)
 	if e, ok := state.Commands.In(f.View()).Get("stubborn"); !ok || len(e.Finalizers) != 1 {
-		t.Errorf("let go before it has ended: %+v", e)
+		t.Errorf("released before it has ended: %+v", e)
 	}
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestSwitch(t *testing.T) {
 	f.ended("srv", 1, state.CommandStopped)
 	f.ended("clicked", 1, state.CommandStopped)
 	if alive(clicked.PID) {
-		t.Error("it runs on")
+		t.Error("it keeps running")
 	}
 	with("false")
 	f.runs("srv", 2)

@@ -104,7 +104,7 @@ func TestRunsAgain(t *testing.T) {
 	})
 }
 
-// TestSurvivesTheEngine restarts the engine: what is known counts meanwhile, and what happened meanwhile is found.
+// TestSurvivesTheEngine restarts the engine: the known state stays meanwhile, and changes made meanwhile are found.
 func TestSurvivesTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.Compose("web"))
@@ -123,7 +123,7 @@ func TestSurvivesTheEngine(t *testing.T) {
 	})
 }
 
-// TestLeavesTheEngineAlone asks nothing of the engine before there is a service.
+// TestLeavesTheEngineAlone sends the engine no request before there is a service.
 func TestLeavesTheEngineAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.Local("l"))

@@ -40,7 +40,7 @@ func TestEngine(t *testing.T) {
 		a := statetest.Start(t, New(e)).Then(statetest.Session, statetest.Loaded(statetest.K8s("plain"), statetest.Local("gen")))
 		time.Sleep(time.Hour)
 		if n := e.pings.Load(); n != 0 {
-			t.Errorf("an engine that nobody needs was asked %d times", n)
+			t.Errorf("an engine that is not needed was asked %d times", n)
 		}
 		a.Then(statetest.Loaded(statetest.K8s("web", statetest.Image("web"))))
 		want := state.Engine{Connected: true, Ever: true, Version: "29.0", Host: "unix:///d.sock", Platform: "linux/arm64"}

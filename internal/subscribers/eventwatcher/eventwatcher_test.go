@@ -110,7 +110,7 @@ func TestRepeatedEventsAreToldEverMoreRarely(t *testing.T) {
 	check("after it was well", 21)
 }
 
-// tale is what is told of web, whose Deployment has the UID uid-web and whose pod uid-p.
+// tale is the log of web, whose Deployment has the UID uid-web and whose pod uid-p.
 type tale struct {
 	*statetest.Alone
 	t       *testing.T
@@ -132,7 +132,7 @@ func newTale(t *testing.T) *tale {
 	return f
 }
 
-// deployed says that an update has applied the Deployment.
+// deployed reports that an update has applied the Deployment.
 func (f *tale) deployed() {
 	f.Then(statetest.Loaded(statetest.K8s("web")), state.BuildStarted{Resource: "web", Serial: 1},
 		state.BuildCompleted{Resource: "web", Serial: 1, Deployed: true, Applied: []model.AppliedObject{
@@ -158,7 +158,7 @@ func (f *tale) says(kind, reason, message string) {
 	synctest.Wait()
 }
 
-// wants checks what was told since the last time.
+// wants checks the lines logged since the last call.
 func (f *tale) wants(what string, want ...string) {
 	f.t.Helper()
 	synctest.Wait()
@@ -177,7 +177,7 @@ const (
 	refuses   = `Readiness probe failed: Get "http://10.0.0.5:80/": dial tcp 10.0.0.5:80: connect: connection refused`
 )
 
-// TestTales tells what Kubernetes does with a pod, as people want to read it.
+// TestTales checks how Kubernetes' work on a pod is described for people.
 func TestTales(t *testing.T) {
 	took := func(d string) string { return fmt.Sprintf(pulledIt, d, d) }
 	same := func(*state.Pod) {}
@@ -306,7 +306,7 @@ func TestTales(t *testing.T) {
 	}
 }
 
-// TestRollouts tells how far a rollout is that takes long.
+// TestRollouts reports the progress of a slow rollout.
 func TestRollouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newTale(t)
@@ -346,7 +346,8 @@ func TestWithoutAClusterNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { statetest.Start(t, New(nil, nil)).Then(statetest.Session) })
 }
 
-// TestWatchesThatDoNotWork writes into the logs of whom it concerns that a watch does not work, and that it does again.
+// TestWatchesThatDoNotWork writes to the logs of the resources concerned that a watch does not work, and that it works
+// again.
 func TestWatchesThatDoNotWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, logs := k8stest.New(), statetest.Logs(t)
@@ -368,7 +369,7 @@ func TestWatchesThatDoNotWork(t *testing.T) {
 			t.Errorf("allowed (-want +got):\n%s", diff)
 		}
 		if idle := statetest.Texts(logs, "idle"); len(idle) > 0 {
-			t.Errorf("said to one that has no objects: %q", idle)
+			t.Errorf("written to the log of a resource without objects: %q", idle)
 		}
 		if r := buildcontrol.RuntimeOf(a.View(), "web"); r.Status == buildcontrol.RuntimeError {
 			t.Errorf("an error for want of events: %+v", r)

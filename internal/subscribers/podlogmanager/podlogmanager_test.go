@@ -244,7 +244,7 @@ func TestWithoutAClusterResourcesAreLetGo(t *testing.T) {
 	})
 }
 
-// restarted runs a subscriber again when it is told to, as the supervisor does after a crash.
+// restarted runs a subscriber again on request, as the supervisor does after a crash.
 type restarted struct {
 	*Subscriber
 	crash chan struct{}
@@ -281,7 +281,7 @@ func TestACrashRepeatsNoLine(t *testing.T) {
 }
 
 // TestComposeContainers reads the log of a container that is restarted as it is, which is one log: no line is lost or
-// told twice, also when the engine itself is restarted, and nothing is told that was written before the session.
+// written twice, even when the engine itself is restarted, and lines from before the session are left out.
 func TestComposeContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.Compose("web"))
@@ -324,7 +324,8 @@ func TestComposeContainers(t *testing.T) {
 	})
 }
 
-// TestComposeContainerBeforeItsStart: a container of Compose has its id before it runs. Its log belongs to the run that says it.
+// TestComposeContainerBeforeItsStart: a container of Compose has its id before it runs. Its log belongs to the run that
+// writes it.
 func TestComposeContainerBeforeItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.Compose("web"))

@@ -109,7 +109,7 @@ func TestNewestDeploy(t *testing.T) {
 	})
 }
 
-// TestEqualTemplates tells the pods of two resources apart whose templates are the same to the byte.
+// TestEqualTemplates distinguishes the pods of two resources whose templates are identical.
 func TestEqualTemplates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("one"), statetest.K8s("two"))
@@ -187,8 +187,8 @@ func TestOwnership(t *testing.T) {
 	}
 }
 
-// What a command of the user applied carries no labels of hone's: its pods are found by their owners, and those of an
-// earlier rollout are older.
+// Objects that a command of the user applied do not carry hone's labels: their pods are found by their owners, and those of
+// an earlier rollout are older.
 func TestForeignObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, statetest.K8s("chart"))
@@ -210,7 +210,7 @@ func TestForeignObjects(t *testing.T) {
 	})
 }
 
-// A pod may be seen by two watches. When one of them is no longer wanted, the other one's word counts alone.
+// A pod may be seen by two watches. When one of them is no longer wanted, only the other one counts.
 func TestAWatchThatEndsLeavesNoGhosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := statetest.K8s("r")
@@ -313,7 +313,7 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// silent is a cluster that tells of no owners for a while.
+// silent is a cluster that returns no owners for a while.
 type silent struct {
 	*k8stest.Fake
 	mu     sync.Mutex
@@ -332,8 +332,8 @@ func (s *silent) OwnerChain(ctx context.Context, namespace string, ref k8s.Owner
 	return s.Fake.OwnerChain(ctx, namespace, ref)
 }
 
-// TestReplacedWhileTheWatchWasDown replaces pods while nobody sees it. Afterwards the resource has the new one, also where the
-// API server needs a while before it tells of owners, and though nothing else happens to the pod.
+// TestReplacedWhileTheWatchWasDown replaces pods while the watch is down. Afterwards the resource has the new pod, even if
+// the API server needs a while before it returns owners, and no further event of the pod follows.
 func TestReplacedWhileTheWatchWasDown(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -343,7 +343,7 @@ func TestReplacedWhileTheWatchWasDown(t *testing.T) {
 	}{
 		{name: "known by its template", hash: "h"},
 		{name: "known by its owners", foreign: true},
-		{name: "the owners cannot be asked for at once", foreign: true, err: errors.New("503")},
+		{name: "the owners cannot be requested at once", foreign: true, err: errors.New("503")},
 		{name: "the owners are not known at once", foreign: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -380,7 +380,7 @@ func TestReplacedWhileTheWatchWasDown(t *testing.T) {
 	}
 }
 
-// TestOwnersThatAreGone asks ever more rarely for an owner that does not exist.
+// TestOwnersThatAreGone requests an owner that does not exist less and less often.
 func TestOwnersThatAreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := &silent{Fake: k8stest.New(), refuse: 1000}

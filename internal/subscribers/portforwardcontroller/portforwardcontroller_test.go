@@ -96,7 +96,7 @@ func (f *fixture) dial() (net.Conn, error) {
 	return net.DialTimeout("tcp", net.JoinHostPort(host, fmt.Sprint(f.port)), 5*time.Second)
 }
 
-// answers checks who answers on the connection.
+// answers checks which pod answers on the connection.
 func (f *fixture) answers(c net.Conn, want string) {
 	f.t.Helper()
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
@@ -331,7 +331,7 @@ func TestDownloadOfALeavingPod(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.leaves {
-				// The second pod shows that the subscriber has heard of the first one's end.
+				// The second pod shows that the subscriber has seen the end of the first.
 				f.pod("one", 80, func(p *state.Pod) { p.Deleting = true })
 				f.pod("two", 80, nil)
 				f.is(state.ForwardReady, "default/two:80")

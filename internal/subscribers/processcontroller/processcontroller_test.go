@@ -110,7 +110,7 @@ func TestServerFollowsBuilds(t *testing.T) {
 	f.built(4, "")
 	second := f.runs(4)
 	if alive(first.PID) || second.PID == first.PID {
-		t.Errorf("the first server still runs beside the second: %d, %d", first.PID, second.PID)
+		t.Errorf("the first server still runs next to the second: %d, %d", first.PID, second.PID)
 	}
 	f.Stop()
 	if alive(second.PID) {
@@ -131,12 +131,12 @@ func TestChangedCommandRestarts(t *testing.T) {
 	}
 	f.built(3, "")
 	if second := f.runs(3); alive(first.PID) {
-		t.Errorf("%+v still runs beside %+v", first, second)
+		t.Errorf("%+v still runs next to %+v", first, second)
 	}
 	f.says("Running serve cmd: exec sleep 1001")
 }
 
-// TestOnlyTheServer changes everything that a server has no part in: it goes on.
+// TestOnlyTheServer changes everything that does not concern the server: it keeps running.
 func TestOnlyTheServer(t *testing.T) {
 	f := start(t)
 	m := serving("exec sleep 1000", nil)
@@ -183,7 +183,7 @@ func TestManyFailedUpdates(t *testing.T) {
 	}
 }
 
-// TestOneThatDoesNotStop is asked to stop by a new update: it is killed in the end, and nobody else waits for it.
+// TestOneThatDoesNotStop is asked to stop by a new update: it is killed in the end, and no other server waits for it.
 func TestOneThatDoesNotStop(t *testing.T) {
 	f := startWith(t, 4*time.Second)
 	stubborn := serving("trap '' TERM; echo stubborn $((40+2)); while :; do sleep 1; done", nil)
@@ -212,7 +212,8 @@ func TestOneThatDoesNotStop(t *testing.T) {
 	}
 }
 
-// TestLinesStayWhole has hone speak while a line of the server is not finished, and the server end without a line break.
+// TestLinesStayWhole has hone write a message while a line of the server is not finished, and the server end without a line
+// break.
 func TestLinesStayWhole(t *testing.T) {
 	f := start(t)
 	file := filepath.Join(t.TempDir(), "ready")

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine notes what it is asked for.
+// engine records its requests.
 type engine struct {
 	mu    sync.Mutex
 	calls []string
@@ -141,7 +141,7 @@ func TestEveryNumberOfBuilds(t *testing.T) {
 	})
 }
 
-// TestOfWhatTheTiltfileHas names the images of the Tiltfile, and those that it had.
+// TestOfWhatTheTiltfileHas names the images of the Tiltfile, and those that it declared earlier.
 func TestOfWhatTheTiltfileHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, state.CommandUp, model.DefaultDockerPruneSettings)

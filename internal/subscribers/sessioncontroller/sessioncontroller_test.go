@@ -33,7 +33,7 @@ func start(t *testing.T, s state.Session) *fixture {
 	return f
 }
 
-// goes checks that the session goes on.
+// goes checks that the session continues.
 func (f *fixture) goes(when string) {
 	f.t.Helper()
 	synctest.Wait()
@@ -54,7 +54,7 @@ func (f *fixture) ends(when, failure string) {
 	case failure == "" && e.Failure != "" || !strings.Contains(e.Failure, failure):
 		f.t.Errorf("%s: the session has ended with %q, want %q", when, e.Failure, failure)
 	case !f.Ended():
-		f.t.Errorf("%s: the subscriber goes on", when)
+		f.t.Errorf("%s: the subscriber keeps running", when)
 	}
 }
 
@@ -98,13 +98,13 @@ func attempt(pod, phase string) state.PodChanged {
 	return p
 }
 
-// jobSays is what Kubernetes says of the job.
+// jobSays is the status of the job in Kubernetes.
 func jobSays(health, message string) state.ObjectsChanged {
 	return state.ObjectsChanged{Objects: []model.ObjectStatus{{ObjectID: model.ObjectID{Group: "batch", Kind: "Job", Namespace: "default", Name: "web"},
 		UID: "uid-web", Resource: "web", Health: health, Message: message}}}
 }
 
-// serving says how the server of srv does, which has begun now.
+// serving is the status of the server of srv, which has just started.
 func serving(is state.ProcessState, ready bool) state.ProcessChanged {
 	return state.ProcessChanged{Process: state.Process{Resource: "srv", State: is, Ready: ready, Build: 1, StartedAt: time.Now()}}
 }
@@ -497,7 +497,7 @@ func TestCI(t *testing.T) {
 	}
 }
 
-// TestCauses checks what is told of each kind of end beside the words.
+// TestCauses checks the fields of each kind of end apart from the text.
 func TestCauses(t *testing.T) {
 	gen := statetest.Local("gen")
 	for _, tc := range []struct {
@@ -587,11 +587,11 @@ func TestUpGoesOn(t *testing.T) {
 		f.built("gen", "")
 		f.goes("all is done")
 		if !state.Updates.In(f.View()).Value("gen").WasReady {
-			t.Error("it was not said that gen is ready")
+			t.Error("it was not reported that gen is ready")
 		}
 		f.Then(state.SessionEnded{})
 		if !f.Ended() {
-			t.Error("the subscriber goes on after the session's end")
+			t.Error("the subscriber keeps running after the session's end")
 		}
 	})
 }

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// pool notes what it is to keep.
+// pool records the containers to keep.
 type pool struct {
 	mu      sync.Mutex
 	home    synclet.Home
@@ -56,7 +56,7 @@ func (p *pool) Keep(targets []model.ContainerRef) {
 	}
 }
 
-// await waits until the pool is to keep what ids says.
+// await waits until the pool has to keep the containers ids.
 func (p *pool) await(t *testing.T, want string) {
 	t.Helper()
 	for late := time.After(time.Minute); p.ids() != want; {
@@ -91,7 +91,7 @@ type fixture struct {
 	logs *logstore.Store
 }
 
-// start runs the manager beside a resource that is deployed.
+// start runs the manager in a state with a deployed resource.
 func start(t *testing.T, mode model.UpdateMode) *fixture {
 	f := &fixture{pool: &pool{changed: make(chan struct{}, 1)}, logs: statetest.Logs(t)}
 	f.Alone = statetest.Start(t, New(f.pool, f.logs), "Other")
@@ -132,7 +132,7 @@ func TestKeepsWhatCanBeUpdated(t *testing.T) {
 	}
 }
 
-// TestOtherModes: where updates go another way, or there are none, no program is put into containers.
+// TestOtherModes: if updates go another way, or there are none, no program is put into containers.
 func TestOtherModes(t *testing.T) {
 	once := start(t, model.UpdateAuto)
 	ci := statetest.Session
@@ -197,7 +197,7 @@ func TestReports(t *testing.T) {
 	})
 }
 
-// TestReportsOnce: the pods of each new image meet the same; that is told once, and again when it worked in between.
+// TestReportsOnce: an obstacle that the pods of each new image meet is reported once, and again after a success in between.
 func TestReportsOnce(t *testing.T) {
 	f := start(t, model.UpdateSynclet)
 	f.Dispatch(statetest.Pod("a", "p1", "c1", "a:1"))

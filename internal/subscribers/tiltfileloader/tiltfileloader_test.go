@@ -130,7 +130,7 @@ func TestWhen(t *testing.T) {
 	})
 }
 
-// TestOvertaken checks what breaks off an evaluation that does not end.
+// TestOvertaken checks which events abort an evaluation that does not end.
 func TestOvertaken(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -152,7 +152,7 @@ func TestOvertaken(t *testing.T) {
 				tc.then(f)
 				f.evaluations(tc.name, tc.wants)
 				if tf := state.TheTiltfile(f.View()); !tf.Running() || tf.Loaded || tf.Err != "" {
-					t.Errorf("the evaluation that was broken off has left a result: %+v", tf)
+					t.Errorf("the aborted evaluation has left a result: %+v", tf)
 				}
 				f.answers(good("web"))
 				if tf := state.TheTiltfile(f.View()); tf.Err != "" || state.Resources.In(f.View()).Len() != 1 {
@@ -233,8 +233,8 @@ func TestSecretsAndWarnings(t *testing.T) {
 	})
 }
 
-// TestSecretsOnTheWay checks that values are hidden from when the evaluation comes by them, also where it fails later, and that
-// those of the evaluation before stay hidden until this one has succeeded.
+// TestSecretsOnTheWay checks that values are hidden as soon as the evaluation encounters them, even if it fails later, and
+// that those of the previous evaluation stay hidden until this one has succeeded.
 func TestSecretsOnTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t)
@@ -268,7 +268,7 @@ func TestStopsInTheMiddle(t *testing.T) {
 		time.Sleep(time.Minute)
 		f.Stop()
 		if got := state.TheTiltfile(f.View()); got.Loaded {
-			t.Errorf("an evaluation that was called off counts: %+v", got)
+			t.Errorf("a cancelled evaluation counts: %+v", got)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSavedBeforeItWasWatched has files change after the evaluation read them and before they are watched: they count as
-// changed. Files that are as they were read, and what is no file, do not.
+// changed. Unchanged files, and paths that are not files, do not.
 func TestSavedBeforeItWasWatched(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

@@ -57,7 +57,7 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	a := statetest.Start(t, New(watch.Options{}, true))
 	a.Dispatch(session(dir))
 	a.Until("the session", func(v store.View) bool { return state.TheTiltfile(v).Path != "" })
-	// The watch begins at some time after that; what is written again and again is seen in the end.
+	// The watch begins at some time after that; a file that is written again and again is seen in the end.
 	seen := func(path string, ok func(store.View) bool) {
 		t.Helper()
 		wake, stop := a.Store.Watch(state.Tiltfiles.Name(), state.Updates.Name())
@@ -95,7 +95,7 @@ func TestFilesOfTargetsAndOfTheTiltfile(t *testing.T) {
 	hasChanged(a, "other", "web", main, more)
 }
 
-// TestInPlaceTargets names the targets that settle sooner: all from which a container that is updated in place comes.
+// TestInPlaceTargets names the targets that settle sooner: all those that go into a container that is updated in place.
 func TestInPlaceTargets(t *testing.T) {
 	dir := t.TempDir()
 	steps := model.LiveUpdate{Syncs: []model.Sync{{LocalPath: dir, RemotePath: "/src"}}}
@@ -182,7 +182,7 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// TestSettled knows of a change right after Settled has returned, where the system can tell.
+// TestSettled checks that a change is known right after Settled has returned, if the system can tell.
 func TestSettled(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "web", "main.go"), "")
@@ -217,7 +217,7 @@ func TestSettled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		sub.Settled(ctx)
 		if ctx.Err() != nil {
-			t.Error("it took all the time there was")
+			t.Error("it took all available time")
 		}
 		cancel()
 		a.Until("the change of "+path, func(store.View) bool {
