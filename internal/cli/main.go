@@ -1,5 +1,5 @@
-// Package cli is hone's command line: it gathers the commands, runs the one that is asked for, and is the one place where
-// errors are printed.
+// Package cli is hone's command line: it gathers the commands, runs the requested one, and is the only place where errors
+// are printed.
 //
 // # Concurrency
 //
@@ -26,7 +26,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/up"
 )
 
-// oneSignal is the time within which signals count as one: a shell and make both pass the same interrupt on.
+// oneSignal is the time within which signals count as one: a shell and make both pass on the same interrupt.
 const oneSignal = 500 * time.Millisecond
 
 // Main runs the command line and returns the exit code.
@@ -55,7 +55,7 @@ func interruptible(parent context.Context, last func()) (context.Context, func()
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup asks to live on
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, so that the process keeps running
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	done := make(chan struct{})
@@ -93,9 +93,9 @@ func newRoot(g *command.Global) *cobra.Command {
 		Version:       command.Version,
 	}
 	root.SetVersionTemplate(command.VersionText() + "\n")
-	root.PersistentFlags().BoolVarP(&g.Debug, "debug", "d", false, "log what hone itself does to a file, and show the call stack of Tiltfile errors")
-	root.PersistentFlags().BoolVarP(&g.Verbose, "verbose", "v", false, "the same, with more detail")
-	root.PersistentFlags().Int("klog", 0, "") // of Tilt, which shows what its client of Kubernetes says; hone's debug log has that
+	root.PersistentFlags().BoolVarP(&g.Debug, "debug", "d", false, "log hone's own work to a file, and show the call stack of Tiltfile errors")
+	root.PersistentFlags().BoolVarP(&g.Verbose, "verbose", "v", false, "like --debug, with more detail")
+	root.PersistentFlags().Int("klog", 0, "") // a flag of Tilt, which shows the messages of its Kubernetes client; hone's debug log has them
 	_ = root.PersistentFlags().MarkHidden("klog")
 	for _, commands := range []func(*command.Global) []*cobra.Command{up.Commands, session.Commands, object.Commands, tiltfiles.Commands, self.Commands} {
 		root.AddCommand(commands(g)...)

@@ -1,8 +1,8 @@
-// Package cireport takes down how a session goes, and tells it at the end: events as lines and a summary for programs, a table
-// for people, a JUnit file for what shows the results of tests.
+// Package cireport records the course of a session, and reports it at the end: events as lines and a summary for programs,
+// a table for people, a JUnit file for tools that show test results.
 //
 // # Concurrency
 //
-// A Reporter may be asked from any goroutine. What is made of its Tally is pure: a view, a tally and how the session ended
-// go in, a summary comes out, and secrets are taken out of that before anything is written.
+// A Reporter may be used by any goroutine. The summary is a pure function of a view, a tally and the outcome of the
+// session; secrets are removed from it before anything is written.
 package cireport

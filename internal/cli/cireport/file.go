@@ -5,7 +5,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Open returns where a report is going to be written, after checking that it can be. Everybody may read it.
+// Open returns the file for a report, after checking that it can be written. All users may read it.
 func Open(path string) (*outputfile.File, error) {
 	f, err := outputfile.Open(path, 0o644)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// The elements of JUnit's format, as far as those who read it agree on them.
+// The elements of JUnit's format, as far as its readers agree on them.
 type (
 	suites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -23,7 +23,7 @@ type (
 	suite struct {
 		Name string `xml:"name,attr"`
 		totals
-		// Timestamp is in UTC, and names no zone: some readers know none.
+		// Timestamp is in UTC without a zone, since some readers do not support zones.
 		Timestamp string     `xml:"timestamp,attr"`
 		Cases     []testCase `xml:"testcase"`
 	}
@@ -49,8 +49,9 @@ type (
 	}
 )
 
-// JUnit returns a summary in JUnit's format: a test suite for the session, a test case for each resource. Logs returns the
-// last lines of a resource, which go with what is wrong with it. A session that did not go well never looks as if it had.
+// JUnit returns a summary in JUnit's format: a test suite for the session, a test case for each resource. logs returns the
+// last log lines of a resource, which are added to its failure. A session that failed always has a failure or an error in
+// the report.
 func JUnit(s api.Summary, logs func(resource string) []string) ([]byte, error) {
 	folder := filepath.Base(filepath.Dir(s.Tiltfile))
 	one := suite{Name: "hone ci: " + folder, Timestamp: s.StartedAt.UTC().Format("2006-01-02T15:04:05")}
@@ -83,8 +84,8 @@ func (s *suite) add(c testCase) {
 	}
 }
 
-// judge says what became of a resource. One that was not finished has failed where that ended the session, and was skipped
-// where another one did.
+// judge sets the result of a resource. An unfinished resource has failed if that ended the session, and was skipped if
+// another failure did.
 func (c *testCase) judge(s api.Summary, r api.ResourceSummary, logs func(string) []string) {
 	why := plain(words.FirstLine(trouble(r)))
 	switch {
@@ -102,10 +103,10 @@ func (c *testCase) judge(s api.Summary, r api.ResourceSummary, logs func(string)
 	}
 }
 
-// failed reports whether a resource or the Tiltfile is what failed.
+// failed reports whether a resource or the Tiltfile has failed.
 func failed(s api.Summary) bool { return count(s, statusFailed) > 0 }
 
-// failureType says in what a resource has failed.
+// failureType returns the part in which a resource has failed.
 func failureType(r api.ResourceSummary) string {
 	switch {
 	case r.Type == "tiltfile":
@@ -116,7 +117,7 @@ func failureType(r api.ResourceSummary) string {
 	return "runtime"
 }
 
-// details is the problem of a resource, what it waited for, and its last lines.
+// details returns the problem of a resource, what it waited for, and its last log lines.
 func details(r api.ResourceSummary, logs func(string) []string) string {
 	var b strings.Builder
 	b.WriteString(trouble(r) + "\n")
@@ -136,7 +137,7 @@ func details(r api.ResourceSummary, logs func(string) []string) string {
 	return plain(b.String())
 }
 
-// plain returns lines as they look, without colours and other control of a terminal.
+// plain returns the visible text of lines, without colours and other terminal control sequences.
 func plain(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {

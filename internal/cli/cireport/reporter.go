@@ -18,18 +18,18 @@ import (
 // batch is how many events are held at a time.
 const batch = 256
 
-// Reporter is the subscriber that takes down what happens.
+// Reporter is the subscriber that records what happens.
 type Reporter struct {
-	// lines is where events go as JSON; nil where they are not wanted.
+	// lines is where events go as JSON; nil for none.
 	lines io.Writer
 
 	mu     sync.Mutex // guards what follows
 	cursor events.Cursor
 	tally  Tally
-	// redactor is that of the given versions of the tables that it is made of.
+	// redactor belongs to the given versions of the tables that it is made from.
 	redactor *redact.Redactor
 	versions [2]uint64
-	// pending is what could not be written yet.
+	// pending is output that could not be written yet.
 	pending bytes.Buffer
 }
 
@@ -42,7 +42,7 @@ var _ store.Subscriber = (*Reporter)(nil)
 func (r *Reporter) Contract() store.Contract {
 	c := store.Contract{
 		Name:   "Reporter",
-		Doc:    "Takes down what happens, for the report at the end, and prints it for programs.",
+		Doc:    "Records what happens, for the report at the end, and prints it for programs.",
 		Inputs: store.Reads(state.Sessions, state.Tiltfiles, state.Resources, state.Events),
 		Stage:  store.StageView,
 	}
@@ -52,7 +52,7 @@ func (r *Reporter) Contract() store.Contract {
 	return c
 }
 
-// Run implements store.Subscriber. Its error says why nothing can be printed; after a restart it continues where it was.
+// Run implements store.Subscriber. Its error is why nothing can be printed; after a restart it continues where it was.
 func (r *Reporter) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		if err := r.Drain(rt.View()); err != nil {
@@ -67,8 +67,8 @@ func (r *Reporter) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// Drain takes down all events that there are and have not been. It is for those that came after Run has returned; it is safe
-// to call at any time.
+// Drain records all events that have not been recorded yet. It is for events that arrived after Run has returned; it is
+// safe to call at any time.
 func (r *Reporter) Drain(v store.View) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +86,8 @@ func (r *Reporter) Drain(v store.View) error {
 	return r.write()
 }
 
-// Summarize takes down what has come meanwhile, and says how the session went. The end is its state before anything was
-// stopped, now that of the moment. The summary is printed too, after the events.
+// Summarize records the remaining events, and returns the summary of the session. end is its state before anything was
+// stopped, now its current state. The summary is also printed, after the events.
 func (r *Reporter) Summarize(end, now store.View, o Outcome) (api.Summary, error) {
 	err := r.Drain(now)
 	r.mu.Lock()
@@ -100,7 +100,7 @@ func (r *Reporter) Summarize(end, now store.View, o Outcome) (api.Summary, error
 	return s, r.write()
 }
 
-// redactorOf returns what takes secrets out as of v.
+// redactorOf returns the redactor for v.
 func (r *Reporter) redactorOf(v store.View) *redact.Redactor {
 	now := [2]uint64{v.Version(state.Tiltfiles.Name()), v.Version(state.Resources.Name())}
 	if r.redactor == nil || now != r.versions {
@@ -109,7 +109,7 @@ func (r *Reporter) redactorOf(v store.View) *redact.Redactor {
 	return r.redactor
 }
 
-// print adds an event to what is to be written.
+// print adds an event to the pending output.
 func (r *Reporter) print(e api.Event, redactor *redact.Redactor) {
 	if r.lines == nil {
 		return
@@ -122,7 +122,7 @@ func (r *Reporter) print(e api.Event, redactor *redact.Redactor) {
 	r.pending.WriteByte('\n')
 }
 
-// write writes what is pending, and keeps what was not taken.
+// write writes the pending output, and keeps the part that was not written.
 func (r *Reporter) write() error {
 	if r.pending.Len() == 0 {
 		return nil

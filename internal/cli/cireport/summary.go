@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// What became of a resource.
+// The results of a resource.
 const (
 	statusOK         = "ok"
 	statusFailed     = "failed"
@@ -36,17 +36,17 @@ const (
 
 // Outcome is how a session ended.
 type Outcome struct {
-	// Result is one of the results above, and Code what the process ends with.
+	// Result is one of the results above, and Code is the exit code of the process.
 	Result string
 	Code   int
-	// Failure is why it did not go well, with the mend where one is known.
+	// Failure is why it failed, with the mend if one is known.
 	Failure string
 	At      time.Time
 	// Tiltfile is the path, for a session that could not begin.
 	Tiltfile string
 }
 
-// Summarize says how a session went, without secrets. The view is that of its end, before anything was stopped.
+// Summarize returns the summary of a session, without secrets. The view is that of its end, before anything was stopped.
 func Summarize(v store.View, t *Tally, o Outcome) api.Summary {
 	session := state.TheSession(v)
 	out := api.Summary{Result: o.Result, ExitCode: o.Code, Failure: o.Failure, Tiltfile: cmp.Or(session.Tiltfile, o.Tiltfile), StartedAt: session.StartedAt,
@@ -86,7 +86,7 @@ func redacted(s api.Summary, r *redact.Redactor) api.Summary {
 	return out
 }
 
-// tiltfile is the summary of the Tiltfile itself.
+// tiltfile returns the summary of the Tiltfile itself.
 func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 	t := state.TheTiltfile(v)
 	out := api.ResourceSummary{Name: string(model.TiltfileName), Type: "tiltfile", Status: statusUnfinished, UpdateStatus: "pending",
@@ -107,7 +107,7 @@ func tiltfile(v store.View, c *counts, o Outcome) api.ResourceSummary {
 	return out
 }
 
-// subject is all that is known of a resource at the end.
+// subject is all that is known about a resource at the end.
 type subject struct {
 	view     store.View
 	entry    *store.Entry[state.Resource]
@@ -142,7 +142,7 @@ func (s *subject) summary() api.ResourceSummary {
 	return out
 }
 
-// status says what became of the resource, and why it is not well.
+// status returns the result of the resource, and its problem if it has one.
 func (s *subject) status() (string, *api.ProblemEvent) {
 	m, u := &s.entry.Value.Manifest, &s.update
 	last, built := u.Last()
@@ -153,7 +153,7 @@ func (s *subject) status() (string, *api.ProblemEvent) {
 		return statusFailed, problemOf(s.runtime.Err)
 	case s.ended != nil && s.ended.Resource == m.Name && s.ended.Failure != "":
 		p := problemOf(s.ended.Failure)
-		p.Mend, p.Detail = p.Detail, "" // what ends a session by itself comes with nothing but a mend
+		p.Mend, p.Detail = p.Detail, "" // a failure that ends the session has no detail, only a mend
 		return statusFailed, p
 	case u.Succeeded && u.Current == nil && u.Triggered.IsZero() && s.runtime.Status.Settled():
 		return statusOK, nil
@@ -161,7 +161,7 @@ func (s *subject) status() (string, *api.ProblemEvent) {
 	return statusUnfinished, &api.ProblemEvent{Summary: s.unfinished()}
 }
 
-// unfinished says what was still to come.
+// unfinished describes what was still missing.
 func (s *subject) unfinished() string {
 	u := &s.update
 	switch {
@@ -175,7 +175,7 @@ func (s *subject) unfinished() string {
 	return "was not ready: " + cmp.Or(s.runtime.Err, s.runtime.Text, string(s.runtime.Status))
 }
 
-// restarts counts those of pods that are there by what they say, and of others by what was told of them last.
+// restarts counts the restarts of existing pods by their state, and those of former pods by their last event.
 func (s *subject) restarts() (n int) {
 	left := map[string]int{}
 	for pod, restarts := range s.counts.restarts {
@@ -190,7 +190,7 @@ func (s *subject) restarts() (n int) {
 	return n
 }
 
-// problemOf makes a problem of what is told in words only: the first line says it, the others belong to it.
+// problemOf makes a problem from plain text: the first line is the summary, the others are the detail.
 func problemOf(text string) *api.ProblemEvent {
 	summary, detail, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return &api.ProblemEvent{Summary: summary, Detail: strings.TrimSpace(detail)}

@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// notReady is the reason of waiting for a resource that was updated to get ready.
+// notReady is the reason of a wait for an updated resource to become ready.
 const notReady = "not-ready"
 
 // Tally counts what the tables do not keep. The zero value has counted nothing. It is for one goroutine.
@@ -17,16 +17,16 @@ type Tally struct {
 	missed    uint64
 }
 
-// counts are those of a resource.
+// counts are the counts of a resource.
 type counts struct {
 	builds   int
 	building api.Milliseconds
-	// ready is the time until it was ready first; wasReady is set from then on.
+	// ready is the time until it was first ready; wasReady is set from then on.
 	ready    api.Milliseconds
 	wasReady bool
 	waits    []api.Wait
-	// held is the wait for something before an update, deployed is since when an update wants to be ready; nil and zero
-	// while that is not so.
+	// held is the current wait before an update, deployed is since when an updated resource has not been ready; nil and
+	// zero if there is no such wait.
 	held     *held
 	deployed time.Time
 	// restarts are the newest count of each pod.
@@ -51,7 +51,7 @@ func (t *Tally) Take(e api.Event) {
 	}
 }
 
-// of returns the counts of a resource, which begin here if there were none.
+// of returns the counts of a resource, and creates them if there are none.
 func (t *Tally) of(name string) *counts {
 	c := t.resources[name]
 	if c == nil {
@@ -101,7 +101,7 @@ func (c *counts) hold(h api.HoldEvent, at time.Time) {
 	}
 }
 
-// waited adds a wait that is worth a word. Waiting for the same again extends it.
+// waited adds a wait that is long enough to report. Another wait for the same reason extends it.
 func (c *counts) waited(w api.Wait) {
 	if w.Ms < 1 && !w.Open {
 		return
@@ -115,12 +115,12 @@ func (c *counts) waited(w api.Wait) {
 	c.waits[i].Open = w.Open
 }
 
-// lasted is how long a wait lasted. It may have begun after its end: what led to the end of a session is older than the
-// newest event.
+// lasted returns how long a wait lasted. It may have begun after its end, since the cause of a session's end is older than
+// the newest event.
 func lasted(since, end time.Time) api.Milliseconds { return max(0, events.Ms(end.Sub(since))) }
 
-// until returns the waits as of the end of the session, those included that were not over, which all are where the resource
-// does well. Runtime says how an update does that is not ready.
+// until returns the waits up to the end of the session, including open ones, which count as ended if the resource is well.
+// runtime is the runtime state of a resource that is not ready.
 func (c *counts) until(end time.Time, well bool, runtime string) []api.Wait {
 	out := *c
 	out.waits = slices.Clone(c.waits)

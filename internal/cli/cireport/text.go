@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// telling is how long a wait must be for people to hear of it.
+// telling is how long a wait must be to appear in the table.
 const telling api.Milliseconds = 100
 
 // glyphs stand before the words.
@@ -48,7 +48,7 @@ func Text(out io.Writer, s api.Summary) error {
 	return nil
 }
 
-// count returns how many resources have a status. The Tiltfile counts only where it is in the way.
+// count returns how many resources have a status. The Tiltfile counts only if it is not ok.
 func count(s api.Summary, status string) (n int) {
 	for i, r := range s.Resources {
 		if r.Status == status && (i > 0 || status != statusOK) {
@@ -58,7 +58,7 @@ func count(s api.Summary, status string) (n int) {
 	return n
 }
 
-// waited says what a resource waited for, and how long.
+// waited describes what a resource waited for, and how long.
 func waited(r api.ResourceSummary) string {
 	var out []string
 	for _, w := range r.Waits {
@@ -70,7 +70,7 @@ func waited(r api.ResourceSummary) string {
 	return strings.Join(out, ", ")
 }
 
-// trouble says in words why a resource is not well.
+// trouble describes why a resource is not well.
 func trouble(r api.ResourceSummary) string {
 	if r.Problem == nil {
 		return r.Skipped

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Version is hone's own version; Commit and Date are those of the source, the date as RFC 3339 has it. The build sets them by
-// -ldflags; commit and date may be empty.
+// Version is hone's own version; Commit and Date are those of the source, the date in RFC 3339 format. The build sets them
+// with -ldflags; commit and date may be empty.
 var (
 	Version = "0.1.0-dev"
 	Commit  string
 	Date    string
 )
 
-// VersionText is the version with the commit it was built from and when that was made, where that is known.
+// VersionText returns the version, with the commit it was built from and the commit's date, if known.
 func VersionText() string {
 	info, _ := debug.ReadBuildInfo()
 	text := "hone v" + Version
@@ -31,11 +31,11 @@ func VersionText() string {
 	return fmt.Sprintf("%s, %s, %s/%s", text, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// pseudoVersion is how the module system calls a commit without a tag: v0.0.0-20261122201500-330377ef0a1b.
+// pseudoVersion matches the module system's version of a commit without a tag: v0.0.0-20261122201500-330377ef0a1b.
 var pseudoVersion = regexp.MustCompile(`[.-](\d{14})-([0-9a-f]{12})(\+.*)?$`)
 
-// source returns the commit of the source, short, and its date: what the build was told, else what the compiler knows of the
-// working copy, else what the module's version says. Info may be nil.
+// source returns the commit of the source, short, and its date: those set by the build, else those that the compiler found
+// in the working copy, else those in the module's version. info may be nil.
 func source(commit, date string, info *debug.BuildInfo) (string, string) {
 	if info == nil {
 		info = &debug.BuildInfo{}

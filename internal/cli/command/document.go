@@ -18,7 +18,7 @@ func AddDocumentFlag(c *cobra.Command, output *string) {
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{OutputJSON, OutputYAML}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// DocumentWriter returns what writes a document in the format that was asked for; nil when none was.
+// DocumentWriter returns a function that writes a document in the requested format; nil if none was requested.
 func DocumentWriter(output, command string) (func(io.Writer, any) error, error) {
 	switch output {
 	case "":
@@ -77,7 +77,7 @@ func (y *YAMLLines) Write(p []byte) (int, error) {
 	}
 }
 
-// UnknownStreamFormat is the error for a format that a command which prints one document after the other does not have.
+// UnknownStreamFormat returns the error for an unknown format of a command that prints one document after the other.
 func UnknownStreamFormat(output string) error {
 	return problem.New(fmt.Sprintf("unknown output %q", output), "choose text, json for one object per line, or yaml for one document after the other")
 }

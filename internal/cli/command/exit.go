@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// The exit codes. ExitInterrupted is what shells expect of a process that Ctrl-C ended.
+// The exit codes. ExitInterrupted is the code that shells expect of a process that Ctrl-C ended.
 const (
 	ExitOK      = 0
 	ExitFailure = 1
-	// ExitTiltfile says that hone itself is fine, but that the Tiltfile has an error.
+	// ExitTiltfile means that hone itself is fine, but the Tiltfile has an error.
 	ExitTiltfile = 5
-	// ExitTimeout is what timeout(1) ends with.
+	// ExitTimeout is the exit code of timeout(1).
 	ExitTimeout     = 124
 	ExitInterrupted = 130
 )

@@ -8,13 +8,13 @@ import (
 	"github.com/hone-dev/hone/internal/base/project"
 )
 
-// StateDir is the folder for what outlives a session.
+// StateDir returns the folder for files that outlive a session.
 func StateDir() string { return filepath.Join(xdg.StateHome, "hone") }
 
-// LedgerDir is the folder for the records of what was deployed.
+// LedgerDir returns the folder for the records of deployed objects.
 func LedgerDir() string { return filepath.Join(StateDir(), "ledger") }
 
-// Projects is the registry of this user's projects.
+// Projects returns the registry of this user's projects.
 func Projects() *project.Registry {
 	return project.New(filepath.Join(StateDir(), "projects"), LedgerDir())
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenInput makes an input whose Close ends a Read that waits. Files such as standard input cannot do that themselves.
+// OpenInput returns an input whose Close ends a waiting Read. Files such as standard input do not do that themselves.
 func OpenInput(r io.Reader) (io.ReadCloser, error) {
 	f, ok := r.(*os.File)
 	if !ok {
@@ -25,7 +25,7 @@ func OpenInput(r io.Reader) (io.ReadCloser, error) {
 	return &input{file: f, wake: wake, closed: closed}, nil
 }
 
-// input is a file that is read only when there is something to read. One goroutine reads, any may close.
+// input is a file that is read only when data is available. One goroutine reads, any may close.
 type input struct {
 	file *os.File
 	// wake becomes readable when closed is closed.

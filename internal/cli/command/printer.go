@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Printer prints messages where no session keeps a log: without secrets, and without control characters that a terminal would
-// obey. Its methods may be called from any goroutine.
+// Printer prints messages of commands without a session's log: without secrets, and without control characters that a
+// terminal would interpret. Its methods may be called from any goroutine.
 type Printer struct {
 	out, err io.Writer
 
@@ -35,7 +35,7 @@ func (p *Printer) Write(level logstore.Level, said string) {
 	p.print(w, strings.TrimRight(said, "\n"))
 }
 
-// Progress implements logstore.Logger: only what is done is printed.
+// Progress implements logstore.Logger: only completed steps are printed.
 func (p *Printer) Progress(_, said string, done bool) {
 	if done {
 		p.Write(logstore.LevelInfo, said)
@@ -70,7 +70,8 @@ func (p *Printer) Scrubbed(texts []string) []string {
 	return out
 }
 
-// foreign is text of others for a writer: with its colours where those show, and without any other control character.
+// foreign returns text from outside for a writer: with its colours if the writer shows them, and without any other control
+// character.
 func foreign(w io.Writer, said string) string {
 	colored := stream.Colored(w)
 	lines := strings.Split(said, "\n")

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/term"
 )
 
-// TerminalGuard gives the terminal back when the process has to end at once, without the screen's own clean-up.
+// TerminalGuard restores the terminal when the process has to end at once, without the screen's own clean-up.
 type TerminalGuard struct {
-	// state is that of the terminal before anything was shown; nil where there is none.
+	// state is the state of the terminal before anything was shown; nil if there is no terminal.
 	state *term.State
 	// Screen is set while the screen may have the terminal.
 	Screen atomic.Bool
 }
 
-// NewTerminalGuard notes how the terminal of standard input is set up now.
+// NewTerminalGuard records the current settings of the terminal of standard input.
 func NewTerminalGuard() *TerminalGuard {
 	g := &TerminalGuard{}
 	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
@@ -25,8 +25,8 @@ func NewTerminalGuard() *TerminalGuard {
 	return g
 }
 
-// Restore leaves the alternate screen, shows the cursor, ends what the screen asked the keyboard for, and makes the terminal
-// echo again.
+// Restore leaves the alternate screen, shows the cursor, resets the keyboard modes that the screen set, and makes the
+// terminal echo again.
 func (g *TerminalGuard) Restore() {
 	if g.state == nil || !g.Screen.Load() {
 		return
@@ -35,7 +35,7 @@ func (g *TerminalGuard) Restore() {
 	g.Cook()
 }
 
-// Cook makes the terminal echo again, and gather lines, after what was shown is gone.
+// Cook makes the terminal echo and buffer lines again, after the screen is gone.
 func (g *TerminalGuard) Cook() {
 	if g.state != nil {
 		_ = term.Restore(int(os.Stdin.Fd()), g.state)
@@ -47,7 +47,7 @@ func Interactive() bool {
 	return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// UTF8Locale reports whether the environment says that the terminal shows UTF-8.
+// UTF8Locale reports whether the terminal shows UTF-8, according to the environment.
 func UTF8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := os.Getenv(name); locale != "" {

@@ -10,7 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/suggest"
 )
 
-// Group makes of a command one that only holds others: alone it prints its help, and a word that is none of them is an error.
+// Group makes a command a group that only holds subcommands: alone it prints its help, and an unknown subcommand is an
+// error.
 func Group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.DisableFlagsInUseLine = true
@@ -30,7 +31,7 @@ func Group(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// ExplainUsage adds to the errors of flags and of the number of arguments how the command is called.
+// ExplainUsage adds the usage of the command to errors of flags and of the number of arguments.
 func ExplainUsage(c *cobra.Command) {
 	c.SetFlagErrorFunc(misused)
 	if check := c.Args; check != nil {
@@ -45,13 +46,13 @@ func misused(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &problem.Problem{Summary: err.Error(), Mend: fmt.Sprintf("usage: %s\n%s --help says more", c.UseLine(), c.CommandPath())}
+	return &problem.Problem{Summary: err.Error(), Mend: fmt.Sprintf("usage: %s\n%s --help shows more", c.UseLine(), c.CommandPath())}
 }
 
-// shorthands are the letters that scripts write for flags of alike.
+// shorthands are the short forms of ignored flags.
 var shorthands = map[string]string{"all-namespaces": "A"}
 
-// IgnoredFlags adds flags of Tilt's that ask for something that hone does anyway, or that means nothing to a session.
+// IgnoredFlags adds flags of Tilt that request hone's default behaviour, or that have no meaning for a session.
 func IgnoredFlags(c *cobra.Command, bools, strings []string) {
 	for _, name := range bools {
 		c.Flags().BoolP(name, shorthands[name], false, "")

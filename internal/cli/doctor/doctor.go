@@ -1,5 +1,5 @@
-// Package doctor finds out what hone has to work with, and what is wrong with it: the cluster and what may be done there, the
-// container engine, this machine's limits, the terminal, hone's own folders. It changes nothing.
+// Package doctor examines hone's environment and reports problems: the cluster and the user's rights in it, the container
+// engine, this machine's limits, the terminal, hone's own folders. It changes nothing.
 package doctor
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// patience bounds what one section may ask.
+// patience bounds the requests of one section.
 const patience = 10 * time.Second
 
-// Section is what was found about one thing.
+// Section holds the findings about one subject.
 type Section struct {
 	api.FindingSection
 }
@@ -27,12 +27,12 @@ func section(name string) *Section {
 	return &Section{api.FindingSection{Name: name, Findings: []api.Finding{}}}
 }
 
-// found adds something that is well.
+// found adds a finding without a problem.
 func (s *Section) found(name, format string, args ...any) {
 	s.Findings = append(s.Findings, api.Finding{Name: name, Value: fmt.Sprintf(format, args...)})
 }
 
-// fault adds something that is not. A mend that the error brings along goes before the one that is given.
+// fault adds a problem. The mend in the error, if any, takes precedence over the given one.
 func (s *Section) fault(name string, err error, mend string) {
 	f := api.Finding{Name: name, Fault: err.Error(), Mend: mend}
 	if p, ok := problem.Of(err); ok && p.Mend != "" {
@@ -72,7 +72,7 @@ type Kube interface {
 	Allowed(ctx context.Context, a k8s.Access) (ok bool, why string, err error)
 }
 
-// need is what hone does in a cluster, and what it does instead where it may not.
+// need is an operation of hone in a cluster, and the effect of a missing right to it.
 type need struct {
 	what, without string
 	access        k8s.Access
@@ -88,8 +88,8 @@ var needs = []need{
 		k8s.Access{Verb: "patch", Resource: "pods", Subresource: "ephemeralcontainers"}},
 }
 
-// Cluster is about the Kubernetes cluster. Known is what the kubeconfig tells, and why it cannot be read is broken. Connect is
-// called where there is one. The cluster as it was found is the zero value where it does not answer.
+// Cluster is about the Kubernetes cluster. known is the cluster according to the kubeconfig; broken is why that cannot be
+// read. connect is called if there is a cluster. The returned cluster is the zero value if it does not answer.
 func Cluster(ctx context.Context, known model.Cluster, broken error, connect func() (Kube, error)) (*Section, model.Cluster) {
 	s := section("Kubernetes")
 	switch {
@@ -111,18 +111,18 @@ func Cluster(ctx context.Context, known model.Cluster, broken error, connect fun
 	}
 	kube, err := connect()
 	if err != nil {
-		s.fault("connection", err, "kubectl cluster-info tells more")
+		s.fault("connection", err, "kubectl cluster-info shows more")
 		return s, model.Cluster{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	c, err := kube.Detect(ctx)
 	if err != nil {
-		s.fault("connection", err, "kubectl cluster-info tells more")
+		s.fault("connection", err, "kubectl cluster-info shows more")
 		return s, model.Cluster{}
 	}
 	if k8s.TooOld(c.Version) {
-		s.fault("version", fmt.Errorf("%s is older than what hone works with", c.Version), "upgrade the cluster to v1.25 or newer")
+		s.fault("version", fmt.Errorf("%s is older than the versions that hone supports", c.Version), "upgrade the cluster to v1.25 or newer")
 	} else {
 		s.found("version", "%s", c.Version)
 	}
@@ -136,7 +136,7 @@ func Cluster(ctx context.Context, known model.Cluster, broken error, connect fun
 	return s, c
 }
 
-// rights asks for everything that hone does in a cluster.
+// rights checks the right to every operation of hone in a cluster.
 func rights(ctx context.Context, s *Section, kube Kube, namespace string) {
 	for _, n := range needs {
 		a := n.access
@@ -144,8 +144,8 @@ func rights(ctx context.Context, s *Section, kube Kube, namespace string) {
 		ok, why, err := kube.Allowed(ctx, a)
 		switch {
 		case err != nil:
-			s.fault("you may "+n.what, err, "kubectl auth can-i --list tells more")
-			return // the others would not be answered either
+			s.fault("you may "+n.what, err, "kubectl auth can-i --list shows more")
+			return // the other checks would fail in the same way
 		case ok:
 			s.found("you may "+n.what, "yes")
 		default:
@@ -160,7 +160,7 @@ func rights(ctx context.Context, s *Section, kube Kube, namespace string) {
 				resource += "/" + a.Subresource
 			}
 			s.fault("you may "+n.what, fmt.Errorf("no: %s%s", n.without, why),
-				fmt.Sprintf("ask for the right to %s %s in namespace %s", a.Verb, resource, namespace))
+				fmt.Sprintf("request the right to %s %s in namespace %s", a.Verb, resource, namespace))
 		}
 	}
 }
@@ -170,13 +170,13 @@ type Pinger interface {
 	Ping(ctx context.Context) (docker.Info, error)
 }
 
-// Engine is about the container engine that builds images. Compose asks for the version of Docker Compose. Info is nil where
-// the engine does not answer.
+// Engine is about the container engine that builds images. compose returns the version of Docker Compose. The info is nil
+// if the engine does not answer.
 func Engine(ctx context.Context, connect func(context.Context) (Pinger, error), compose func(context.Context) (string, error)) (*Section, *docker.Info) {
 	s := section("Container engine")
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	const mend = "start the engine, or say where it is: DOCKER_HOST, or docker context use NAME"
+	const mend = "start the engine, or set its address: DOCKER_HOST, or docker context use NAME"
 	e, err := connect(ctx)
 	if err != nil {
 		s.fault("engine", err, mend)
@@ -210,7 +210,7 @@ func (s *Section) Delivered(plan model.DeliveryMethod, why string) {
 	s.found("images are delivered by", "%s (%s)", plan, why)
 }
 
-// errNoAnswer is for sessions that are there but say nothing.
+// errNoAnswer is for sessions that run but do not answer.
 var errNoAnswer = errors.New("does not answer")
 
 // Sessions is about the sessions that run on this machine.

@@ -61,7 +61,7 @@ func TestCluster(t *testing.T) {
 	s, found := Cluster(t.Context(), known, nil, connect)
 	want(t, s, "context=kind-dev", "server=https://127.0.0.1:6443", "namespace=mine", "product=kind", "hone may change it=yes, a development cluster",
 		"version=v1.34.4", "nodes=1, amd64, containerd", "registry=localhost:5000", "you may deploy=yes", "you may follow pods=yes", "you may read logs=yes",
-		"you may exec✖no: running containers cannot be updated in place (RBAC)→ask for the right to create pods/exec in namespace mine",
+		"you may exec✖no: running containers cannot be updated in place (RBAC)→request the right to create pods/exec in namespace mine",
 		"you may port-forward=yes", "you may add ephemeral containers=yes")
 	if found.Version != "v1.34.4" {
 		t.Errorf("found %+v", found)
@@ -134,7 +134,7 @@ func TestWatching(t *testing.T) {
 	write("max_user_instances", "128\n")
 	works := func() error { return nil }
 	want(t, Watching(works, proc), "watching=works",
-		"max_user_watches✖8192 is little: large trees are watched more slowly→sudo sysctl fs.inotify.max_user_watches=524288", "max_user_instances=128")
+		"max_user_watches✖8192 is low: large trees are watched more slowly→sudo sysctl fs.inotify.max_user_watches=524288", "max_user_instances=128")
 	want(t, Watching(func() error { return problem.New("too many", "close some") }, t.TempDir()), "watching✖too many→close some")
 }
 
@@ -149,12 +149,12 @@ func TestTerminal(t *testing.T) {
 			[]string{"TERM=xterm-256color", "size=120×40", "colours=256", "UTF-8=yes"}},
 		{"good", Screen{Is: true, Columns: 60, Rows: 15, UTF8: true, Term: "xterm-kitty", ColorTerm: "truecolor"},
 			[]string{"TERM=xterm-kitty", "size=60×15", "colours=16 million", "UTF-8=yes"}},
-		{"plain", Screen{Is: true, UTF8: true, Term: "vt100", NoColor: "1"}, []string{"TERM=vt100", "colours=none, as NO_COLOR says", "UTF-8=yes"}},
+		{"plain", Screen{Is: true, UTF8: true, Term: "vt100", NoColor: "1"}, []string{"TERM=vt100", "colours=none, because NO_COLOR is set", "UTF-8=yes"}},
 		{"small and old", Screen{Is: true, Columns: 59, Rows: 15, Term: "xterm"}, []string{"TERM=xterm",
 			"size✖59×15 is too small for more than the log→make the window at least 60×15", "colours=8 or 16",
-			"UTF-8✖no: the locale has none, so that the screen is drawn in ASCII→export LC_ALL=C.UTF-8"}},
+			"UTF-8✖no: the locale does not support it, so the screen is drawn in ASCII→export LC_ALL=C.UTF-8"}},
 		{"dumb", Screen{Is: true, Columns: 80, Rows: 24, UTF8: true, Term: "dumb"}, []string{
-			`TERM✖"dumb" says that nothing can be drawn→export TERM=xterm-256color, if the terminal is no dumb one`, "size=80×24", "colours=none", "UTF-8=yes"}},
+			`TERM✖"dumb" means that nothing can be drawn→export TERM=xterm-256color, unless the terminal really is dumb`, "size=80×24", "colours=none", "UTF-8=yes"}},
 	} {
 		if diff := cmp.Diff(tc.want, lines(Terminal(tc.t))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
@@ -188,7 +188,7 @@ func TestFolders(t *testing.T) {
 	none := filepath.Join(dir, "none", "at", "all")
 	s := Folders([]Folder{{"full", full}, {"none", none}, {"file", file}})
 	got := lines(s)
-	if got[0] != "full="+full+", 1.2 MB in 2 files" || got[1] != "none="+none+", empty" || !strings.HasPrefix(got[2], "file✖"+file+" is no folder→") {
+	if got[0] != "full="+full+", 1.2 MB in 2 files" || got[1] != "none="+none+", empty" || !strings.HasPrefix(got[2], "file✖"+file+" is not a folder→") {
 		t.Errorf("%q", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {

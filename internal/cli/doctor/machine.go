@@ -21,8 +21,8 @@ var limits = []struct {
 	{"max_user_instances", 128},
 }
 
-// Watching is about noticing changes of files. Try begins to watch; proc is the folder of inotify's limits, which need not be
-// there.
+// Watching is about noticing changes of files. try begins to watch; proc is the folder of inotify's limits, which need not
+// exist.
 func Watching(try func() error, proc string) *Section {
 	s := section("Watching files")
 	if err := try(); err != nil {
@@ -37,7 +37,7 @@ func Watching(try func() error, proc string) *Section {
 		}
 		value := strings.TrimSpace(string(text))
 		if n, err := strconv.Atoi(value); err == nil && n < l.least {
-			s.fault(l.name, fmt.Errorf("%d is little: large trees are watched more slowly", n),
+			s.fault(l.name, fmt.Errorf("%d is low: large trees are watched more slowly", n),
 				fmt.Sprintf("sudo sysctl fs.inotify.%s=%d", l.name, max(2*n, 8*l.least)))
 			continue
 		}
@@ -46,9 +46,9 @@ func Watching(try func() error, proc string) *Section {
 	return s
 }
 
-// Screen is what a terminal is known to be.
+// Screen is what is known about a terminal.
 type Screen struct {
-	// Is says that there is one; the rest is about it. Columns and Rows are 0 where they are not known.
+	// Is is set if there is one; the rest describes it. Columns and Rows are 0 if unknown.
 	Is            bool
 	Columns, Rows int
 	UTF8          bool
@@ -70,7 +70,7 @@ func Terminal(t Screen) *Section {
 		return s
 	}
 	if t.Term == "" || t.Term == "dumb" {
-		s.fault("TERM", fmt.Errorf("%q says that nothing can be drawn", t.Term), "export TERM=xterm-256color, if the terminal is no dumb one")
+		s.fault("TERM", fmt.Errorf("%q means that nothing can be drawn", t.Term), "export TERM=xterm-256color, unless the terminal really is dumb")
 	} else {
 		s.found("TERM", "%s", t.Term)
 	}
@@ -84,7 +84,7 @@ func Terminal(t Screen) *Section {
 	if t.UTF8 {
 		s.found("UTF-8", "yes")
 	} else {
-		s.fault("UTF-8", errors.New("no: the locale has none, so that the screen is drawn in ASCII"), "export LC_ALL=C.UTF-8")
+		s.fault("UTF-8", errors.New("no: the locale does not support it, so the screen is drawn in ASCII"), "export LC_ALL=C.UTF-8")
 	}
 	return s
 }
@@ -92,7 +92,7 @@ func Terminal(t Screen) *Section {
 func colours(t Screen) string {
 	switch {
 	case t.NoColor != "":
-		return "none, as NO_COLOR says"
+		return "none, because NO_COLOR is set"
 	case t.ColorTerm == "truecolor" || t.ColorTerm == "24bit":
 		return "16 million"
 	case strings.Contains(t.Term, "256color"):
@@ -105,11 +105,11 @@ func colours(t Screen) string {
 
 // Folder is a folder that hone keeps files in.
 type Folder struct {
-	// Name says what is in it.
+	// Name describes its content.
 	Name, Path string
 }
 
-// Folders is about where hone keeps things: whether it can, and how much there is.
+// Folders is about the folders where hone keeps files: whether they are writable, and how much they hold.
 func Folders(all []Folder) *Section {
 	s := section("Folders")
 	for _, f := range all {
@@ -127,7 +127,7 @@ func Folders(all []Folder) *Section {
 	return s
 }
 
-// Writable returns nil when files can be made in a folder, or the folder itself. It leaves nothing there.
+// Writable returns nil if files can be created in a folder, or the folder itself can be. It leaves nothing there.
 func Writable(dir string) error {
 	for {
 		info, err := os.Stat(dir)
@@ -139,7 +139,7 @@ func Writable(dir string) error {
 			return err
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s is no folder", dir)
+			return fmt.Errorf("%s is not a folder", dir)
 		}
 		f, err := os.CreateTemp(dir, ".hone-doctor-*")
 		if err != nil {
@@ -149,7 +149,7 @@ func Writable(dir string) error {
 	}
 }
 
-// usage counts what is in a folder, as far as it can be read.
+// usage counts the files in a folder, as far as it can be read.
 func usage(dir string) (size int64, files int) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

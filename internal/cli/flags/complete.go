@@ -28,7 +28,7 @@ func CompletionContext(cmd *cobra.Command) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, completionTime)
 }
 
-// Completing asks the chosen session for words. A session that does not answer completes nothing.
+// Completing requests words from the chosen session. A session that does not answer completes nothing.
 func (f *Session) Completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
 	ctx, cancel := CompletionContext(cmd)
 	defer cancel()
@@ -51,7 +51,7 @@ func (f *Session) CompleteResources(cmd *cobra.Command, args []string, word stri
 	}), cobra.ShellCompDirectiveNoFileComp
 }
 
-// NamesOf returns the names of a session's objects of a kind, none where that is not known.
+// NamesOf returns the names of a session's objects of a kind, none if they are unknown.
 func NamesOf(ctx context.Context, s *objects.Session, kind string) []string {
 	k, err := s.Kind(kind)
 	if err != nil {
@@ -93,7 +93,7 @@ func completeSessions(cmd *cobra.Command, _ []string, word string) ([]string, co
 	return Matching(names, "", word, nil), cobra.ShellCompDirectiveNoFileComp
 }
 
-// CompleteDeclared completes the names of resources that the Tiltfile declared when a session ran it last. The Tiltfile is
+// CompleteDeclared completes the names of resources that the Tiltfile declared when a session last ran it. The Tiltfile is
 // not evaluated: pressing Tab must not run its commands.
 func (f *Project) CompleteDeclared(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	path, err := f.Path()

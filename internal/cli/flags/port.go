@@ -16,7 +16,7 @@ const (
 	defaultPort = 10350
 )
 
-// Server say where a new session's API is.
+// Server are the flags that determine where a new session's API listens.
 type Server struct {
 	Host string
 	Port Port
@@ -29,7 +29,7 @@ func (f *Server) Add(c *cobra.Command) {
 	c.Flags().Var(&f.Port, "port", "port for the session's API: 0 takes a free one, none opens none; also from TILT_PORT")
 }
 
-// EnvOr returns an environment variable, or the other value where it is unset or empty.
+// EnvOr returns an environment variable, or the other value if it is unset or empty.
 func EnvOr(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
@@ -37,7 +37,7 @@ func EnvOr(name, otherwise string) string {
 	return otherwise
 }
 
-// EnvPort is what TILT_PORT says.
+// EnvPort returns the port in TILT_PORT, or the default port.
 func EnvPort() Port {
 	p := Port{Number: defaultPort}
 	if v := os.Getenv("TILT_PORT"); v != "" {

@@ -12,10 +12,10 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// Project choose the Tiltfile and the cluster.
+// Project are the flags that choose the Tiltfile and the cluster.
 type Project struct {
 	file, Context, Namespace string
-	// session is a name that leads to a Tiltfile; chosen reports whether --file was given.
+	// Session is a session name that selects a Tiltfile; chosen reports whether --file was given.
 	Session string
 	chosen  func() bool
 }
@@ -23,7 +23,7 @@ type Project struct {
 // Add adds the flags to a command.
 func (f *Project) Add(c *cobra.Command) {
 	c.Flags().StringVarP(&f.file, "file", "f", "Tiltfile", "path of the Tiltfile")
-	c.Flags().StringVar(&f.Session, "session", "", "without --file, the Tiltfile of the session that runs, or ran last, under this name")
+	c.Flags().StringVar(&f.Session, "session", "", "without --file, use the Tiltfile of the session that runs, or last ran, under this name")
 	f.chosen = func() bool { return c.Flags().Changed("file") }
 	_ = c.RegisterFlagCompletionFunc("session", completeSessions)
 	c.Flags().StringVar(&f.Context, "context", "", "kubeconfig context to use instead of the current one")
@@ -44,13 +44,13 @@ func (f *Project) Path() (string, error) {
 		return path, err
 	}
 	if _, err := os.Stat(path); err == nil && sessions.Real(path) != led {
-		return "", problem.New(fmt.Sprintf("session %s is of %s, and there is a Tiltfile here, too", f.Session, led),
-			fmt.Sprintf("say which is meant: -f %s, or -f %s", led, f.file))
+		return "", problem.New(fmt.Sprintf("session %s belongs to %s, and there is also a Tiltfile here", f.Session, led),
+			fmt.Sprintf("choose one: -f %s, or -f %s", led, f.file))
 	}
 	return led, nil
 }
 
-// tiltfileOf returns the Tiltfile of the session that runs, or ran last, under a name.
+// tiltfileOf returns the Tiltfile of the session that runs, or last ran, under a name.
 func tiltfileOf(name string) (path string, known bool, err error) {
 	living, err := Registry().List(context.Background())
 	if err != nil {
@@ -89,7 +89,7 @@ func (f *Project) Resolve() (string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case os.IsNotExist(err) && f.Session != "" && !f.chosen():
-		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, to which the name %s leads", path, f.Session), "name the Tiltfile: -f PATH")
+		return "", problem.New(fmt.Sprintf("no Tiltfile found at %s, which the session name %s selects", path, f.Session), "name the Tiltfile: -f PATH")
 	case os.IsNotExist(err):
 		return "", problem.New("no Tiltfile found at "+path, "run hone where the Tiltfile is, or name it: hone up -f PATH")
 	case err != nil:

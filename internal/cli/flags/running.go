@@ -13,10 +13,10 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// AskLimit is how long each session may take to answer where all of them are listed.
+// AskLimit is how long each session may take to answer when all sessions are listed.
 const AskLimit = 3 * time.Second
 
-// RunningSessions asks all sessions at once for their state.
+// RunningSessions requests the state of all sessions at once.
 func RunningSessions(ctx context.Context, r *sessions.Registry) ([]api.RunningSession, error) {
 	living, err := r.List(ctx)
 	if err != nil {
@@ -35,8 +35,8 @@ func RunningSessions(ctx context.Context, r *sessions.Registry) ([]api.RunningSe
 	return all, nil
 }
 
-// CountResources asks one session for the number of its resources by state, and for the error of its Tiltfile. Failure says why
-// it did not answer.
+// CountResources requests from one session the number of its resources by state, and the error of its Tiltfile. failure is
+// why it did not answer.
 func CountResources(ctx context.Context, s sessions.Info) (n *api.ResourceCounts, tiltfile, failure string) {
 	if s.Socket == "" {
 		return nil, "", "starting"

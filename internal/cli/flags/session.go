@@ -13,7 +13,7 @@ import (
 // TokenVariable holds the token of a session that the registry does not know.
 const TokenVariable = "HONE_TOKEN"
 
-// Session say which running session a command is about.
+// Session are the flags that choose a running session.
 type Session struct {
 	session string
 	Host    string

@@ -51,7 +51,7 @@ are no longer in the file. With --prune it deletes objects that apply created an
 	return c
 }
 
-// pruningFlags say what apply deletes.
+// pruningFlags determine what apply deletes.
 type pruningFlags struct {
 	wanted, all bool
 	kinds       []string
@@ -60,7 +60,7 @@ type pruningFlags struct {
 
 func (p *pruningFlags) add(c *cobra.Command) {
 	c.Flags().BoolVar(&p.wanted, "prune", false, "delete objects that apply created and that the files no longer contain: those that --selector matches, or all with --all")
-	c.Flags().BoolVar(&p.all, "all", false, "with --prune, look at all objects")
+	c.Flags().BoolVar(&p.all, "all", false, "with --prune, consider all objects")
 	c.Flags().StringArrayVar(&p.kinds, "prune-allowlist", nil, "with --prune, delete only objects of this kind: tilt.dev/v1alpha1/Cmd; may be given more than once")
 	c.Flags().BoolVar(&p.deletion.Wait, "wait", false, "with --prune, wait until the objects are gone")
 	c.Flags().DurationVar(&p.deletion.Timeout, "timeout", time.Minute, "how long --wait waits for each object")
@@ -93,13 +93,13 @@ func (p *pruningFlags) run(ctx context.Context, w *change.Writer, targets []obje
 	return w.Prune(ctx, targets, pruning)
 }
 
-// fromFiles does something to each object of files.
+// fromFiles calls do for each object of files.
 func fromFiles(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) error {
 	_, _, err := eachOfFiles(g, f, w, cmd, do)
 	return err
 }
 
-// eachOfFiles is fromFiles that returns what did it, and to which objects.
+// eachOfFiles is fromFiles that also returns the writer and the objects.
 func eachOfFiles(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Command, do func(context.Context, *change.Writer, *unstructured.Unstructured) error) (*change.Writer, []objects.Target, error) {
 	if len(f.request.Files) == 0 {
 		return nil, nil, problem.New("there is nothing to "+cmd.Name(), "name a file: hone "+cmd.Name()+" -f PATH")

@@ -44,7 +44,7 @@ func (f *objectFlags) completeNames(kind string) flags.Completion {
 	}
 }
 
-// kindNames are the kinds that a word may become: each by its plural, with the group where another kind comes first.
+// kindNames returns the kinds that complete a word: each by its plural, with the group if another kind has precedence.
 func kindNames(s *objects.Session, word, suffix string) (out []string) {
 	done := ""
 	if i := strings.LastIndex(word, ","); i >= 0 {

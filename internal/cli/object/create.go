@@ -53,7 +53,7 @@ func newCreate(g *command.Global) *cobra.Command {
 	return c
 }
 
-// createOne makes one object.
+// createOne creates one object.
 func createOne(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Command, kind, name string, spec map[string]any) error {
 	writer, err := w.writer(g)
 	if err != nil {
@@ -66,7 +66,7 @@ func createOne(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Comm
 		"apiVersion": objects.TiltVersion, "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}})
 }
 
-// list makes of texts what objects hold.
+// list converts texts to the type that objects hold.
 func list(texts []string) []any {
 	out := make([]any, len(texts))
 	for i, t := range texts {

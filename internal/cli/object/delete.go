@@ -24,7 +24,7 @@ func newDelete(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "delete KIND NAME…",
 		Short:   "Delete objects of the running session",
-		Long:    "Deletes objects that were created through the session's API. Remove what the Tiltfile declares from the Tiltfile.",
+		Long:    "Deletes objects that were created through the session's API. To delete an object of the Tiltfile, remove it from the Tiltfile.",
 		Example: "  hone delete cmd lint\n  hone delete -f watches.yaml\n  hone delete filewatches -l tier=web\n  hone delete cmds --all --interactive",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o := w.output.Output; !slices.Contains([]string{"", "name", command.OutputJSON, command.OutputYAML}, o) {
@@ -59,7 +59,7 @@ func newDelete(g *command.Global) *cobra.Command {
 	w.validate = "strict"
 	c.Flags().StringVarP(&w.output.Output, "output", "o", "", "print what was deleted, in this format: name, json, yaml")
 	c.Flags().BoolVar(&f.request.All, "all", false, "delete all objects of the kinds")
-	c.Flags().BoolVar(&d.IgnoreMissing, "ignore-not-found", false, "treat missing objects as deleted; --all does so, too")
+	c.Flags().BoolVar(&d.IgnoreMissing, "ignore-not-found", false, "treat missing objects as deleted; also the effect of --all")
 	c.Flags().BoolVar(&d.Wait, "wait", true, "wait until the objects are gone")
 	c.Flags().DurationVar(&d.Timeout, "timeout", time.Minute, "how long to wait for each")
 	c.Flags().BoolVarP(&ask, "interactive", "i", false, "ask before anything is deleted")
@@ -68,10 +68,10 @@ func newDelete(g *command.Global) *cobra.Command {
 	return c
 }
 
-// deleteRaw deletes what is at a path.
+// deleteRaw deletes the object at a path.
 func deleteRaw(cmd *cobra.Command, f *objectFlags, w *change.Writer, args []string, path string) (err error) {
 	if len(args) > 0 || len(f.request.Files) > 0 {
-		return problem.New("objects are named beside --raw", "leave out either --raw or the names")
+		return problem.New("objects are named in addition to --raw", "leave out either --raw or the names")
 	}
 	if w.Session, err = f.open(cmd); err != nil {
 		return err

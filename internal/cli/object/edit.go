@@ -54,7 +54,7 @@ KUBE_EDITOR, VISUAL or EDITOR, or else vi. A change that the session refuses is 
 	c.Flags().StringVarP(&format, "output", "o", "yaml", "format in which objects are edited: yaml, json")
 	c.Flags().BoolVar(&e.PrintPatch, "output-patch", false, "print the resulting patch")
 	c.Flags().StringVar(&subresource, "subresource", "", "edit only this subresource: status")
-	c.Flags().BoolVar(&e.ManagedFields, "show-managed-fields", false, "show metadata.managedFields, too")
+	c.Flags().BoolVar(&e.ManagedFields, "show-managed-fields", false, "also show metadata.managedFields")
 	c.Flags().BoolVar(&e.Remember, "save-config", false, "record the configuration in the object, as hone apply does")
 	c.Flags().BoolVar(&e.Windows, "windows-line-endings", runtime.GOOS == "windows", "use Windows line endings in the editor")
 	command.IgnoredFlags(c, nil, []string{"kustomize", "field-manager"})

@@ -39,7 +39,7 @@ func newExplain(g *command.Global) *cobra.Command {
 	}
 	f.add(c)
 	c.ValidArgsFunction = f.completeKind
-	c.Flags().BoolVar(&e.Recursive, "recursive", false, "list nested fields, too")
+	c.Flags().BoolVar(&e.Recursive, "recursive", false, "also list nested fields")
 	c.Flags().StringVar(&e.APIVersion, "api-version", "", "group and version of the kind: tilt.dev/v1alpha1")
 	c.Flags().StringVarP(&e.Format, "output", "o", "plaintext", "format: plaintext; json and yaml print the schema")
 	return c

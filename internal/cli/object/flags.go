@@ -12,32 +12,32 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// objectFlags are those of verbs that are about objects of a session: which session, and which of its objects.
+// objectFlags are the flags of verbs for objects of a session: which session, and which of its objects.
 type objectFlags struct {
 	target  flags.Session
 	request objects.Request
 }
 
-// add adds the flags that all verbs have.
+// add adds the flags of all verbs.
 func (f *objectFlags) add(c *cobra.Command) {
 	f.target.Add(c)
 	f.request.Verb = c.Name()
 	c.ValidArgsFunction = f.complete
 }
 
-// addFiles adds those of verbs that take files.
+// addFiles adds the flags of verbs that take files.
 func (f *objectFlags) addFiles(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.request.Files, "filename", "f", nil, "file or folder with the objects, or - for standard input; may be given more than once")
 	c.Flags().BoolVarP(&f.request.Recursive, "recursive", "R", false, "with -f, include subfolders")
 }
 
-// addSelectors adds those of verbs that take selectors.
+// addSelectors adds the flags of verbs that take selectors.
 func (f *objectFlags) addSelectors(c *cobra.Command) {
 	c.Flags().StringVarP(&f.request.Labels, "selector", "l", "", "select objects by labels: app=web,tier!=db")
 	c.Flags().StringVar(&f.request.Fields, "field-selector", "", "select objects by fields: metadata.name=web")
 }
 
-// open talks to the session that is meant.
+// open connects to the chosen session.
 func (f *objectFlags) open(cmd *cobra.Command) (*objects.Session, error) {
 	c, err := f.target.Find(cmd.Context())
 	if err != nil {
@@ -46,7 +46,7 @@ func (f *objectFlags) open(cmd *cobra.Command) (*objects.Session, error) {
 	return objects.Open(cmd.Context(), c.RESTConfig(), cmd.ErrOrStderr())
 }
 
-// find returns the session and the objects that are meant.
+// find returns the chosen session and objects.
 func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Session, []objects.Target, error) {
 	s, err := f.open(cmd)
 	if err != nil {
@@ -57,7 +57,7 @@ func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Session,
 	return s, targets, err
 }
 
-// wantsNames refuses targets that are not named, so that a slip changes nothing.
+// wantsNames refuses targets that are not named, so that a typo changes nothing.
 func wantsNames(targets []objects.Target, verb string) error {
 	for _, t := range targets {
 		if !t.Named() {

@@ -72,18 +72,18 @@ Conditions:
 	return c
 }
 
-// said refuses to take all objects of a kind where nobody has said so.
+// said refuses to select all objects of a kind without an explicit request.
 func (f *objectFlags) said(targets []objects.Target) error {
 	for _, t := range targets {
 		if !t.Named() && !f.request.All && t.Labels == "" && t.Fields == "" {
 			return problem.New("no "+t.Kind.GVR.Resource+" are named",
-				fmt.Sprintf("name them: hone %s %s NAME…, or take all: --all", f.request.Verb, t.Kind.GVR.Resource))
+				fmt.Sprintf("name them: hone %s %s NAME…, or select all: --all", f.request.Verb, t.Kind.GVR.Resource))
 		}
 	}
 	return nil
 }
 
-// reporter prints objects that are as wanted.
+// reporter returns a function that prints objects that meet the condition.
 func reporter(g *command.Global, out *output.Flags) (func(objects.Kind, string, *unstructured.Unstructured) error, error) {
 	if out.Output == "" {
 		return func(k objects.Kind, name string, _ *unstructured.Unstructured) error {

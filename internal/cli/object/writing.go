@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
-// writeFlags are those of verbs that change objects.
+// writeFlags are the flags of verbs that change objects.
 type writeFlags struct {
 	dryRun   string
 	validate string
@@ -33,7 +33,7 @@ func (f *writeFlags) addDryRun(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions([]string{"none", "client", "server"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// writer returns what changes objects of a session.
+// writer returns the writer of a session's objects.
 func (f *writeFlags) writer(g *command.Global) (*change.Writer, error) {
 	w := &change.Writer{Out: g.Stdout, Output: &f.output}
 	var err error
@@ -46,7 +46,7 @@ func (f *writeFlags) writer(g *command.Global) (*change.Writer, error) {
 	return w, w.Check()
 }
 
-// find returns what changes objects, and the objects that are meant, which must be named.
+// find returns the writer and the chosen objects, which must be named.
 func (f *writeFlags) find(g *command.Global, of *objectFlags, cmd *cobra.Command, args []string) (*change.Writer, []objects.Target, error) {
 	w, err := f.writer(g)
 	if err != nil {

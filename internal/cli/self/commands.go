@@ -1,5 +1,5 @@
-// Package self holds the commands about hone itself and about what it has to work with: version, doctor, verify-install,
-// docker-prune, its architecture and its reference.
+// Package self holds the commands about hone itself and its environment: version, doctor, verify-install, docker-prune, its
+// architecture and its reference.
 package self
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// Commands returns the commands of the package, but for those of hone dump.
+// Commands returns the commands of the package, except those of hone dump.
 func Commands(g *command.Global) []*cobra.Command {
 	return []*cobra.Command{newGraph(g), newDoctor(g), newVersion(g), newDockerPrune(g), newVerifyInstall(g)}
 }

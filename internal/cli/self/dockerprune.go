@@ -28,7 +28,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// pruneFlags are those of hone docker-prune.
+// pruneFlags are the flags of hone docker-prune.
 type pruneFlags struct {
 	tiltfile tiltfiles.Flags
 	images   []string
@@ -43,22 +43,22 @@ func newDockerPrune(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "docker-prune [-- TILTFILE ARGS]",
 		Short: "Remove hone's old images from the container engine",
-		Long: `Removes from the container engine old versions of the images that the Tiltfile declares: those that hone has built longer ago
-than docker_prune_settings() says, but for the newest few of each. It is done once and now, also where the settings switch
-pruning off in sessions. Old versions of the image that brings hone's program into pods go with them.
+		Long: `Removes old versions of the images that the Tiltfile declares from the container engine: versions that hone built longer ago
+than docker_prune_settings() allows, except for the newest few of each image. It prunes once, even if the settings disable
+pruning in sessions. It also removes old versions of the image that brings hone's program into pods.
 
-Images that a container or a running session uses stay, and so do the images of other projects, unless --all asks for them,
-and everything that hone has not made: of an image with another name, too, only hone's own name is removed.`,
+Images that a container or a running session uses stay, and so does everything that hone has not made. Images of other
+projects stay unless --all is given. If an image also has a name that hone did not give it, only hone's name is removed.`,
 		Example: "  hone docker-prune\n  hone docker-prune --image shop/api --max-age 0s --keep-recent 1\n  hone docker-prune --all --max-age 72h",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
 	f.tiltfile.Project.Add(c)
 	c.Flags().StringSliceVar(&f.images, "image", nil, "prune only this image, by its name in the Tiltfile; may be given more than once")
-	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone built on this engine, also for other projects")
+	c.Flags().BoolVar(&f.all, "all", false, "prune every image that hone built on this engine, including those of other projects")
 	c.Flags().DurationVar(&f.maxAge, "max-age", 0, "keep images younger than this, such as 6h (default: from docker_prune_settings, else 6h)")
 	c.Flags().IntVar(&f.keep, "keep-recent", 0, "keep this many of the newest versions of each image (default: from docker_prune_settings, else 2)")
 	for _, name := range []string{"max-age", "keep-recent"} {
-		c.Flags().Lookup(name).DefValue = "" // it is the Tiltfile's
+		c.Flags().Lookup(name).DefValue = "" // the default is in the Tiltfile
 	}
 	f.flags = c.Flags()
 	c.MarkFlagsMutuallyExclusive("image", "all")
@@ -101,7 +101,7 @@ func (f *pruneFlags) run(ctx context.Context, g *command.Global, args []string) 
 	return prune(ctx, g.Stdout, engine, req)
 }
 
-// request is what the flags ask to be removed of a Tiltfile's images.
+// request returns the prune request of the flags for a Tiltfile's images.
 func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) {
 	req := imagebuild.PruneRequest{Settings: t.DockerPrune, All: f.all, Of: f.images}
 	if f.flags.Changed("max-age") {
@@ -122,27 +122,27 @@ func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) 
 	return req, nil
 }
 
-// unknownImage is the problem that a Tiltfile declares no image of a name.
+// unknownImage returns the problem of an image name that the Tiltfile does not declare.
 func unknownImage(name string, declared []string) error {
 	summary := fmt.Sprintf("the Tiltfile declares no image %q", name)
 	switch near := suggest.Nearest(name, declared); {
 	case near != "":
 		return problem.New(summary, fmt.Sprintf("did you mean %s?", near))
 	case len(declared) == 0:
-		return problem.New(summary, "it declares none at all; --all prunes the images of other projects, too")
+		return problem.New(summary, "it declares none; --all also prunes the images of other projects")
 	}
 	return problem.New(summary, "it has: "+strings.Join(declared, ", "))
 }
 
-// prune removes old images and says what it has done.
+// prune removes old images and reports what it has removed.
 func prune(ctx context.Context, out io.Writer, engine docker.Client, req imagebuild.PruneRequest) error {
 	if _, err := engine.Ping(ctx); err != nil {
 		if _, told := problem.Of(err); told {
 			return err
 		}
-		return problem.Wrap(err, "the container engine does not answer", "start it, or say where it is: DOCKER_HOST, or docker context use NAME")
+		return problem.Wrap(err, "the container engine does not answer", "start it, or set its address: DOCKER_HOST, or docker context use NAME")
 	}
-	fmt.Fprintf(out, "Removing images that hone built more than %s ago, but for the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
+	fmt.Fprintf(out, "Removing images that hone built more than %s ago, except the newest %d of %s\n", age(req.Settings.MaxAge), req.Settings.KeepRecent, scope(req))
 	done, err := imagebuild.New(engine).Prune(ctx, req)
 	for _, ref := range done.Refs {
 		fmt.Fprintf(out, "  removed %s\n", ref)
@@ -154,12 +154,12 @@ func prune(ctx context.Context, out io.Writer, engine docker.Client, req imagebu
 		fmt.Fprintln(out, "There is nothing to remove.")
 		return nil
 	}
-	_, err = fmt.Fprintf(out, "%d references removed, %d images with %.1f MB, layers that they share counted with each\n",
+	_, err = fmt.Fprintf(out, "%d references removed, %d images with %.1f MB, counting shared layers for each\n",
 		len(done.Refs), done.Images, float64(done.Bytes)/1e6)
 	return err
 }
 
-// scope says which images are meant: "each of api, web".
+// scope describes the images to prune: "each of api, web".
 func scope(req imagebuild.PruneRequest) string {
 	if req.All {
 		return "each name, of all projects"
@@ -167,7 +167,7 @@ func scope(req imagebuild.PruneRequest) string {
 	return "each of " + strings.Join(req.Of, ", ")
 }
 
-// age is a duration for people: "6h", not "6h0m0s".
+// age returns a duration for people: "6h", not "6h0m0s".
 func age(d time.Duration) string {
 	switch {
 	case d >= time.Hour && d%time.Hour == 0:
@@ -178,8 +178,8 @@ func age(d time.Duration) string {
 	return d.String()
 }
 
-// imagesInUse returns the references of the images that running sessions have deployed, or are about to. A session that does
-// not answer is an error: what it needs would be removed.
+// imagesInUse returns the references of the images that running sessions have deployed, or are about to deploy. A session
+// that does not answer is an error: its images would be removed.
 func imagesInUse(ctx context.Context, r *sessions.Registry) ([]string, error) {
 	living, err := r.List(ctx)
 	if err != nil {
@@ -201,7 +201,7 @@ func imagesInUse(ctx context.Context, r *sessions.Registry) ([]string, error) {
 	return keep, nil
 }
 
-// imagesOf asks a session for its images.
+// imagesOf requests a session's images.
 func imagesOf(ctx context.Context, c *client.Client) ([]string, error) {
 	s, err := objects.Open(ctx, c.RESTConfig(), io.Discard)
 	if err != nil {

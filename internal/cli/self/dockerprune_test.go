@@ -45,7 +45,7 @@ func TestPrune(t *testing.T) {
 	if _, found, _ := engine.Inspect(t.Context(), "busybox"); !found {
 		t.Error("an image that is not hone's is gone")
 	}
-	if !strings.Contains(out.String(), "more than 5h ago, but for the newest 2 ") || !strings.Contains(out.String(), "2 references removed, 2 images with ") {
+	if !strings.Contains(out.String(), "more than 5h ago, except the newest 2 ") || !strings.Contains(out.String(), "2 references removed, 2 images with ") {
 		t.Error(out.String())
 	}
 	out.Reset()

@@ -33,9 +33,9 @@ func newDoctor(g *command.Global) *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check this machine and the cluster, and say what is wrong",
-		Long: `Checks this machine and the cluster. Each problem is marked and says what mends it; the exit code is 0 all the same. Nothing
-is changed.`,
+		Short: "Check this machine and the cluster, and report problems",
+		Long: `Checks this machine and the cluster. Each problem is marked and shown with its fix; the exit code is 0 even if there are
+problems. Nothing is changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := command.DocumentWriter(output, "doctor")
@@ -55,7 +55,7 @@ is changed.`,
 	return c
 }
 
-// examine looks at everything.
+// examine makes all checks.
 func examine(ctx context.Context, f flags.Project) api.Examination {
 	cluster, found := examineCluster(ctx, f)
 	engine, info := examineEngine(ctx, found)
@@ -122,7 +122,7 @@ func examineEngine(ctx context.Context, cluster model.Cluster) (*doctor.Section,
 	})
 }
 
-// terminalHere is the terminal that this process runs in.
+// terminalHere describes the terminal that this process runs in.
 func terminalHere() doctor.Screen {
 	fd := int(os.Stdout.Fd())
 	s := doctor.Screen{Is: term.IsTerminal(fd), UTF8: command.UTF8Locale(), Term: os.Getenv("TERM"), ColorTerm: os.Getenv("COLORTERM"), NoColor: os.Getenv("NO_COLOR")}
@@ -132,7 +132,7 @@ func terminalHere() doctor.Screen {
 	return s
 }
 
-// folders are where hone keeps things.
+// folders returns the folders where hone keeps files.
 func folders() []doctor.Folder {
 	return []doctor.Folder{
 		{Name: "running sessions", Path: sessions.Dir(xdg.RuntimeDir, command.StateDir())},
@@ -143,7 +143,7 @@ func folders() []doctor.Folder {
 	}
 }
 
-// printExamination prints findings for people: what is wrong is marked and says what mends it.
+// printExamination prints findings for people: problems are marked and followed by their fix.
 func printExamination(out io.Writer, e api.Examination) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, s := range e.Sections {
@@ -170,7 +170,7 @@ func printExamination(out io.Writer, e api.Examination) error {
 	return w.Flush()
 }
 
-// firstThenIndented lets the lines of a text after the first stand in the second column.
+// firstThenIndented indents the lines of a text after the first to the second column.
 func firstThenIndented(text string) string {
 	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  \t  ")
 }

@@ -82,23 +82,24 @@ func writePage(dir, name, text string) error {
 	return nil
 }
 
-// cliPage is the reference of the command line.
+// cliPage returns the reference of the command line.
 func cliPage(root *cobra.Command) reference.CLI {
 	return reference.CLI{Root: root, Environment: environment, ExitCodes: exitCodes}
 }
 
-// environment are the variables that hone reads of its own, beside those of what it uses, such as KUBECONFIG and DOCKER_HOST.
+// environment are the variables that hone reads itself, in addition to those of its libraries, such as KUBECONFIG and
+// DOCKER_HOST.
 var environment = []reference.Entry{
-	{Name: "TILT_HOST", Doc: "--host, where that is not given"},
-	{Name: "TILT_PORT", Doc: "--port, where that is not given"},
-	{Name: flags.SessionVariable, Doc: "--session, where neither that nor --port is given"},
+	{Name: "TILT_HOST", Doc: "--host, if that is not given"},
+	{Name: "TILT_PORT", Doc: "--port, if that is not given"},
+	{Name: flags.SessionVariable, Doc: "--session, if neither that nor --port is given"},
 	{Name: flags.TokenVariable, Doc: "the token of a session at --host and --port that does not run on this machine"},
 	{Name: "TILT_EDITOR, KUBE_EDITOR, VISUAL, EDITOR", Doc: "the editor for hone edit and hone args; the first that is set counts"},
 	{Name: "XDG_RUNTIME_DIR, XDG_STATE_HOME", Doc: "folders for session sockets, logs and ledgers"},
 	{Name: "NO_COLOR", Doc: "no colours"},
 }
 
-// exitCodes say how commands end.
+// exitCodes are the exit codes of commands.
 var exitCodes = []reference.Entry{
 	{Name: fmt.Sprint(command.ExitOK), Doc: "success; hone ci: every resource is updated and ready"},
 	{Name: fmt.Sprint(command.ExitFailure), Doc: "an error was printed; hone ci: a resource failed or did not become ready in time; hone wait: the time is up; hone get --watch: the session is over"},

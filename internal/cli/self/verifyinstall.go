@@ -28,14 +28,14 @@ func newVerifyInstall(g *command.Global) *cobra.Command {
 		Use:   "verify-install",
 		Short: "Check that hone is installed completely",
 		Long: `Checks that the binary is complete (the programs for containers, the extensions, the kinds of its API), and that it can write
-to its folders. It needs neither a cluster, an engine, nor a Tiltfile; hone doctor looks at
-those. The exit code is 1 when something is missing.`,
+to its folders. It needs neither a cluster nor an engine nor a Tiltfile; hone doctor checks the first two. The exit code is
+1 when something is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return verifyInstall(g.Stdout, installChecks()) },
 	}
 }
 
-// installCheck looks at one part. What it returns is for people.
+// installCheck checks one part. look returns a text for people.
 type installCheck struct {
 	name string
 	look func() (string, error)
@@ -62,7 +62,7 @@ func installChecks() []installCheck {
 	return checks
 }
 
-// checkExecutable returns where this program is; hone up --detach starts it again from there.
+// checkExecutable returns the path of this program; hone up --detach starts it again from there.
 func checkExecutable() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -75,10 +75,10 @@ func checkExecutable() (string, error) {
 	return path, f.Close()
 }
 
-// machines are the processors that programs for containers are for.
+// machines are the processor types of programs for containers.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// checkSynclet unpacks the program for an architecture, which has a checksum, and looks at what it is.
+// checkSynclet unpacks the program for an architecture, which has a checksum, and checks its type.
 func checkSynclet(arch string) (string, error) {
 	data, err := program.For(arch)
 	if err != nil {
@@ -116,13 +116,13 @@ func checkKinds() (string, error) {
 	page := apiPage()
 	for _, k := range append(append([]projection.Kind(nil), page.Kinds...), page.Listed...) {
 		if k.Doc == "" || k.New == nil || k.New() == nil {
-			return "", fmt.Errorf("%s says nothing", k.Plural)
+			return "", fmt.Errorf("%s has no documentation or type", k.Plural)
 		}
 	}
 	return fmt.Sprint(len(page.Kinds) + len(page.Listed)), nil
 }
 
-// verifyInstall makes checks and prints what each finds.
+// verifyInstall makes checks and prints the result of each.
 func verifyInstall(out io.Writer, checks []installCheck) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	var missing []string
@@ -140,7 +140,7 @@ func verifyInstall(out io.Writer, checks []installCheck) error {
 	}
 	if len(missing) > 0 {
 		return problem.New("hone is not installed completely: "+strings.Join(missing, ", "),
-			"install it again; where a folder cannot be written to, make it yours or choose another with XDG_STATE_HOME, XDG_RUNTIME_DIR, XDG_DATA_HOME")
+			"install it again; if a folder cannot be written to, make it yours or choose another with XDG_STATE_HOME, XDG_RUNTIME_DIR, XDG_DATA_HOME")
 	}
 	_, err := fmt.Fprintln(out, "hone is installed completely.")
 	return err

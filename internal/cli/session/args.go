@@ -23,9 +23,9 @@ func newArgs(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "args [-- ARGS…]",
 		Short: "Change the arguments of the running session's Tiltfile",
-		Long: `Replaces the arguments of the running session's Tiltfile, and evaluates it: names of resources to enable, and what
-config.parse() reads. Without arguments, opens the present ones in an editor: that of TILT_EDITOR, KUBE_EDITOR, VISUAL or
-EDITOR, or else vi.`,
+		Long: `Replaces the arguments of the running session's Tiltfile, and evaluates it: names of resources to enable, and values for
+config.parse(). Without arguments, opens the current ones in the editor of TILT_EDITOR, KUBE_EDITOR, VISUAL or EDITOR, or
+else in vi.`,
 		Example: "  hone args frontend backend -- --debug on\n  hone args\n  hone args --clear",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if clear && len(args) > 0 {
@@ -88,7 +88,7 @@ func argsText(where string, args []string) []byte {
 	return fmt.Appendf(nil, "# The Tiltfile args of %s, in one line, quoted as for a shell.\n# Lines that begin with # do not count.\n%s\n", where, shellquote.Join(args...))
 }
 
-// parseArgs reads what comes from the editor: one line beside comments, which only may be missing where none is the same as
+// parseArgs reads the edited text: one line in addition to comments, which may be missing only if there were no arguments
 // before.
 func parseArgs(text []byte, mayLack bool) ([]string, error) {
 	var found []string

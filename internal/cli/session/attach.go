@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud"
 )
 
-// unanswered is how long a session may leave a Ctrl-C unanswered before the next one leaves without it.
+// unanswered is how long a session may leave a Ctrl-C unanswered before the next one detaches without it.
 const unanswered = time.Second
 
 func newAttach(g *command.Global) *cobra.Command {
@@ -29,7 +29,7 @@ func newAttach(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach",
 		Short: "Show a running session in this terminal",
-		Long: `Shows the whole screen of a running session here, too, with a selection, a scroll position and a size of its own. q or
+		Long: `Shows the whole screen of a running session in this terminal, with its own selection, scroll position and size. q or
 Ctrl-C leaves it; the session keeps running. Any number of terminals may be attached.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,11 +47,11 @@ Ctrl-C leaves it; the session keeps running. Any number of terminals may be atta
 // Attach shows a session until its user leaves, or the session ends.
 func Attach(ctx context.Context, g *command.Global, session *client.Client) error {
 	if !command.Interactive() {
-		return problem.New("a screen needs a terminal, and this is none", "hone logs -f follows the session line by line")
+		return problem.New("the screen needs a terminal, and this is not one", "hone logs -f follows the session line by line")
 	}
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
-		return fmt.Errorf("ask for the terminal's size: %w", err)
+		return fmt.Errorf("get the terminal's size: %w", err)
 	}
 	conn, err := session.Attach(ctx, terminal.Description{Term: flags.EnvOr("TERM", "xterm-256color"), ColorTerm: os.Getenv("COLORTERM"),
 		Columns: columns, Rows: rows, UTF8: command.UTF8Locale(), NoColor: os.Getenv("NO_COLOR") != ""})
@@ -78,8 +78,8 @@ func Attach(ctx context.Context, g *command.Global, session *client.Client) erro
 	return err
 }
 
-// relay carries the terminal's input and sizes to the session and shows what comes back, until one of them ends it. It
-// returns what the session says in the end.
+// relay sends the terminal's input and sizes to the session and shows the session's output, until either side ends the
+// connection. It returns the session's last message.
 func relay(ctx context.Context, conn *terminal.Conn) (said string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -108,7 +108,7 @@ func relay(ctx context.Context, conn *terminal.Conn) (said string, err error) {
 	return said, err
 }
 
-// show writes to the terminal what the session sends, until its last word.
+// show writes the session's output to the terminal, until its last message.
 func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (string, error) {
 	for {
 		f, err := conn.Next()
@@ -132,10 +132,10 @@ func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (str
 	}
 }
 
-// interrupts are how terminals send Ctrl-C: plainly, and in the two ways for keys that are told apart better.
+// interrupts are the forms in which terminals send Ctrl-C: the plain byte, and two encodings that distinguish more keys.
 var interrupts = [][]byte{{3}, []byte("\x1b[99;5u"), []byte("\x1b[27;5;99~")}
 
-// sendInput sends what is typed. A session that hangs cannot take the key that leaves it: then it is taken here.
+// sendInput sends the typed input. A session that hangs cannot handle the key that leaves it; the key is then handled here.
 func sendInput(in io.Reader, conn *terminal.Conn, answered *atomic.Int64, leave func()) {
 	b := make([]byte, 1024)
 	var asked time.Time
@@ -158,7 +158,7 @@ func sendInput(in io.Reader, conn *terminal.Conn, answered *atomic.Int64, leave 
 			}
 		}
 		if conn.Send(terminal.Text, b[:n]) != nil {
-			return // the reader of what comes back knows why
+			return // the reader of the output reports why
 		}
 	}
 }

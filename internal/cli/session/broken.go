@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/client"
 )
 
-// brokenOff is a stream of the session that ended in the middle.
+// brokenOff is the error of a session's stream that ended prematurely.
 type brokenOff struct{ error }
 
 var _ error = brokenOff{}
@@ -16,7 +16,7 @@ var _ error = brokenOff{}
 // Unwrap returns the cause.
 func (b brokenOff) Unwrap() error { return b.error }
 
-// ended explains why what a verb reads of the session ended before its last line.
+// ended explains why the session's stream for a verb ended before its last line.
 func ended(ctx context.Context, c *client.Client, verb string, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -25,7 +25,7 @@ func ended(ctx context.Context, c *client.Client, verb string, err error) error 
 		return err
 	}
 	if _, silent := c.View(ctx); silent == nil {
-		return problem.Wrap(err, c.Where()+" has stopped sending, since nobody read for a while", "write it into a file: hone "+verb+" > FILE")
+		return problem.Wrap(err, c.Where()+" has stopped sending, because its output was not read for a while", "write it into a file: hone "+verb+" > FILE")
 	}
 	return problem.Wrap(err, c.Where()+" is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// clickFlags are those of hone click.
+// clickFlags are the flags of hone click.
 type clickFlags struct {
 	target flags.Session
 	inputs []string
@@ -62,7 +62,7 @@ func (f *clickFlags) run(ctx context.Context, out io.Writer, button string) erro
 	return nil
 }
 
-// buttons are those of the session that is meant; none where no session answers.
+// buttons returns the buttons of the chosen session; none if no session answers.
 func (f *clickFlags) buttons(cmd *cobra.Command) []api.Button {
 	ctx, cancel := flags.CompletionContext(cmd)
 	defer cancel()

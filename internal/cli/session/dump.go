@@ -33,7 +33,7 @@ func newDumpOf(g *command.Global, name, document, short, long string) *cobra.Com
 	c := &cobra.Command{
 		Use:   name,
 		Short: short,
-		Long:  long + "\n\nSecrets that the session knows of are taken out.",
+		Long:  long + "\n\nSecrets that the session knows are removed.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return copyDump(cmd.Context(), &f, document, g.Stdout)
@@ -43,7 +43,7 @@ func newDumpOf(g *command.Global, name, document, short, long string) *cobra.Com
 	return c
 }
 
-// copyDump writes a document of the session that is meant.
+// copyDump writes a document of the chosen session.
 func copyDump(ctx context.Context, f *flags.Session, document string, out io.Writer) error {
 	session, err := f.Find(ctx)
 	if err != nil {
@@ -59,9 +59,9 @@ func copyDump(ctx context.Context, f *flags.Session, document string, out io.Wri
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return problem.New("the session ended before it had written all of it", "hone sessions shows what still runs")
+		return problem.New("the session ended before it had written the whole document", "hone sessions shows what still runs")
 	case err != nil:
-		return fmt.Errorf("copy what the session writes: %w", err)
+		return fmt.Errorf("copy the session's document: %w", err)
 	}
 	return nil
 }

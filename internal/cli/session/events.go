@@ -28,7 +28,7 @@ import (
 // maxEvent bounds a line of the stream of events: an error with all of a command's output.
 const maxEvent = 16 << 20
 
-// eventFlags are those of hone events.
+// eventFlags are the flags of hone events.
 type eventFlags struct {
 	target flags.Session
 	output string
@@ -43,10 +43,10 @@ func newEvents(g *command.Global) *cobra.Command {
 		Use:   "events [NAME…]",
 		Short: "Print the events of the running session",
 		Long: `Prints the events of the running session, past ones as far as they are kept and then new ones: changed files, updates with
-their stages, pods, servers, port forwards, what resources wait for, and problems with their mends. With names, prints only
+their stages, pods, servers, port forwards, what resources wait for, and problems with their fixes. With names, prints only
 events of these resources.
 
-With -o json every line is an object; EVENTS.md describes them. A line of type gap says that events are missing, because
+With -o json every line is an object; EVENTS.md describes them. A line of type gap reports that events are missing, because
 the reader could not keep up, or because --since is too long ago.`,
 		Example: "  hone events\n  hone events api --type update,problem\n  hone events -o json --since 5m --follow=false",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
@@ -107,8 +107,8 @@ func (f *eventFlags) run(ctx context.Context, g *command.Global, names []string)
 	return nil
 }
 
-// heardOf refuses names that no resource of the session has, nor any event that is kept: nothing would ever be printed. While
-// the Tiltfile has a fault, nobody knows which resources there will be.
+// heardOf refuses names that neither a resource nor a kept event of the session has: nothing would ever be printed. While
+// the Tiltfile has an error, it accepts all names, since the future resources are unknown.
 func heardOf(ctx context.Context, session *client.Client, names []string) error {
 	if len(names) == 0 {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// logFlags are those of hone logs.
+// logFlags are the flags of hone logs.
 type logFlags struct {
 	target flags.Session
 	follow bool
@@ -39,8 +39,8 @@ func newLogs(g *command.Global) *cobra.Command {
 		Long: `Prints the logs of the running session's resources, as far as they are kept, like hone up --stream. With names, prints only
 the lines of these resources; (Tiltfile) names the Tiltfile's own log.
 
-With --json every line is an object, with time, resource, span, source, level and text. Where lines are missing, because
-the log is bounded or the reader was too slow, a line says how many.`,
+With --json every line is an object, with time, resource, span, source, level and text. If lines are missing, because the
+log is bounded or the reader was too slow, a line reports how many.`,
 		Example: "  hone logs\n  hone logs -f api web\n  hone logs --since 5m --level error\n  hone logs --tail 20 --source build api --json",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
@@ -78,7 +78,7 @@ func (f *logFlags) run(ctx context.Context, g *command.Global, names []string) e
 	return nil
 }
 
-// query is what the flags ask of GET /api/logs.
+// query returns the query of GET /api/logs for the flags.
 func (f *logFlags) query(names []string) (url.Values, error) {
 	switch f.level {
 	case "", "all", "info", "warn", "error":
@@ -91,7 +91,7 @@ func (f *logFlags) query(names []string) (url.Values, error) {
 		return nil, problem.New(fmt.Sprintf("unknown --source %q", f.source), "choose all, build or runtime")
 	}
 	if f.tail < -1 {
-		return nil, problem.New(fmt.Sprintf("--tail %d is no number of lines", f.tail), "for the newest ten: --tail 10")
+		return nil, problem.New(fmt.Sprintf("--tail %d is not a number of lines", f.tail), "for the newest ten: --tail 10")
 	}
 	q := url.Values{"format": {"json"}, "follow": {strconv.FormatBool(f.follow)}, "level": {f.level}, "source": {f.source}, "tail": {strconv.Itoa(f.tail)}}
 	if len(names) > 0 {
@@ -103,7 +103,7 @@ func (f *logFlags) query(names []string) (url.Values, error) {
 	return q, nil
 }
 
-// printer returns what prints lines, after a note about those that are missing before them.
+// printer returns a function that prints lines, after a note about lines that are missing before them.
 func (f *logFlags) printer(out io.Writer) func(skipped uint64, lines []spooled) error {
 	if f.json {
 		return func(skipped uint64, lines []spooled) error { return printLogObjects(out, skipped, lines) }

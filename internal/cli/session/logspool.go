@@ -11,12 +11,12 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// maxSpool bounds what is read of a log and not printed yet, in bytes.
+// maxSpool bounds the lines of a log that were read and not printed yet, in bytes.
 const maxSpool = 64 << 20
 
-// logSpool reads a log ahead of whoever prints it, so that a terminal that stands still, or a pager, does not make the session
-// wait, which ends the conversation after a while. Beyond its bound it drops the oldest lines of a log that keeps growing, and
-// counts them; of a log that ends it stops reading. It owns one goroutine, which Close ends.
+// logSpool reads a log ahead of the printer, so that a stopped terminal, or a pager, does not make the session wait; the
+// session would end the connection after a while. Beyond its bound it drops the oldest lines of a log that is followed, and
+// counts them; a log that ends is not read further. It owns one goroutine, which Close ends.
 type logSpool struct {
 	in    io.ReadCloser
 	drops bool
@@ -81,7 +81,7 @@ func (s *logSpool) fill() {
 	}
 }
 
-// add takes in a line, or the end, and reports whether there is more to read.
+// add adds a line, or the end, and reports whether there is more to read.
 func (s *logSpool) add(l spooled, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *logSpool) add(l spooled, err error) bool {
 	return true
 }
 
-// next waits for lines, and returns all that there are with how many are missing before them. The last ones come with the
-// reason for the end.
+// next waits for lines, and returns all available ones with the number of lines missing before them. The last ones come
+// with the error that ended the log.
 func (s *logSpool) next() (lines []spooled, skipped uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

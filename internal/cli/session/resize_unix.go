@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// sendSizes tells the session about every new size of the terminal until ctx is done.
+// sendSizes sends the session every new size of the terminal until ctx is done.
 func sendSizes(ctx context.Context, conn *terminal.Conn) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

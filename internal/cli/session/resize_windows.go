@@ -10,10 +10,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// sizeCheck is how often the console's size is looked at: nothing tells of changes.
+// sizeCheck is the interval at which the console's size is polled: there is no notification of changes.
 const sizeCheck = 500 * time.Millisecond
 
-// sendSizes tells the session about every new size of the terminal until ctx is done.
+// sendSizes sends the session every new size of the terminal until ctx is done.
 func sendSizes(ctx context.Context, conn *terminal.Conn) {
 	tick := time.NewTicker(sizeCheck)
 	defer tick.Stop()

@@ -21,7 +21,7 @@ import (
 func newSnapshot(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Save a session as it is now, and look at it later",
+		Short: "Save the state of a session, and look at it later",
 	}
 	c.AddCommand(newSnapshotCreate(g), newSnapshotView(g))
 	return command.Group(c)
@@ -33,9 +33,9 @@ func newSnapshotCreate(g *command.Global) *cobra.Command {
 		Use:   "create [FILE]",
 		Short: "Write the running session's state and logs to a file",
 		Long: `Writes the state of the running session, and the newest lines of each resource's log, as JSON: to FILE, or to standard
-output without one. Secrets that the session knows of are taken out; read it before you share it all the same.
+output without one. Secrets that the session knows are removed; still, read the file before you share it.
 
-hone snapshot view shows it. hone up and hone ci write the same with --output-snapshot-on-exit FILE when they end.`,
+hone snapshot view shows it. hone up and hone ci write such a file when they end, with --output-snapshot-on-exit FILE.`,
 		Example: "  hone snapshot create snapshot.json\n  hone snapshot create | jq .view.resources",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,7 +53,7 @@ hone snapshot view shows it. hone up and hone ci write the same with --output-sn
 	return c
 }
 
-// stdinName stands for standard input, or output, in the place of a file.
+// stdinName stands for standard input or output, instead of a file.
 const stdinName = "-"
 
 func newSnapshotView(g *command.Global) *cobra.Command {
@@ -114,5 +114,5 @@ func viewSnapshot(ctx context.Context, g *command.Global, in io.Reader, path str
 	return stream.New(stream.Options{Logs: logs, Out: g.Stdout}).Drain()
 }
 
-// keptLogs bounds the log of a resource of a snapshot, above what is written.
+// keptLogs bounds the log of a resource of a snapshot; snapshots hold less.
 const keptLogs = 64 << 20

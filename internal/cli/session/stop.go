@@ -24,8 +24,8 @@ func newStop(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop",
 		Short: "Stop a running session",
-		Long: `Asks the session to end, as leaving its screen does, and waits until it has. What it deployed stays: hone down deletes
-that.`,
+		Long: `Ends the session, as leaving its screen does, and waits until it has ended. The objects that it deployed stay: hone down
+deletes them.`,
 		Example: "  hone stop\n  hone stop --session shop\n  hone stop --all",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// switchFlags are those of hone enable and hone disable.
+// switchFlags are the flags of hone enable and hone disable.
 type switchFlags struct {
 	target  flags.Session
 	request api.SwitchRequest

@@ -14,7 +14,7 @@ func newTrigger(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "trigger NAME…",
 		Short:   "Update resources of the running session now",
-		Long:    "Asks the running session to update the resources now; (Tiltfile) evaluates the Tiltfile.",
+		Long:    "Updates the resources of the running session now; (Tiltfile) evaluates the Tiltfile.",
 		Example: "  hone trigger api\n  hone trigger '(Tiltfile)'",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

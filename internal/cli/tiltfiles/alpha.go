@@ -6,7 +6,7 @@ import (
 	"github.com/hone-dev/hone/internal/cli/command"
 )
 
-// newAlpha holds the commands that Tilt has under the same names, for scripts that call them.
+// newAlpha returns the group of commands that Tilt has under the same names, for scripts that call them.
 func newAlpha(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alpha",

@@ -24,10 +24,10 @@ func newExtensions(g *command.Global) *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:   "update",
 		Short: "Update the copies of extension repositories; running sessions use them at once",
-		Long: `Fetch what the extension repositories have now.
+		Long: `Updates the copies of all extension repositories that were fetched before.
 
-Repositories are fetched when a Tiltfile asks for one of their extensions, and stay as they were then. This brings the
-copies that are there up to date. A repository that is pinned to a commit or a tag does not change.`,
+A repository is fetched when a Tiltfile loads one of its extensions, and the copy stays unchanged until this command
+updates it. The copy of a repository that is pinned to a commit or a tag does not change.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return updateExtensions(cmd.Context(), g.Stdout, extensionStore(g.Stdout))
@@ -59,7 +59,7 @@ func updateExtensions(ctx context.Context, w io.Writer, s *extension.Store) erro
 		return fmt.Errorf("list copies of extension repositories: %w", err)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(w, "there are no copies to update: repositories are fetched when a Tiltfile asks for them")
+		_, err := fmt.Fprintln(w, "there are no copies to update: repositories are fetched when a Tiltfile loads their extensions")
 		return err
 	}
 	for _, c := range list {

@@ -37,7 +37,7 @@ Starlark. Nothing is evaluated: editing a Tiltfile runs none of its commands.`,
 	return c
 }
 
-// newLSPStart is the same under the name that it has in Tilt, which extensions of editors call.
+// newLSPStart returns the same command under its name in Tilt, which editor extensions call.
 func newLSPStart(serve func(*cobra.Command, []string) error) *cobra.Command {
 	c := &cobra.Command{Use: "start", Short: `The same as "hone lsp"`, Args: cobra.NoArgs, RunE: serve}
 	c.Flags().StringArray("builtin-paths", nil, "") // where Tilt finds the names of the language, all of which hone knows

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// describeProfile is a profile as programs read it, without calls whose own time together is below the threshold.
+// describeProfile returns a profile for programs, without calls whose total own time is below the threshold.
 func describeProfile(p *profile.Profile, threshold time.Duration) *api.TiltfileProfile {
 	out := &api.TiltfileProfile{TotalMillis: millis(p.Total), CompileMillis: millis(p.Compile), ProgramMillis: millis(p.Program()),
 		AssemblyMillis: millis(p.Assembly), Builtins: []api.TiltfileTiming{}}
@@ -35,7 +35,7 @@ func describeCalls(c profile.CallTimes) api.TiltfileCalls {
 		SlowestMillis: millis(c.Slowest)}
 }
 
-// millis rounds to microseconds: what is shorter is noise.
+// millis rounds to microseconds: shorter times are noise.
 func millis(d time.Duration) float64 {
 	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }
@@ -66,7 +66,7 @@ func writeProfile(out io.Writer, p api.TiltfileProfile) error {
 	return err
 }
 
-// profileRow writes a line: numbers to the right, and what they are about to the left.
+// profileRow writes a line: right-aligned numbers, then their left-aligned description.
 func profileRow(w io.Writer, own, total, slowest, calls, what string) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t  %s\n", own, total, slowest, calls, what)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// describe is an evaluation's result as programs read it. Objects without a namespace go to the one given; times below the
+// describe returns an evaluation's result for programs. Objects without a namespace get the given one; times below the
 // threshold are left out.
 func describe(r tiltfile.Result, namespace string, threshold time.Duration) api.TiltfileResult {
 	out := api.TiltfileResult{Resources: []api.TiltfileResource{}, Errors: faults(r.Err), Warnings: notNull(r.Warnings)}
@@ -30,7 +30,7 @@ func describe(r tiltfile.Result, namespace string, threshold time.Duration) api.
 	return out
 }
 
-// faults are the messages of an evaluation's error, one for each fault that it holds.
+// faults returns the messages of an evaluation's error, one for each error that it holds.
 func faults(err error) []string {
 	out := []string{}
 	var several fault.Errors
@@ -81,8 +81,8 @@ func describeManifest(m model.Manifest, namespace string) api.TiltfileResource {
 	return r
 }
 
-// deployedImages are the images that a command deploys and that are updated in place, without being built here. Where the
-// name of a container stands for them they have no reference.
+// deployedImages returns the images that a command deploys and that are updated in place, without being built here. If a
+// container name stands for an image, the image has no reference.
 func deployedImages(m model.Manifest) []api.TiltfileImage {
 	d := m.K8s.CustomDeploy
 	if d == nil || d.LiveUpdate.Empty() {
@@ -91,7 +91,7 @@ func deployedImages(m model.Manifest) []api.TiltfileImage {
 	return []api.TiltfileImage{{Ref: d.ImageSelector, Container: d.ContainerSelector, LiveUpdate: liveUpdateSteps(d.LiveUpdate)}}
 }
 
-// triggerNumber is trigger mode and initial update in one number, as Tilt counts them.
+// triggerNumber returns trigger mode and initial update as one number, with Tilt's values.
 func triggerNumber(m model.Manifest) int {
 	switch manual := m.TriggerMode == model.TriggerManual; {
 	case manual && m.AutoInit:
@@ -113,7 +113,7 @@ func objectName(o model.K8sObject, namespace string) string {
 	return kind + "/" + cmp.Or(o.Namespace, namespace) + "/" + o.Name
 }
 
-// liveUpdateSteps are those of a live update, in the order that the language enforces.
+// liveUpdateSteps returns the steps of a live update, in the order that the language enforces.
 func liveUpdateSteps(l model.LiveUpdate) []api.TiltfileStep {
 	out := []api.TiltfileStep{}
 	if l.InitialSync {

@@ -73,7 +73,7 @@ func imagesText(images []api.TiltfileImage) string {
 	return strings.Join(out, " ")
 }
 
-// objectsText names the objects without what most of them have in common.
+// objectsText names the objects without their namespaces.
 func objectsText(objects []string) string {
 	short := make([]string, 0, mostObjects)
 	for _, o := range objects[:min(len(objects), mostObjects)] {

@@ -19,11 +19,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tiltfileSubcommand is what config.tilt_subcommand says while a Tiltfile is only looked at, as in Tilt: what a Tiltfile
-// does for up or ci alone, it does not do then.
+// tiltfileSubcommand is the value of config.tilt_subcommand while a Tiltfile is only examined, as in Tilt: code that is
+// only for up or ci does not run then.
 const tiltfileSubcommand = "alpha tiltfile-result"
 
-// Flags are those of tiltfile and of alpha tiltfile-result.
+// Flags are the flags of tiltfile and of alpha tiltfile-result.
 type Flags struct {
 	Project   flags.Project
 	output    string
@@ -58,7 +58,7 @@ Exits with 0 if the Tiltfile is fine, with 5 if it has an error, and with 1 if i
 	return c
 }
 
-// newTiltfileResult is the same command under the name, and with the flags, that it has in Tilt.
+// newTiltfileResult returns the same command with its name and flags in Tilt.
 func newTiltfileResult(g *command.Global) *cobra.Command {
 	var f Flags
 	c := &cobra.Command{
@@ -112,7 +112,7 @@ func evaluate(ctx context.Context, g *command.Global, f Flags, args []string) er
 	return nil
 }
 
-// Evaluation is what to evaluate, as up would, but with all that is printed on standard error.
+// Evaluation returns the options of an evaluation like that of hone up, but with all output on standard error.
 func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, error) {
 	var o tiltfile.Options
 	path, err := f.Project.Resolve()
@@ -150,7 +150,7 @@ func Evaluation(g *command.Global, f Flags, args []string) (tiltfile.Options, er
 	}, nil
 }
 
-// resultWriter returns what prints a result in the format that was asked for.
+// resultWriter returns a function that prints a result in the requested format.
 func resultWriter(f Flags) (func(io.Writer, api.TiltfileResult) error, error) {
 	switch f.output {
 	case command.OutputJSON:

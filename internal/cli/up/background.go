@@ -20,15 +20,15 @@ import (
 const (
 	// backgroundVariable tells a session that it runs in the background, and which file it writes to.
 	backgroundVariable = "HONE_BACKGROUND"
-	// startCheck is how often the caller looks whether the session has started.
+	// startCheck is the interval at which the caller checks whether the session has started.
 	startCheck = 50 * time.Millisecond
 	// maxBackgroundLog is the size at which the log of a session in the background starts over; twice as much stays on disk.
 	maxBackgroundLog = 16 << 20
 )
 
-// background is the log of a session in the background, which is what its outputs lead to. As a writer it bounds the log: what
-// would grow beyond the limit moves to a second file, in place of what that held. The file itself stays, since the outputs of
-// the process lead to it whoever writes to them.
+// background is the log of a session in the background, to which its outputs are redirected. As a writer it bounds the log:
+// before the log exceeds the limit, its content moves to a second file and replaces that file's content. The file itself
+// stays, since the outputs of the process remain redirected to it.
 type background struct {
 	file  *os.File // appends
 	limit int64
@@ -39,8 +39,8 @@ type background struct {
 
 var _ io.Writer = (*background)(nil)
 
-// inBackground returns what this process was started as, and hides it from the commands that it starts; nil for a session
-// that is not in the background.
+// inBackground returns the background log of this process, and hides it from the commands that the process starts; nil for
+// a session that is not in the background.
 func inBackground() *background {
 	path := os.Getenv(backgroundVariable)
 	_ = os.Unsetenv(backgroundVariable)
@@ -50,7 +50,7 @@ func inBackground() *background {
 	return &background{file: os.Stdout, limit: maxBackgroundLog, path: path}
 }
 
-// name calls the log file by the session's name.
+// name renames the log file after the session.
 func (b *background) name(ctx context.Context, c *sessions.Claim) error {
 	if b == nil {
 		return nil
@@ -60,7 +60,7 @@ func (b *background) name(ctx context.Context, c *sessions.Claim) error {
 	err := os.Rename(b.path, path)
 	if err == nil {
 		b.path = path
-		_ = os.Remove(b.older()) // of an earlier session
+		_ = os.Remove(b.older()) // it belonged to an earlier session
 	}
 	b.mu.Unlock()
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *background) name(ctx context.Context, c *sessions.Claim) error {
 	return c.Publish(ctx, func(i *sessions.Info) { i.Log = path })
 }
 
-// older is the file of what was written before.
+// older is the file of the previous output.
 func (b *background) older() string { return b.path + ".1" }
 
 // Write implements io.Writer.
@@ -78,13 +78,13 @@ func (b *background) Write(p []byte) (int, error) {
 	defer b.mu.Unlock()
 	if info, err := b.file.Stat(); err == nil && info.Size() > 0 && info.Size()+int64(len(p)) > b.limit {
 		if err := b.rotate(); err != nil {
-			fmt.Fprintf(b.file, "what was written before is lost: %v\n", err)
+			fmt.Fprintf(b.file, "earlier output is lost: %v\n", err)
 		}
 	}
 	return b.file.Write(p)
 }
 
-// rotate empties the file, in any case, after it has copied what it holds.
+// rotate copies the content of the file, and then empties it even if the copy has failed.
 func (b *background) rotate() (err error) {
 	defer func() { err = errors.Join(err, b.file.Truncate(0)) }()
 	in, err := os.Open(b.path)
@@ -100,7 +100,8 @@ func (b *background) rotate() (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// detach starts a session in the background and waits until it has begun its work. What keeps it from that is printed here.
+// detach starts a session in the background and waits until it has begun its work. If it fails to start, the reason is
+// printed here.
 func detach(ctx context.Context, g *command.Global) error {
 	log, err := newBackgroundLog()
 	if err != nil {
@@ -125,7 +126,7 @@ func detach(ctx context.Context, g *command.Global) error {
 	if err != nil {
 		_, _ = log.Seek(0, io.SeekStart)
 		_, _ = io.Copy(g.Stderr, log)
-		_ = os.Remove(log.Name()) // unless it has the session's name by now
+		_ = os.Remove(log.Name()) // unless it was renamed after the session meanwhile
 		return err
 	}
 	fmt.Fprintf(g.Stdout, "Session %s runs in the background, pid %d.\n", s.Name, s.PID)
@@ -133,32 +134,32 @@ func detach(ctx context.Context, g *command.Global) error {
 		fmt.Fprintf(g.Stdout, "Session API at %s\n", s.URL)
 	}
 	if _, tiltfile, _ := flags.CountResources(ctx, s); tiltfile != "" {
-		fmt.Fprintf(g.Stdout, "It waits for its Tiltfile to be mended: %s\n", tiltfile)
+		fmt.Fprintf(g.Stdout, "It waits for its Tiltfile to be fixed: %s\n", tiltfile)
 	}
 	fmt.Fprintf(g.Stdout, "Log in %s\n\n  hone attach --session %s   shows it\n  hone stop --session %s     ends it\n", s.Log, s.Name, s.Name)
 	return nil
 }
 
-// newBackgroundLog makes a log file that has no name of its own yet.
+// newBackgroundLog creates a log file with a temporary name.
 func newBackgroundLog() (*os.File, error) {
 	dir := filepath.Join(command.StateDir(), "sessions")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of logs: %w", err)
+		return nil, fmt.Errorf("create the folder of logs: %w", err)
 	}
 	f, err := os.CreateTemp(dir, "starting-*.log")
 	if err != nil {
-		return nil, fmt.Errorf("make the session's log: %w", err)
+		return nil, fmt.Errorf("create the session's log: %w", err)
 	}
 	_ = f.Close()
 	// An appender continues at the end, even when another process has emptied the file.
 	if f, err = os.OpenFile(f.Name(), os.O_RDWR|os.O_APPEND, 0); err != nil {
-		return nil, fmt.Errorf("make the session's log: %w", err)
+		return nil, fmt.Errorf("create the session's log: %w", err)
 	}
 	return f, nil
 }
 
-// awaitStart waits until the session of a process has begun its work, or the process has ended. When the user gives up, the
-// process is ended, too.
+// awaitStart waits until the session of a process has begun its work, or the process has ended. When ctx is cancelled, it
+// also ends the process.
 func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (sessions.Info, error) {
 	tick := time.NewTicker(startCheck)
 	defer tick.Stop()
@@ -178,7 +179,7 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session
 		}
 		living, err := flags.Registry().List(ctx)
 		if err != nil {
-			continue // the session says so itself, and ends
+			continue // the session reports that itself, and ends
 		}
 		for _, s := range living {
 			if s.PID == p.Pid && s.Started {

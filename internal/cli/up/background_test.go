@@ -100,7 +100,7 @@ func TestBackgroundLogOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprint(b, "last\n")
-	if newer := readFile(t, b.path); !strings.HasPrefix(newer, "what was written before is lost: ") || !strings.HasSuffix(newer, "last\n") {
+	if newer := readFile(t, b.path); !strings.HasPrefix(newer, "earlier output is lost: ") || !strings.HasSuffix(newer, "last\n") {
 		t.Errorf("%q", newer)
 	}
 }

@@ -30,11 +30,11 @@ type bugReports struct {
 	log     *slog.Logger
 
 	mu sync.Mutex
-	// told are the bugs that the log has, by what and where: one that happens repeatedly is logged once.
+	// told are the logged bugs, by what and where: a bug that happens repeatedly is logged once.
 	told map[string]bool
 }
 
-// reportBugs makes the reports of this process go to a session's log until restore is called.
+// reportBugs directs the bug reports of this process to a session's log until restore is called.
 func reportBugs(logs *logstore.Store, log *slog.Logger) (b *bugReports, restore func()) {
 	dir := command.StateDir()
 	b = &bugReports{path: filepath.Join(dir, "bugs.txt"), crashes: filepath.Join(dir, "crash.txt"), logs: logs, log: log, told: map[string]bool{}}
@@ -53,7 +53,7 @@ func (b *bugReports) take(r *bug.Report) {
 	out := b.logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
 	line := fmt.Sprintf("This is a bug in hone: %s (at %s).", what, r.Where)
 	if err := b.write(what, r.Where, stack); err != nil {
-		logstore.Errorf(out, "%s Please report it with what follows. (It is not in a file: %v)\n%s", line, err, stack)
+		logstore.Errorf(out, "%s Please report it with the following stack. (It could not be written to a file: %v)\n%s", line, err, stack)
 		return
 	}
 	logstore.Errorf(out, "%s Please report it with %s", line, b.path)

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/state"
 )
 
-// ciFlags are those of hone ci.
+// ciFlags are the flags of hone ci.
 type ciFlags struct {
 	session sessionFlags
 	timeout time.Duration
@@ -25,7 +25,7 @@ func newCI(g *command.Global) *cobra.Command {
 		Use:   "ci [NAME…] [-- TILTFILE ARGS]",
 		Short: "Build and deploy once; succeed when everything is ready",
 		Long: fmt.Sprintf(`Builds and deploys once, without watching files, and ends as soon as every resource is updated and ready, or at the first
-failure that waiting would not mend. Resources that are disabled, or that wait for a trigger, do not count. A server
+failure that waiting would not fix. Resources that are disabled, or that wait for a trigger, do not count. A server
 without a readiness probe is ready once it has run for a second. ci_settings() in the Tiltfile bounds how long pods may
 fail, and how long resources may take to become ready.
 
@@ -34,7 +34,7 @@ output holds an object per line: the session's events as hone events -o json pri
 which EVENTS.md describes; everything else goes to standard error. With --junit the results are also written to a file
 that CI systems show as tests, even if the session fails, times out or is interrupted.
 
-It exits with %d when everything is ready, %d when something failed, %d when the Tiltfile has a fault, %d when the time is up,
+It exits with %d when everything is ready, %d when something failed, %d when the Tiltfile has an error, %d when the time is up,
 and %d when it is interrupted.`, command.ExitOK, command.ExitFailure, command.ExitTiltfile, command.ExitTimeout, command.ExitInterrupted),
 		Example: "  hone ci\n  hone ci api --timeout 10m --junit report.xml\n  hone ci -o json 2> log | jq 'select(.type == \"summary\").summary'",
 		RunE: func(cmd *cobra.Command, args []string) error {

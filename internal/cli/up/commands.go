@@ -2,7 +2,7 @@
 //
 // # Concurrency
 //
-// A session's goroutines belong to the engine. The goroutines beside it (publishing the start, remembering the project,
+// A session's goroutines belong to the engine. The other goroutines (publishing the start, remembering the project,
 // collecting garbage in pauses) end before runSession returns.
 package up
 

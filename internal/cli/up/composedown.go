@@ -11,8 +11,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composeDown takes down the Compose projects that the Tiltfile declares, and reports whether there are any. It goes on
-// where one cannot be taken down, and joins the errors.
+// composeDown takes down the Compose projects that the Tiltfile declares, and reports whether there are any. If one cannot
+// be taken down, it continues with the others and joins the errors.
 func composeDown(ctx context.Context, known model.Cluster, tf model.Tiltfile, volumes bool, log logstore.Logger) (any bool, err error) {
 	var projects []model.ComposeProject
 	chosen, all := map[string][]string{}, map[string]int{}

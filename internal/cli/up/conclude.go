@@ -22,26 +22,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lastLines is how many lines of a resource's log go with its failure into the report, and lastSaid how many of a container's
-// into the error at the end, each no wider than lastWidth columns.
+// lastLines is how many lines of a resource's log the report shows with its failure, and lastSaid how many of a container's
+// log the final error shows, each no wider than lastWidth columns.
 const (
 	lastLines = 50
 	lastSaid  = 15
 	lastWidth = 300
 )
 
-// reportOptions say what ci reports beside the table.
+// reportOptions are the outputs of ci in addition to the table.
 type reportOptions struct {
-	// lines is where events and the summary go as JSON; nil where nobody wants them.
+	// lines is where events and the summary go as JSON; nil for none.
 	lines io.Writer
-	// junit is where a report in JUnit's format goes; nil where nobody wants it.
+	// junit is where a report in JUnit's format goes; nil for none.
 	junit *outputfile.File
 }
 
-// conclusion is what there is to report on.
+// conclusion is the data that ci's report is made from.
 type conclusion struct {
 	reporter *cireport.Reporter
-	// end is the state of things before anything was stopped, now the newest. At is when the end came.
+	// end is the state before anything was stopped, now the newest state. at is when the session ended.
 	end, now store.View
 	at       time.Time
 	logs     *logstore.Store
@@ -56,8 +56,8 @@ func (o options) notBegun(err error) error {
 	return o.conclude(conclusion{reporter: cireport.New(o.report.lines), end: v, now: v, at: time.Now()}, err, nil)
 }
 
-// conclude reports how a session of ci went. It returns what the command ends with, given the session's error and why it
-// was ended from outside, if it was.
+// conclude reports the result of a session of ci. It returns the error of the command, given the session's error and the
+// cause of an end from outside, if any.
 func (o options) conclude(c conclusion, err, cause error) error {
 	withLastLines(err, c)
 	outcome, err := outcomeOf(c.end, err, cause)
@@ -83,7 +83,7 @@ func (o options) conclude(c conclusion, err, cause error) error {
 	return err
 }
 
-// withLastLines adds to the failure of a session what the container said last that failed.
+// withLastLines adds the last log lines of the failed container to the failure of a session.
 func withLastLines(err error, c conclusion) {
 	var f *engine.Failure
 	ended := state.TheSession(c.now).Ended
@@ -100,7 +100,7 @@ func withLastLines(err error, c conclusion) {
 	}
 }
 
-// writeJUnit writes the file for what shows the results of tests.
+// writeJUnit writes the file for tools that show test results.
 func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
 	doc, err := cireport.JUnit(s, func(resource string) []string { return tail(logs, resource) })
 	if err != nil {
@@ -112,7 +112,7 @@ func (o options) writeJUnit(s api.Summary, logs *logstore.Store) error {
 	})
 }
 
-// tail returns the last lines of a resource.
+// tail returns the last lines of a resource's log.
 func tail(logs *logstore.Store, resource string) []string {
 	if logs == nil {
 		return nil
@@ -120,7 +120,7 @@ func tail(logs *logstore.Store, resource string) []string {
 	return newestOf(logs.Tail(logstore.Filter{Resources: []model.ManifestName{model.ManifestName(resource)}}, lastLines))
 }
 
-// newestOf returns the text of lines, of those that replace each other only the newest.
+// newestOf returns the text of lines; of lines that replace each other, only the newest.
 func newestOf(lines []logstore.Line) []string {
 	newest := map[[2]string]uint64{}
 	for _, l := range lines {
@@ -135,7 +135,7 @@ func newestOf(lines []logstore.Line) []string {
 	return out
 }
 
-// outcomeOf says how a session of ci ended, and with which error the command does.
+// outcomeOf returns how a session of ci ended, and the error of the command.
 func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
 	o := cireport.Outcome{Result: cireport.ResultFailed, Code: command.ExitFailure}
 	var f *engine.Failure

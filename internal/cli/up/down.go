@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// downFlags are those of down.
+// downFlags are the flags of hone down.
 type downFlags struct {
 	project    flags.Project
 	namespaces bool
@@ -40,16 +40,16 @@ func newDown(g *command.Global) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "down [NAME…] [-- TILTFILE ARGS]",
 		Short: "Delete what up and ci have deployed",
-		Long: `Deletes every object that hone applied for this Tiltfile, dependents before what they depend on, and waits until they are
-gone, pods included; while that takes time it says what it waits for. An object that does not go holds up only what it depends on.
+		Long: `Deletes every object that hone applied for this Tiltfile, dependents before their dependencies, and waits until all of them
+are gone, including pods; it reports what it waits for. An object that does not go delays only its dependencies.
 
-It goes by hone's own records, so it works although the Tiltfile is broken or gone; objects that the Tiltfile declares and
+It uses hone's own records, so it works even if the Tiltfile is broken or missing; objects that the Tiltfile declares and
 that carry hone's labels are deleted too. Objects that hone did not make are never touched.
 
-Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; of a project of which only
-some services are chosen, the containers of those are removed.
+Projects of Docker Compose that the Tiltfile declares are taken down by "docker compose down"; if only some services of a
+project are chosen, only their containers are removed.
 
-Namespaces and volumes are kept unless you ask for them.`,
+Namespaces and volumes are kept, unless --delete-namespaces or --delete-volumes is given.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return down(cmd.Context(), g, f, args) },
 	}
 	f.project.Add(c)
@@ -84,8 +84,8 @@ func down(ctx context.Context, g *command.Global, f downFlags, args []string) er
 	return err
 }
 
-// clusterDown deletes what is in the cluster. Fault is why the Tiltfile could not be evaluated, something says that there was
-// something to take down elsewhere.
+// clusterDown deletes the objects in the cluster. fault is why the Tiltfile could not be evaluated; something is set if
+// there was something to take down elsewhere.
 func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.Tiltfile, fault error, f downFlags, args []string, something bool, log logstore.Logger) error {
 	known := kc.Cluster()
 	if known.Context == "" {
@@ -106,7 +106,7 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 	}
 	if _, err := kube.DetectPatiently(ctx, tell); err != nil {
 		if something && !slices.ContainsFunc(tf.Manifests, model.Manifest.IsK8s) {
-			return nil // a project of Compose alone needs no cluster that answers
+			return nil // a project that only uses Compose needs no cluster
 		}
 		return err
 	}
@@ -144,12 +144,12 @@ func clusterDown(ctx context.Context, kc *k8s.Kubeconfig, path string, tf model.
 		records, dependencies(tf), log)
 }
 
-// tellSessions lets the sessions that run the project know whose objects are about to be deleted, so that they do not bring
-// them back. One that does not answer keeps nothing from being deleted.
+// tellSessions notifies the sessions that run the project of the resources whose objects are about to be deleted, so that
+// they do not restore them. A session that does not answer does not prevent the deletion.
 func tellSessions(ctx context.Context, path, kubeContext string, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) {
 	living, err := flags.Registry().Of(ctx, path, kubeContext)
 	if err != nil {
-		logstore.Warnf(log, "Cannot find out whether a session runs this project: %v", err)
+		logstore.Warnf(log, "Cannot determine whether a session runs this project: %v", err)
 		return
 	}
 	var names []string
@@ -163,10 +163,10 @@ func tellSessions(ctx context.Context, path, kubeContext string, records map[mod
 		}
 		req := api.TakenDownRequest{ManifestNames: names, By: fmt.Sprintf("hone down (pid %d)", os.Getpid())}
 		if err := client.Over(s).TakenDown(ctx, req); err != nil {
-			logstore.Warnf(log, "%s runs this project and could not be told; it may deploy again what is deleted: %v", sessionTitle(s), err)
+			logstore.Warnf(log, "%s runs this project and could not be notified; it may deploy the deleted objects again: %v", sessionTitle(s), err)
 			continue
 		}
-		logstore.Warnf(log, "%s runs this project. It deploys what is deleted again when you trigger it; hone stop --session %s ends it", sessionTitle(s), s.Name)
+		logstore.Warnf(log, "%s runs this project. It deploys a deleted resource again when you trigger it; hone stop --session %s ends the session", sessionTitle(s), s.Name)
 	}
 }
 
@@ -181,8 +181,8 @@ func dependencies(tf model.Tiltfile) map[model.ManifestName][]model.ManifestName
 // misnamed reports whether a Tiltfile could not be evaluated because of the names on the command line.
 func misnamed(err error) bool { return errors.As(err, new(*fault.ArgsError)) }
 
-// unheard is the problem that something is to be deleted of which neither the Tiltfile nor the records know, so that a slip
-// does not look like a success. A Tiltfile without a fault has taken the names.
+// unheard returns a problem if a name to delete is unknown to both the Tiltfile and the records, so that a typo does not
+// look like a success. A Tiltfile without an error has already checked the names.
 func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecord, fault error) error {
 	if fault == nil {
 		return nil
@@ -199,24 +199,26 @@ func unheard(names []string, records map[model.ManifestName][]deploy.ObjectRecor
 	case misnamed(fault):
 		return fault
 	}
-	return problem.New("there is no record of "+strings.Join(unknown, ", ")+", and the Tiltfile, which may know, cannot be evaluated",
-		"mend the Tiltfile; or leave out the names, which deletes everything that is recorded")
+	return problem.New("there is no record of "+strings.Join(unknown, ", ")+", and the Tiltfile cannot be evaluated",
+		"fix the Tiltfile; or leave out the names to delete everything that is recorded")
 }
 
-// evaluateForDown returns what the Tiltfile declares; nothing and why when it cannot be evaluated, since the ledger knows more.
+// evaluateForDown returns what the Tiltfile declares. If it cannot be evaluated, the result is empty and the error is
+// returned: the ledger is used then.
 func evaluateForDown(ctx context.Context, path string, args []string, known model.Cluster, f downFlags, log *command.Printer) (model.Tiltfile, error) {
 	r := tiltfile.Load(ctx, tiltfile.Options{Path: path, Args: args, Subcommand: "down", Namespace: cmp.Or(f.project.Namespace, known.Namespace),
 		Cluster: func() (model.Cluster, error) { return known, nil }, Logger: log, OnSecrets: log.Learn})
 	if r.Err != nil {
 		if !misnamed(r.Err) {
-			logstore.Warnf(log, "The Tiltfile cannot be evaluated, going by what was recorded: %v", r.Err)
+			logstore.Warnf(log, "The Tiltfile cannot be evaluated; using the records instead: %v", r.Err)
 		}
 		return model.Tiltfile{}, r.Err
 	}
 	return r.Tiltfile, nil
 }
 
-// collectRecords joins what the ledger has with what the Tiltfile declares, for the named resources, or for all.
+// collectRecords joins the ledger's records with the objects that the Tiltfile declares, for the named resources, or for
+// all.
 func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf model.Tiltfile, namespace string, names []string) (map[model.ManifestName][]deploy.ObjectRecord, error) {
 	ledger, err := cluster.Ledger(ctx)
 	if err != nil {
@@ -240,8 +242,8 @@ func collectRecords(ctx context.Context, cluster *buildanddeploy.Cluster, tf mod
 	return restrict(records, tf, enabled, names), nil
 }
 
-// restrict leaves the records of the chosen resources: those that the Tiltfile enables, or, when it says nothing of them,
-// those that are named. Without a choice all records stay, also those of resources that are no longer declared.
+// restrict returns the records of the chosen resources: those that the Tiltfile enables or, if it declares none, those that
+// are named. Without a choice all records stay, including those of resources that are no longer declared.
 func restrict(records map[model.ManifestName][]deploy.ObjectRecord, tf model.Tiltfile, enabled map[model.ManifestName]bool, names []string) map[model.ManifestName][]deploy.ObjectRecord {
 	chosen := func(model.ManifestName) bool { return true }
 	switch {

@@ -28,7 +28,7 @@ func TestUnheard(t *testing.T) {
 		{"neither recorded nor declared", []string{"wbe"}, usage, `no resource is called "wbe"`},
 		{"one of two", []string{"web", "wbe"}, usage, `no resource is called "wbe"`},
 		{"nothing is left of it", []string{"gone"}, usage, `no resource is called "wbe"`},
-		{"not recorded, and the Tiltfile is broken", []string{"web", "wbe"}, broken, "there is no record of wbe, and the Tiltfile, which may know, cannot be evaluated"},
+		{"not recorded, and the Tiltfile is broken", []string{"web", "wbe"}, broken, "there is no record of wbe, and the Tiltfile cannot be evaluated"},
 	} {
 		got := ""
 		if err := unheard(tc.names, records, tc.fault); err != nil {

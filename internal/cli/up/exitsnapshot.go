@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/engine"
 )
 
-// exitSnapshot writes a session's last state and all that it has said.
+// exitSnapshot writes a session's last state and its logs.
 func exitSnapshot(file *outputfile.File, e *engine.Engine, logs *logstore.Store) error {
 	logs.Flush()
 	v, at := e.End()

@@ -19,10 +19,10 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// stopFunc asks for the end of the session. It returns at once.
+// stopFunc requests the end of the session. It returns at once.
 type stopFunc func()
 
-// provideClaim enters the session among those that run on this machine.
+// provideClaim registers the session among those that run on this machine.
 func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.Project) (*sessions.Claim, func(), error) {
 	c, err := flags.Registry().Claim(ctx, sessions.Info{PID: os.Getpid(), StartedAt: time.Now(), Version: command.Version, Command: string(o.command),
 		Name: o.session, Tiltfile: o.tiltfile, Context: kc.Cluster().Context, Project: p.ID})
@@ -30,7 +30,7 @@ func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.
 	if errors.As(err, &taken) {
 		s := taken.Session
 		return nil, nil, problem.New(fmt.Sprintf("another session is called %s (%s, pid %d)", s.Name, s.Tiltfile, s.PID),
-			fmt.Sprintf("choose another name, or end that one: hone stop --session %s", s.Name))
+			fmt.Sprintf("choose another name, or end that session: hone stop --session %s", s.Name))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func provideClaim(ctx context.Context, o options, kc *k8s.Kubeconfig, p project.
 	return c, func() { c.Release(ctx) }, nil
 }
 
-// listeners are where the session's API answers. Without a port, tcp is nil and the rest of it zero.
+// listeners are where the session's API answers. Without a port, tcp is nil and the port's other fields are zero.
 type listeners struct {
 	unix, tcp net.Listener
 	keys      sessions.Keys
@@ -50,7 +50,7 @@ type listeners struct {
 	url       string
 }
 
-// provideListeners opens the session's socket, and its port where one is wanted.
+// provideListeners opens the session's socket, and its port if one is wanted.
 func provideListeners(ctx context.Context, o options, c *sessions.Claim) (d listeners, _ func(), err error) {
 	cleanup := func() {
 		for _, l := range []net.Listener{d.unix, d.tcp} {
@@ -86,7 +86,7 @@ func provideListeners(ctx context.Context, o options, c *sessions.Claim) (d list
 	return d, cleanup, err
 }
 
-// certificate returns what TLS connections are shown; nil without a port.
+// certificate returns the certificate for TLS connections; nil without a port.
 func (d listeners) certificate() *tls.Certificate {
 	if d.tcp == nil {
 		return nil
@@ -115,7 +115,7 @@ func listen(ctx context.Context, o options) (net.Listener, error) {
 	return l, nil
 }
 
-// sessionOf returns the name of the session that a process is, "" for any other.
+// sessionOf returns the name of the session that a process runs, "" for any other process.
 func sessionOf(pid int) string {
 	living, _ := flags.Registry().List(context.Background())
 	for _, s := range living {
@@ -126,7 +126,7 @@ func sessionOf(pid int) string {
 	return ""
 }
 
-// whoHas says what to do about a port that is taken.
+// whoHas returns what to do about a port that is taken.
 func whoHas(ctx context.Context, port int) string {
 	mend := "take a free port: --port=0, or none at all: --port=none"
 	living, _ := flags.Registry().List(ctx)

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// usual is how much garbage there may be, in percent of what is in use, before the collector runs even while hone is busy.
-	// Where as much is in use as by some hundred resources, so that it works for long, that is seldom. From little up to
-	// much in use it rises in steps: what is in use wavers by some MB.
+	// usual is how much garbage, in percent of the memory in use, makes the collector run even while hone is busy. With the
+	// memory of some hundred resources, where a collection takes long, the limit is seldom. Between littleInUse and
+	// muchInUse it rises in steps, because the memory in use fluctuates by some MB.
 	usual, seldom, step    = 100, 300, 50
 	littleInUse, muchInUse = 10 << 20, 20 << 20
-	// enough is how much garbage, in the same measure, makes it run as soon as hone is idle.
+	// enough is how much garbage, in the same unit, makes it run as soon as hone is idle.
 	enough = 50
-	// quiet is how long nothing must have changed for that.
+	// quiet is how long hone has to be without a change to count as idle.
 	quiet = 5 * time.Millisecond
 )
 
-// collectInPauses has the garbage collector of a session work while nothing happens, until ctx is done: a change that comes
-// while it works waits for it. What a session holds is little, 10 to 30 MB with 1,000 resources, so that garbage is
-// collected several times a second under steady changes.
+// collectInPauses runs the garbage collector of a session while the session is idle, until ctx is done: a change that
+// arrives during a collection has to wait. A session uses little memory, 10 to 30 MB with 1,000 resources, so that garbage
+// is collected several times a second under steady changes.
 func collectInPauses(ctx context.Context, st *store.Store) {
 	if command.CollectorSet() {
 		return
@@ -54,13 +54,13 @@ func collectInPauses(ctx context.Context, st *store.Store) {
 	}
 }
 
-// garbage is how much has been allocated since the last collection, in percent of what that found in use.
+// garbage is how much has been allocated since the last collection, in percent of the memory that it found in use.
 func garbage() uint64 {
 	allocated, inUse := heap()
 	return (max(allocated, inUse) - inUse) * 100 / inUse
 }
 
-// limitNow is how much garbage there may be with what is in use.
+// limitNow returns the limit of garbage for the memory in use.
 func limitNow() int {
 	_, inUse := heap()
 	return limitFor(inUse)

@@ -18,11 +18,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// options are what the command line asks of a session.
+// options are the settings of a session from the command line.
 type options struct {
 	command    state.Command
 	tiltfile   string // absolute
-	session    string // the name that the session is to have; empty for one of its own choice
+	session    string // the name of the session; empty for a default
 	args       []string
 	context    string
 	namespace  string
@@ -35,13 +35,13 @@ type options struct {
 	timeout    time.Duration
 	lines      stream.Options
 	report     reportOptions
-	// snapshot takes the session's last state; nil for none.
+	// snapshot receives the session's last state; nil for none.
 	snapshot   *outputfile.File
 	background *background
 	global     *command.Global
 }
 
-// sessionFlags are those of up and ci.
+// sessionFlags are the flags of up and ci.
 type sessionFlags struct {
 	project     flags.Project
 	server      flags.Server
@@ -57,7 +57,7 @@ type sessionFlags struct {
 
 func (f *sessionFlags) add(c *cobra.Command) {
 	f.project.Add(c)
-	c.Flags().Lookup("session").Usage = "name of the session; without --file, also its Tiltfile: that of the session that ran last under this name"
+	c.Flags().Lookup("session").Usage = "name of the session; without --file, also selects the Tiltfile of the last session with this name"
 	f.server.Add(c)
 	c.ValidArgsFunction = f.project.CompleteDeclared
 	c.Flags().BoolVar(&f.noForwards, "disable-port-forwards", false, "open no ports for resources")
@@ -67,7 +67,7 @@ func (f *sessionFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.logSource, "log-source", "all", "print only lines of this source: all, build, runtime")
 	c.Flags().StringArrayVar(&f.logResource, "log-resource", nil, "print only lines of this resource; may be given more than once")
 	c.Flags().StringVar(&f.snapshot, "output-snapshot-on-exit", "", "write the session's state and logs to this file when it ends; hone snapshot view shows it")
-	// Flags of Tilt that ask for something that hone does anyway, or for a page that it does not have.
+	// Flags of Tilt that request hone's default behaviour, or a page that hone does not have.
 	c.Flags().Bool("legacy", false, "")
 	c.Flags().Bool("hud", false, "")
 	c.Flags().String("web-mode", "", "")
@@ -86,11 +86,11 @@ func (f *sessionFlags) options(g *command.Global, command state.Command, args []
 		return o, err
 	}
 	if o.session = f.project.Session; o.session != "" && !sessions.ValidName(o.session) {
-		return o, problem.New(fmt.Sprintf("no session can be called %q", o.session), "take small letters, digits and -, at most 32: --session shop-2")
+		return o, problem.New(fmt.Sprintf("no session can be called %q", o.session), "use at most 32 lowercase letters, digits and -: --session shop-2")
 	}
 	find := f.project.Resolve
 	if command == state.CommandUp {
-		find = f.project.ResolveFolder // begins when there is one
+		find = f.project.ResolveFolder // the session begins when there is a Tiltfile
 	}
 	if o.tiltfile, err = find(); err != nil {
 		return o, err

@@ -47,7 +47,7 @@ func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
 	return k8s.Load(k8s.Config{Context: o.context, Namespace: o.namespace})
 }
 
-// provideKube returns nil where there is no kubeconfig at all: a session may do without a cluster.
+// provideKube returns nil if there is no kubeconfig: a session may run without a cluster.
 func provideKube(kc *k8s.Kubeconfig) (*k8s.Client, func(), error) {
 	if kc.Cluster().Context == "" {
 		return nil, func() {}, nil
@@ -67,8 +67,8 @@ func provideDocker(ctx context.Context, kc *k8s.Kubeconfig) (docker.Client, func
 	return e, func() { _ = e.Close() }, nil
 }
 
-// provideLogs spills to a folder of this process below the user's own state, which nobody else can prepare or read. What
-// a crash leaves there, the next session removes.
+// provideLogs spills to a folder of this process below the user's state folder, which no other user can prepare or read.
+// The next session removes what a crash leaves there.
 func provideLogs() (*logstore.Store, func(), error) {
 	logs, err := logstore.New(logstore.Options{Dir: filepath.Join(command.StateDir(), "logs")})
 	if err != nil {
@@ -101,8 +101,8 @@ func provideLog(o options) (*slog.Logger, func(), error) {
 	return log, func() { _ = f.Close() }, nil
 }
 
-// commandEnv is added to the environment of every command that the session starts. It says which session that is and where
-// its API is, and makes the commands use the session's cluster and namespace where those are not the user's current ones.
+// commandEnv is added to the environment of every command that the session starts. It names the session and its API, and
+// makes the commands use the session's cluster and namespace if those are not the user's current ones.
 type commandEnv []string
 
 func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d listeners) (commandEnv, error) {
@@ -114,7 +114,7 @@ func provideCommandEnv(o options, kc *k8s.Kubeconfig, c *sessions.Claim, d liste
 	return append(env, overlay...), err
 }
 
-// overlayEnv makes commands use the cluster and namespace that were chosen, where those are not the user's current ones.
+// overlayEnv makes commands use the chosen cluster and namespace, if those are not the user's current ones.
 func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	overlay, err := kc.Overlay(filepath.Join(command.StateDir(), "kubeconfig"))
 	if err != nil || overlay == "" {
@@ -153,8 +153,8 @@ func provideCluster(kube *k8s.Client, p project.Project, s state.Session, c *ses
 		Project: p, ProjectPath: command.Projects().Path, RunID: s.RunID, Env: env, Beside: func(ctx context.Context) bool { return len(others(ctx)) > 0 }})
 }
 
-// sessionsBeside returns a function that names the other sessions of a session's project that run. Where that cannot be found
-// out there are none: a session works without a registry, too.
+// sessionsBeside returns a function that names the other running sessions of a session's project. If these cannot be
+// determined it names none: a session also works without a registry.
 func sessionsBeside(c *sessions.Claim) func(context.Context) []string {
 	return func(ctx context.Context) []string {
 		others, err := c.Beside(ctx)
@@ -179,7 +179,7 @@ func provideSynclets(kube *k8s.Client, containers docker.Client) (*synclet.Pool,
 	return p, p.Close, nil
 }
 
-// provideInjection decides what pods are given, and lets the pool bring the same image to pods that run.
+// provideInjection provides the injection of synclets into new pods, and lets the pool add the same image to running pods.
 func provideInjection(kube *k8s.Client, containers docker.Client, pool *synclet.Pool, here *buildanddeploy.Surroundings) *buildanddeploy.Synclets {
 	if kube == nil {
 		return nil
@@ -231,8 +231,8 @@ func provideBuilder(kube *k8s.Client, containers docker.Client, cluster *buildan
 	return c
 }
 
-// execer is a cluster and an engine as live updates see them: containers that Compose runs have no namespace, and what
-// stands for the pod is the engine's name of the container.
+// execer is a cluster and an engine as live updates see them: containers that Compose runs have no namespace, and their pod
+// is the engine's name of the container.
 type execer struct {
 	kube   *k8s.Client // nil in a session without a cluster
 	engine docker.Client

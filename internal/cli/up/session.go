@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// errStopped is why a session ends that was stopped from outside.
+// errStopped is the cause of the end of a session that was stopped from outside.
 var errStopped = errors.New("the session was stopped")
 
 // runSession wires a session and runs it to its end.
@@ -71,7 +71,7 @@ func runSession(ctx context.Context, o options) error {
 	return o.conclude(conclusion{reporter: reporter, end: end, now: parts.Store.Snapshot().All(), at: at, logs: parts.Logs}, err, cause)
 }
 
-// human is where people read what a session says.
+// human returns the output for people.
 func (o options) human() io.Writer {
 	if o.report.lines != nil {
 		return o.global.Stderr
@@ -79,7 +79,7 @@ func (o options) human() io.Writer {
 	return o.global.Stdout
 }
 
-// newView returns the screen, or the stream where there is no terminal or lines were asked for.
+// newView returns the screen, or the stream if there is no terminal or lines were requested.
 func newView(o options, p sessionParts, quit func()) store.Subscriber {
 	if o.stream || !command.Interactive() {
 		lines := o.lines
@@ -90,12 +90,12 @@ func newView(o options, p sessionParts, quit func()) store.Subscriber {
 	return hud.New(hud.Options{Logs: p.Logs, Quit: quit, Stats: p.Store.Stats(), Version: command.Version})
 }
 
-// warnExposed says so loudly when other machines can reach the session.
+// warnExposed warns when other machines can reach the session.
 func warnExposed(o options, p sessionParts) {
 	if !p.listeners.exposed() {
 		return
 	}
-	text := fmt.Sprintf("Other machines can reach this session's API at %s: whoever has its token can do whatever you can. Leave out --host unless you need that.", p.listeners.url)
+	text := fmt.Sprintf("Other machines can reach this session's API at %s: anyone with its token can do everything that you can. Leave out --host unless you need that.", p.listeners.url)
 	fmt.Fprintln(o.global.Stderr, "WARNING: "+text)
 	logstore.Warnf(p.Logs.Logger(model.TiltfileName, "", logstore.SourceBuild), "%s", text)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// publishStart says in the registry that the session has begun its work, once it has.
+// publishStart records in the registry that the session has begun its work, once it has.
 func publishStart(ctx context.Context, p sessionParts) {
 	wake, stop := p.Store.Watch(state.Tiltfiles.Name(), state.Clusters.Name(), state.Engines.Name(), state.Resources.Name())
 	defer stop()
@@ -28,8 +28,8 @@ func publishStart(ctx context.Context, p sessionParts) {
 	}
 }
 
-// rememberProject writes down what the Tiltfile declares, each time that this changes, for when no session runs. What cannot be
-// written is not missed: it only helps with names.
+// rememberProject records the resources that the Tiltfile declares, whenever they change, for commands without a session.
+// Write errors are ignored, since the record only helps with names.
 func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	wake, stop := st.Watch(state.Tiltfiles.Name())
 	defer stop()
@@ -57,14 +57,15 @@ func rememberProject(ctx context.Context, st *store.Store, is sessions.Info) {
 	}
 }
 
-// begun reports whether a session is past its start: its Tiltfile was evaluated, and what it needs to begin answers.
+// begun reports whether a session is past its start: its Tiltfile was evaluated, and the cluster and the engine that it
+// needs answer.
 func begun(v store.View) bool {
 	t := state.TheTiltfile(v)
 	switch {
 	case !t.Loaded || t.Usage && !t.Good:
 		return false
 	case !t.Good:
-		return true // it waits for the user to mend the Tiltfile
+		return true // it waits for the user to fix the Tiltfile
 	}
 	return (!state.NeedsCluster(v) || state.TheCluster(v).Ever) && (!state.NeedsEngine(v) || state.TheEngine(v).Ever)
 }

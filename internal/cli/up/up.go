@@ -24,8 +24,8 @@ func newUp(g *command.Global) *cobra.Command {
 		Long: `Evaluates the Tiltfile, builds and deploys what it declares, and from then on brings every changed file into the cluster.
 With names, runs only these resources and what they depend on.
 
-Without a Tiltfile, the session says so, waits, and starts as soon as there is one. --session names the session: other
-commands find it by this name, and the name leads back to this Tiltfile from any folder: hone up --session shop.
+Without a Tiltfile, the session reports that, waits, and starts as soon as there is one. --session names the session: other
+commands find it by this name, and the name selects this Tiltfile from any folder: hone up --session shop.
 
 In a terminal the screen shows every resource; otherwise, or with --stream, log lines are printed as they come. With
 --detach the session runs in the background: hone attach shows it, hone stop stops it, and its log keeps between 16 and
@@ -55,7 +55,7 @@ In a terminal the screen shows every resource; otherwise, or with --stream, log 
 	return c
 }
 
-// offerAttach says that the project is running already, and in a terminal offers to show it.
+// offerAttach reports that the project is already running, and in a terminal offers to show it.
 func offerAttach(ctx context.Context, g *command.Global, s sessions.Info) error {
 	busy := problem.New(fmt.Sprintf("session %s is already running this project (pid %d, since %s)", s.Name, s.PID, s.StartedAt.Local().Format("15:04")),
 		fmt.Sprintf("hone attach --session %s shows it here, hone stop --session %s ends it", s.Name, s.Name))

@@ -8,7 +8,7 @@ import (
 	"github.com/google/wire"
 )
 
-// initParts wires everything that a session is made of, except what shows it. Wire generates its body.
+// initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	wire.Build(provideKubeconfig, provideKube, provideDocker, provideLogs, provideLog, provideProject, provideClaim, provideListeners, provideTerminals,
 		provideServer, provideSession, provideStore, provideCommandEnv, provideCluster, provideSynclets,
