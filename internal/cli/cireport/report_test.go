@@ -108,7 +108,7 @@ var scenarios = []struct {
 	}},
 }
 
-// summaries returns what is told of each scenario.
+// summaries returns the summary of each scenario.
 func summaries() map[string]api.Summary {
 	out := map[string]api.Summary{}
 	for _, sc := range scenarios {
@@ -130,7 +130,7 @@ func logs(resource string) []string {
 	return []string{"\x1b[31mthe last line of " + resource + "\x1b[0m", "a ]]> b \x07\uffff"}
 }
 
-// TestGoldens compares what is told of sessions with golden files: the table, JUnit's format, the summary as JSON.
+// TestGoldens compares the reports of sessions with golden files: the table, JUnit's format, the summary as JSON.
 func TestGoldens(t *testing.T) {
 	for name, s := range summaries() {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestGoldens(t *testing.T) {
 			}
 			fmt.Fprintf(&got, "\n%s\n%s\n", doc, js)
 			if strings.Contains(got.String(), "hunter22") {
-				t.Error("a secret is told")
+				t.Error("a secret is printed")
 			}
 			path := filepath.Join("testdata", name+".golden")
 			if *update {
@@ -167,8 +167,8 @@ func TestGoldens(t *testing.T) {
 	}
 }
 
-// TestJUnitIsNeverGreen reads the files back: only a session that went well is without a failure and an error, the numbers
-// are those of the test cases, and every resource is there once.
+// TestJUnitIsNeverGreen reads the files back: only a successful session has neither a failure nor an error, the numbers
+// match the test cases, and every resource appears once.
 func TestJUnitIsNeverGreen(t *testing.T) {
 	all := summaries()
 	all["an error of hone's own"] = api.Summary{Result: ResultFailed, Failure: "these did not end in their time", Resources: []api.ResourceSummary{{Name: "web", Status: statusOK}}}
@@ -236,7 +236,7 @@ func (s *slow) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestReporter prints every event once, whole and without secrets, then the summary, also where printing fails in between.
+// TestReporter prints every event once, whole and without secrets, then the summary, even if printing fails in between.
 func TestReporter(t *testing.T) {
 	s := statetest.New(session, declared()).Begin("gen").Finish("gen", func(b *state.BuildCompleted) { b.Err = "hunter22 is wrong" })
 	out := &slow{}
@@ -270,7 +270,7 @@ func TestReporter(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "hunter22") {
-		t.Error("a secret is told")
+		t.Error("a secret is printed")
 	}
 	if !strings.Contains(out.String(), "session-ended") {
 		t.Error("an event after the end is missing")
@@ -329,7 +329,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestOpen refuses what cannot be written, and lets everybody read what is.
+// TestOpen refuses files that cannot be written, and makes written files readable by all users.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.xml")

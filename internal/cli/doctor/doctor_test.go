@@ -192,11 +192,11 @@ func TestFolders(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
-		t.Error("looking has made a folder")
+		t.Error("the check has created a folder")
 	}
 	entries, err := os.ReadDir(full)
 	if err != nil || len(entries) != 2 {
-		t.Errorf("looking has left something: %v, %v", entries, err)
+		t.Errorf("the check has left something: %v, %v", entries, err)
 	}
 	locked := filepath.Join(dir, "locked")
 	if err := os.Mkdir(locked, 0o500); err != nil {

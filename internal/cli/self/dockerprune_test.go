@@ -39,7 +39,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("%s: found %v, %v, want %v", refs[i], found, err, there)
 		}
 		if strings.Contains(out.String(), "  removed "+refs[i]+"\n") == there {
-			t.Errorf("%s is not told right:\n%s", refs[i], &out)
+			t.Errorf("%s is reported wrongly:\n%s", refs[i], &out)
 		}
 	}
 	if _, found, _ := engine.Inspect(t.Context(), "busybox"); !found {
@@ -59,7 +59,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("without an engine: %v", err)
 	}
 	if _, found, _ := engine.Inspect(t.Context(), refs[1]); !found {
-		t.Error("something was removed without a word of the engine")
+		t.Error("something was removed without an answer of the engine")
 	}
 }
 

@@ -31,8 +31,8 @@ func object(t testing.TB, l api.LogLine) string {
 	return string(b) + "\n"
 }
 
-// TestSpoolDropsTheOldest lets a log that goes on get far ahead of who prints it: the newest lines are there, and the number of
-// those that are not, among them the ones that the session itself could not send.
+// TestSpoolDropsTheOldest lets a continuing log get far ahead of its printer: the newest lines are kept, and the number of
+// missing lines includes those that the session itself could not send.
 func TestSpoolDropsTheOldest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -57,7 +57,8 @@ func TestSpoolDropsTheOldest(t *testing.T) {
 	})
 }
 
-// TestSpoolWaits lets a log that ends get ahead of who prints it: nothing is dropped, and no more is read than the bound allows.
+// TestSpoolWaits lets a log that ends get ahead of its printer: nothing is dropped, and no more is read than the bound
+// allows.
 func TestSpoolWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -138,7 +139,7 @@ func TestLogOutput(t *testing.T) {
 	if diff := cmp.Diff(text, print(logFlags{json: true})); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	// What this side drops comes together with what the session has dropped.
+	// The lines that this side drops are counted together with those that the session has dropped.
 	for _, tc := range []struct {
 		flags logFlags
 		want  string

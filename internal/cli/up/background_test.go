@@ -19,7 +19,7 @@ func readFile(t *testing.T, path string) string {
 	return string(b)
 }
 
-// newBackground returns the log of a session in the background that is bounded to so many bytes.
+// newBackground returns the log of a session in the background, bounded to the given number of bytes.
 func newBackground(t *testing.T, limit int64) *background {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.log")
@@ -69,8 +69,8 @@ func TestBackgroundLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestBackgroundLogOfOthers writes to the file beside the session, as a crash does: what comes after the file started over is in
-// it, at its beginning.
+// TestBackgroundLogOfOthers writes to the file directly, as a crash does: output after the file has started over is at its
+// beginning.
 func TestBackgroundLogOfOthers(t *testing.T) {
 	b := newBackground(t, 100)
 	other, err := os.OpenFile(b.path, os.O_WRONLY|os.O_APPEND, 0)
@@ -86,13 +86,13 @@ func TestBackgroundLogOfOthers(t *testing.T) {
 	if older, newer := readFile(t, b.older()), readFile(t, b.path); older != "first\npanic\n" || newer != long+"again\n" {
 		t.Errorf("%q, then %q", older, newer)
 	}
-	// What is longer than the bound is written all the same.
+	// A write that is longer than the bound is still written.
 	longer := strings.Repeat("y", 500) + "\n"
 	fmt.Fprint(b, longer)
 	if newer := readFile(t, b.path); newer != longer {
 		t.Errorf("%q", newer)
 	}
-	// A log that cannot be kept is bounded, too, and says that something is lost.
+	// A log that cannot be copied is also bounded, and reports the loss.
 	if err := os.Remove(b.older()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// newBugReports takes the reports of a test into a folder of its own.
+// newBugReports writes the reports of a test to a separate folder.
 func newBugReports(t *testing.T, path string) *bugReports {
 	logs, err := logstore.New(logstore.Options{})
 	if err != nil {
@@ -58,11 +58,11 @@ func TestBugsReachTheLogAndAFile(t *testing.T) {
 	text := problem.Text(b.explain(fmt.Errorf("run the session: %w", report)))
 	for _, want := range []string{"hone made a mistake and cannot continue", "[redacted secret db:password] is unheard of", path} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the last word lacks %q:\n%s", want, text)
+			t.Errorf("the final error lacks %q:\n%s", want, text)
 		}
 	}
 	if err := fmt.Errorf("no bug"); b.explain(err) != err {
-		t.Error("another error is explained, too")
+		t.Error("another error is also explained")
 	}
 }
 
@@ -74,7 +74,7 @@ func TestBugsWithoutAFileAreInTheLogWhole(t *testing.T) {
 	b := newBugReports(t, folder)
 	bug.Reportf("nothing fits")
 	log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n")
-	for _, want := range []string{"This is a bug in hone: nothing fits (at up.TestBugsWithoutAFile", "It is not in a file: ", "TestBugsWithoutAFileAreInTheLogWhole"} {
+	for _, want := range []string{"This is a bug in hone: nothing fits (at up.TestBugsWithoutAFile", "It could not be written to a file: ", "TestBugsWithoutAFileAreInTheLogWhole"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}

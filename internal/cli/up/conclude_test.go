@@ -61,7 +61,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestLastLines checks what the error at the end says of the log of the container that failed.
+// TestLastLines checks the lines of the failed container's log in the final error.
 func TestLastLines(t *testing.T) {
 	const span = "pod:default/web-1/main:c1"
 	logs := statetest.Logs(t)

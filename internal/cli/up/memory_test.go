@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// TestCollectInPauses fills the heap by less than lets the collector work, and waits for it to work after a change.
+// TestCollectInPauses fills the heap by less than the collector's limit, and waits for a collection after a change.
 func TestCollectInPauses(t *testing.T) {
 	if command.CollectorSet() {
 		t.Skip("the environment sets the collector up")
