@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// backend tells of events in folders. It need not be exact: an event is only a reason to look at a path.
+// backend reports events in folders. It need not be exact: an event is only a reason to look at a path.
 type backend interface {
 	// Add starts watching what happens directly in the folder dir, following dir itself if it is a link and link is set.
-	// fresh is false if the same folder was being watched under that name already. The errors are those of the system,
-	// with errNoWatches or errNoInstance in the chain if a limit is reached.
+	// fresh is false if the same folder was already watched under that name. The errors are the system's, with
+	// errNoWatches or errNoInstance in the chain if a limit is reached.
 	Add(dir string, link bool) (fresh bool, err error)
-	// AddSelf watches only for the folder itself being moved or removed, where the system can tell that apart; where it
-	// cannot, it does nothing. A folder that is added becomes fully watched and loses that by Remove alone.
+	// AddSelf watches only for the move or removal of the folder itself, where the system can distinguish that;
+	// elsewhere it does nothing. Add turns this into a full watch, which only Remove ends.
 	AddSelf(dir string)
 	// Remove stops watching dir, if it is watched.
 	Remove(dir string)
-	// Run hands over notices until ctx ends, then releases everything that the back end holds. put never blocks.
+	// Run passes notices to put until ctx ends, then releases everything that the back end holds. put never blocks.
 	Run(ctx context.Context, put func([]notice)) error
-	// SeesClose reports whether the back end tells when a file that was written is closed.
+	// SeesClose reports whether the back end notices when a written file is closed.
 	SeesClose() bool
-	// Mark has Run hand over a notice with the mark after those of everything that has happened so far. It fails where the
-	// system has no order in which that could be said.
+	// Mark makes Run pass on a notice with the mark after the notices of everything that has happened so far. It fails
+	// where the system does not order its events.
 	Mark(m *mark) error
 }
 
@@ -57,7 +57,7 @@ const (
 	opMark
 )
 
-// notice is one event. path is that of the name, of the folder for opSelf, and empty for opOverflow and opMark.
+// notice is one event. path is the path of the name, the folder for opSelf, and empty for opOverflow and opMark.
 type notice struct {
 	path string
 	op   op
@@ -65,8 +65,8 @@ type notice struct {
 	mark *mark // for opMark
 }
 
-// inbox takes notices without ever making the back end wait, since some systems cannot do anything else, not even add a watch,
-// while their events wait.
+// inbox takes notices without ever blocking the back end: some systems can do nothing else, not even add a watch, while
+// events are waiting.
 type inbox struct {
 	mu      sync.Mutex
 	notices []notice      // guarded by mu
@@ -74,7 +74,7 @@ type inbox struct {
 	wake    chan struct{} // holds one token when notices is not empty
 }
 
-// maxInbox is how many notices may wait; beyond it, looking at everything once is cheaper.
+// maxInbox is the largest number of waiting notices; beyond it, comparing everything once is cheaper.
 const maxInbox = 1 << 17
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }
@@ -91,7 +91,7 @@ func (b *inbox) put(ns []notice) {
 	poke(b.wake)
 }
 
-// take returns everything that waits, and when the last of it came.
+// take returns all waiting notices and the time at which the last of them came.
 func (b *inbox) take() ([]notice, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package watch tells which files of which targets have changed: file events, ignore rules and settling.
+// Package watch reports which files of which targets have changed: file events, ignore rules and settling.
 //
-// Two granularities leave it. A Watcher reports a change as soon as the file is complete, without any waiting, which is
-// what a live update wants. A Settler collects those reports and lets them go when the source tree has come to rest,
-// which is what a build wants.
+// It reports at two granularities. A Watcher reports a change as soon as the file is complete, without any waiting,
+// which suits live updates. A Settler collects those reports and releases them when the source tree has come to rest,
+// which suits builds.
 //
-// A Watcher compares what is on disk with what it knew: an event is only the reason to look. So a file that was touched,
-// or written with the content that it had, or restored before the next look, has not changed; and events that the
-// system dropped cost a comparison of the trees, not a change.
+// A Watcher compares the files on disk with their last known state: an event is only a reason to look. So a file that
+// was touched, rewritten with the same content, or restored before the next look has not changed; and events that the
+// system dropped cost a comparison of the trees, not a missed change.
 //
 // # Concurrency
 //

@@ -1,8 +1,8 @@
 package watch
 
-// Ephemeral are patterns, relative to each watched path, of what never is a change of the source: the droppings of
-// editors and the folders of Git and of the JetBrains programs. They only keep changes from being reported; the files
-// stay in build contexts. A path that a target names explicitly is watched even if it lies in such a folder.
+// Ephemeral holds patterns, relative to each watched path, of files that are never a change of the source: temporary
+// files of editors and the folders of Git and of the JetBrains programs. They only keep changes from being reported; the
+// files stay in build contexts. A path that a target names explicitly is watched even if it lies in such a folder.
 var Ephemeral = []string{
 	// Git keeps its state here; in worktrees and submodules it is a file.
 	"**/.git",
@@ -14,6 +14,6 @@ var Ephemeral = []string{
 	"**/4913", "**/*~", "**/.*.swp", "**/.*.swx", "**/.*.swo", "**/.*.swn",
 	// Kate: swap files.
 	"**/.*.kate-swp",
-	// The go command, finding out the umask.
+	// The go command's probe for the umask.
 	"**/*-go-tmp-umask",
 }

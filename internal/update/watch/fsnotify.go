@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// portable is the back end for every system that fsnotify knows. It cannot tell when a file is closed.
+// portable is the back end for every system that fsnotify supports. It cannot tell when a file is closed.
 type portable struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher // guarded by mu; nil until the system grants one
@@ -37,7 +37,7 @@ func newPortable() *portable {
 
 func (p *portable) SeesClose() bool { return false }
 
-// Mark fails: some of the systems behind it hold events back as they please.
+// Mark fails: some of the systems behind fsnotify delay events arbitrarily.
 func (p *portable) Mark(*mark) error { return errors.ErrUnsupported }
 
 // open gets a watcher from the system if there is none yet. p.mu is held.
@@ -174,8 +174,8 @@ func (p *portable) translate(ev fsnotify.Event) []notice {
 	return out
 }
 
-// outdate notes that a folder is not where it was: its watch and those below it go by names that are no longer true, and
-// must be removed before the folder is watched under another name. p.mu is held.
+// outdate notes that a folder is no longer where it was: its watch and those below it have outdated names and must be
+// removed before the folder is watched under another name. p.mu is held.
 func (p *portable) outdate(dir string) {
 	for d, state := range p.dirs {
 		if state == dirWatched && model.IsChild(dir, d) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGitRoundTrip changes branches to and fro with the real Git: nothing has changed when the tree is at rest.
+// TestGitRoundTrip switches branches back and forth with the real Git: nothing has changed when the tree is at rest.
 func TestGitRoundTrip(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// staleLock is the age from which an index.lock counts as left over by a Git that died.
+	// staleLock is the age from which an index.lock counts as left behind by a Git process that died.
 	staleLock = 15 * time.Second
-	// forgetGit is for how long it is remembered which repository a folder belongs to.
+	// forgetGit is how long the repository of a folder is cached.
 	forgetGit = 30 * time.Second
 )
 
-// gitLocks finds out whether Git is at work on the trees that folders belong to. It is used by one goroutine.
+// gitLocks reports whether Git is at work on the trees that folders belong to. It is for use by one goroutine.
 type gitLocks struct {
 	homes map[string]string // folder -> folder of its repository's state, "" for none
 	since time.Time

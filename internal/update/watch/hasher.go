@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// smallFile is up to which size a file is read on the spot when something happened to it, and read ahead of time so
-	// that there is something to compare it with.
+	// smallFile is the largest size of files that are read immediately after an event, and read ahead of time so that
+	// there is a hash to compare with.
 	smallFile = 1 << 20
 	// maxAhead and maxAheadBytes bound what is read ahead of time.
 	maxAhead      = 50_000
 	maxAheadBytes = 512 << 20
-	// aheadSlice and aheadPause are how reading ahead leaves the machine to others.
+	// aheadSlice and aheadPause are the slices and pauses of reading ahead, which leave the machine to others.
 	aheadSlice = 4 * time.Millisecond
 	aheadPause = 12 * time.Millisecond
 )
 
-// hashFile returns the hash of what st describes at path: of a file's content, of a link's target. buf is scratch space.
-// torn is whether the file changed meanwhile.
+// hashFile returns the hash of the file or link at path that st describes: of the file's content, or of the link's
+// target. buf is scratch space. torn reports whether the file changed while it was read.
 func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err error) {
 	if st.kind == kindLink {
 		target, err := os.Readlink(path)
@@ -50,7 +50,7 @@ func hashFile(path string, st stat, buf *[]byte) (hash uint64, torn bool, err er
 	return xxh3.Hash((*buf)[:n]), !after.sameFile(st), nil
 }
 
-// hashStream is hashFile for files of any size. It gives up when ctx ends.
+// hashStream is hashFile for files of any size. It stops when ctx ends.
 func hashStream(ctx context.Context, path string, buf []byte) (uint64, stat, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -87,12 +87,12 @@ func hashStream(ctx context.Context, path string, buf []byte) (uint64, stat, err
 
 var errTorn = errors.New("changed while it was read")
 
-// hasher reads files for the watcher in a goroutine of its own: large ones that changed, and, at leisure, small ones ahead
-// of their first change.
+// hasher reads files for the watcher in a goroutine of its own: large files that changed and, at low priority, small
+// files before their first change.
 type hasher struct {
 	mu         sync.Mutex
 	urgent     []hashJob // guarded by mu
-	reading    bool      // guarded by mu; one of what was urgent is being read or handed over
+	reading    bool      // guarded by mu; an urgent file is being read, or its result handed over
 	ahead      []string  // guarded by mu
 	aheadCount int       // guarded by mu
 	aheadBytes int64     // guarded by mu
@@ -103,7 +103,7 @@ type hasher struct {
 // hashJob is a large file to read because something happened to it.
 type hashJob struct {
 	path string
-	// compare is whether the result decides if the file changed; else it is only remembered.
+	// compare is whether the result decides if the file changed; otherwise it is only stored.
 	compare bool
 	tries   int
 }
@@ -120,7 +120,7 @@ func newHasher() *hasher {
 	return &hasher{wake: make(chan struct{}, 1), results: make(chan []hashResult)}
 }
 
-// hashNow queues a large file. Of jobs for the same path one is enough, if it compares.
+// hashNow queues a large file. Jobs for the same path become one, which compares if any of them does.
 func (h *hasher) hashNow(job hashJob) {
 	h.mu.Lock()
 	found := false

@@ -29,11 +29,11 @@ type inotify struct {
 	mu     sync.Mutex
 	file   *os.File // guarded by mu; nil until the system grants an instance
 	closed bool
-	// byWD and byDir are each other's reverse, guarded by mu. A folder has several names when it is reached through links
-	// or mounts, or was moved and the old name is not removed yet.
+	// byWD and byDir are each other's inverse, guarded by mu. A folder has several names when it is reached through
+	// links or mounts, or was moved and the old name has not been removed yet.
 	byWD   map[int32][]string
 	byDir  map[string]int32
-	full   map[string]bool // which of byDir are watched for more than themselves
+	full   map[string]bool // the folders in byDir whose content is watched
 	opened chan struct{}   // closed when file is set
 	marks  map[int32]*mark // guarded by mu; by the watch whose end stands for the mark
 }
@@ -88,12 +88,12 @@ func (n *inotify) AddSelf(dir string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, ok := n.byDir[dir]; !ok {
-		// What is above a watched path is often not ours to read; then nobody tells when it is moved.
+		// The folders above a watched path are often not readable; then their moves go unnoticed.
 		_, _ = n.add(dir, selfMask|unix.IN_MASK_ADD)
 	}
 }
 
-// add asks the system for a watch and reports whether dir had another or none. n.mu is held.
+// add requests a watch from the system and reports whether dir had a different one or none. n.mu is held.
 func (n *inotify) add(dir string, mask uint32) (bool, error) {
 	if err := n.open(); err != nil {
 		return false, err
@@ -117,7 +117,7 @@ func (n *inotify) add(dir string, mask uint32) (bool, error) {
 	return true, nil
 }
 
-// forget takes a name from a watch, and the watch from the system when no name is left. n.mu is held.
+// forget removes a name from a watch, and the watch itself when no name is left. n.mu is held.
 func (n *inotify) forget(dir string, wd int32) {
 	delete(n.byDir, dir)
 	delete(n.full, dir)
@@ -161,12 +161,12 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 	case <-n.opened:
 	}
 	n.mu.Lock()
-	file := n.file // which close takes away
+	file := n.file // close clears the field
 	n.mu.Unlock()
 	stop := context.AfterFunc(ctx, func() { _ = file.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	buf := make([]byte, 64<<10)
-	written := 0 // how many reads in a row told of nothing but writes
+	written := 0 // how many reads in a row held only writes
 	for {
 		if written > busyWrites && !retry.Sleep(ctx, writesPause) {
 			return nil
@@ -189,8 +189,8 @@ func (n *inotify) Run(ctx context.Context, put func([]notice)) error {
 	}
 }
 
-// A program that writes in small pieces without a pause would keep the reader busy with each of them. After this many
-// reads the system gets the time to make one event of many.
+// A program that writes in small pieces without a pause would keep the reader busy with every piece. After this many
+// such reads, a pause lets the system merge many events into one.
 const (
 	busyWrites  = 100
 	writesPause = time.Millisecond
@@ -206,7 +206,7 @@ func (n *inotify) close() {
 	}
 }
 
-// parse turns what the system wrote into notices.
+// parse turns the system's events into notices.
 func (n *inotify) parse(buf []byte) []notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -225,7 +225,7 @@ func (n *inotify) parse(buf []byte) []notice {
 func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []notice {
 	if mask&unix.IN_Q_OVERFLOW != 0 {
 		out = append(out, notice{op: opOverflow})
-		for wd, m := range n.marks { // their events may be among the lost; the comparison of all files serves them as well
+		for wd, m := range n.marks { // their events may be lost too; the comparison of all files covers them
 			out = append(out, notice{op: opMark, mark: m})
 			delete(n.marks, wd)
 		}
@@ -247,7 +247,7 @@ func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []
 		for _, dir := range dirs {
 			out = append(out, notice{path: dir, op: opSelf, dir: true})
 		}
-	case name != "": // else it is metadata of the folder itself
+	case name != "": // otherwise it is metadata of the folder itself
 		isDir := mask&unix.IN_ISDIR != 0
 		op, ok := nameOp(mask)
 		if !ok {
@@ -260,7 +260,7 @@ func (n *inotify) translate(out []notice, wd int32, mask uint32, name string) []
 	return out
 }
 
-// nameOp tells what happened to a name in a folder.
+// nameOp returns what happened to a name in a folder.
 func nameOp(mask uint32) (op, bool) {
 	switch {
 	case mask&unix.IN_CREATE != 0:

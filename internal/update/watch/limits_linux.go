@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMend returns the commands that raise the limit that err tells of.
+// limitMend returns the commands that raise the limit that err reports.
 func limitMend(err error) string {
 	if errors.Is(err, errNoInstance) {
 		return raise("fs.inotify.max_user_instances", 1024)
@@ -18,8 +18,8 @@ func limitMend(err error) string {
 	return raise("fs.inotify.max_user_watches", 1<<20)
 }
 
-// raise returns the commands that set a kernel parameter to at least the given number and to more than it is now, for
-// now and for good.
+// raise returns the commands that set a kernel parameter, now and permanently, to at least the given number and to more
+// than its present value.
 func raise(name string, atLeast int) string {
 	value := atLeast
 	text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))

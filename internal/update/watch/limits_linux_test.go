@@ -139,7 +139,7 @@ func TestUnreadableFolder(t *testing.T) {
 	r.await("the folder to be read", func() bool { return r.got["a"]["d/f"] && len(r.w.Problems()) == 0 })
 }
 
-// TestOverflow makes the system drop events for real, by making more than it keeps before anybody reads them.
+// TestOverflow makes the system drop events for real, by causing more than it keeps before they are read.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newBackend())
@@ -231,7 +231,7 @@ func TestWatchesOnlyWhatIsWanted(t *testing.T) {
 	if len(r.w.folders) != 1 {
 		t.Errorf("%d folders left", len(r.w.folders))
 	}
-	// Only the side and what lies above it is left.
+	// Only the side and the folders above it are left.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for dir := range b.byDir {
@@ -244,8 +244,8 @@ func TestWatchesOnlyWhatIsWanted(t *testing.T) {
 	}
 }
 
-// TestLateClose: a file that is created and written for some time is reported when it is closed, and one that is never
-// closed once the writer pauses.
+// TestLateClose: a file that is created and written for some time is reported when it is closed, and a file that is
+// never closed is reported when its writer pauses.
 func TestLateClose(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, newBackend())

@@ -2,7 +2,7 @@
 
 package watch
 
-// limitMend returns what raises the limit that err tells of.
+// limitMend returns the command that raises the limit that err reports.
 func limitMend(error) string {
 	return "ulimit -n 65536   # in the shell that starts hone: each watched file needs one open file"
 }

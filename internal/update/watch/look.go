@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// handle takes notices from the back end: what can be judged at once is looked at, the rest is put off.
+// handle processes notices from the back end: it looks at the paths that can be judged at once and postpones the others.
 func (w *Watcher) handle(ns []notice, told time.Time) {
 	now := time.Now()
 	w.told = told
@@ -18,7 +18,7 @@ func (w *Watcher) handle(ns []notice, told time.Time) {
 			w.marks = append(w.marks, n.mark)
 		case opSelf:
 			if w.folders[n.path] == nil {
-				w.backend.Remove(n.path) // it was watched for this only, and under a name that it may have lost
+				w.backend.Remove(n.path) // it was watched only for this, under a name that may be outdated
 			}
 			w.pending.put(n.path, now, w.times.gone, false)
 		default:
@@ -52,7 +52,7 @@ func (w *Watcher) handleName(n notice, now time.Time) {
 		case n.dir:
 			w.lookNow(n.path)
 		case w.backend.SeesClose() && n.op == opWritten:
-			if waiting == nil { // it will be closed, or be written to for long
+			if waiting == nil { // the file will be closed, or be written for a long time
 				w.pending.putOpen(n.path, now, w.times.unclosed)
 			}
 		case w.backend.SeesClose():
@@ -90,8 +90,8 @@ func (w *Watcher) lookNow(path string) {
 	w.look(path)
 }
 
-// lookLater looks at a path that has waited. A file that was created or written and not closed gets more time, as long as
-// it is being written; but one that is written to all the time must not wait for ever.
+// lookLater looks at a path that has waited. A file that was created or written and not closed gets more time while it
+// is being written; but a file that is written all the time must not wait forever.
 func (w *Watcher) lookLater(l *look, now time.Time) {
 	w.told = l.since
 	if l.unclosed {
@@ -111,8 +111,7 @@ func (w *Watcher) lookLater(l *look, now time.Time) {
 	w.look(l.path)
 }
 
-// look compares what is at path with what is known of it, and likewise for the roots below path, which come and go
-// with it.
+// look compares path with its known state, and likewise the roots below path, which come and go with it.
 func (w *Watcher) look(path string) {
 	w.lookAt(path)
 	if !w.reg.spine[path] {
@@ -194,7 +193,7 @@ func (w *Watcher) lookAtFile(path string, st stat) {
 	w.replace(parent, path, old, known, rec)
 }
 
-// replace stores what is known of a file now and reports it if it differs from before.
+// replace stores the new record of a file and reports the file if it differs from before.
 func (w *Watcher) replace(parent *folder, path string, old record, known bool, rec record) {
 	w.remember(parent, path, rec)
 	if !known {
@@ -210,8 +209,8 @@ func (w *Watcher) replace(parent *folder, path string, old record, known bool, r
 	}
 }
 
-// lookAtLarge leaves the comparison of a large file to the hasher. Where there is nothing to compare with, the file counts
-// as changed at once.
+// lookAtLarge leaves the comparison of a large file to the hasher. Without a hash to compare with, the file counts as
+// changed at once.
 func (w *Watcher) lookAtLarge(parent *folder, path string, st stat, old record, known bool) {
 	if known && old.hashed && st.kind == old.kind && st.size == old.size {
 		w.hasher.hashNow(hashJob{path: path, compare: true})
@@ -225,7 +224,7 @@ func (w *Watcher) lookAtLarge(parent *folder, path string, st stat, old record, 
 // maxTries is how often a large file that changes while it is read is read again.
 const maxTries = 5
 
-// hashed takes what the hasher has found out.
+// hashed processes the hasher's results.
 func (w *Watcher) hashed(rs []hashResult) {
 	for _, r := range rs {
 		f := w.folders[filepath.Dir(r.path)]
@@ -247,7 +246,7 @@ func (w *Watcher) hashed(rs []hashResult) {
 	}
 }
 
-// compared decides on a large file that something happened to.
+// compared decides whether a large file has changed after an event.
 func (w *Watcher) compared(f *folder, old record, r hashResult) {
 	st, err := lstat(r.path)
 	if err != nil || st.kind != kindFile || !w.reg.wants(r.path) {
@@ -267,7 +266,7 @@ func (w *Watcher) compared(f *folder, old record, r hashResult) {
 	w.replace(f, r.path, old, true, newRecord(st, time.Now()))
 }
 
-// rescan compares everything that is watched with what is there.
+// rescan compares the known state of everything that is watched with the file system.
 func (w *Watcher) rescan() {
 	for path := range w.reg.roots {
 		w.anchor(path)

@@ -4,5 +4,5 @@ package watch
 
 import "time"
 
-// tick is how much earlier than a change the time that the file system notes for it may be.
+// tick is how much earlier than the change itself a file's change time may be.
 const tick time.Duration = 0

@@ -4,5 +4,5 @@ package watch
 
 import "time"
 
-// lastTick is now: what is known of other systems is that they note no earlier time.
+// lastTick is now: other systems are not known to record an earlier time.
 func lastTick() time.Time { return time.Now() }

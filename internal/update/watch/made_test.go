@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestMade tells when files were saved, whatever time of modification a program gave them.
+// TestMade checks that the time of a save is found, whatever modification time a program sets.
 func TestMade(t *testing.T) {
 	old := time.Now().Add(-time.Hour)
 	for name, act := range map[string]func(r *rig){
@@ -28,7 +28,7 @@ func TestMade(t *testing.T) {
 			r.set(r.spec("a", []string{"."}))
 			r.run()
 			r.hashedAll()
-			// No time of change is earlier than the last tick of the clock, which comes late on a busy machine.
+			// No change time is earlier than the last tick of the clock, which comes late on a busy machine.
 			before := earlier(time.Now(), lastTick().Add(tick))
 			act(r)
 			var b Batch

@@ -9,20 +9,19 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Matcher says which paths are left out. Paths are absolute and clean. It is safe for use by several goroutines.
+// Matcher decides which paths are left out. Paths are absolute and clean. It is safe for concurrent use.
 type Matcher interface {
-	// Matches reports whether path is left out, by itself or because a folder above it is.
+	// Matches reports whether path is left out, on its own or because a folder above it is.
 	Matches(path string) bool
-	// MatchesEntireDir reports whether everything below the folder dir is left out, so that nobody need look into it.
-	// It may say no where the truth is yes, never the reverse.
+	// MatchesEntireDir reports whether everything below the folder dir is left out, so that dir need not be read. It may
+	// return false for such a folder, but never true for any other.
 	MatchesEntireDir(dir string) bool
 }
 
-// NewMatcher returns the matcher that leaves out what any of the ignores leaves out. Each set of patterns has the
-// meaning of a .dockerignore file in its Base: the last pattern that fits decides, "!" takes back. Beyond that, a pattern
-// may start with ".." to reach outside Base, and an absolute pattern below Base counts from Base. A path that is a Base
-// itself is never left out by that set. A pattern that cannot be understood yields a *problem.Problem that names it and
-// its Source.
+// NewMatcher returns a matcher that leaves out every path that any of the ignores leaves out. Each set of patterns works
+// like a .dockerignore file in its Base: the last pattern that fits decides, and "!" makes an exception. In addition, a
+// pattern may start with ".." to reach outside Base, and an absolute pattern below Base is taken relative to Base. A set
+// never leaves out its own Base. An invalid pattern yields a *problem.Problem that names it and its Source.
 func NewMatcher(ignores []model.Ignore) (Matcher, error) {
 	var m matchers
 	for _, ig := range ignores {
@@ -40,7 +39,7 @@ func NewMatcher(ignores []model.Ignore) (Matcher, error) {
 	return m, nil
 }
 
-// matchers leaves out what any of its parts leaves out.
+// matchers leaves out every path that any of its parts leaves out.
 type matchers []*ignoreSet
 
 func (m matchers) Matches(path string) bool {
@@ -61,10 +60,10 @@ func (m matchers) MatchesEntireDir(dir string) bool {
 	return false
 }
 
-// maxCachedDirs bounds the folders that an ignoreSet remembers; beyond it, it starts afresh.
+// maxCachedDirs bounds the folders that an ignoreSet caches; beyond it, the cache is cleared.
 const maxCachedDirs = 1 << 16
 
-// ignoreSet is one list of patterns. What is known about a folder is remembered, because its files ask again and again.
+// ignoreSet is one list of patterns. It caches the verdict on each folder, because every file in the folder needs it.
 type ignoreSet struct {
 	base     string
 	patterns []*pattern
@@ -76,7 +75,7 @@ type ignoreSet struct {
 
 // dirVerdict is what the patterns say about a folder.
 type dirVerdict struct {
-	// fits tells for each pattern whether it fits the folder or one above it, and so everything below.
+	// fits holds, for each pattern, whether it fits the folder or one above it, and so everything below.
 	fits []bool
 	// entire is whether everything below the folder is left out.
 	entire bool
@@ -106,7 +105,7 @@ func badPattern(ig model.Ignore, text string, err error) error {
 		"mend the pattern in "+source+": it has the syntax of .dockerignore, where [ and \\ have a meaning")
 }
 
-// relative returns path relative to the set's base, "" for the base itself, and whether it lies there.
+// relative returns path relative to the set's base, "" for the base itself, and whether path lies in the base.
 func (s *ignoreSet) relative(path string) (string, bool) {
 	if !model.IsChild(s.base, path) {
 		return "", false
@@ -146,7 +145,7 @@ func parentOf(rel string) string {
 	return rel[:i]
 }
 
-// verdict returns what the patterns say about a folder, from memory where possible.
+// verdict returns what the patterns say about a folder, from the cache where possible.
 func (s *ignoreSet) verdict(rel string) *dirVerdict {
 	if rel == "" {
 		return s.root
@@ -167,8 +166,8 @@ func (s *ignoreSet) verdict(rel string) *dirVerdict {
 	return v
 }
 
-// judge works out the verdict of a folder from that of its parent. Folders about which there is nothing new to say share
-// the parent's list.
+// judge computes the verdict on a folder from its parent's. Folders that no further pattern fits share the parent's
+// list.
 func (s *ignoreSet) judge(rel string, parent *dirVerdict) *dirVerdict {
 	if parent.entire {
 		return parent

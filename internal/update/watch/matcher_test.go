@@ -142,13 +142,13 @@ func TestEphemeral(t *testing.T) {
 	}
 	for _, p := range []string{"/p/.git", "/p/a/.idea", "/p/.git/objects"} {
 		if !m.MatchesEntireDir(p) {
-			t.Errorf("%s is looked into", p)
+			t.Errorf("%s is searched", p)
 		}
 	}
 }
 
-// FuzzMatcher holds the matcher against the library: the same answer for each path, and nothing that is kept lies in a
-// folder that is pruned.
+// FuzzMatcher compares the matcher with the library: both give the same answer for each path, and no path that is kept
+// lies in a folder that is pruned.
 func FuzzMatcher(f *testing.F) {
 	for _, s := range [][2]string{
 		{"node_modules\n!node_modules/keep\n**/*.md", "node_modules/keep/a.md"},
@@ -161,7 +161,7 @@ func FuzzMatcher(f *testing.F) {
 		{"**/.idea/**\n**/*\n!.*", ".idea/a"},
 		{"**\n!\ufeffx*\n.\n..x", "x/y"},
 		{"a^*\n!b^\nc.d\n(e)|f$", "c.d/e"},
-		// Found by fuzzing: what the library leaves unescaped, "**" that is no part of its own, blanks at the end.
+		// Found by fuzzing: characters that the library leaves unescaped, "**" within a part, blanks at the end.
 		{"|*", "0"},
 		{"**0/*", "00/0"},
 		{"*/ /*", "0/0"},

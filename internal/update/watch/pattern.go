@@ -12,22 +12,22 @@ import (
 )
 
 // pattern is one line of an ignore file. The common forms are compared directly; the others are left to patternmatcher,
-// whose meaning all of them have.
+// whose semantics all of them have.
 type pattern struct {
-	// except is whether the pattern takes back what earlier ones left out.
+	// except is whether the pattern is an exception to earlier ones.
 	except bool
 	// text is the pattern without "!", with the separators of this system.
 	text  string
 	parts []string
 	form  form
-	// pieces are what stands between the stars of the last part, for the forms that have any.
+	// pieces are the texts between the stars of the last part, for the forms that may have stars.
 	pieces  []string
 	matcher *patternmatcher.PatternMatcher
 	// holder, of a pattern that ends in /* or /**, fits the folders whose whole content the pattern fits.
 	holder *pattern
 }
 
-// form tells how a pattern is compared.
+// form is how a pattern is compared.
 type form uint8
 
 const (
@@ -39,11 +39,11 @@ const (
 
 const sep = string(filepath.Separator)
 
-// leaky are characters that the library hands on to its regular expressions unescaped, so that in a pattern with
-// wildcards they do not stand for themselves.
+// leaky holds the characters that the library passes to its regular expressions unescaped, so that they are not literal
+// in a pattern with wildcards.
 const leaky = `^|{}`
 
-// neutral says of a pattern's parent folders that they do not fit, so that only the path itself is compared.
+// neutral states that the pattern does not fit the parent folders, so that only the path itself is compared.
 var neutral = func() patternmatcher.MatchInfo {
 	m, err := patternmatcher.New([]string{"!x"})
 	if err != nil {
@@ -98,7 +98,7 @@ func hoist(base string, patterns []string) (string, []string) {
 	return base, out
 }
 
-// relativePattern turns an absolute pattern into one that counts from base; "/x" means the same as "x".
+// relativePattern turns an absolute pattern into one relative to base; "/x" means the same as "x".
 func relativePattern(base, p string) string {
 	if filepath.IsAbs(p) && p != base && model.IsChild(base, p) {
 		p = p[len(base):]
@@ -140,8 +140,8 @@ func newPattern(text string) (*pattern, error) {
 	if p.matcher, err = patternmatcher.New([]string{guard(p.text)}); err != nil {
 		return nil, err
 	}
-	// The library compiles a pattern when it is first used: do that here, where an error can still be told, and so that
-	// later uses only read.
+	// The library compiles a pattern on first use: do that here, where an error can still be reported, and so that later
+	// uses only read.
 	if _, err := p.matcher.MatchesOrParentMatches("x"); err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func escaped(text string) bool {
 	return filepath.Separator != '\\' && n%2 == 1
 }
 
-// fillsFolder reports whether the pattern is FOLDER/* or FOLDER/**, with a FOLDER simple enough to be a pattern that
-// means the same by itself.
+// fillsFolder reports whether the pattern is FOLDER/* or FOLDER/**, with a FOLDER simple enough to have the same meaning
+// as a pattern on its own.
 func (p *pattern) fillsFolder() bool {
 	last := len(p.parts) - 1
 	if p.except || last == 0 || p.parts[last] != "*" && p.parts[last] != "**" || strings.ContainsAny(p.text, `[]\`+leaky) {
@@ -250,7 +250,7 @@ func (p *pattern) fitsAllIn(rel string) bool {
 	return p.holder != nil && p.holder.fits(rel)
 }
 
-// mayFitBelow reports whether the pattern might fit something below a folder. Only what is certain counts as no.
+// mayFitBelow reports whether the pattern might fit something below a folder. It returns false only if that is certain.
 func (p *pattern) mayFitBelow(rel string) bool {
 	if rel == "" {
 		return true

@@ -19,14 +19,14 @@ type look struct {
 	since time.Time // when the path began to wait
 	// unclosed is whether the file was created or written, and not yet seen closed.
 	unclosed bool
-	// open is whether it was there before, so that it may stay open for as long as its writer runs.
+	// open is whether the file existed before, so that it may stay open for as long as its writer runs.
 	open  bool
 	index int
 }
 
 func newPending() *pending { return &pending{at: map[string]*look{}} }
 
-// put sets when path is to be looked at, in place of any earlier date.
+// put schedules a look at path, replacing any earlier schedule.
 func (p *pending) put(path string, now time.Time, delay time.Duration, unclosed bool) {
 	l := p.at[path]
 	if l == nil {
@@ -40,13 +40,13 @@ func (p *pending) put(path string, now time.Time, delay time.Duration, unclosed 
 	heap.Fix(&p.heap, l.index)
 }
 
-// putOpen sets when a path that does not wait yet is to be looked at, because it was written to.
+// putOpen schedules a look at a path that is not waiting yet, because it was written to.
 func (p *pending) putOpen(path string, now time.Time, delay time.Duration) {
 	p.put(path, now, delay, true)
 	p.at[path].open = true
 }
 
-// settled reports whether nothing waits but files that a process has open.
+// settled reports whether the only waiting paths are files that a process has open.
 func (p *pending) settled() bool {
 	return !slices.ContainsFunc(p.heap, func(l *look) bool { return !l.open })
 }
@@ -84,7 +84,7 @@ func (p *pending) pop(now time.Time) *look {
 	return l
 }
 
-// lookHeap orders looks by when they are due, as container/heap wants it.
+// lookHeap orders looks by due time, for container/heap.
 type lookHeap []*look
 
 func (h lookHeap) Len() int           { return len(h) }

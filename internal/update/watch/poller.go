@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// pollSlice is for how long folders are compared without letting events in between.
+	// pollSlice is how long folders are compared before events get a turn.
 	pollSlice = 5 * time.Millisecond
 	// A pass over all polled folders is followed by a pause of pollShare times its duration, within these bounds.
 	pollShare    = 40
@@ -15,7 +15,7 @@ const (
 	pollPauseMax = 30 * time.Second
 )
 
-// poller keeps the folders that are compared again and again because events do not tell everything about them.
+// poller holds the folders that are compared periodically because their events are incomplete.
 type poller struct {
 	folders map[string]*folder
 	queue   []string
@@ -85,7 +85,7 @@ func (w *Watcher) poll(now time.Time) {
 	p.due = time.Now().Add(min(max(pollShare*p.spent, pollPauseMin), pollPauseMax))
 }
 
-// pollFolder compares one folder. First it tries to have it watched after all; once refused, it does not try again
+// pollFolder compares one folder. First it tries again to watch the folder; after a refusal, it does not try again
 // during the same pass.
 func (w *Watcher) pollFolder(f *folder) {
 	p := &w.polling

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// registry is what all specs together ask for. It does not change once it is built.
+// registry is the union of all specs. It is immutable.
 type registry struct {
 	consumers []*consumer
 	// roots are the distinct paths of all specs.
@@ -21,24 +21,24 @@ type registry struct {
 	shortest int
 }
 
-// consumer is a spec with its matcher; those with equal ignores share one.
+// consumer is a spec with its matcher; consumers with equal ignores share a matcher.
 type consumer struct {
 	Spec
 	ignores Matcher
 }
 
-// root is one path that a consumer asks for.
+// root is one path that a consumer requests.
 type root struct {
 	path string
 	// droppings leaves out what is ephemeral below the root.
 	droppings Matcher
-	// wanted are the consumers that ask for the path, as positions in registry.consumers.
+	// wanted are the consumers that request the path, as positions in registry.consumers.
 	wanted []int
-	// keys are those of the consumers' ignores; equal keys mean that the same files are wanted.
+	// keys are the keys of the consumers' ignores; equal keys mean that the same files are wanted.
 	keys map[string]bool
 }
 
-// newRegistry builds the registry of specs, taking over from old what has not changed.
+// newRegistry builds the registry of specs, reusing the parts of old that have not changed.
 func newRegistry(specs []Spec, global []model.Ignore, old *registry) (*registry, error) {
 	r := &registry{roots: map[string]*root{}, spine: map[string]bool{}}
 	var err error
@@ -100,7 +100,7 @@ func (r *registry) addRoot(path string, consumer int, key string, old *registry)
 	return nil
 }
 
-// ignoresKey is equal for ignores that make equal matchers.
+// ignoresKey returns a key that is equal for ignores that make equal matchers.
 func ignoresKey(ignores []model.Ignore) string {
 	var b strings.Builder
 	for _, ig := range ignores {
@@ -123,7 +123,7 @@ func (r *registry) above(path string, f func(*root) bool) {
 	}
 }
 
-// wants reports whether some consumer wants to hear of the file at path.
+// wants reports whether any consumer wants the file at path.
 func (r *registry) wants(path string) bool {
 	found := false
 	r.above(path, func(rt *root) bool {
@@ -134,7 +134,7 @@ func (r *registry) wants(path string) bool {
 	return found
 }
 
-// wantsBelow reports whether some consumer may want to hear of something below the folder dir.
+// wantsBelow reports whether any consumer may want something below the folder dir.
 func (r *registry) wantsBelow(dir string) bool {
 	found := false
 	r.above(dir, func(rt *root) bool {
@@ -145,8 +145,7 @@ func (r *registry) wantsBelow(dir string) bool {
 	return found
 }
 
-// eachWanting calls f with the position of each consumer that wants to hear of the file at path; it may call f twice with
-// the same.
+// eachWanting calls f with the position of each consumer that wants the file at path, possibly more than once.
 func (r *registry) eachWanting(path string, f func(consumer int)) {
 	r.above(path, func(rt *root) bool {
 		if r.global.Matches(path) {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a watcher at work on a temporary tree, with a folder beside the tree whose events mark points in time.
+// rig is a watcher on a temporary tree, with a folder next to the tree whose events mark points in time.
 type rig struct {
 	t    testing.TB
 	w    *Watcher
@@ -48,7 +48,7 @@ func newRig(t testing.TB, b backend) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A busy machine must not tell apart what happens in one breath.
+	// A busy machine must not split changes that belong together.
 	r.w.times.fresh, r.w.times.written, r.w.times.gone = 25*time.Millisecond, 25*time.Millisecond, 100*time.Millisecond
 	for _, d := range []string{r.dir, r.side} {
 		if err := os.Mkdir(d, 0o755); err != nil {
@@ -62,7 +62,7 @@ func target(name string) model.TargetID {
 	return model.TargetID{Type: model.TargetLocal, Name: name}
 }
 
-// spec returns a spec for paths relative to the tree, with patterns that count from the tree.
+// spec returns a spec for paths relative to the tree, with patterns relative to the tree.
 func (r *rig) spec(name string, paths []string, patterns ...string) Spec {
 	s := Spec{ID: target(name)}
 	for _, p := range paths {
@@ -117,7 +117,7 @@ func (r *rig) sink(b Batch) {
 	poke(r.news)
 }
 
-// await waits until ok holds of what has been reported.
+// await waits until ok holds for the reported changes.
 func (r *rig) await(what string, ok func() bool) {
 	r.t.Helper()
 	late := time.After(10 * time.Second)
@@ -134,7 +134,7 @@ func (r *rig) await(what string, ok func() bool) {
 		case <-r.news:
 		case <-tick.C:
 		case <-late:
-			r.t.Fatalf("waited in vain for %s; got %v", what, r.got)
+			r.t.Fatalf("timed out waiting for %s; got %v", what, r.got)
 		}
 	}
 }

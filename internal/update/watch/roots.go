@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rootStat looks at a root; one that is a link to a folder counts as the folder.
+// rootStat returns the stat of a root; a link to a folder counts as the folder.
 func rootStat(path string) (st stat, link bool, err error) {
 	st, err = lstat(path)
 	if err != nil || st.kind != kindLink {
@@ -17,7 +17,7 @@ func rootStat(path string) (st stat, link bool, err error) {
 	return st, true, nil
 }
 
-// arrive starts watching a root without reporting what is there already, and returns the folders to walk.
+// arrive starts watching a root without reporting existing files, and returns the folders to walk.
 func (w *Watcher) arrive(path string, prior *registry) []string {
 	w.anchor(path)
 	st, _, err := rootStat(path)
@@ -37,9 +37,9 @@ func (w *Watcher) arrive(path string, prior *registry) []string {
 	return nil
 }
 
-// anchor watches the folder that tells when a root comes, goes or is replaced: the one that holds it if it is a file or a
-// link, the nearest that exists if the root does not, none if it is a folder, which tells by itself. The folders above
-// are watched for being moved.
+// anchor watches the folder whose events show that a root comes, goes or is replaced: the parent if the root is a file
+// or a link, the nearest existing folder if the root does not exist, none if the root is a folder, whose own events show
+// it. The folders above are watched for being moved.
 func (w *Watcher) anchor(root string) {
 	for range 100 { // the tree may change while it is looked at
 		dir := anchorFor(root)
@@ -100,7 +100,7 @@ func (w *Watcher) release(dir string) {
 	w.forget(f)
 }
 
-// sweep lets go of everything that nobody wants any more.
+// sweep releases everything that no consumer wants any more.
 func (w *Watcher) sweep(old *registry) {
 	for root := range w.anchors {
 		if w.reg.roots[root] == nil {
@@ -139,7 +139,7 @@ func (w *Watcher) sweep(old *registry) {
 	}
 }
 
-// lookIn sets when path is to be looked at.
+// lookIn schedules a look at path after delay.
 func (w *Watcher) lookIn(path string, delay time.Duration) {
 	w.pending.put(path, time.Now(), delay, false)
 }

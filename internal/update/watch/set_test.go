@@ -34,7 +34,7 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
-// TestSetWhileRunning changes what is wanted and checks that nothing is lost and nothing is made up.
+// TestSetWhileRunning changes the specs and checks that no change is lost or made up.
 func TestSetWhileRunning(t *testing.T) {
 	for name, newBackend := range backends() {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestSetWhileRunning(t *testing.T) {
 			if d := cmp.Diff([]string{"a: a/f", "b: b/f"}, r.take()); d != "" {
 				t.Error(d)
 			}
-			// What was ignored until now is there, but did not change since it is wanted.
+			// A file that was ignored until now exists, but has not changed since it became wanted.
 			r.set(r.spec("b", []string{"b"}), r.spec("c", []string{"c"}))
 			r.settle()
 			if d := cmp.Diff([]string(nil), r.take()); d != "" {
@@ -153,7 +153,7 @@ func TestNothingLostUnderFire(t *testing.T) {
 			wg.Wait()
 			r.settle()
 			r.settle()
-			// What the watcher knows must be what is there.
+			// The watcher's records must match the files.
 			r.w.mu.Lock()
 			defer r.w.mu.Unlock()
 			for dir, f := range r.w.folders {

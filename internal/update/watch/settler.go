@@ -12,31 +12,31 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// SettlerOptions are what a Settler may be given. The zero value has the defaults.
+// SettlerOptions configure a Settler. The zero value means the defaults.
 type SettlerOptions struct {
-	// Quiet is for how long nothing may change before a target's changes are let go; 30 ms by default.
+	// Quiet is how long nothing may change before a target's changes are released; 30 ms by default.
 	Quiet time.Duration
-	// Eager is Quiet for the targets that IsEager names, where it is the shorter one; 5 ms by default. IsEager is asked by
-	// Add and must not call the settler; nil names none.
+	// Eager replaces Quiet, if it is shorter, for the targets for which IsEager returns true; 5 ms by default. Add calls
+	// IsEager, which must not call the settler; nil means no target.
 	Eager   time.Duration
 	IsEager func(model.TargetID) bool
-	// MaxQuiet bounds how far that grows for targets whose changes come in bursts; 200 ms by default.
+	// MaxQuiet bounds the quiet time, which grows for targets whose changes come in bursts; 200 ms by default.
 	MaxQuiet time.Duration
-	// Cap is how long changes are kept at most, counted from the first; 2 s by default.
+	// Cap is the longest time for which changes are kept, counted from the first; 2 s by default.
 	Cap time.Duration
-	// LockedCap takes the place of Cap while Locked holds; 10 s by default.
+	// LockedCap replaces Cap while Locked returns true; 10 s by default.
 	LockedCap time.Duration
-	// Locked reports whether something is at work, in the source tree that the folders belong to, that will change more.
-	// By default that is Git holding its index.lock. It is called by Run only, every 10 ms while it says yes.
+	// Locked reports whether a program is at work in the source tree of the folders and will change more. By default
+	// that is Git holding its index.lock. Only Run calls it, every 10 ms while it returns true.
 	Locked func(dirs []string) bool
 }
 
 // lockPause is the time between two looks at a lock.
 const lockPause = 10 * time.Millisecond
 
-// Settler collects changes per target and lets them go when the target's files have come to rest. Changes that were
-// undone meanwhile are dropped. A file that the Tiltfile reads too is let go for all together, since what it means for the
-// others shows only when the Tiltfile was evaluated.
+// Settler collects changes per target and releases them when the target's files have come to rest. Changes that were
+// undone meanwhile are dropped. A file that the Tiltfile also reads is released for all targets together, since its
+// meaning for the others is known only after the Tiltfile has been evaluated.
 type Settler struct {
 	opts SettlerOptions
 	wake chan struct{}
@@ -45,10 +45,10 @@ type Settler struct {
 	targets map[model.TargetID]*settling // guarded by mu
 	configs *settling                    // guarded by mu; of the files that the Tiltfile reads, nil before the first change
 	order   int                          // guarded by mu; of the next target that starts to settle
-	handing bool                         // guarded by mu; Run has taken a batch out and hands it over
+	handing bool                         // guarded by mu; Run is handing over a batch
 }
 
-// settling is the state of one target. It is kept between bursts, for what was learned.
+// settling is the state of one target. It is kept between bursts, with what was learned.
 type settling struct {
 	id    model.TargetID
 	order int
@@ -63,7 +63,7 @@ type settling struct {
 	retry time.Time        // when to look at the lock again
 }
 
-// NewSettler returns a settler that holds nothing.
+// NewSettler returns an empty settler.
 func NewSettler(opts SettlerOptions) *Settler {
 	set := func(d *time.Duration, value time.Duration) {
 		if *d <= 0 {
@@ -131,8 +131,8 @@ func (s *Settler) add(c Change, b Batch, now time.Time) {
 	}
 }
 
-// learn adapts a target's quiet time when a burst begins, gap after the change before it. One that follows soon after a
-// release belonged to what was released: a formatter, or a generator, was still at work.
+// learn adapts a target's quiet time when a burst begins; gap is the time since the change before it. A burst that
+// follows soon after a release belonged to the released changes: a formatter or a generator was still at work.
 func (s *Settler) learn(t *settling, gap time.Duration) {
 	if gap < s.opts.MaxQuiet {
 		t.quiet = min(max(t.quiet, gap+gap/2), s.opts.MaxQuiet)
@@ -142,7 +142,7 @@ func (s *Settler) learn(t *settling, gap time.Duration) {
 	t.quiet = least + (t.quiet-least)*7/10
 }
 
-// quiet is a target's quiet time as long as nothing was learned.
+// quiet returns a target's quiet time before anything was learned.
 func (s *Settler) quiet(id model.TargetID) time.Duration {
 	if s.opts.IsEager != nil && s.opts.IsEager(id) {
 		return s.opts.Eager
@@ -160,7 +160,7 @@ func (t *settling) note(path string, p Print) {
 	if p.Now == PrintAbsent || p.Now == PrintUnknown {
 		return
 	}
-	// Something is there, so the folders above it exist, whatever was said of them before.
+	// The path exists, so the folders above it do, whatever was noted about them before.
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if old, ok := t.paths[dir]; ok && old.Was == PrintFolder {
 			delete(t.paths, dir)
@@ -168,7 +168,7 @@ func (t *settling) note(path string, p Print) {
 	}
 }
 
-// dropFolders drops the folders that went without taking a file along: they had come since the last release.
+// dropFolders drops the removed folders without a removed file in them: they appeared after the last release.
 func (t *settling) dropFolders() {
 	above := map[string]bool{}
 	for path, p := range t.paths {
@@ -182,8 +182,8 @@ func (t *settling) dropFolders() {
 	maps.DeleteFunc(t.paths, func(path string, p Print) bool { return p.Was == PrintFolder && !above[path] })
 }
 
-// Run hands over what has settled, in batches whose targets settled together, until ctx ends; then it returns nil, and
-// what has not settled stays for a later Run. out is called by one goroutine, which Add does not wait for.
+// Run passes settled changes to out, in batches of targets that settled together, until ctx ends; then it returns nil,
+// and changes that have not settled stay for a later Run. One goroutine calls out; Add does not wait for it.
 func (s *Settler) Run(ctx context.Context, out func(Batch)) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -203,7 +203,7 @@ func (s *Settler) Run(ctx context.Context, out func(Batch)) error {
 	}
 }
 
-// release takes out what has settled, and tells how long to wait for the next.
+// release removes and returns what has settled, with the time to wait for the next.
 func (s *Settler) release() (Batch, time.Duration) {
 	now := time.Now()
 	var ready []*settling
@@ -220,7 +220,7 @@ func (s *Settler) release() (Batch, time.Duration) {
 	}
 	s.mu.Unlock()
 
-	locked := make([]bool, len(ready)) // asked without the lock, since it looks at files
+	locked := make([]bool, len(ready)) // called without the lock, since it looks at files
 	for i, dirs := range asked {
 		locked[i] = s.opts.Locked(dirs)
 	}
@@ -247,7 +247,7 @@ func (s *Settler) release() (Batch, time.Duration) {
 	return b, max(wait, 0)
 }
 
-// dueAt returns when the changes of a target can be let go, unless more comes. s.mu is held.
+// dueAt returns when the changes of a target can be released, unless more come. s.mu is held.
 func (s *Settler) dueAt(t *settling) time.Time {
 	due := s.restsAt(t)
 	if c := s.configs; c != nil && c != t && t.shares(c) {
@@ -272,7 +272,7 @@ func (t *settling) shares(other *settling) bool {
 	return false
 }
 
-// restsAt returns when a target will have settled, unless more comes. s.mu is held.
+// restsAt returns when a target will have settled, unless more changes come. s.mu is held.
 func (s *Settler) restsAt(t *settling) time.Time {
 	quiet := min(max(t.quiet, 2*t.gap), s.opts.MaxQuiet)
 	due := t.last.Add(quiet)
@@ -285,7 +285,7 @@ func (s *Settler) restsAt(t *settling) time.Time {
 	return due
 }
 
-// release moves what waits into b, without what was undone.
+// release moves the waiting changes into b, except those that were undone.
 func (t *settling) release(b *Batch) {
 	maps.DeleteFunc(t.paths, func(_ string, p Print) bool { return p.reverted() })
 	t.dropFolders()

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// settled runs script with a settler in a bubble and returns what it let go, each as "time target path …".
+// settled runs script with a settler in a bubble and returns the released changes, each as "time target path …".
 func settled(t *testing.T, opts SettlerOptions, script func(s *Settler)) []string {
 	t.Helper()
 	var got []string
@@ -91,7 +91,7 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"310ms a /x"}, // the last change at 150 ms, and twice the longest pause
 		}, {
-			name: "a change soon after a release is waited for the next time",
+			name: "a change soon after a release lengthens the next wait",
 			script: func(s *Settler) {
 				for range 2 {
 					s.Add(change("a", "/x"))
@@ -134,7 +134,7 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"9ms a /x /y", "30ms b /x", "1.005s a /x", "1.15s a /fmt", "2.18s a /fmt /x"},
 		}, {
-			name: "what the Tiltfile reads too is let go for all together",
+			name: "a file that the Tiltfile also reads is released for all targets together",
 			opts: SettlerOptions{IsEager: func(id model.TargetID) bool { return id == target("a") }},
 			script: func(s *Settler) {
 				read := func(paths ...string) Change {
@@ -189,7 +189,7 @@ func TestSettler(t *testing.T) {
 			},
 			want: []string{"35ms a /y"},
 		}, {
-			name: "undone altogether",
+			name: "undone completely",
 			script: func(s *Settler) {
 				s.Add(printed("/d/x", 100, PrintAbsent))
 				s.Add(printed("/d", PrintFolder, PrintAbsent))

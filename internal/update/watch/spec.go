@@ -7,14 +7,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Spec is what one consumer wants to hear of: changes below its Paths, without what its Ignores leave out. A path may be
-// a file, a folder, or something that does not exist yet.
+// Spec describes the changes that one consumer wants: those below its Paths, except what its Ignores leave out. A path
+// may be a file, a folder, or not exist yet.
 type Spec struct {
 	ID model.TargetID
 	model.WatchSpec
 }
 
-// Equal reports whether both specs ask for the same.
+// Equal reports whether both specs request the same changes.
 func (s Spec) Equal(o Spec) bool {
 	return s.ID == o.ID && slices.Equal(s.Paths, o.Paths) && equalIgnores(s.Ignores, o.Ignores)
 }
@@ -42,14 +42,14 @@ func equalIgnores(a, b []model.Ignore) bool {
 // Change is what changed for one target.
 type Change struct {
 	ID model.TargetID
-	// Paths are absolute, sorted and distinct. Each is a file or symbolic link that is new or different, or a path where
-	// something was known that is gone: a file, or a folder together with the files that were in it.
+	// Paths are absolute, sorted and distinct. Each is a file or symbolic link that is new or different, or a known path
+	// that is gone: a file, or a folder together with the files that were in it.
 	Paths []string
-	// Prints tells, for each path at the same index, what was there and what is there now. It may be nil.
+	// Prints holds, for the path at the same index, its states before and after. It may be nil.
 	Prints []Print
 }
 
-// Print tells two states of a path apart. Equal states have equal fingerprints.
+// Print identifies the states of a path before and after a change. Equal states have equal fingerprints.
 type Print struct {
 	Was, Now Fingerprint
 }
@@ -61,22 +61,22 @@ type Fingerprint uint64
 const (
 	// PrintUnknown is a file whose content was not compared; it is equal to nothing.
 	PrintUnknown Fingerprint = iota
-	// PrintAbsent is a path where there is nothing.
+	// PrintAbsent is a path that does not exist.
 	PrintAbsent
 	// PrintFolder is a folder.
 	PrintFolder
 	printsReserved
 )
 
-// reverted reports whether what is there now is what was there before.
+// reverted reports whether the state is the same as before.
 func (p Print) reverted() bool { return p.Was == p.Now && p.Was != PrintUnknown }
 
 // Batch is what changed at one moment.
 type Batch struct {
 	// Changes holds at most one entry per target.
 	Changes []Change
-	// At is when the latest of the changes was noticed, and Made when the latest was made: by the time of change that the
-	// file system has noted, where that is this machine's own and exact, else when the system told of it.
+	// At is when the latest of the changes was noticed, and Made when the latest was made: the file system's change time
+	// where this machine's clock set it and it is exact, otherwise the time at which the system reported the change.
 	At, Made time.Time
 }
 

@@ -18,8 +18,8 @@ const (
 	kindLink
 )
 
-// stat is what the file system says about a path without opening it. Times are nanoseconds since 1970; a system that
-// does not know a field leaves it zero.
+// stat is the metadata of a path, read without opening it. Times are nanoseconds since 1970; fields that the system does
+// not know are zero.
 type stat struct {
 	dev, ino, links uint64
 	size            int64
@@ -33,15 +33,16 @@ type record struct {
 	stat
 	hash   uint64
 	hashed bool
-	// age is how many milliseconds old the file's last write was when it was looked at. Times of files have steps, so
-	// with a young file a later write may have left them as they are.
+	// age is how many milliseconds old the file's last write was when the file was looked at. File times have a limited
+	// resolution, so a later write to a young file may leave them unchanged.
 	age uint16
 }
 
 const (
-	// youngFile is the age up to which equal times prove nothing where events also tell of writes.
+	// youngFile is the age up to which equal times prove nothing, where events report writes as well.
 	youngFile = 50
-	// youngPolledFile is the same where nothing else tells of them; some file systems count in steps of two seconds.
+	// youngPolledFile is the same limit where no events report writes; some file systems have a resolution of two
+	// seconds.
 	youngPolledFile = 2100
 )
 
@@ -50,10 +51,10 @@ func newRecord(st stat, now time.Time) record {
 	return record{stat: st, age: uint16(min(max(age, 0), math.MaxUint16))}
 }
 
-// same reports whether nothing has been done to the file in between, as far as its metadata tells.
+// same reports whether the file is unchanged, as far as its metadata shows.
 func (s stat) same(o stat) bool { return s == o || s.sameFile(o) && s.perm == o.perm }
 
-// sameFile is like same, leaving the permissions and the number of links out of the comparison.
+// sameFile is like same, but ignores the permissions and the number of links.
 func (s stat) sameFile(o stat) bool {
 	return s.kind == o.kind && s.size == o.size && s.mtime == o.mtime && s.ctime == o.ctime && s.ino == o.ino
 }
@@ -70,7 +71,7 @@ func (r record) print() Fingerprint {
 	return p
 }
 
-// missing reports whether err says that there is nothing at a path.
+// missing reports whether err means that a path does not exist.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

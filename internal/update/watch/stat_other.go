@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// lstat looks at path, not at what a symbolic link there points to.
+// lstat returns the stat of path itself, without following a symbolic link.
 func lstat(path string) (stat, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {
@@ -16,7 +16,7 @@ func lstat(path string) (stat, error) {
 	return fromInfo(fi), nil
 }
 
-// follow looks at what path leads to.
+// follow returns the stat of path after following symbolic links.
 func follow(path string) (stat, error) {
 	fi, err := os.Stat(path)
 	if err != nil {
@@ -25,7 +25,7 @@ func follow(path string) (stat, error) {
 	return fromInfo(fi), nil
 }
 
-// fstat looks at an open file.
+// fstat returns the stat of an open file.
 func fstat(f *os.File) (stat, error) {
 	fi, err := f.Stat()
 	if err != nil {

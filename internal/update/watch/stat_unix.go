@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lstat looks at path, not at what a symbolic link there points to.
+// lstat returns the stat of path itself, without following a symbolic link.
 func lstat(path string) (stat, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Lstat(path, &st) })
@@ -18,7 +18,7 @@ func lstat(path string) (stat, error) {
 	return fromUnix(&st), nil
 }
 
-// follow looks at what path leads to.
+// follow returns the stat of path after following symbolic links.
 func follow(path string) (stat, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Stat(path, &st) })
@@ -28,7 +28,7 @@ func follow(path string) (stat, error) {
 	return fromUnix(&st), nil
 }
 
-// fstat looks at an open file.
+// fstat returns the stat of an open file.
 func fstat(f *os.File) (stat, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Fstat(int(f.Fd()), &st) })

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// syncPause is the time between two looks at whether what Sync waits for is so.
+// syncPause is the interval at which the calls of Sync check whether they may return.
 const syncPause = 2 * time.Millisecond
 
 // mark is the place of a call of Sync in the order of events.
@@ -23,9 +23,8 @@ func marksOf(ns []notice) []notice {
 }
 
 // Sync waits until every change that was made before the call, to files that are watched by events, has been handed to
-// the sink; what was written to files that were there before and are still open may come later. While files go on changing
-// that may take long. It fails when ctx ends, and at once where the system does not
-// tell in which order things happen. It may be called by any goroutine.
+// the sink; writes to existing files that are still open may come later. While files keep changing, that may take long.
+// It fails when ctx ends, and at once where the system does not order its events. It may be called by any goroutine.
 func (w *Watcher) Sync(ctx context.Context) error {
 	m := &mark{passed: make(chan struct{})}
 	if err := w.backend.Mark(m); err != nil {
@@ -39,8 +38,8 @@ func (w *Watcher) Sync(ctx context.Context) error {
 	}
 }
 
-// waited tells callers of Sync, once nothing is left to be looked at, that their marks are passed, and reports whether
-// some have to wait longer. It is called by Run after the sink.
+// waited releases the callers of Sync whose marks are passed once nothing is left to look at, and reports whether some
+// must keep waiting. Run calls it after the sink.
 func (w *Watcher) waited() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,7 +84,7 @@ func (s *Settler) holds(asked time.Time) bool {
 	return s.handing
 }
 
-// handed notes that the batch which was taken out is with its receiver.
+// handed notes that the receiver has the batch.
 func (s *Settler) handed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSync changes files in every way, and right after Sync all of it has been told.
+// TestSync changes files in every way and checks that all changes are reported when Sync returns.
 func TestSync(t *testing.T) {
 	r := newRig(t, newBackend())
 	for _, f := range []string{"old/changed", "old/gone", "old/moved"} {
@@ -50,7 +50,7 @@ func TestSync(t *testing.T) {
 		r.mu.Lock()
 		for _, f := range want {
 			if !r.got["a"][f] {
-				t.Errorf("round %d: %s was not told: %v", n, f, r.got["a"])
+				t.Errorf("round %d: %s was not reported: %v", n, f, r.got["a"])
 			}
 		}
 		clear(r.got)
@@ -58,7 +58,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncWithoutRun gives up with its context, and waits for nothing where nothing is watched.
+// TestSyncWithoutRun checks that Sync ends with its context, and does not wait where nothing is watched.
 func TestSyncWithoutRun(t *testing.T) {
 	w, err := New(Options{})
 	if err != nil {
@@ -75,9 +75,9 @@ func TestSyncWithoutRun(t *testing.T) {
 	r.set(r.spec("a", []string{"."}))
 	cancel()
 	if err := r.w.Sync(ctx); err == nil {
-		t.Error("no error though nobody reads events")
+		t.Error("no error though Run does not read events")
 	}
-	r.run() // gives back what the system lent
+	r.run() // releases the system's resources
 }
 
 func TestPortableCannotSync(t *testing.T) {
@@ -87,7 +87,7 @@ func TestPortableCannotSync(t *testing.T) {
 	}
 }
 
-// TestMarksOutliveOverflow drops notices on their way to the watcher: the marks among them arrive.
+// TestMarksOutliveOverflow drops notices on their way to the watcher and checks that the marks among them arrive.
 func TestMarksOutliveOverflow(t *testing.T) {
 	b, m := newInbox(), &mark{passed: make(chan struct{})}
 	b.put([]notice{{op: opClosed, path: filepath.Join("a", "b")}, {op: opMark, mark: m}})
@@ -97,7 +97,7 @@ func TestMarksOutliveOverflow(t *testing.T) {
 	}
 }
 
-// TestSettlerSync returns when what was there is with its receiver, and does not wait for what comes later.
+// TestSettlerSync checks that Sync returns when the receiver has all earlier changes, and does not wait for later ones.
 func TestSettlerSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSettler(SettlerOptions{Locked: func([]string) bool { return false }})
@@ -110,7 +110,7 @@ func TestSettlerSync(t *testing.T) {
 		short, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
 		if err := s.Sync(short); err == nil {
-			t.Error("no error though nobody takes anything")
+			t.Error("no error though Run is not running")
 		}
 		var got []string
 		go func() {

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// folder is a folder that is watched: one of a tree that a consumer asked for, or an anchor, which is watched for the sake
-// of a root directly or further below it.
+// folder is a watched folder: part of a tree that a consumer requested, or an anchor, which is watched because of a root
+// directly or further below it.
 type folder struct {
 	path string
 	link bool // it may be a link to a folder
-	// dev and ino tell which folder it is.
+	// dev and ino identify the folder.
 	dev, ino uint64
-	files    map[string]record   // what is wanted of what is in it, by name
+	files    map[string]record   // the wanted files in it, by name
 	subs     map[string]struct{} // the names of the folders in it that are watched
-	// scanned is whether the folder belongs to a tree and has been read; else it only is an anchor.
+	// scanned is whether the folder belongs to a tree and has been read; otherwise it is only an anchor.
 	scanned bool
 	// held is whether a wanted file has ever been in it or below it.
 	held bool
-	// unwatched is whether the system sends no events of it, so that it is polled.
+	// unwatched is whether the system sends no events for it, so that it is polled.
 	unwatched bool
 	// remote is whether others can change it without an event, so that it is polled too.
 	remote bool
@@ -35,8 +35,8 @@ func join(dir, name string) string {
 }
 
 // walk reads the folders of queue and everything below them that a consumer wants. prior is the registry whose consumers
-// have been told of everything up to now: a file that they want and that is not known is a change; another is not. With
-// compare, files that are known are compared with what is there. pause is called between two folders, if not nil.
+// have received every change up to now: an unknown file that they want is a change; any other unknown file is not. With
+// compare, known files are compared with their state on disk. pause is called between two folders, if not nil.
 func (w *Watcher) walk(queue []string, prior *registry, compare bool, pause func()) {
 	for len(queue) > 0 {
 		dir := queue[len(queue)-1]
@@ -62,8 +62,8 @@ func (w *Watcher) visit(dir string, prior *registry, compare bool) []string {
 	return w.list(f, prior, compare || fresh && f.scanned)
 }
 
-// open sees to it that a folder is watched; it may be a link to one if link is set. fresh is whether it was not watched,
-// or was another folder.
+// open makes sure that a folder is watched; dir may be a link to a folder if link is set. fresh is whether dir was not
+// watched, or was another folder.
 func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error) {
 	f = w.folders[dir]
 	link = link || f != nil && f.link
@@ -72,7 +72,7 @@ func (w *Watcher) open(dir string, link bool) (f *folder, fresh bool, err error)
 		return nil, false, err
 	}
 	if f != nil && (f.dev != st.dev || f.ino != st.ino) {
-		w.backend.Remove(dir) // which is of another folder
+		w.backend.Remove(dir) // that watch is of another folder
 		f.dev, f.ino = st.dev, st.ino
 	}
 	fresh, err = w.backend.Add(dir, link)
@@ -143,7 +143,7 @@ func (w *Watcher) list(f *folder, prior *registry, compare bool) []string {
 	return dirs
 }
 
-// found deals with a file of which nothing is known.
+// found handles an unknown file.
 func (w *Watcher) found(f *folder, path string, prior *registry) {
 	if prior.wants(path) {
 		if w.pending.at[path] == nil {
@@ -178,7 +178,7 @@ func (w *Watcher) compare(f *folder, path string, rec record) {
 	}
 }
 
-// missed deals with what is known of a folder and was not seen in it.
+// missed handles the known entries of a folder that were not seen in it.
 func (w *Watcher) missed(f *folder, seen map[string]bool) {
 	for name := range f.files {
 		if !seen[name] {
@@ -192,7 +192,7 @@ func (w *Watcher) missed(f *folder, seen map[string]bool) {
 	}
 }
 
-// remember stores what is known of a file.
+// remember stores the record of a file.
 func (w *Watcher) remember(f *folder, path string, rec record) {
 	f.files[filepath.Base(path)] = rec
 	for ; f != nil && !f.held; f = w.folders[filepath.Dir(f.path)] {
@@ -203,7 +203,7 @@ func (w *Watcher) remember(f *folder, path string, rec record) {
 	}
 }
 
-// gone notes that there is nothing at path, nor below it.
+// gone notes that path no longer exists, nor anything below it.
 func (w *Watcher) gone(path string) {
 	if f := w.folders[filepath.Dir(path)]; f != nil && f.path != path {
 		if rec, ok := f.files[filepath.Base(path)]; ok {

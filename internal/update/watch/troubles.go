@@ -13,7 +13,7 @@ import (
 type troubles struct {
 	limited *problem.Problem
 	paths   map[string]*problem.Problem // what cannot be read
-	news    bool                        // they changed since the user was told
+	news    bool                        // they changed since they were last reported
 }
 
 func newTroubles() troubles { return troubles{paths: map[string]*problem.Problem{}} }
@@ -66,7 +66,7 @@ func (t *troubles) readable(path string) {
 	}
 }
 
-// sweep drops what nobody is interested in any more.
+// sweep drops the problems of paths that no consumer wants any more.
 func (t *troubles) sweep(reg *registry) {
 	for path := range t.paths {
 		if !reg.wantsBelow(path) && !reg.wants(path) && !reg.spine[filepath.Clean(path)] {

@@ -15,21 +15,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Options are what a Watcher may be given. The zero value is usable.
+// Options configure a Watcher. The zero value is usable.
 type Options struct {
-	// Logger takes what is of interest when something seems wrong; nil for none.
+	// Logger receives diagnostics; nil for none.
 	Logger *slog.Logger
-	// GlobalIgnores apply to every spec, beside those that Set is given.
+	// GlobalIgnores apply to every spec, in addition to those passed to Set.
 	GlobalIgnores []model.Ignore
-	// Clock tells the time that stands in batches; nil for the system's.
+	// Clock returns the time for batches; nil for the system's clock.
 	Clock func() time.Time
 	// OnProblems is called with all present problems when they have changed, one call at a time, from within Set or Run.
 	// It must not call Set.
 	OnProblems func([]*problem.Problem)
 }
 
-// Watcher reports changes of files to those who asked for them. It runs once: New, any number of Set, one Run, which also
-// gives back what the system lent.
+// Watcher reports changes of files to the consumers that requested them. It runs once: New, any number of calls of Set,
+// one Run, which also releases all system resources.
 type Watcher struct {
 	log        *slog.Logger
 	fixed      []model.Ignore
@@ -53,27 +53,27 @@ type Watcher struct {
 	rehash   *pending // large files to be read once it is certain which state was reported
 	changed  map[string]Print
 	latest   time.Time // when the latest of changed was made
-	told     time.Time // when the system told of what is being looked at
+	told     time.Time // when the system reported what is being looked at
 	polling  poller
 	troubles troubles
 	buf      []byte
-	marks    []*mark // that Run has come to, of callers of Sync that wait for the rest
+	marks    []*mark // that Run has reached; the callers of Sync wait for the rest
 	ran      bool    // Run was called
 	closed   bool    // Run has returned
 
 	tellMu sync.Mutex // held while OnProblems is called
 }
 
-// timings are how long the watcher waits where a single event does not tell what is going on.
+// timings are how long the watcher waits where a single event is ambiguous.
 type timings struct {
-	// fresh is for a new file: many programs write under a passing name and rename.
+	// fresh is for a new file: many programs write under a temporary name and rename.
 	fresh time.Duration
 	// gone is for a file that vanished: many programs replace a file by removing it first.
 	gone time.Duration
-	// unclosed is for a file that was created or written and not closed, and the pause between two looks while it is
-	// written, which unclosedMax bounds.
+	// unclosed is for a file that was created or written and not closed; it is also the pause between two looks while
+	// the file is being written, for unclosedMax in total.
 	unclosed, unclosedMax time.Duration
-	// written is for quiet after a write, where closing is not told.
+	// written is the quiet time after a write, where closing is not reported, for writtenMax in total.
 	written, writtenMax time.Duration
 }
 
@@ -104,11 +104,10 @@ func newWatcher(opts Options, b backend) (*Watcher, error) {
 	return w, err
 }
 
-// Set says what is to be watched from now on; global ignores apply to every spec. What was watched before and is not
-// named again is let go. When Set returns nil, every change that is made from then on is reported, even if Run starts
-// later. Files that are there already are not changes. Set may take as long as reading the folders that are new, and no
-// time when nothing is new. On error, which is a *problem.Problem for a bad pattern, what is watched stays as it was.
-// Folders that cannot be watched are no error, see Problems.
+// Set replaces the specs to watch; global ignores apply to every spec. When Set returns nil, every change that is made
+// from then on is reported, even if Run starts later. Existing files are not changes. Set may take as long as reading
+// the new folders, and no time when nothing is new. On error, which is a *problem.Problem for a bad pattern, the specs
+// stay as they were. Folders that cannot be watched are not an error; see Problems.
 func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 	w.setMu.Lock()
 	defer w.setMu.Unlock()
@@ -137,7 +136,7 @@ func (w *Watcher) Set(specs []Spec, global []model.Ignore) error {
 	return nil
 }
 
-// change moves from one registry to another. It lets others have the lock after each folder.
+// change moves from one registry to another. It releases the lock briefly after each folder.
 func (w *Watcher) change(old, reg *registry, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +153,7 @@ func (w *Watcher) change(old, reg *registry, all bool) {
 	w.sweep(old)
 }
 
-// Problems returns what keeps the watcher from doing its work well at present, for the user to act on.
+// Problems returns the present problems of the watcher, for the user to act on.
 func (w *Watcher) Problems() []*problem.Problem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,9 +180,9 @@ func (w *Watcher) tellProblems() {
 	}
 }
 
-// Run reports changes to sink until ctx ends, and then returns nil after everything that it started has ended. sink is
-// called by one goroutine; while it runs nothing else is reported, so it should hand over and return. An error means that
-// the system refuses to deliver events any more.
+// Run reports changes to sink until ctx ends, and then returns nil after everything that it started has ended. One
+// goroutine calls sink; while sink runs, nothing else is reported, so it should return quickly. An error means that the
+// system no longer delivers events.
 func (w *Watcher) Run(ctx context.Context, sink func(Batch)) error {
 	w.mu.Lock()
 	again := w.ran
@@ -241,7 +240,7 @@ func (w *Watcher) locked(f func()) {
 	f()
 }
 
-// due looks at everything whose time has come and returns how long to wait for the next.
+// due looks at every path that is due and returns how long to wait for the next.
 func (w *Watcher) due() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -273,7 +272,7 @@ func (w *Watcher) report(path string, was, now Fingerprint, at time.Time) {
 	w.changed[path] = Print{Was: was, Now: now}
 }
 
-// flush returns what was noted since the last time, by target.
+// flush returns the changes noted since the last call, by target.
 func (w *Watcher) flush() Batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -23,13 +23,13 @@ func do(t testing.TB, errs ...error) {
 
 var behaviour = []struct {
 	name string
-	// tree are files to begin with: "path" or "path=content".
+	// tree lists the initial files: "path" or "path=content".
 	tree []string
-	// specs is what is asked for; by default the whole tree as "a".
+	// specs are the specs to watch; by default the whole tree as "a".
 	specs  func(r *rig) []Spec
 	act    func(t *testing.T, r *rig)
 	want   []string
-	native bool // only where the back end tells more than the portable one
+	native bool // only where the back end reports more than the portable one
 }{
 	{
 		name: "save", tree: []string{"d/f"},
@@ -133,7 +133,7 @@ var behaviour = []struct {
 			equal := filepath.Join(t.TempDir(), "d")
 			write(t, filepath.Join(equal, "e/f"), "1")
 			write(t, filepath.Join(equal, "g"), "2")
-			swap(t, equal, r.path("d")) // nobody can look in between
+			swap(t, equal, r.path("d")) // no look in between is possible
 			r.settle()
 			if got := r.take(); len(got) > 0 {
 				t.Errorf("reported %v", got)
@@ -294,7 +294,7 @@ var behaviour = []struct {
 			}
 			do(t, os.Rename(r.path("p"), r.path("p3")), os.Rename(r.path("p2"), r.path("p")))
 			r.settle()
-			r.settle() // what is missing gets its own time after the folder was found to be another
+			r.settle() // missing files get their own wait after the folder was found to be another
 			if d := cmp.Diff([]string{"a: p/q/r/f p/q/r/g"}, r.take()); d != "" {
 				t.Error(d)
 			}
