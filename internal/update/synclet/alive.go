@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// askAfter is how long a conversation may be silent before the synclet is asked whether it is there, and answerWithin
-	// how long the answer may take. Together they bound how long a dead way to the container, or a container that stands
-	// still, goes unnoticed, whether something is under way or not.
+	// askAfter is how long a conversation may be silent before the synclet is pinged, and answerWithin is how long the
+	// answer may take. Together they bound how long a dead connection or a stopped container goes unnoticed, whether a
+	// request is running or not.
 	askAfter     = 10 * time.Second
 	answerWithin = 10 * time.Second
-	// chunk is how much is written at a time, in bytes; that a chunk was taken is a sign of life.
+	// chunk is how many bytes are written at a time; a chunk that was taken is a sign of life.
 	chunk = 64 << 10
 )
 
-// ErrSilent says that a session was ended because nothing moved on its stream any more: the way to the container is dead,
-// or the container stands still.
+// ErrSilent means that a session was ended because nothing moved on its stream any more: the connection to the container
+// is dead, or the container is stopped.
 var ErrSilent = errors.New("the synclet stopped answering")
 
-// livingStream notes when something last moved on a stream, in either direction. What a slow way still moves keeps a
-// conversation alive, however long an update takes.
+// livingStream notes when something last moved on a stream, in either direction. A slow connection that still moves data
+// keeps a conversation alive, however long an update takes.
 type livingStream struct {
 	io.ReadWriteCloser
 	began time.Time
@@ -36,7 +36,7 @@ func newLivingStream(rwc io.ReadWriteCloser) *livingStream {
 	return &livingStream{ReadWriteCloser: rwc, began: time.Now()}
 }
 
-// now is the time on the stream's clock, which knows no jumps.
+// now is the time on the stream's clock, which is monotonic.
 func (l *livingStream) now() time.Duration  { return time.Since(l.began) }
 func (l *livingStream) last() time.Duration { return time.Duration(l.moved.Load()) }
 func (l *livingStream) sign()               { l.moved.Store(int64(l.now())) }
@@ -50,8 +50,8 @@ func (l *livingStream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write implements io.Writer. The last chunk is no sign of life: whatever carries the stream takes a little although
-// the other end is gone.
+// Write implements io.Writer. The last chunk is no sign of life: the transport accepts a little data even when the other
+// end is gone.
 func (l *livingStream) Write(p []byte) (int, error) {
 	var n int
 	for len(p) > chunk {
@@ -70,7 +70,7 @@ func (l *livingStream) Write(p []byte) (int, error) {
 func (s *Session) watch() {
 	timer := time.NewTimer(askAfter)
 	defer timer.Stop()
-	var asked time.Duration // when, while the answer is awaited
+	var asked time.Duration // when the ping was sent, while its answer is pending
 	for {
 		select {
 		case <-s.done:
@@ -93,24 +93,24 @@ func (s *Session) watch() {
 	}
 }
 
-// ask wants a sign of life. While something is being written, that is what is waited for.
+// ask requests a sign of life, unless a write is running, whose progress is one.
 func (s *Session) ask() {
 	if !s.wmu.TryLock() {
 		return
 	}
 	defer s.wmu.Unlock()
 	s.w.Append(&protocol.Ping{})
-	_ = s.flush() // who reads says how the stream ended
+	_ = s.flush() // the reader reports how the stream ended
 }
 
-// flushBulk writes a part of a big update and asks for a sign of life behind it: it shows how far the synclet has come with
-// what lies in buffers on the way. wmu must be held.
+// flushBulk writes a part of a big update and a ping after it: the answer shows how far the synclet has come through the
+// data buffered on the way. wmu must be held.
 func (s *Session) flushBulk() error {
 	s.w.Append(&protocol.Ping{})
 	return s.flush()
 }
 
-// cut ends the session for a reason of this side.
+// cut ends the session for a reason on this side.
 func (s *Session) cut(why error) {
 	s.mu.Lock()
 	if s.why == nil {

@@ -17,11 +17,12 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// way is a way to a synclet that takes a chunk, waits, and hands it on, with buffers between: as a slow network does.
+// way is a connection to a synclet that takes a chunk, waits, and passes it on, with buffers between, like a slow
+// network.
 type way struct {
 	pause   time.Duration // after each chunk towards the synclet
 	buffers int           // how many chunks lie on the way
-	// stop holds everything up from when it is closed.
+	// stop blocks everything once it is closed.
 	stop chan struct{}
 }
 
@@ -85,7 +86,7 @@ func (w way) join(t *testing.T) io.ReadWriteCloser {
 	return &duplex{r: out, w: in, limit: -1}
 }
 
-// moves waits for ever where the way is stopped, which is until the end.
+// moves blocks forever once the way is stopped.
 func (w way) moves(ended chan struct{}) bool {
 	select {
 	case <-w.stop:
@@ -96,8 +97,8 @@ func (w way) moves(ended chan struct{}) bool {
 	}
 }
 
-// TestSilence: whatever is under way, a stream on which nothing moves any more is noticed within 20 seconds, and one on
-// which something does is left alone.
+// TestSilence checks that a silent stream is noticed within 20 seconds, whatever is running, and that an active one is
+// left alone.
 func TestSilence(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -13,7 +13,7 @@ import (
 )
 
 // Archive returns the program for an architecture as a tar archive that, unpacked at the root of a container, puts it at
-// protocol.Path. Each call of what is returned gives a reader from the start.
+// protocol.Path. Each call of the returned function returns a reader from the start.
 func Archive(arch string) (func() io.Reader, error) {
 	file, err := program.For(arch)
 	if err != nil {

@@ -15,33 +15,33 @@ import (
 
 // Beside adds hone's own containers to pods.
 type Beside interface {
-	// Image brings hone's image to where the containers run, and returns its name there.
+	// Image delivers hone's image to where the containers run, and returns its name there.
 	Image(ctx context.Context, home Home) (string, error)
-	// Ephemeral returns the name of a container that does what is asked for; see k8s.Client.
+	// Ephemeral returns the name of a container that satisfies the request; see k8s.Client.
 	Ephemeral(ctx context.Context, req k8s.EphemeralRequest) (string, error)
 }
 
 // Home is where containers run.
 type Home struct {
 	Cluster model.Cluster
-	// Registry is the one from which the cluster takes images; empty where there is none for all.
+	// Registry is the one from which the cluster pulls images; empty if there is no common one.
 	Registry model.Registry
 }
 
-// besideTimeout bounds bringing the image to the cluster and getting a container of it to run.
+// besideTimeout bounds delivering the image to the cluster and starting a container of it.
 const besideTimeout = time.Minute
 
-// codeNotAllowed is the exit code by which the program tells that it runs as another user than the container's process, or
-// with less rights.
+// codeNotAllowed is the exit code of the program when it runs as a user other than that of the container's process, or
+// with fewer rights.
 const codeNotAllowed = 95
 
-// openBeside puts one of hone's containers beside the target. That one's user is not always known before: the
-// program tells, and a second container runs as that user.
+// openBeside adds one of hone's containers next to the target. The target's user is not always known in advance: the
+// program reports it, and a second container runs as that user.
 func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
 	if p.beside == nil || c.Namespace == "" { // containers of Compose stand alone
 		return nil, "", nil, nil
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container runs in time"))
+	bounded, cancel := context.WithTimeoutCause(ctx, besideTimeout, errors.New("no ephemeral container started in time"))
 	defer cancel()
 	image, err := p.beside.Image(bounded, p.place())
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *Pool) openIn(ctx context.Context, c model.ContainerRef, req k8s.Ephemer
 
 var userText = regexp.MustCompile(`uid=(\d+) gid=(\d+)`)
 
-// wrongUser returns user and group of the container's process where the program runs as others.
+// wrongUser returns the user and group of the container's process if the program runs as different ones.
 func wrongUser(err error) (ids [2]int64, ok bool) {
 	if err == nil {
 		return ids, false
@@ -103,7 +103,7 @@ func wrongUser(err error) (ids [2]int64, ok bool) {
 	return ids, true
 }
 
-// opaque is an error that counts by its text only: that a cluster forbids this way says nothing of the others.
+// opaque is an error that has only its text and wraps nothing: a cluster that forbids this way may allow the others.
 type opaque struct{ err error }
 
 func (o opaque) Error() string { return o.err.Error() }

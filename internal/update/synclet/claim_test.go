@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// served is a synclet that is a process of its own.
+// served is a synclet in a process of its own.
 type served struct {
 	*Session
 	process *os.Process
@@ -78,18 +78,18 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// status is the letter that the kernel has for how a process does, empty when there is none.
+// status is the kernel's letter for the state of a process, empty if there is none.
 func status(p *os.Process) string {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return rest[:min(1, len(rest))]
 }
 
-// alive reports whether a process is there and no zombie.
+// alive reports whether a process exists and is not a zombie.
 func alive(p *os.Process) bool { return !strings.Contains("Z", status(p)) }
 
-// TestClaim stops a synclet that holds a whole update in its input, and starts over: the old one never carries it out.
-// That of another client goes on.
+// TestClaim stops a synclet that holds a whole update in its input, and starts over: the old synclet never carries it
+// out. That of another client keeps running.
 func TestClaim(t *testing.T) {
 	dir := t.TempDir()
 	f := filepath.Join(dir, "f")
@@ -128,7 +128,7 @@ func TestClaim(t *testing.T) {
 	check(t, other.put(t, f, "four"))
 }
 
-// unread returns how much waits in a pipe.
+// unread returns how many bytes wait in a pipe.
 func unread(w io.Writer) (int, error) {
 	f, ok := w.(interface {
 		SyscallConn() (syscall.RawConn, error)
@@ -159,7 +159,7 @@ func (f *first) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestSweep: what a killed synclet had on its way is removed by the next one, and nothing else is.
+// TestSweep checks that the next synclet removes the staged files of a killed one, and nothing else.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []string{".hone-notes.tmp", "d/.hone-1-2-3-4-x.tmp", ".hone-synclet-1", "d/keep", ".hone-0-1-1-1-1.tmp"} {

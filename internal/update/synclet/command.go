@@ -10,12 +10,12 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// ExitError says that a command ran, or was to run, and ended with a code other than 0.
+// ExitError means that a command ended with a code other than 0, or could not be started.
 type ExitError struct {
-	// Code is the exit code: 127 when there is no such program, 126 when it cannot be started, and 128 plus the number of
-	// the signal that ended it.
+	// Code is the exit code: 127 when the program does not exist, 126 when it cannot be started, and 128 plus the number
+	// of the signal that ended it.
 	Code int
-	// Text is why it could not be started, empty when it was.
+	// Text is why the command could not be started, empty if it was.
 	Text string
 }
 
@@ -32,9 +32,9 @@ func (e *ExitError) ExitCode() int { return e.Code }
 
 var _ error = (*ExitError)(nil)
 
-// Run runs a command in the container to its end. Its output is written to out as it comes, from one goroutine. An empty
-// dir is the container's working folder. A code other than 0 gives an *ExitError. When ctx is done the command is killed
-// with everything that it started.
+// Run runs a command in the container until it ends. Its output is written to out as it arrives, from one goroutine. An
+// empty dir means the container's working folder. A code other than 0 gives an *ExitError. When ctx is done, the command
+// is killed with all its descendants.
 func (s *Session) Run(ctx context.Context, argv []string, dir string, env []string, out io.Writer) error {
 	answered := make(chan struct{})
 	var exited *protocol.Exited
@@ -54,7 +54,7 @@ func (s *Session) Run(ctx context.Context, argv []string, dir string, env []stri
 	}
 	if err := s.send(&protocol.Run{ID: id, Argv: argv, Dir: dir, Env: env}); err != nil {
 		s.forget(id)
-		return errors.Join(err, errUnsent) // half a frame is none
+		return errors.Join(err, errUnsent) // the synclet ignores half a frame
 	}
 	if err := s.await(ctx, answered); err != nil {
 		if ctx.Err() != nil {
@@ -83,11 +83,11 @@ func (s *Session) either(answered <-chan struct{}) <-chan struct{} {
 	return c
 }
 
-// ErrNoSupervisor says that the container's process cannot be restarted, because nobody but the container's runtime is
-// in charge of it.
+// ErrNoSupervisor means that the container's process cannot be restarted, because only the container runtime controls
+// it.
 var ErrNoSupervisor = errors.New("the container's process does not run under the synclet")
 
-// NotStartedError says that the process has ended, and that the new one could not be started.
+// NotStartedError means that the process has ended, and that the new one could not be started.
 type NotStartedError struct{ Reason string }
 
 // Error returns the reason.
@@ -95,9 +95,9 @@ func (e *NotStartedError) Error() string { return e.Reason }
 
 var _ error = (*NotStartedError)(nil)
 
-// Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new one
-// has been started. The error is ErrNoSupervisor where that is not possible, and a *NotStartedError where there is no
-// process now.
+// Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new
+// one has been started. The error is ErrNoSupervisor if that is not possible, and a *NotStartedError if no process is
+// running now.
 func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
 	answered := make(chan struct{})
 	var restarted *protocol.Restarted
@@ -129,7 +129,7 @@ func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
 	return errors.New(restarted.Text)
 }
 
-// Ping returns how long the way to the synclet and back takes.
+// Ping returns the round-trip time to the synclet.
 func (s *Session) Ping(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	answered := make(chan struct{})

@@ -14,11 +14,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// wholeFile is the size in bytes up to which a file is read at once. A bigger one is read twice: for its sum, then to be
-// sent.
+// wholeFile is the size in bytes up to which a file is read at once. A bigger file is read twice: for its sum, then to
+// be sent.
 const wholeFile = 4 << 20
 
-// content is what is known to be at a path in the container. The zero value is nothing at all.
+// content is the known content of a path in the container. The zero value means that nothing is there.
 type content struct {
 	there bool
 	kind  protocol.FileKind
@@ -26,14 +26,14 @@ type content struct {
 	sum   protocol.Sum
 }
 
-// Put is something to bring into the container.
+// Put is a file, folder or link to copy into the container.
 type Put struct {
 	// Local is the path on this machine, Remote the clean absolute path in the container.
 	Local  string
 	Remote string
-	// IsDir asks for the folder itself, not for what is in it.
+	// IsDir requests the folder itself, without its content.
 	IsDir bool
-	// Owner, where it is set, becomes the owner.
+	// Owner becomes the owner, if it is set.
 	Owner model.Owner
 }
 
@@ -46,7 +46,7 @@ type local struct {
 	path    string
 }
 
-// look reads a local file. It returns nil for one that is gone, or is neither file, folder nor link.
+// look reads a local file. It returns nil for a path that is gone, or is neither file, folder nor link.
 func look(p Put) (*local, error) {
 	info, err := os.Lstat(p.Local)
 	if isGone(err) {
@@ -103,10 +103,10 @@ func (l *local) readFile(size int64) error {
 	return err
 }
 
-// isGone reports whether an error says that a path is not there.
+// isGone reports whether an error means that a path does not exist.
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
-// same reports whether the container is known to hold what is here.
+// same reports whether the container is known to hold the local content.
 func (s *Session) same(l *local) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Session) same(l *local) bool {
 	return ok && k == l.content
 }
 
-// absent reports whether the container is known not to hold anything at a path.
+// absent reports whether a path is known not to exist in the container.
 func (s *Session) absent(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,8 +122,8 @@ func (s *Session) absent(name string) bool {
 	return ok && !k.there
 }
 
-// learn notes what is at a path. Below what is not a folder there is nothing that is still known, and what is above
-// something must be a folder by now.
+// learn notes the content of a path. If the path is no longer a folder, everything known below it is forgotten; if the
+// path exists, records that contradict a folder above it are forgotten.
 func (s *Session) learn(name string, c content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Session) unlearn(name string) {
 	}
 }
 
-// doubt forgets what was known of paths and everything below them.
+// doubt forgets everything known about paths and the paths below them.
 func (s *Session) doubt(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Session) doubt(names ...string) {
 	}
 }
 
-// entryContent is what the synclet reports of a path.
+// entryContent returns the content that the synclet reports for a path.
 func entryContent(e *protocol.Entry) content {
 	c := content{there: true, kind: e.Kind, mode: e.Mode, sum: e.Sum}
 	if e.Kind == protocol.KindLink {
@@ -167,7 +167,7 @@ func entryContent(e *protocol.Entry) content {
 	return c
 }
 
-// placeOf is the place that holds one path alone.
+// placeOf returns the place that holds only one path.
 func placeOf(name string) protocol.Place {
 	dir, base := path.Split(name)
 	return protocol.Place{Dir: path.Clean(dir), Name: base}

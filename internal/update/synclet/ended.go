@@ -8,18 +8,18 @@ import (
 	"github.com/hone-dev/hone/internal/update/liveupdate"
 )
 
-// ErrKilled says that the synclet was killed inside the container. That is how it ends with the container, and when memory
-// runs out: then trying again and again could cost the container's own process the same.
+// ErrKilled means that the synclet was killed inside the container. That happens when the container ends, and when
+// memory runs out: then repeated attempts could get the container's own process killed too.
 var ErrKilled = errors.New("the synclet was killed in the container: either the container has ended, or its memory has run out")
 
-// errEnding says that the conversation ended because the container does.
+// errEnding means that the conversation ended because the container is ending.
 var errEnding = errors.New("the container is ending")
 
-// codeKilled is the exit code of what SIGKILL ended.
+// codeKilled is the exit code of a process that SIGKILL ended.
 const codeKilled = 137
 
-// end is what a reader learns when the exec has ended: io.EOF, or why it did. It is the text alone: an exit code in the
-// chain would be taken for that of one of the user's commands.
+// end returns the error for readers when the exec has ended: io.EOF, or the reason. The reason is text only: an exit
+// code in the chain would be taken for that of one of the user's commands.
 func (s *stream) end() error {
 	if s.err == nil {
 		return io.EOF

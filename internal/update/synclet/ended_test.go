@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// dyingPods play containers that end soon after the conversation has begun, and the synclet with them.
+// dyingPods simulate containers that end, together with the synclet, soon after the conversation has begun.
 type dyingPods struct{ process protocol.Process }
 
 func (f dyingPods) Exec(_ context.Context, req k8s.ExecRequest) error {
@@ -39,8 +39,8 @@ func (f dyingPods) Exec(_ context.Context, req k8s.ExecRequest) error {
 	return exitStatus(codeKilled)
 }
 
-// TestPoolEnding: a synclet that is killed with its container is no riddle, and has not run out of memory, where the
-// container's process has said before that the container ends.
+// TestPoolEnding checks that a synclet killed with its container is not reported as out of memory if the container's
+// process was reported as ending before.
 func TestPoolEnding(t *testing.T) {
 	for name, tt := range map[string]struct {
 		process protocol.Process

@@ -23,25 +23,25 @@ type Way string
 
 // The ways, in the order in which they are tried.
 const (
-	// WayVolume starts the one that the pod was given when it was deployed.
+	// WayVolume starts the program that the pod was given when it was deployed.
 	WayVolume Way = "volume"
-	// WayShell sends it to a shell that turns into it: one exec for everything.
+	// WayShell sends the program to a shell that becomes it: one exec for everything.
 	WayShell Way = "shell"
-	// WayTar unpacks it with tar and starts it with a second exec.
+	// WayTar unpacks the program with tar and starts it with a second exec.
 	WayTar Way = "tar"
-	// WayEphemeral starts one in an ephemeral container beside the target, whose files it reaches from there.
+	// WayEphemeral starts it in an ephemeral container next to the target, whose files it reaches from there.
 	WayEphemeral Way = "ephemeral"
 )
 
-// exits of the shell script that say what the shell could not do.
+// The exit codes of the shell script for what the shell could not do.
 const (
 	exitNoFolder = 97
 	exitNoHead   = 96
 )
 
-// script finds a folder from which programs may be started, which takes trying, receives the program there and becomes
-// it. The program removes itself as it starts. Where there is no such folder the program is read all the same: the runtime
-// may hang over input that nobody takes.
+// script finds, by trying, a folder from which programs may be started, receives the program there and becomes it. The
+// program removes itself when it starts. Without such a folder the script still reads the program: the runtime may hang
+// on input that is never read.
 const script = `for d in "$TMPDIR" /tmp /var/tmp /dev/shm /run "$HOME" "$PWD" /; do
   [ -n "$d" ] && [ -d "$d" ] && [ -w "$d" ] || continue
   f="$d/.hone-synclet-$$"
@@ -53,7 +53,7 @@ done
 if command -v head >/dev/null; then head -c "$1" >"$f"; else dd bs=1 count="$1" of="$f" 2>/dev/null; fi || { rm -f "$f"; exit 96; }
 exec "$f" serve --unlink`
 
-// stream is an exec that is under way.
+// stream is a running exec.
 type stream struct {
 	in     *io.PipeWriter
 	out    *io.PipeReader
@@ -93,7 +93,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// tail keeps the beginning of what is written to it.
+// tail keeps the first 2000 bytes that are written to it.
 type tail struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -115,7 +115,7 @@ func (t *tail) String() string {
 	return strings.TrimSpace(t.b.String())
 }
 
-// begin starts the program in one way and returns the stream that it speaks on.
+// begin starts the program in one way and returns the stream for the conversation with it.
 func begin(ctx context.Context, exec Exec, way Way, program []byte) (*stream, error) {
 	switch way {
 	case WayShell:
@@ -133,7 +133,7 @@ func begin(ctx context.Context, exec Exec, way Way, program []byte) (*stream, er
 	return nil, fmt.Errorf("unknown way %q", way)
 }
 
-// failure is why the exec ended, or err where it did not.
+// failure returns why the exec ended, or err if it has not.
 func (s *stream) failure(err error) error {
 	if s.err != nil && !errors.Is(s.err, context.Canceled) {
 		err = s.err
@@ -144,7 +144,7 @@ func (s *stream) failure(err error) error {
 	return err
 }
 
-// beginTar unpacks the program into a folder of temporary files, else at the root, and starts it there.
+// beginTar unpacks the program into /tmp or, if that fails, into /, and starts it there.
 func beginTar(ctx context.Context, exec Exec, program []byte) (*stream, error) {
 	name := ".hone-synclet-" + uuid.NewString()[:8]
 	var archive bytes.Buffer

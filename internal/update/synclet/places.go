@@ -10,14 +10,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// same reports whether a conversation with the one container is one with the other: both are the same run, and the same may
-// be written there.
+// same reports whether a and b can share a conversation: they are the same run of the same container, with the same
+// writable places.
 func same(a, b model.ContainerRef) bool {
 	return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Name == b.Name && a.ID == b.ID && a.Image == b.Image && a.Ref == b.Ref &&
 		a.Synclet == b.Synclet && a.Arch == b.Arch && slices.Equal(a.Syncs, b.Syncs)
 }
 
-// Places returns what may be written: the destination of each sync, with what is below it where a folder is synced.
+// Places returns the places that may be written: the destination of each sync, with everything below it if a folder is
+// synced.
 func Places(syncs []model.Sync) []protocol.Place {
 	var out []protocol.Place
 	for _, s := range syncs {
@@ -34,7 +35,7 @@ func Places(syncs []model.Sync) []protocol.Place {
 		}
 		out = append(out, protocol.Place{Dir: path.Dir(remote), Name: path.Base(remote)})
 		if err != nil {
-			out = append(out, protocol.Place{Dir: remote}) // nobody knows yet what it will be
+			out = append(out, protocol.Place{Dir: remote}) // it is not yet known what it will be
 		}
 	}
 	return out

@@ -20,25 +20,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Status is how it stands with the synclet of one container.
+// Status is the status of the synclet of one container.
 type Status struct {
 	Container model.ContainerRef
 	State     State
-	// Way is how the program got in; empty while that is being found out.
+	// Way is how the program got in; empty while that is not known yet.
 	Way Way
-	// Err is why it did not, or why the conversation broke off.
+	// Err is why it did not get in, or why the conversation broke off.
 	Err error
-	// Passed is why the ways that are tried before Way did not do; nil when there are none.
+	// Passed is why the ways tried before Way did not work; nil if there are none.
 	Passed error
-	// Process is the container's process where the synclet supervises it, as it was heard of last.
+	// Process is the container's process if the synclet supervises it, as last reported.
 	Process protocol.Process
 }
 
 // State of a synclet.
 type State string
 
-// The states. A failed one is not tried again where the image does not let the program in, and seldom where that is not
-// allowed.
+// The states. A failed synclet is not tried again if the image does not let the program in, and is tried again at long
+// intervals if that is not allowed.
 const (
 	Starting State = "starting"
 	Ready    State = "ready"
@@ -46,26 +46,26 @@ const (
 	Failed   State = "failed"
 )
 
-// Pool keeps a conversation open with every container that it is told to keep ready. Make it with NewPool and end it with
+// Pool keeps a conversation open with every container that it has to keep ready. Make it with NewPool and end it with
 // Close. Its methods may be called from any goroutine.
 type Pool struct {
 	pods   liveupdate.PodExecer
 	told   func(Status)
 	beside Beside // nil where no container may be added to pods
-	id     string // tells its synclets from those of others
+	id     string // distinguishes its synclets from those of other pools
 
-	workers *workers.Set[string, *entry] // keep the entries' conversations, by container id
+	workers *workers.Set[string, *entry] // run the entries' conversations, by container id
 
 	mu        sync.Mutex
 	closed    bool
 	home      Home
 	entries   map[string]*entry  // by container id
-	stale     map[string]bool    // by container id: files were sent that its process has not been restarted for
+	stale     map[string]bool    // by container id: its process has not been restarted since files were sent
 	verdicts  map[string]verdict // by image
 	lockedOut map[string]bool    // by reference of the Tiltfile
 }
 
-// verdict is what is known of an image: the way of its own that works, if any, and why the others do not.
+// verdict is what is known about an image: which of ownWays works, if any, and why the others do not.
 type verdict struct {
 	way     Way
 	reasons []error
@@ -75,20 +75,21 @@ type verdict struct {
 func NewPool(pods liveupdate.PodExecer) *Pool {
 	p := &Pool{pods: pods, told: func(Status) {}, id: uuid.NewString(), entries: map[string]*entry{},
 		stale: map[string]bool{}, verdicts: map[string]verdict{}, lockedOut: map[string]bool{}}
-	// A container's next conversation begins after its last one has ended: the program that begins last ends the others.
+	// A container's next conversation begins after the previous one has ended: the program that starts last ends the
+	// others.
 	same := func(a, b *entry) bool { return a == b }
 	p.workers = workers.NewSet(context.Background(), same, func(ctx context.Context, _ string, e *entry) { p.keep(ctx, e) })
 	return p
 }
 
-// OnStatus sets a function that is told of every change. It is called from the pool's goroutines and from Keep, under locks
-// of the pool: it must neither block nor call the pool. Set it before the first Keep.
+// OnStatus sets a function that receives every change of a status. It is called from the pool's goroutines and from
+// Keep, under locks of the pool: it must neither block nor call the pool. Set it before the first Keep.
 func (p *Pool) OnStatus(fn func(Status)) { p.told = fn }
 
 // Beside lets the pool add its own containers to pods. Set it before the first Keep.
 func (p *Pool) Beside(b Beside) { p.beside = b }
 
-// SetHome sets where the containers run, for the image of containers that the pool adds to pods.
+// SetHome sets where the containers run, for the image of the containers that the pool adds to pods.
 func (p *Pool) SetHome(h Home) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +102,8 @@ func (p *Pool) place() Home {
 	return p.home
 }
 
-// LockedOut reports whether a container of an image, by the Tiltfile's reference, has let the program in neither by its
-// shell nor by its tar.
+// LockedOut reports whether a container of an image, named by the Tiltfile's reference, has let the program in neither
+// by shell nor by tar.
 func (p *Pool) LockedOut(ref string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,17 +117,17 @@ type entry struct {
 	mu      sync.Mutex
 	kept    bool               // Keep has named it, so that it is reported
 	dropped bool               // it is no longer reported
-	ref     model.ContainerRef // of which only the resource may change
-	last    Status             // what was told last
+	ref     model.ContainerRef // only its resource may change
+	last    Status             // the last status reported
 	session *Session           // nil while there is none
-	err     error              // why there is none, or will be none; nil while one is being opened
-	passing bool               // err may pass: it is tried again, at once when an update waits for it
+	err     error              // why there is no session, or will be none; nil while one is being opened
+	passing bool               // err is temporary: opening is retried, at once when an update waits for it
 	hurry   chan struct{}
 	changed chan struct{} // closed at the next change
 }
 
-// Keep makes the given containers, and no others, ready for updates. It waits neither for conversations that begin nor for
-// those that end; once it has returned, containers that it was not given are no longer reported.
+// Keep makes the given containers, and no others, ready for updates. It does not wait for conversations to begin or end;
+// once it has returned, other containers are no longer reported.
 func (p *Pool) Keep(containers []model.ContainerRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,10 +199,10 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// rightPause is the wait until something is tried again that was not allowed: rights come by hand.
+// rightPause is the wait before a forbidden action is tried again: rights are granted by hand.
 const rightPause = 20 * time.Second
 
-// keep holds a conversation with one container until ctx is done or the image turns out not to let the program in.
+// keep maintains a conversation with one container until ctx is done or the image turns out not to let the program in.
 func (p *Pool) keep(ctx context.Context, e *entry) {
 	pauses := retry.Backoff{First: firstPause, Most: lastPause}
 	for ctx.Err() == nil {
@@ -257,12 +258,12 @@ func (p *Pool) keep(ctx context.Context, e *entry) {
 	}
 }
 
-// rest waits, unless an update is in a hurry, and reports false when ctx is done before.
+// rest waits for d or until an update is in a hurry, and returns false if ctx is done first.
 func (e *entry) rest(ctx context.Context, d time.Duration) bool {
 	return retry.SleepOr(ctx, d, e.hurry)
 }
 
-// tell passes on how it stands with an entry's container, once that is kept.
+// tell reports the status of an entry's container, once that is kept.
 func (p *Pool) tell(e *entry, change func(*Status)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -274,7 +275,7 @@ func (p *Pool) tell(e *entry, change func(*Status)) {
 	}
 }
 
-// drop ends what is reported of an entry that the pool keeps no longer.
+// drop ends the reports about an entry that the pool no longer keeps.
 func (e *entry) drop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -289,8 +290,7 @@ func (e *entry) container() model.ContainerRef {
 	return e.ref
 }
 
-// adopt keeps a container that an update came to first, or that belongs to another resource now, and tells how it stands with
-// it.
+// adopt keeps a container that an update reached first, or that belongs to another resource now, and reports its status.
 func (p *Pool) adopt(e *entry, resource model.ManifestName) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -303,8 +303,8 @@ func (p *Pool) adopt(e *entry, resource model.ManifestName) {
 	}
 }
 
-// set notes the conversation, or why there is none; passing says that the reason may pass. All three change at once: an
-// update that saw the reason before it was known to pass would take it for the last word.
+// set notes the conversation, or why there is none; passing means that the reason is temporary. All three change at
+// once: an update that saw the reason without passing would take it as final.
 func (e *entry) set(s *Session, err error, passing bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -313,14 +313,14 @@ func (e *entry) set(s *Session, err error, passing bool) {
 	e.changed = make(chan struct{})
 }
 
-// Session returns the conversation with a container, and waits for it while it is being opened. What has failed and may
-// pass is tried again once, at once. A container that was not kept ready gets ready now.
+// Session returns the conversation with a container, and waits for it while it is being opened. A temporary failure is
+// retried once, immediately. A container that was not kept ready is made ready now.
 func (p *Pool) Session(ctx context.Context, c model.ContainerRef) (*Session, error) {
 	return p.after(ctx, c, nil)
 }
 
-// after is Session, but for a conversation that has ended. Where Keep has started over with the container meanwhile, the new
-// one counts.
+// after is like Session, but does not return the conversation ended. If Keep has started over with the container
+// meanwhile, the new conversation counts.
 func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
 	for {
 		s, err := p.once(ctx, c, ended)
@@ -330,7 +330,7 @@ func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Session) 
 	}
 }
 
-// errReplaced says that Keep took an entry away.
+// errReplaced means that Keep removed an entry.
 var errReplaced = errors.New("the conversation was started over")
 
 func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
@@ -370,7 +370,7 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (
 	}
 }
 
-// impossible says that no way leads into containers of an image.
+// impossible means that no way leads into containers of an image.
 type impossible struct{ reasons []error }
 
 // Error lists what went wrong in each way.
@@ -389,13 +389,13 @@ func inOneLine(reasons []error) string {
 // Unwrap returns the reasons.
 func (e *impossible) Unwrap() []error { return e.reasons }
 
-// client names the pool to the synclet in a container, so that it ends those that the pool has given up.
+// client names the pool to the synclet in a container, so that the synclet ends those that the pool has abandoned.
 func (p *Pool) client(c model.ContainerRef) string {
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(p.id+"/"+c.ID))), 16)
 }
 
-// unfit reports whether an error says that the container does not have what a way needs, which the next try would not
-// change. What may pass, and being forbidden, are no such errors.
+// unfit reports whether an error means that the container lacks something that a way needs, which a retry would not
+// change. Temporary errors and missing permissions do not count.
 func unfit(err error) bool {
 	if errors.Is(err, errForeign) {
 		return true

@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// fakePods plays containers: a shell that becomes the synclet, tar, and what else they lack.
+// fakePods simulates containers: a shell that becomes the synclet, tar, and tools that are missing.
 type fakePods struct {
 	shell, tar error // why there is none
 
@@ -80,7 +80,7 @@ type exitStatus int
 func (e exitStatus) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func (e exitStatus) ExitCode() int { return int(e) }
 
-// watcher collects what a pool tells.
+// watcher collects the statuses that a pool reports.
 type watcher struct {
 	mu   sync.Mutex
 	said []string
@@ -149,8 +149,8 @@ func TestPoolKeeps(t *testing.T) {
 	}
 }
 
-// TestPoolAdopts: an update may come before Keep; its conversation continues, and is told of from then on. The same goes for a
-// container that another resource takes over.
+// TestPoolAdopts checks that an update may come before Keep; its conversation continues, and is reported from then on.
+// The same applies to a container that another resource takes over.
 func TestPoolAdopts(t *testing.T) {
 	p, w := newPool(t, &fakePods{})
 	c := aContainer("c1", "p1")
@@ -170,7 +170,7 @@ func TestPoolAdopts(t *testing.T) {
 	}
 }
 
-// TestPoolReplaced starts over with a container whose syncs have changed, under an update that goes on.
+// TestPoolReplaced starts over with a container whose syncs have changed, during an update that continues.
 func TestPoolReplaced(t *testing.T) {
 	p, _ := newPool(t, &fakePods{})
 	first, err := p.Session(t.Context(), aContainer("c1", "p1"))
@@ -182,7 +182,8 @@ func TestPoolReplaced(t *testing.T) {
 	}
 }
 
-// TestPoolWays: the first way that works, remembered for other containers of the image; and none.
+// TestPoolWays checks that the first way that works is remembered for other containers of the image, and so is that none
+// works.
 func TestPoolWays(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -266,8 +267,8 @@ func TestPoolUpdate(t *testing.T) {
 	}
 }
 
-// TestPoolRight: what was forbidden is tried again now and then, so that a right that was given counts; it stays forbidden
-// for updates that come meanwhile, without another try.
+// TestPoolRight checks that a forbidden action is retried periodically, so that a granted right takes effect; updates
+// that come meanwhile fail without another try.
 func TestPoolRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)}
@@ -294,7 +295,7 @@ func TestPoolRight(t *testing.T) {
 	})
 }
 
-// TestPoolHurries: an update does not fail for what has passed meanwhile.
+// TestPoolHurries checks that an update does not fail because of an error that no longer applies.
 func TestPoolHurries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakePods{shell: errors.New("connection refused")}
@@ -315,7 +316,7 @@ func TestPoolHurries(t *testing.T) {
 	})
 }
 
-// TestPoolOtherBuild: a synclet of another build is not talked to, in any way, and that is not tried again and again.
+// TestPoolOtherBuild checks that a synclet of another build is not used, in any way, and that this is not retried.
 func TestPoolOtherBuild(t *testing.T) {
 	build := agent.Program
 	agent.Program = "another"
@@ -330,7 +331,7 @@ func TestPoolOtherBuild(t *testing.T) {
 		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "another, not "+build) {
 			t.Errorf("got %v", err)
 		}
-		if n := strings.Count(f.ran(), ",") + 1; n != 3 { // the shell, tar, and what tar brought
+		if n := strings.Count(f.ran(), ",") + 1; n != 3 { // the shell, tar, and the program that tar unpacked
 			t.Errorf("ran %s", f.ran())
 		}
 		p.Close()

@@ -27,7 +27,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// container is a real one, with a folder on this side that is synced to its /app.
+// container is a real container, with a local folder that is synced to its /app.
 type container struct {
 	testing.TB
 	local  string
@@ -119,7 +119,7 @@ func (c *container) place() liveupdatetest.Place {
 	}}
 }
 
-// TestRealConformance is the suite that updates through exec and through the engine pass, too.
+// TestRealConformance is the suite that updates through exec and through the engine also pass.
 func TestRealConformance(t *testing.T) {
 	liveupdatetest.Conformance(t, newContainer(t, func(*corev1.Container) {}).place())
 }
@@ -159,7 +159,7 @@ func TestRealUpdate(t *testing.T) {
 	}
 }
 
-// TestRealBroken kills the synclet inside: the next update takes the conversation up again.
+// TestRealBroken kills the synclet inside: the next update resumes the conversation.
 func TestRealBroken(t *testing.T) {
 	c := newContainer(t, func(*corev1.Container) {})
 	for i := range 3 {
@@ -206,7 +206,7 @@ func (c *container) signal(name string) {
 	c.ask("for p in /proc/[0-9]*; do case $(readlink $p/exe) in */.hone-synclet*) kill -" + name + " ${p#/proc/};; esac; done")
 }
 
-// TestRealStopped stops the synclet: that is noticed, the update goes through another one, and the old one never wakes up.
+// TestRealStopped stops the synclet: that is noticed, the update goes through a new one, and the old one never wakes up.
 func TestRealStopped(t *testing.T) {
 	c := newContainer(t, func(*corev1.Container) {})
 	writeFile(t, filepath.Join(c.local, "a"), "one", 0o644)
@@ -220,7 +220,8 @@ func TestRealStopped(t *testing.T) {
 	}
 }
 
-// TestRealDiskFull fills a volume: the message names file and mend, nothing is left there, and with less to write it works.
+// TestRealDiskFull fills a volume: the message names the file and a mend, nothing is left there, and a smaller update
+// works.
 func TestRealDiskFull(t *testing.T) {
 	c := newPod(t, func(p *corev1.PodSpec) {
 		size := resource.MustParse("1Mi")

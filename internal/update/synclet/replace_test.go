@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// stuckPods play containers whose execs begin, and end only when they are let go, however they are cancelled.
+// stuckPods simulate containers whose execs end only when they are released, even if they are cancelled.
 type stuckPods struct {
 	began  chan string
 	let    chan struct{}
@@ -28,7 +28,7 @@ type stuckPods struct {
 
 	mu   sync.Mutex
 	open int
-	most int // how many were under way at a time
+	most int // how many ran at a time
 }
 
 func (f *stuckPods) Exec(_ context.Context, req k8s.ExecRequest) error {
@@ -44,8 +44,8 @@ func (f *stuckPods) Exec(_ context.Context, req k8s.ExecRequest) error {
 	return f.result
 }
 
-// TestKeepDoesNotWait: a conversation that is being opened, and does not end at once, holds up neither Keep nor updates of
-// other containers. The verdict on the image that comes from it finds the pool's lock free.
+// TestKeepDoesNotWait checks that a conversation that is being opened, and does not end at once, delays neither Keep nor
+// updates of other containers. The verdict on the image that results from it finds the pool's lock free.
 func TestKeepDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &stuckPods{began: make(chan string, 10), let: make(chan struct{}), result: exitStatus(127)}
@@ -82,7 +82,7 @@ func TestKeepDoesNotWait(t *testing.T) {
 	})
 }
 
-// TestPoolReplacesPods replaces 50 pods over and over while updates go into them: whatever moment a pod goes at, everything
+// TestPoolReplacesPods replaces 50 pods over and over during updates: at whatever moment a pod disappears, everything
 // ends, containers that are gone are not reported, and those that stay have the last change.
 func TestPoolReplacesPods(t *testing.T) {
 	const pods, rounds = 50, 12
@@ -104,7 +104,7 @@ func TestPoolReplacesPods(t *testing.T) {
 	next := func(i, round int) {
 		id := fmt.Sprintf("c%d-%d", i, round)
 		targets[i] = aContainer(id, "p"+id, model.Sync{LocalPath: filepath.Dir(local), RemotePath: filepath.Join(remotes, id)})
-		targets[i].Image = fmt.Sprintf("web:%d", round) // whose verdict is not known yet
+		targets[i].Image = fmt.Sprintf("web:%d", round) // no verdict on it is known yet
 	}
 	keep := func() {
 		mu.Lock()

@@ -15,8 +15,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// duplex is one end of two pipes. With a limit, the way to the synclet breaks after so many bytes, with a back limit the way
-// from it.
+// duplex is one end of two pipes. With a limit, the direction to the synclet breaks after that many bytes; with a back
+// limit, the direction from it.
 type duplex struct {
 	r     *io.PipeReader
 	w     *io.PipeWriter
@@ -53,13 +53,13 @@ func (d *duplex) Write(p []byte) (int, error) {
 
 func (d *duplex) Close() error { return errors.Join(d.r.Close(), d.w.Close()) }
 
-// rig is a folder on this side, one that plays the container, and a synclet over pipes.
+// rig is a local folder, a folder that stands for the container, and a synclet over pipes.
 type rig struct {
 	*testing.T
 	local, remote string
 	*Session
 	end func()
-	// back breaks the way from the synclet of the next connection after so many bytes; 0 does not.
+	// back breaks the direction from the synclet of the next connection after that many bytes; 0 means never.
 	back int
 }
 

@@ -12,27 +12,28 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// ErrClosed says that a session has ended, so that what was asked of it may or may not have been done.
+// ErrClosed means that a session has ended, so that its requests may or may not have been carried out.
 var ErrClosed = errors.New("the conversation with the synclet has ended")
 
-// errUnsent says, of a request that failed because the conversation had ended, that the synclet cannot have got it.
+// errUnsent means that a request failed because the conversation had ended, and that the synclet cannot have received
+// it.
 var errUnsent = errors.New("the request was not sent")
 
-// errForeign says that what answers is no synclet that can be talked to: of another version of the protocol, or something
-// else altogether.
-var errForeign = errors.New("the program there is not the synclet of this hone")
+// errForeign means that the answer does not come from a usable synclet: the program has another version of the protocol,
+// or is something else.
+var errForeign = errors.New("the program there is not this hone's synclet")
 
-// maxNoise bounds, in bytes, what may come before the preamble.
+// maxNoise bounds the number of bytes before the preamble.
 const maxNoise = 64 << 10
 
 // Session is a conversation with the synclet in one container. Make it with Open and end it with Close.
 type Session struct {
 	stream *livingStream
 	hello  protocol.Hello
-	// besides says that the synclet is not in the container itself, so that commands have to get there in another way.
+	// besides means that the synclet is not in the container itself, so that commands must be run there in another way.
 	besides bool
 	all     sync.WaitGroup // of its goroutines
-	// turn is held by the update that is under way.
+	// turn is held by the running update.
 	turn chan struct{}
 	done chan struct{}
 
@@ -49,8 +50,9 @@ type Session struct {
 	err     error
 }
 
-// Open begins the conversation over a stream whose other end is a synclet that starts, as the hello says: its places are all
-// that the session may write. The stream is closed when Open fails or the session ends. Close must end a Read and a Write that are under way.
+// Open begins the conversation over a stream whose other end is a starting synclet. The session may write only to the
+// places in hello. The stream is closed when Open fails or the session ends; its Close must end a Read and a Write that
+// are running.
 func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	s, err := open(stream, hello)
@@ -96,14 +98,14 @@ func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
 	return nil, fmt.Errorf("%w: it begins with %T", errForeign, m)
 }
 
-// skipNoise reads up to the preamble, byte by byte so that nothing behind it is taken.
+// skipNoise reads up to the preamble, byte by byte so that nothing after it is consumed.
 func skipNoise(r io.Reader) error {
 	var seen []byte
 	one := make([]byte, 1)
 	for len(seen) < maxNoise {
 		if _, err := io.ReadFull(r, one); err != nil {
 			if said := bytes.TrimSpace(seen); len(said) > 0 {
-				return fmt.Errorf("%w; it said %q", err, said[:min(len(said), 300)])
+				return fmt.Errorf("%w; it printed %q", err, said[:min(len(said), 300)])
 			}
 			return err
 		}
@@ -112,23 +114,24 @@ func skipNoise(r io.Reader) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: something else answers", errForeign)
+	return fmt.Errorf("%w: another program answers", errForeign)
 }
 
-// Hello returns what the synclet said of itself.
+// Hello returns the hello of the synclet.
 func (s *Session) Hello() protocol.Hello { return s.hello }
 
-// Done is closed when the session has ended; Err then says why.
+// Done is closed when the session has ended; Err then returns the reason.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err returns why the session ended, nil while it has not.
+// Err returns why the session ended, or nil before that.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// end returns why the session ended. What killed the synclet is no riddle in a container whose process had said that it ends.
+// end returns why the session ended. A killed synclet needs no further explanation if the container's process was
+// reported as ending before.
 func (s *Session) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,14 +141,14 @@ func (s *Session) end() error {
 	return s.err
 }
 
-// Close ends the session. What is under way fails.
+// Close ends the session. Running requests fail.
 func (s *Session) Close() error {
 	_ = s.stream.Close()
 	s.all.Wait()
 	return nil
 }
 
-// OnProcess sets a function that is told how the container's process does, now and whenever that changes. It is called
+// OnProcess sets a function that receives the state of the container's process, now and at each change. It is called
 // from the session's goroutine and must not block.
 func (s *Session) OnProcess(fn func(protocol.Process)) {
 	s.mu.Lock()
@@ -157,14 +160,14 @@ func (s *Session) OnProcess(fn func(protocol.Process)) {
 	}
 }
 
-// Process returns how the container's process does; its Starts are zero where nobody supervises it.
+// Process returns the state of the container's process; its Starts are zero if the process is not supervised.
 func (s *Session) Process() protocol.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process
 }
 
-// read hands out what arrives until the stream ends.
+// read delivers the messages that arrive until the stream ends.
 func (s *Session) read(r *protocol.Reader) {
 	var err error
 	for err == nil {
@@ -221,7 +224,7 @@ func (s *Session) deliver(m protocol.Message) error {
 	s.mu.Lock()
 	fn := s.answers[id]
 	s.mu.Unlock()
-	if fn != nil && fn(m) { // an answer that nobody waits for any more is dropped
+	if fn != nil && fn(m) { // an answer without a waiter is dropped
 		s.mu.Lock()
 		delete(s.answers, id)
 		s.mu.Unlock()
@@ -230,7 +233,7 @@ func (s *Session) deliver(m protocol.Message) error {
 }
 
 // expect registers a function for the answers to a new request, and returns the request's id. At the end of the session
-// it is called with nil.
+// the function is called with nil.
 func (s *Session) expect(fn func(protocol.Message) (last bool)) (id uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +265,7 @@ func (s *Session) closed() error {
 	return s.ended()
 }
 
-// reason prefers why the session ended over what that looked like to a writer, which the reader learns at the same time.
+// reason replaces a writer's ErrClosed by the reason why the session ended, which the reader finds at the same time.
 func (s *Session) reason(err error) error {
 	if !errors.Is(err, ErrClosed) {
 		return err
@@ -299,7 +302,7 @@ func (s *Session) await(ctx context.Context, answered <-chan struct{}) error {
 		return context.Cause(ctx)
 	}
 	select {
-	case <-answered: // it came with the last breath
+	case <-answered: // it came just before the end
 		return nil
 	default:
 		return s.closed()

@@ -138,7 +138,7 @@ func TestApplyConfined(t *testing.T) {
 	}
 }
 
-// TestApplyAllOrNothing: when one file cannot be staged, none is changed.
+// TestApplyAllOrNothing checks that no file is changed if one cannot be staged.
 func TestApplyAllOrNothing(t *testing.T) {
 	r := newRig(t)
 	r.write("a", "new")
@@ -167,7 +167,7 @@ func TestApplySizes(t *testing.T) {
 	r.wantTree(tree(t, r.local))
 }
 
-// TestBulk takes the way for many files: over what is there, for new ones, for programs and for linked files.
+// TestBulk tests updates of many files: existing files, new ones, programs and linked files.
 func TestBulk(t *testing.T) {
 	r := newRig(t)
 	var names []string
@@ -278,9 +278,9 @@ func TestRunKilled(t *testing.T) {
 	}
 }
 
-// TestCut breaks the stream at every byte of a conversation with one update, in either direction. Whatever is lost on the
-// way there leaves the container as it was; what is lost on the way back leaves it as it was or is to be; what is reported
-// as done is done; and the next conversation brings what is missing.
+// TestCut breaks the stream at every byte of a conversation with one update, in either direction. Data lost on the way
+// there leaves the container as it was; data lost on the way back leaves it as it was or as it should become; whatever
+// is reported as done is done; and the next conversation delivers the rest.
 func TestCut(t *testing.T) {
 	local := t.TempDir()
 	names := []string{"d0/f", "d1/f", "d2/f", "d3/f", "d4/f", "d5/f"}
@@ -350,8 +350,8 @@ func planOf(b Batch) (plan liveupdate.Plan) {
 	return plan
 }
 
-// TestModel does random things to a tree on this side, with the stream breaking now and then: after each update that
-// succeeds both trees are the same.
+// TestModel changes a local tree at random while the stream breaks occasionally: after each successful update both trees
+// are the same.
 func TestModel(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -391,7 +391,7 @@ func mutate(r *rig, rnd *rand.Rand, pending map[string]bool) {
 	name := []string{"a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "many"}[rnd.IntN(8)]
 	path := filepath.Join(r.local, name)
 	pending[name] = true
-	// What the watcher reports as well: all that was below.
+	// The watcher also reports everything that was below.
 	_ = filepath.WalkDir(path, func(p string, _ os.DirEntry, err error) error {
 		if err == nil {
 			rel, _ := filepath.Rel(r.local, p)
@@ -512,8 +512,8 @@ func TestFaultError(t *testing.T) {
 	}
 }
 
-// FuzzHostile talks to something that answers anything at all: every request ends, nothing outside of what was asked is
-// believed, and the session ends with its stream.
+// FuzzHostile talks to a program that answers with arbitrary data: every request ends, nothing outside of the requested
+// paths is believed, and the session ends with its stream.
 func FuzzHostile(f *testing.F) {
 	var good bytes.Buffer
 	w := protocol.NewWriter(&good)

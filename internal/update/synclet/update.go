@@ -13,28 +13,28 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// Batch is one update: it is carried out as a whole. Deletes are clean absolute paths, removed before
-// anything is put in place. Each stands for itself: a folder goes only when nothing is left in it.
+// Batch is one update, which is carried out as a whole. Deletes are clean absolute paths, removed before anything is put
+// in place. Each stands for itself: a folder is removed only if it is empty.
 type Batch struct {
 	Deletes []string
 	Puts    []Put
 }
 
-// Report says what an update did.
+// Report is the result of an update.
 type Report struct {
-	// Files and Bytes were sent; Same files were there already.
+	// Files and Bytes were sent; Same files existed already.
 	Files, Deletes, Same int
 	Bytes                int64
 	// Sent is when the last byte had been handed to the stream; zero when there was nothing to send.
 	Sent time.Time
-	// Took is how long the synclet needed once it had everything.
+	// Took is how long the synclet worked after it had received everything.
 	Took time.Duration
 }
 
-// FaultError says that paths could not be written.
+// FaultError means that paths could not be written.
 type FaultError struct {
 	Faults []protocol.Fault
-	// UID is the user as whom the synclet tried.
+	// UID is the user that the synclet runs as.
 	UID uint64
 }
 
@@ -68,9 +68,9 @@ func (e *FaultError) Is(target error) bool {
 var _ error = (*FaultError)(nil)
 
 // Apply brings the container's files in line with the local ones, as they are when Apply reads them. Files that the
-// container is known to have are not sent; when nothing differs nothing is. With an error of type *FaultError all other
-// paths are in place, or, when every fault is Staged, none. With any other error it is unknown what was done, and the next
-// Apply of the same paths sends them again.
+// container is known to have are not sent. With an error of type *FaultError all other paths are in place, or, if every
+// fault is Staged, none. With any other error the outcome is unknown, and the next Apply of the same paths sends them
+// again.
 func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -110,7 +110,7 @@ func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
 	return r, nil
 }
 
-// differing returns what has to be sent.
+// differing returns the parts of b that have to be sent.
 func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
 	for _, d := range b.Deletes {
 		if s.absent(d) {
@@ -124,7 +124,7 @@ func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*loca
 		switch {
 		case err != nil:
 			return nil, nil, fmt.Errorf("read %s: %w", p.Local, err)
-		case l == nil: // its going is a change of its own
+		case l == nil: // its removal is a change of its own
 		case s.same(l):
 			r.Same++
 		default:
@@ -204,8 +204,8 @@ func (s *Session) stageFile(l *local) error {
 	return nil
 }
 
-// stageBig sends a file that is not held in memory. Should it change meanwhile, its sum does not fit any more and the
-// synclet refuses it; the change brings another update.
+// stageBig sends a file that is not held in memory. If the file changes meanwhile, its sum no longer matches and the
+// synclet refuses it; the change triggers another update.
 func (s *Session) stageBig(l *local) error {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -230,8 +230,8 @@ func (s *Session) stageBig(l *local) error {
 	return nil
 }
 
-// Learn asks what the container holds at paths, so that Apply sends only what differs. It answers for files and links; of
-// a folder it learns that it is there.
+// Learn asks the synclet for the content of paths, so that Apply sends only what differs. It learns the content of files
+// and links, and only the existence of folders.
 func (s *Session) Learn(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -258,7 +258,7 @@ func (s *Session) Learn(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// List returns what is in places, folders before what is in them. What cannot be read is left out.
+// List returns the entries in places, folders before their content. Unreadable entries are left out.
 func (s *Session) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
 	answered := make(chan struct{})
 	var entries []*protocol.Entry

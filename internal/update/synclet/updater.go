@@ -15,13 +15,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tries is how often an update is made before it counts as failed, since a stream may break at any time.
+// tries is how often an update is tried before it counts as failed, since a stream may break at any time.
 const tries = 3
 
 var _ liveupdate.Updater = (*Pool)(nil)
 
-// Update implements liveupdate.Updater: all deletes and copies with one message and one answer, then the commands, then
-// the restart. A conversation that breaks off is resumed; the update continues with what differs then.
+// Update implements liveupdate.Updater: it sends all deletes and copies as one request with one answer, then runs the
+// commands, then restarts. A conversation that breaks off is resumed; the update continues with what differs then.
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	var report liveupdate.Report
@@ -56,9 +56,8 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 	return report, err
 }
 
-// persist does something with the conversation, and again with the next one when it breaks off with the given error:
-// ErrClosed for what may be done twice, errUnsent for what may not. Where that killed the synclet once, it is tried only
-// once more.
+// persist calls do with the conversation, and again with the next one if do fails with the error again: ErrClosed for
+// actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only once more.
 func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, do func(*Session) error) error {
 	var s *Session
 	var err error
@@ -76,7 +75,7 @@ func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, d
 	return err
 }
 
-// failed sorts an error for the chain, and adds what the user can do about it.
+// failed classifies an error for the chain of updaters, and adds what the user can do about it.
 func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, context.Cause(ctx))
@@ -95,9 +94,9 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 		err = cannotGive(err)
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
 		err = problem.Wrap(err, whose(err)+" may not change its files", "Give the files to that user in the Dockerfile "+
-			"(COPY --chown=…), or run the container as another one while you develop.")
+			"(COPY --chown=…), or run the container as another user while you develop.")
 	case errors.Is(err, ErrKilled):
-		err = problem.Wrap(err, "the container could not take the files in",
+		err = problem.Wrap(err, "the container could not receive the files",
 			"If the container was not restarted, raise its memory limit (resources.limits.memory) while you develop.")
 	case k8s.IsForbidden(err):
 		err = forbidden(err)
@@ -105,7 +104,7 @@ func (p *Pool) failed(ctx context.Context, step string, err error) error {
 	return &liveupdate.InfraError{Step: step, Err: err}
 }
 
-// cannotGive returns the problem of a file that must belong to another owner, nil if err is something else.
+// cannotGive returns the problem of a file whose owner cannot be changed, nil for any other err.
 func cannotGive(err error) error {
 	var faults *FaultError
 	if !errors.As(err, &faults) {
@@ -128,7 +127,7 @@ func whose(err error) string {
 	return fmt.Sprintf("the container's user (id %d)", f.UID)
 }
 
-// forbidden says what to do where running commands in pods is not allowed.
+// forbidden adds what the user can do if running commands in pods is not allowed.
 func forbidden(err error) error {
 	if _, ok := problem.Of(err); ok {
 		return err
@@ -137,9 +136,9 @@ func forbidden(err error) error {
 		`Let your user "create" the resource "pods/exec" in this namespace, or use --update-mode=image.`)
 }
 
-// restart does what a plan says about the process, and returns when that was done, the zero time where there was nothing
-// to do. In a container that is updated for the first time there is nothing when the container had all files: then the
-// process began with them.
+// restart restarts the process if the plan requires it, and returns the time at which that was done, or the zero time if
+// there was nothing to do. In a container that is updated for the first time there is nothing to do if the container had
+// all files: then the process started with them.
 func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (done time.Time, err error) {
 	if plan.Restart {
 		return done, &liveupdate.FallBackError{Reason: "restart_container() is not possible in Kubernetes"}
@@ -162,7 +161,7 @@ func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdat
 	return time.Now(), nil
 }
 
-// restartProcess takes the conversation up again when it breaks off: a process that is restarted twice is no harm.
+// restartProcess resumes the conversation if it breaks off: restarting the process twice does no harm.
 func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
 	began := time.Now()
 	err := p.persist(ctx, c, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
@@ -180,7 +179,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log log
 	return nil
 }
 
-// blank reports whether nothing is known of the container's files.
+// blank reports whether nothing is known about the container's files.
 func (s *Session) blank() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,14 +17,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ownWays are the ways that need nothing but what is in the container's image.
+// ownWays are the ways that need only the container's image.
 var ownWays = []Way{WayShell, WayTar}
 
-// openTimeout bounds one attempt to get the program in and to hear from it.
+// openTimeout bounds one attempt to get the program in and to receive its answer.
 const openTimeout = 15 * time.Second
 
-// open gets the program into a container: by what its pod was given, else in the way that is known to work for its image
-// or the first that does, else from beside it. Passed is why the ways before the one that worked did not do.
+// open gets the program into a container: first from the pod's volume, then in the way that is known to work for its
+// image or the first that works, then from an ephemeral container. passed is why the earlier ways did not work.
 func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Session, way Way, passed, err error) {
 	var reasons []error
 	for _, try := range []func(context.Context, model.ContainerRef) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
@@ -43,8 +43,8 @@ func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Session, way 
 	return nil, "", nil, &impossible{reasons}
 }
 
-// openInstalled starts the program that the pod was given. One of another build may speak the same and do otherwise: it is
-// not talked to.
+// openInstalled starts the program that the pod was given. A program of another build is not used: it may speak the same
+// protocol and behave differently.
 func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
 	if c.Synclet == "" {
 		return nil, "", nil, nil
@@ -58,7 +58,7 @@ func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Sessio
 	return s, WayVolume, reason(WayVolume, err), nil
 }
 
-// openOwn uses what is in the image. The verdict on it holds for all containers of the image.
+// openOwn uses the tools in the image. The verdict applies to all containers of the image.
 func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
 	p.mu.Lock()
 	known, ok := p.verdicts[c.Image]
@@ -109,13 +109,13 @@ func reason(way Way, err error) []error {
 	return []error{&passed{way, err}}
 }
 
-// passed is why a way did not do.
+// passed is why a way did not work.
 type passed struct {
 	way Way
 	err error
 }
 
-// Error leaves out which layers of the cluster passed the reason on.
+// Error omits the layers of the cluster that passed the reason on.
 func (p *passed) Error() string {
 	text := strings.TrimSpace(p.err.Error())
 	if i := strings.LastIndex(text, `exec: "`); i >= 0 {
@@ -124,7 +124,7 @@ func (p *passed) Error() string {
 	return string(p.way) + ": " + strings.Join(slices.Compact(strings.Split(text, "\n")), ", ")
 }
 
-// Unwrap returns the reason as it came.
+// Unwrap returns the original reason.
 func (p *passed) Unwrap() error { return p.err }
 
 var _ error = (*passed)(nil)
@@ -140,7 +140,7 @@ func (p *Pool) remember(c model.ContainerRef, v verdict) {
 	}
 }
 
-// attempt begins a conversation over the stream that start makes of the container's exec.
+// attempt begins a conversation over the stream that start opens with the container's exec.
 func (p *Pool) attempt(ctx context.Context, c model.ContainerRef, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
 	return p.attemptIn(ctx, c, c.Name, start)
 }

@@ -25,7 +25,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// cluster plays pods whose containers have neither shell nor tar, but perhaps an installed synclet or one beside them.
+// cluster simulates pods whose containers have neither shell nor tar, but perhaps an installed synclet or one next to
+// them.
 type cluster struct {
 	installed func(in io.Reader, out io.Writer) error
 	image     error // why hone's image cannot be delivered
@@ -121,7 +122,7 @@ func (s *statuses) settled(t *testing.T, id string) Status {
 	}
 }
 
-// says reports whether an error's text fits a pattern; the empty one fits no error only.
+// says reports whether an error's text matches a pattern; the empty pattern matches only a nil error.
 func says(err error, pattern string) bool {
 	if err == nil || pattern == "" {
 		return err == nil && pattern == ""
@@ -141,7 +142,7 @@ func foreign(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// TestBareWays says which ways are tried, in which order, where the image offers none, and what is told of them.
+// TestBareWays checks which ways are tried, in which order, if the image offers none, and what is reported about them.
 func TestBareWays(t *testing.T) {
 	serve := func(in io.Reader, out io.Writer) error { return agent.Serve(in, out, nil) }
 	own := []string{"main: sh -c", "main: tar -C", "main: tar -C"}
@@ -207,7 +208,7 @@ func TestBareWays(t *testing.T) {
 	}
 }
 
-// TestBesideUpdate copies through the container beside, and runs commands in the one that is meant.
+// TestBesideUpdate copies through the container next to the target, and runs commands in the target.
 func TestBesideUpdate(t *testing.T) {
 	c := &cluster{}
 	p := NewPool(c)
