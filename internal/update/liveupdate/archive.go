@@ -15,14 +15,15 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// smallFile is the size in bytes below which a file is read before its header is written, so that the size in the
-// header is the size of what was read, whatever happens to the file meanwhile.
+// smallFile is the size in bytes below which a file is read before its header is written, so that the size in the header
+// is the size that was read, whatever happens to the file meanwhile.
 const smallFile = 5 << 20
 
-// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". Owners are those of the copies, zero where
-// they have none; a copy without a local path is a folder to be made. Mode and modification time are kept, symbolic links stay links, and the plainest header format that holds the name is used.
-// A file that vanished meanwhile is left out, as is what has turned into neither file, link nor folder. A large file
-// that shrinks while it is read is filled up with zero bytes; one that grows is cut: its next change puts it right.
+// Archive writes an uncompressed tar stream of the copies, to be unpacked at "/". Owners are those of the copies, zero
+// where they have none; a copy without a local path is a folder to be created. Mode and modification time are kept,
+// symbolic links stay links, and the simplest header format that holds the name is used. Files that have vanished, or
+// have become neither file, link nor folder, are left out. A large file that shrinks while it is read is padded with
+// zero bytes; one that grows is cut: its next change corrects it.
 func Archive(w io.Writer, copies []Copy) error {
 	a := archiver{tar: tar.NewWriter(w)}
 	for _, c := range copies {
@@ -116,7 +117,7 @@ func (a *archiver) large(f io.Reader, info fs.FileInfo, name string) error {
 	return err
 }
 
-// header writes the header in the oldest format that can hold it: USTAR, or else GNU, which every tar reads. PAX is
+// header writes the header in the oldest format that can hold it: USTAR, otherwise GNU, which every tar reads. PAX is
 // avoided, since small implementations of tar skip its records and with them the long names.
 func (a *archiver) header(info fs.FileInfo, name, link string) error {
 	h, err := tar.FileInfoHeader(info, link)
@@ -127,7 +128,7 @@ func (a *archiver) header(info fs.FileInfo, name, link string) error {
 		Typeflag: h.Typeflag, Name: name, Linkname: link, Size: h.Size, Mode: h.Mode, ModTime: h.ModTime,
 	}
 	if runtime.GOOS == "windows" {
-		plain.Mode |= 0o755 // the file system does not know which files can be executed
+		plain.Mode |= 0o755 // the file system does not record which files are executable
 	}
 	return a.plain(plain)
 }
@@ -138,10 +139,10 @@ func (a *archiver) plain(plain *tar.Header) error {
 		return nil
 	}
 	plain.Format = tar.FormatGNU
-	return a.tar.WriteHeader(plain) // where it was the stream that failed, this fails again
+	return a.tar.WriteHeader(plain) // if the stream failed, this fails again
 }
 
-// sized is a description of a file with the size that was really read.
+// sized is a description of a file with the size that was actually read.
 type sized struct {
 	fs.FileInfo
 	size int64

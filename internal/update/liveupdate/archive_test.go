@@ -153,7 +153,7 @@ func TestArchiveLeavesSocketsOut(t *testing.T) {
 	}
 }
 
-// TestArchiveOfAChangingFile writes a large file's archive while the file has another size than its description says.
+// TestArchiveOfAChangingFile archives a large file whose size differs from that in its description.
 func TestArchiveOfAChangingFile(t *testing.T) {
 	p := put(t, t.TempDir(), "f", make([]byte, 100), 0o644)
 	info, err := os.Stat(p)

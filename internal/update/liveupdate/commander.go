@@ -8,11 +8,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// commander runs commands in one container so that their end is certain. It is used by one goroutine at a time.
+// commander runs commands in one container and finds out reliably how they end. It is for use by one goroutine at a
+// time.
 type commander struct {
 	pods PodExecer
 	c    model.ContainerRef
-	// bare is set where there is no shell.
+	// bare is set if the container has no shell.
 	bare bool
 }
 
@@ -20,11 +21,11 @@ type commander struct {
 type program struct {
 	argv         []string
 	stdout, said io.Writer // nil drops it
-	// feed calls run with fresh input each time that it is called; nil is no input.
+	// feed calls run, each time with fresh input; nil means no input.
 	feed func(run func(stdin io.Reader) error) error
 }
 
-// run runs a program under a shell that says how it ended, and where there is none without, as k8s.ExecRequest.Certain.
+// run runs a program under a shell that reports how it ended, or, without a shell, with k8s.ExecRequest.Certain.
 func (r *commander) run(ctx context.Context, p program) error {
 	if !r.bare {
 		said, err := r.script(ctx, program{argv: saying(itself, p.argv...), stdout: p.stdout, said: p.said, feed: p.feed})
@@ -36,7 +37,7 @@ func (r *commander) run(ctx context.Context, p program) error {
 	return p.fed(func(stdin io.Reader) error { return r.exec(ctx, p, stdin, p.stdout, true) })
 }
 
-// script runs a command line of saying, and tells whether that said how it ended.
+// script runs a command line from saying, and returns whether it reported how it ended.
 func (r *commander) script(ctx context.Context, p program) (said bool, err error) {
 	err = p.fed(func(stdin io.Reader) error {
 		e := &ending{out: p.stdout}

@@ -12,11 +12,11 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// buffered is the size in bytes up to which an archive is made once and kept for a second try. A larger one is made
-// while it is sent, and made again for each try.
+// buffered is the size in bytes up to which an archive is made once and kept for a second try. A larger archive is made
+// while it is sent, and again for each try.
 const buffered = 8 << 20
 
-// parcel hands out the archive of the copies as often as it takes.
+// parcel provides the archive of the copies as often as it is needed.
 type parcel struct {
 	copies []Copy
 	bytes  []byte // nil when the archive is streamed
@@ -61,19 +61,20 @@ func (p parcel) send(deliver func(io.Reader) error) error {
 		made <- err
 	}()
 	err := deliver(r)
-	r.CloseWithError(errDelivered) // lets Archive go, should nobody have read all of it
+	r.CloseWithError(errDelivered) // unblocks Archive if the receiver has not read everything
 	return delivered(err, <-made)
 }
 
 var (
 	// errDelivered is what Archive gets when the receiver has read enough.
 	errDelivered = errors.New("the receiver has stopped reading")
-	// errUnread is worth a second try: a busy cluster takes a lost connection for the good end of a command.
-	errUnread = fmt.Errorf("the command is said to have ended well, and has not said or read everything: %w", io.ErrUnexpectedEOF)
+	// errUnread is worth a second try: a busy cluster mistakes a lost connection for the successful end of a command.
+	errUnread = fmt.Errorf("the cluster reports that the command succeeded, but it did not confirm that or read all its input: %w",
+		io.ErrUnexpectedEOF)
 )
 
-// delivered returns what came of a delivery: err is what its receiver ended with, and made why not all of the archive was
-// handed over. A receiver that is content has read all of it.
+// delivered returns the result of a delivery: err is the error of the receiver, and made is why the archive was not
+// completely delivered. A receiver that succeeds must have read all of it.
 func delivered(err, made error) error {
 	switch {
 	case made == nil:
@@ -86,7 +87,7 @@ func delivered(err, made error) error {
 	return err
 }
 
-// stepError makes the error of a delete or a copy that failed, with a mend where the exit code tells one.
+// stepError makes the error of a failed delete or copy, with a mend where the exit code suggests one.
 func stepError(ctx context.Context, step, tool string, err error, output string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", step, ctx.Err())
@@ -120,7 +121,7 @@ func unwritable(err error) *problem.Problem {
 		"Make the synced folders writable for the user that the container runs as (in the Dockerfile: RUN chown -R USER DIR).")
 }
 
-// clip keeps the first bytes that a program has to say, for error messages. It is used by one goroutine at a time.
+// clip keeps the first bytes of a program's output, for error messages. It is for use by one goroutine at a time.
 type clip struct{ b bytes.Buffer }
 
 const clipBytes = 4 << 10

@@ -6,35 +6,35 @@ import (
 	"strconv"
 )
 
-// endMark comes before the exit code where a script says how it has ended, and a line feed after it. Its first byte is one
-// that programs do not write.
+// endMark precedes the exit code in a script's report of its end; a line feed follows. Its first byte is one that
+// programs do not write.
 const endMark = "\x1ehone ended "
 
-// codeDigits is how many digits an exit code has at most.
+// codeDigits is the largest number of digits of an exit code.
 const codeDigits = 3
 
-// saying returns a command line that runs a script with args, and then says in its output how that ended. What the cluster
-// says of it is not enough: see k8s.ExecRequest.Certain.
+// saying returns a command line that runs a script with args and then reports in its output how it ended. The cluster's
+// own report is not enough: see k8s.ExecRequest.Certain.
 func saying(script string, args ...string) []string {
 	return append([]string{"sh", "-c", "(" + script + "\n)\nc=$?\necho \"" + endMark + "$c\"\nexit $c", "sh"}, args...)
 }
 
-// itself is the script that runs its arguments as a command line, and never as something of the shell's.
+// itself is the script that runs its arguments as a command line, never as shell built-ins.
 const itself = `exec "$@"`
 
-// endCode says that a command ended with a code other than 0, by its own account.
+// endCode means that a command reported its end with a code other than 0.
 type endCode int
 
 func (e endCode) Error() string { return "it exited with code " + strconv.Itoa(int(e)) }
 
-// ExitCode implements what PodExecer's errors have.
+// ExitCode is the method that errors of a PodExecer have.
 func (e endCode) ExitCode() int { return int(e) }
 
-// ending passes on the output of a command line of saying, but for what that says of its end. It is used by one goroutine
-// at a time.
+// ending passes on the output of a command line from saying, except the report of its end. It is for use by one
+// goroutine at a time.
 type ending struct {
 	out  io.Writer // nil drops it
-	held []byte    // what may be the beginning of the end mark
+	held []byte    // bytes that may be the beginning of the end mark
 	said bool
 	code int
 }
@@ -77,8 +77,8 @@ func (e *ending) pass(p []byte) error {
 	return err
 }
 
-// parseEnd returns the exit code with which b begins, and how many bytes say so: 0 if it does not begin with one. It is
-// open when more bytes may make it one.
+// parseEnd parses a report of the end at the beginning of b. It returns the exit code and the length of the report, 0 if
+// b does not begin with one. open is set if more bytes may complete one.
 func parseEnd(b []byte) (code, n int, open bool) {
 	head := min(len(b), len(endMark))
 	if string(b[:head]) != endMark[:head] {
@@ -97,7 +97,7 @@ func parseEnd(b []byte) (code, n int, open bool) {
 	return int(c), head + end + 1, false
 }
 
-// verdict returns how the command ended, which err is what its executor says of.
+// verdict returns how the command ended; err is the executor's report.
 func (e *ending) verdict(err error) error {
 	if perr := e.pass(e.held); perr != nil && err == nil {
 		err = perr

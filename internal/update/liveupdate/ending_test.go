@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEnding gives what a command writes in pieces of every size.
+// TestEnding passes on a command's output in pieces of every size.
 func TestEnding(t *testing.T) {
 	lost := errors.New("lost")
 	for _, tt := range []struct {

@@ -11,10 +11,10 @@ import (
 
 // Engine is a container engine that can change its running containers.
 type Engine interface {
-	// ContainerExec runs argv to its end and writes all output to out. A nil stdin is empty. A non-zero exit is an error
-	// with a method ExitCode() int somewhere in its chain.
+	// ContainerExec runs argv until it ends and writes all output to out. A nil stdin is empty. A non-zero exit is an
+	// error with a method ExitCode() int somewhere in its chain.
 	ContainerExec(ctx context.Context, containerID string, argv []string, stdin io.Reader, out io.Writer) error
-	// CopyTo unpacks a tar stream below a folder of the container, needing no program in it. It returns once nothing
+	// CopyTo unpacks a tar stream below a folder of the container, without a program in it. It returns once nothing
 	// reads the stream any more.
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 	// RestartContainer stops and starts the container.

@@ -8,11 +8,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// FallBackError says that a change cannot be made in place: it needs a new image.
+// FallBackError means that a change cannot be made in place: it needs a new image.
 type FallBackError struct {
 	// Reason is for people: `package.json matches fall_back_on "package.json"`.
 	Reason string
-	// Path is the local path that decided it, empty when no single one did.
+	// Path is the local path that caused it, empty if no single path did.
 	Path string
 }
 
@@ -21,8 +21,8 @@ func (e *FallBackError) Error() string { return e.Reason }
 
 var _ error = (*FallBackError)(nil)
 
-// InfraError says that hone could not carry out a plan, through no fault of the user's commands. Where the user can
-// do something about it, a problem.Problem is in the chain.
+// InfraError means that hone could not carry out a plan for a reason other than the user's commands. If the user can do
+// something about it, a problem.Problem is in the chain.
 type InfraError struct {
 	// Step says what was being done: "copy files to web".
 	Step string
@@ -37,8 +37,8 @@ func (e *InfraError) Unwrap() error { return e.Err }
 
 var _ error = (*InfraError)(nil)
 
-// BlockedError says that hone could not carry out a plan, and that neither another way nor a new image would help: the disk
-// in the container is full. Where the user can do something about it, a problem.Problem is in the chain.
+// BlockedError means that hone could not carry out a plan, and that neither another way nor a new image would help: the
+// disk in the container is full. If the user can do something about it, a problem.Problem is in the chain.
 type BlockedError struct {
 	// Step says what was being done: "copy files to web".
 	Step string
@@ -53,8 +53,8 @@ func (e *BlockedError) Unwrap() error { return e.Err }
 
 var _ error = (*BlockedError)(nil)
 
-// RunStepError says that a command of the user failed in the container. Its output is in the log already. The files
-// are in place, and nothing falls back: the next change tries again.
+// RunStepError means that a command of the user failed in the container. Its output is in the log already. The files are
+// in place, and nothing falls back: the next change tries again.
 type RunStepError struct {
 	Cmd model.Cmd
 	// Code is the exit code, never 0 or 137.
@@ -69,11 +69,11 @@ func (e *RunStepError) Error() string {
 
 var _ error = (*RunStepError)(nil)
 
-// StartError says that the container's process was to be restarted and could not be: what the change made of it is no
-// program that runs. The files are in place, and nothing falls back: the next change tries again.
+// StartError means that the container's process could not be restarted: after the change it is not a program that runs.
+// The files are in place, and nothing falls back: the next change tries again.
 type StartError struct {
 	Container model.ContainerRef
-	// Reason is why, as the supervisor says it.
+	// Reason is the supervisor's reason.
 	Reason string
 }
 
@@ -84,14 +84,15 @@ func (e *StartError) Error() string {
 
 var _ error = (*StartError)(nil)
 
-// IsUserError reports whether err says that something of the user's failed, so that the files are in place all the same.
+// IsUserError reports whether err is a failure of the user's command or program, so that the files are in place
+// nevertheless.
 func IsUserError(err error) bool {
 	var run *RunStepError
 	var start *StartError
 	return errors.As(err, &run) || errors.As(err, &start)
 }
 
-// Outcome says what the error of a plan or an update means for what happens next.
+// Outcome is what the error of a plan or an update means for the next step.
 type Outcome int8
 
 // The outcomes.
@@ -102,11 +103,11 @@ const (
 	UserError
 	// FallBack is a change that needs a new image.
 	FallBack
-	// Cancelled is work that was called off: neither show nor fall back.
+	// Cancelled is work that was cancelled: neither show nor fall back.
 	Cancelled
-	// Blocked is what no way gets around: show it, do not fall back, and try again with the next change.
+	// Blocked is an error that no other way avoids: show it, do not fall back, and try again with the next change.
 	Blocked
-	// Infra is everything else that went wrong: show it and fall back to an image.
+	// Infra is any other error: show it and fall back to an image.
 	Infra
 )
 
@@ -127,7 +128,7 @@ func (o Outcome) String() string {
 	return "infrastructure error"
 }
 
-// Classify sorts an error of Make, InitialPlan or Update. A missed deadline is Infra, not Cancelled.
+// Classify returns the outcome for an error of Make, InitialPlan or Update. A missed deadline is Infra, not Cancelled.
 func Classify(err error) Outcome {
 	var fallBack *FallBackError
 	var blocked *BlockedError

@@ -12,14 +12,14 @@ import (
 
 // PodExecer runs commands in the containers of pods, as k8s.Client does.
 type PodExecer interface {
-	// Exec runs a command to its end. A non-zero exit is an error whose chain holds a *k8s.ExitError or something with a
-	// method ExitCode() int; any other error means that the command may or may not have run. Once it has returned nothing
-	// writes to the outputs any more.
+	// Exec runs a command until it ends. A non-zero exit is an error whose chain holds a *k8s.ExitError or an error with
+	// a method ExitCode() int; any other error means that the command may or may not have run. After Exec has returned,
+	// nothing writes to the outputs any more.
 	Exec(ctx context.Context, req k8s.ExecRequest) error
 }
 
-// ExecUpdater applies plans through Kubernetes exec, with the tar of the image. With sh it saves execs, and can tell how each
-// ended whatever connection there is. It cannot restart containers.
+// ExecUpdater applies plans through Kubernetes exec, with the tar of the image. With sh it needs fewer execs, and learns
+// how each ended even over an unreliable connection. It cannot restart containers.
 type ExecUpdater struct{ Pods PodExecer }
 
 var _ Updater = ExecUpdater{}
@@ -51,7 +51,7 @@ func (u ExecUpdater) Run(ctx context.Context, c model.ContainerRef, cmd model.Cm
 	return (&commander{pods: u.Pods, c: c}).user(ctx, cmd, log)
 }
 
-// user runs a command of the user's, at most once.
+// user runs a command of the user at most once.
 func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger) error {
 	return persist(ctx, undelivered, func() error {
 		return r.run(ctx, program{
@@ -61,13 +61,14 @@ func (r *commander) user(ctx context.Context, cmd model.Cmd, log logstore.Logger
 	})
 }
 
-// untar unpacks what comes in at the root; removeAndUntar first removes its arguments.
+// untar unpacks its input at the root; removeAndUntar first removes its arguments.
 var untar = []string{"tar", "-C", "/", "-x", "-f", "-"}
 
 const (
-	// removeAndUntar says who owns what before it unpacks, so that the archive can tell who is to own what is in it.
+	// removeAndUntar lists the owners of existing paths before it unpacks, so that the archive can name the owners of
+	// its entries.
 	removeAndUntar = remove + "\nset --\n" + listOwners + "\ntar -C / -x -f -"
-	// codeRemove is the exit code by which scripts tell that rm failed, not what comes after it.
+	// codeRemove is the exit code of scripts in which rm failed, not a later command.
 	codeRemove     = 90
 	codeRemoveText = "90"
 )
@@ -88,7 +89,7 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 		if !cannotStart(err) || ctx.Err() != nil {
 			return copied(ctx, step, err, output)
 		}
-		// No shell in the image, or no tar: one command for each of the two will tell.
+		// The image has no shell or no tar: a separate command for each of the two shows which.
 		r.bare = !said
 	}
 	for _, paths := range groups {
@@ -104,7 +105,7 @@ func (r *commander) files(ctx context.Context, plan Plan) error {
 	return copied(ctx, step, err, output)
 }
 
-// removeAndUntar runs the script of that name, and tells whether there was a shell for it.
+// removeAndUntar runs the script of that name, and returns whether the shell reported its end.
 func (r *commander) removeAndUntar(ctx context.Context, paths []string, copies []Copy) (said bool, output string, err error) {
 	err = persist(ctx, transient, func() error {
 		var complaint clip
@@ -136,7 +137,7 @@ func failed(err error) (code int, exited bool) {
 	return exitCode(err)
 }
 
-// tool runs a program that may be run again, and returns what it said.
+// tool runs a program that may be run again, and returns its error output.
 func (r *commander) tool(ctx context.Context, argv []string, feed func(func(io.Reader) error) error) (output string, err error) {
 	err = persist(ctx, transient, func() error {
 		var said clip

@@ -12,11 +12,11 @@ type kind int8
 const (
 	missing     kind = iota // deleted
 	file                    // a regular file or a symbolic link
-	folder                  // a folder whose entries are changes of their own
-	emptyFolder             // a folder that would not come into being through its entries
+	folder                  // a folder whose entries are separate changes
+	emptyFolder             // a folder that its entries would not create
 )
 
-// change is a path to account for.
+// change is a path that the plan must account for.
 type change struct {
 	path string
 	kind kind
@@ -30,8 +30,8 @@ type expander struct {
 	out   []change
 }
 
-// expandAll classifies the paths and adds what is below folders. Ignored paths and what is neither file, link nor
-// folder (sockets, pipes, devices) are left out.
+// expandAll classifies the paths and adds the paths below folders. Ignored paths and those that are neither file, link
+// nor folder (sockets, pipes, devices) are left out.
 func (in Input) expandAll(paths []string) ([]change, error) {
 	e := expander{in: in, roots: map[string]bool{}, seen: make(map[string]bool, len(paths))}
 	for _, s := range in.Spec.Syncs {
@@ -48,7 +48,7 @@ func (in Input) expandAll(paths []string) ([]change, error) {
 	return e.out, nil
 }
 
-// add accounts for one path and reports whether it counts, that is, whether it is not left out.
+// add adds one path and reports whether it counts, that is, whether it is not left out.
 func (e *expander) add(p string) (counts bool, err error) {
 	if e.in.Ignore(p) {
 		return false, nil
@@ -68,7 +68,7 @@ func (e *expander) add(p string) (counts bool, err error) {
 	case mode.IsDir():
 		return true, e.addFolder(p)
 	case mode&fs.ModeSymlink != 0 && e.roots[p] && e.listable(p):
-		// A link must not take the place of the remote folder, so a synced root is what it points to.
+		// A link must not replace the remote folder, so a synced root stands for the target of the link.
 		return true, e.addFolder(p)
 	case mode.IsRegular(), mode&fs.ModeSymlink != 0:
 		e.put(p, file)

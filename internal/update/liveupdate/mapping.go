@@ -9,11 +9,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// mapper says where local paths live in the container. The first sync that covers a path wins.
+// mapper maps local paths to paths in the container. The first sync that covers a path wins.
 type mapper []rule
 
-// rule is a sync, made ready. All paths are clean; self is where the local path itself goes, and remote is what paths
-// below it are put under. They differ for a file that is synced into a folder.
+// rule is a prepared sync. All paths are clean; self is the destination of the local path itself, and remote is the
+// folder for the paths below it. They differ for a file that is synced into a folder.
 type rule struct {
 	local, self, remote string
 	owner               model.Owner
@@ -47,7 +47,7 @@ func (in Input) isFile(local string) bool {
 	return !info.IsDir()
 }
 
-// remote returns the path in the container that p is synced to, and who is to own it.
+// remote returns the path in the container that p is synced to, and its owner.
 func (m mapper) remote(p string) (string, model.Owner, bool) {
 	for _, r := range m {
 		if p == r.local {

@@ -16,24 +16,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// listOwners is a script that says as which user it runs and, if that is root, who owns the paths that it reads, each on a
-// line up to an empty one. Its answer ends with a line that is a dot. Where a program is missing it says less.
+// listOwners is a script that prints the user that it runs as and, if that is root, the owners of the paths that it
+// reads, one per line up to an empty line. Its answer ends with a line with a single dot. If a program is missing, it
+// prints less.
 const listOwners = `while IFS= read -r p && [ -n "$p" ]; do set -- "$@" "$p"; done
 u=$(id -u 2>/dev/null); echo "uid $u"
 [ "$u" != 0 ] || ls -ldn -- "$@" 2>/dev/null
 echo .`
 
-// owners is what is known of who owns what in a container.
+// owners holds the known owners of paths in a container.
 type owners struct {
-	// uid is the number of the user that commands run as, -1 where it is not known.
+	// uid is the number of the user that commands run as, -1 if it is not known.
 	uid int
 	of  map[string]model.Owner
 }
 
-// unknownOwners leaves everything to the program that unpacks.
+// unknownOwners leaves the owners to the program that unpacks.
 var unknownOwners = owners{uid: -1}
 
-// parseOwners reads what listOwners says.
+// parseOwners parses the output of listOwners.
 func parseOwners(answer string) owners {
 	o := owners{uid: -1, of: map[string]model.Owner{}}
 	for line := range strings.Lines(answer) {
@@ -44,7 +45,7 @@ func parseOwners(answer string) owners {
 			}
 			continue
 		}
-		head, name, ok := strings.Cut(line, " /") // nothing before the path holds one
+		head, name, ok := strings.Cut(line, " /") // the text before the path contains no " /"
 		fields := strings.Fields(head)
 		if !ok || len(fields) < 4 {
 			continue
@@ -59,8 +60,8 @@ func parseOwners(answer string) owners {
 	return o
 }
 
-// owner returns who is to own a copy: who was asked for, else the owner of what it replaces, else that of the folder that it
-// comes into.
+// owner returns the owner for a copy: the one requested, otherwise that of the path it replaces, otherwise that of the
+// folder it goes into.
 func (o owners) owner(c Copy) model.Owner {
 	if c.Owner.Set {
 		return c.Owner
@@ -75,14 +76,14 @@ func (o owners) owner(c Copy) model.Owner {
 	}
 }
 
-// give returns the copies with their owners, and before them the folders that have to be made for them. It fails where a
+// give returns the copies with their owners, and before them the folders that have to be created for them. It fails if a
 // copy must belong to an owner to whom the container's user cannot give it.
 func (o owners) give(copies []Copy) ([]Copy, error) {
 	out := make([]Copy, 0, len(copies))
 	made := map[string]bool{}
 	for _, c := range copies {
 		if c.Owner.Set && o.uid > 0 && uint32(o.uid) != c.Owner.UID {
-			return nil, CannotGive(c.Remote, fmt.Errorf("%s is to be %s, and the container's user is %d", c.Remote, c.Owner, o.uid))
+			return nil, CannotGive(c.Remote, fmt.Errorf("%s must belong to %s, but the container's user is %d", c.Remote, c.Owner, o.uid))
 		}
 		c.Owner = o.owner(c)
 		if o.uid == 0 {
@@ -103,14 +104,14 @@ func (o owners) folders(out []Copy, made map[string]bool, dir string, owner mode
 	return append(out, Copy{Remote: dir, IsDir: true, Owner: owner})
 }
 
-// CannotGive is the problem of a copy that must belong to another owner than the container's user.
+// CannotGive returns the problem of a copy that must belong to an owner other than the container's user.
 func CannotGive(remote string, cause error) error {
-	return problem.Wrap(cause, fmt.Sprintf("%s cannot be given to the owner that sync(…, owner=…) asks for", remote),
+	return problem.Wrap(cause, fmt.Sprintf("%s cannot be given to the owner that sync(…, owner=…) requests", remote),
 		"Run the container as root while you develop (securityContext: runAsUser: 0, with the capability CHOWN), or leave owner "+
 			"out: then the files belong to the container's user.")
 }
 
-// askedOwners are the paths whose owners decide on those of the copies: they themselves and all folders above.
+// askedOwners returns the paths whose owners determine those of the copies: the copies themselves and all folders above.
 func askedOwners(copies []Copy) []string {
 	set := map[string]bool{"/": true}
 	list := []string{"/"}
@@ -139,7 +140,7 @@ type dialogue struct {
 	ended    chan struct{}
 }
 
-// converse runs a script of which listOwners is the first part and tar the second.
+// converse runs a script whose first part is listOwners and whose second part is tar.
 func converse(copies []Copy, run func(in io.Reader, out io.Writer) error) error {
 	d := &dialogue{copies: copies, result: make(chan error, 1), answered: make(chan struct{}), ended: make(chan struct{})}
 	d.in, d.w = io.Pipe()
@@ -150,7 +151,7 @@ func converse(copies []Copy, run func(in io.Reader, out io.Writer) error) error 
 	}()
 	err := run(d.in, d)
 	close(d.ended)
-	_ = d.in.CloseWithError(errDelivered) // lets feed go, should nobody have read all of it
+	_ = d.in.CloseWithError(errDelivered) // unblocks feed if the script has not read everything
 	if made := <-d.result; made != nil && !errors.Is(made, errDelivered) {
 		return made
 	}
@@ -177,7 +178,7 @@ func (d *dialogue) feed() error {
 	return Archive(d.w, copies)
 }
 
-// Write takes what the script says.
+// Write takes the script's output.
 func (d *dialogue) Write(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -192,7 +193,7 @@ func (d *dialogue) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// askOwners runs listOwners alone. A container without the programs for it tells nothing.
+// askOwners runs only listOwners. In a container without the programs for it, the owners stay unknown.
 func askOwners(ctx context.Context, copies []Copy, run func(ctx context.Context, argv []string, in io.Reader, out io.Writer) error) owners {
 	var said bytes.Buffer
 	in := strings.NewReader(strings.Join(askedOwners(copies), "\n") + "\n\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Input is what a plan is made from.
+// Input is the input of a plan.
 type Input struct {
 	Spec model.LiveUpdate
 	// Changed are the absolute local paths that were written, created or deleted. Order and duplicates do not matter.
@@ -23,22 +23,22 @@ type Input struct {
 	Exists func(path string) (fs.FileInfo, error)
 	// List names the entries of a folder; nil means os.ReadDir.
 	List func(dir string) ([]fs.DirEntry, error)
-	// Ignore reports paths that are none of the container's business; nil ignores nothing.
+	// Ignore reports paths that do not concern the container; nil ignores nothing.
 	Ignore func(path string) bool
-	// NoRestart says that the container's runtime cannot restart a container, as in Kubernetes: a plan with a restart
+	// NoRestart means that the container's runtime cannot restart a container, as in Kubernetes: a plan with a restart
 	// then falls back.
 	NoRestart bool
 }
 
-// Copy is one file, symbolic link or empty folder to bring into the container.
+// Copy is one file, symbolic link or empty folder to copy into the container.
 type Copy struct {
-	// Local is the absolute local path. It is empty for a folder that is made because something comes into it.
+	// Local is the absolute local path. It is empty for a folder that is created for the copies in it.
 	Local string
 	// Remote is the clean absolute path in the container.
 	Remote string
 	// IsDir marks a folder, which is created without its entries: these have copies of their own.
 	IsDir bool
-	// Owner is who is to own it.
+	// Owner is the owner that the copy gets.
 	Owner model.Owner
 }
 
@@ -46,20 +46,21 @@ type Copy struct {
 type Plan struct {
 	// Copies are sorted as the changed files were, each remote path once.
 	Copies []Copy
-	// Deletes are clean absolute remote paths, removed before anything is copied, what is below a path before the path. Each
-	// stands for itself: a folder goes only when nothing is left in it, so that files stay that came from elsewhere, and so
-	// does what is mounted. A path that a symbolic link below the sync's destination leads to is left alone, too.
+	// Deletes are clean absolute remote paths, removed before anything is copied, in an order in which the paths below a
+	// path precede it. Each stands for itself: a folder is removed only if it is empty, so that files from elsewhere and
+	// mounts stay. A path that is reached through a symbolic link below the sync's destination also stays.
 	Deletes []string
 	// Runs are the commands whose triggers match, in the order of the Tiltfile.
 	Runs []model.Run
 	// Restart restarts the container at the end.
 	Restart bool
-	// RestartProcess restarts the container's process at the end, in the same container. Revive does so only where the
-	// process has ended by itself, since a change that it does not have to restart for may still be its mend.
+	// RestartProcess restarts the container's process at the end, in the same container. Revive does so only if the
+	// process has ended on its own, since even a change that does not require a restart may fix it.
 	RestartProcess, Revive bool
 	// Files are the local paths that the plan accounts for, those below changed folders included.
 	Files []string
-	// Fresh says that nothing has been copied into this run of the container yet. It is for whoever makes the plan to set.
+	// Fresh means that nothing has been copied into this run of the container yet. The caller that makes the plan sets
+	// it.
 	Fresh bool
 }
 
@@ -97,9 +98,9 @@ func Make(in Input) (Plan, error) {
 }
 
 // InitialPlan plans the first contact with a container: every file below the syncs is copied and every command whose
-// triggers exist runs. Nothing is deleted, paths of fall_back_on do not count, and the container is not restarted,
-// since a restart would be a first contact again. Its process is, since it began without the files; an updater that finds
-// that the container had them all leaves it alone. Syncs whose local path does not exist are left out.
+// triggers exist runs. Nothing is deleted, paths of fall_back_on do not count, and the container is not restarted, since
+// a restart would be another first contact. Its process is restarted, since it started without the files; an updater
+// that finds that the container had them all does not restart it. Syncs whose local path does not exist are left out.
 func InitialPlan(in Input) (Plan, error) {
 	in = in.withDefaults()
 	if err := check(in.Spec); err != nil {
@@ -172,7 +173,7 @@ func (in Input) assign(changes []change) (Plan, error) {
 		remote, owner, ok := m.remote(c.path)
 		switch {
 		case !ok && c.kind == folder:
-			continue // holds nothing by itself; its entries are changes of their own
+			continue // it has no content of its own; its entries are separate changes
 		case !ok:
 			return Plan{}, in.noSync(c.path)
 		case taken[remote]:
@@ -222,8 +223,8 @@ func matching(runs []model.Run, files []string) []model.Run {
 	return out
 }
 
-// tidyDeletes puts what is below a path before the path. Where a file is copied to a path that was a folder, so that things
-// below it are deleted, the folder itself is deleted: neither tar nor a rename replaces a folder by a file.
+// tidyDeletes puts the paths below a path before it. If a file is copied to a path that was a folder, so that paths
+// below it are deleted, the folder itself is deleted too: neither tar nor a rename replaces a folder by a file.
 func tidyDeletes(deletes []string, copies []Copy) []string {
 	files := make(map[string]bool, len(copies))
 	for _, c := range copies {
@@ -240,12 +241,12 @@ func tidyDeletes(deletes []string, copies []Copy) []string {
 	return slices.Compact(deletes)
 }
 
-// gone reports whether err says that a path is not there.
+// gone reports whether err means that a path does not exist.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// relative returns p as seen from base, or p itself when base is the root or no ancestor.
+// relative returns p relative to base, or p itself if base is the root or not an ancestor.
 func relative(base, p string) string {
 	if base == filepath.Dir(base) || !model.IsChild(base, p) || base == p {
 		return p

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tree is what exists in the tests of plans. Everything else is gone.
+// tree holds the files that exist in the tests of plans. All other paths are missing.
 var tree = fstest.MapFS{
 	"p/main.go":              {},
 	"p/package.json":         {},
@@ -245,7 +245,7 @@ func TestInitialPlan(t *testing.T) {
 	}
 }
 
-// FuzzMapping checks that whatever is below a sync stays below its remote path, and that the place is clean.
+// FuzzMapping checks that every path below a sync stays below its remote path, and that the remote path is clean.
 func FuzzMapping(f *testing.F) {
 	f.Add("/p", "/app", "web/a.js")
 	f.Add("/", "/", "x")

@@ -96,7 +96,7 @@ func realPod(t *testing.T, user int64, command ...string) liveupdatetest.Place {
 	}}
 }
 
-// eventually asks until there is no error.
+// eventually retries until there is no error.
 func eventually(t *testing.T, what string, ask func() error) {
 	t.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -158,7 +158,7 @@ func TestRealExecUpdater(t *testing.T) {
 	}
 	t.Run("without tar", func(t *testing.T) {
 		p.Ask(t, "rm /bin/tar; touch /x")
-		// busybox' shell has a tar of its own, so what goes through it works.
+		// busybox's shell has its own tar, so everything that goes through the shell works.
 		for i, deletes := range [][]string{{"/x"}, many} {
 			plan := liveupdate.Plan{Copies: liveupdatetest.One(t), Deletes: deletes}
 			plan.Copies[0].Remote = fmt.Sprint("/app/without tar ", i)
@@ -174,7 +174,7 @@ func TestRealExecUpdater(t *testing.T) {
 		p.Ask(t, "mv /bin/sh /bin/shell; touch /gone")
 		_, err := p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: liveupdatetest.One(t)}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "tar missing in image")
-		// What may be deleted is found out by a script.
+		// A script determines what may be deleted.
 		_, err = p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Deletes: []string{"/gone"}}, logstore.Discard)
 		liveupdatetest.WantInfra(t, err, "sh missing in image")
 		var log strings.Builder
@@ -222,7 +222,7 @@ func TestRealExecUpdaterWithoutRoot(t *testing.T) {
 	}
 	copies[0].Owner = model.Owner{UID: 1, GID: 1, Set: true}
 	_, err = p.Updater.Update(t.Context(), p.Container, liveupdate.Plan{Copies: copies}, logstore.Discard)
-	liveupdatetest.WantInfra(t, err, "/tmp/app/a cannot be given to the owner that sync(…, owner=…) asks for")
+	liveupdatetest.WantInfra(t, err, "/tmp/app/a cannot be given to the owner that sync(…, owner=…) requests")
 	if got := p.Ask(t, "cat /tmp/app/a"); got != "a" {
 		t.Errorf("got %q", got)
 	}

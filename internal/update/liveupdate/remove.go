@@ -6,9 +6,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// remove is a script that deletes what a plan says. Its arguments come in pairs: a path, and before it the destination of
-// its sync. It goes no way that a symbolic link below the destination leads, and takes neither a folder that something is
-// left in nor what is mounted.
+// remove is a script that carries out the deletes of a plan. Its arguments come in pairs: the destination of a sync, and
+// a path. It follows no symbolic link below the destination, and removes neither folders that are not empty nor mounts.
 const remove = `while [ $# -gt 1 ]; do
   r=$1 p=$2 d=${2%/*}
   shift 2
@@ -30,7 +29,7 @@ done`
 // argBytes bounds the length of the paths in one command line. Kubernetes carries them in a URL.
 const argBytes = 16 << 10
 
-// deletions returns the arguments of remove, in pieces that fit a command line.
+// deletions returns the arguments of remove, in groups that fit a command line.
 func deletions(c model.ContainerRef, paths []string) [][]string {
 	var out [][]string
 	size := 0
@@ -46,7 +45,7 @@ func deletions(c model.ContainerRef, paths []string) [][]string {
 	return out
 }
 
-// destination returns where the sync puts things that a path in the container belongs to: of several the innermost.
+// destination returns the destination of the sync that a path in the container belongs to, the innermost of several.
 func destination(syncs []model.Sync, p string) string {
 	best := "/"
 	for _, s := range syncs {

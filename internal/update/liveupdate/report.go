@@ -9,17 +9,17 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Report is what an update did in one container, as far as it came. What model.Stages calls a stage ends at the time given
-// here; the zero time is a stage that there was not.
+// Report is the result of an update in one container, as far as it got. Each time is the end of a stage of model.Stages;
+// the zero time means that the stage did not take place.
 type Report struct {
-	// Files were copied and Deletes deleted; Same needed neither. Bytes is the size of what was copied.
+	// Files were copied and Deletes deleted; Same needed neither. Bytes is the size of the copied files.
 	Files, Deletes, Same int
 	Bytes                int64
 	Sent, Applied        time.Time
 	Ran, Restarted       time.Time
 }
 
-// applied is the report of a plan whose files were unpacked while they were sent, so that only the end of it is known.
+// applied returns the report of a plan whose files were unpacked while they were sent, so that only the end is known.
 func applied(plan Plan, bytes int64) Report {
 	return Report{Files: len(plan.Copies), Deletes: len(plan.Deletes), Bytes: bytes, Applied: time.Now()}
 }
@@ -37,7 +37,7 @@ func (r *Report) Run(
 	return err
 }
 
-// contents is the size in bytes of the files among the copies, as they are now.
+// contents returns the present size in bytes of the files among the copies.
 func contents(copies []Copy) int64 {
 	var n int64
 	for _, c := range copies {

@@ -14,14 +14,14 @@ import (
 // RestartGrace is how long a process has to end before it is killed.
 const RestartGrace = 10 * time.Second
 
-// Unsupervised is the error of a restart in a container whose process does not run under the synclet: an image that is
-// deployed again puts it there.
+// Unsupervised is the error of a restart in a container whose process does not run under the synclet: the next
+// deployment of an image adds it.
 func Unsupervised(c model.ContainerRef) error {
 	return &FallBackError{Reason: fmt.Sprintf("the process in %s cannot be restarted in place: it does not run under hone's supervisor", c.Name)}
 }
 
-// restartProcess has the program in the container, which exec starts there, restart the process, and notes when that was
-// done. Exec gives what the program says to the clip.
+// restartProcess makes the program in the container, which exec starts there, restart the process, and notes when that
+// was done. exec writes the program's output to the clip.
 func (r *Report) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger, exec func(argv []string, said *clip) error) error {
 	began := time.Now()
 	argv := []string{protocol.Path, "restart", "--grace", RestartGrace.String()}

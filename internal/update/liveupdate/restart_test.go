@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestRestartProcess goes through what the program in the container may answer, for both ways to start it.
+// TestRestartProcess tests the possible answers of the program in the container, for both ways to start it.
 func TestRestartProcess(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -28,7 +28,7 @@ func TestRestartProcess(t *testing.T) {
 		{name: "after a command that fails", run: answer{err: exited(1)}, calls: 1, outcome: UserError, text: "exit code 1"},
 		{name: "no supervisor", answer: answer{err: exited(3), output: "synclet: none"}, calls: 2, outcome: FallBack, text: "does not run under hone's supervisor"},
 		{name: "no program", answer: answer{err: exited(127)}, calls: 2, outcome: FallBack, text: "does not run under hone's supervisor"},
-		{name: "no program, as the runtime says it", answer: answer{err: errors.New(`exec: "/.hone/synclet": stat /.hone/synclet: no such file or directory: unable to start container process`)}, bare: true, calls: 2, outcome: FallBack},
+		{name: "no program, as the runtime reports it", answer: answer{err: errors.New(`exec: "/.hone/synclet": stat /.hone/synclet: no such file or directory: unable to start container process`)}, bare: true, calls: 2, outcome: FallBack},
 		{name: "nothing to start", answer: answer{err: exited(4), output: "synclet: start /app: exec format error\n"}, calls: 2, outcome: UserError, text: "start the process in container web: start /app: exec format error"},
 		{name: "refused", answer: answer{err: exited(1), output: "synclet: the container is ending\n"}, calls: 2, outcome: Infra, text: "the container is ending"},
 		{name: "killed", answer: answer{err: exited(137)}, calls: 2, outcome: Infra},
@@ -66,7 +66,7 @@ func TestRestartProcess(t *testing.T) {
 	}
 }
 
-// TestRestartIsCertain has the cluster say something else of the end of a restart than that says of itself.
+// TestRestartIsCertain makes the cluster's report of the end of a restart differ from the restart's own.
 func TestRestartIsCertain(t *testing.T) {
 	for _, tt := range []struct {
 		answer  answer

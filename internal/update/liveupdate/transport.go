@@ -13,25 +13,25 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s"
 )
 
-// Exit codes with a meaning of their own.
+// Exit codes with a special meaning.
 const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 	codeKilled        = 137 // 128 + SIGKILL: the container went away
 )
 
-// ExitCode returns the exit code of a command in a container that err stands for. It is not ok for errors of the way
-// there.
+// ExitCode returns the exit code of a command in a container that err stands for. ok is false for errors of the
+// connection.
 func ExitCode(err error) (code int, ok bool) { return exitCode(err) }
 
 // exitCode returns the exit code that err stands for. Runtimes report a program that cannot be started either as exit
-// code 126 or 127 or as an error of their own, whose text is all there is to tell by.
+// code 126 or 127 or as an error of their own, which can be recognized only by its text.
 func exitCode(err error) (code int, exited bool) {
 	var coder interface{ ExitCode() int }
 	if errors.As(err, &coder) {
 		return coder.ExitCode(), true
 	}
-	var exit *k8s.ExitError // says its code in a field
+	var exit *k8s.ExitError // it holds its code in a field
 	if errors.As(err, &exit) {
 		return exit.Code, true
 	}
@@ -63,7 +63,7 @@ func undelivered(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || containsAny(err, "error dialing backend", "connection refused", "TLS handshake timeout")
 }
 
-// transient reports whether a connection failed in a way that a second try may well survive.
+// transient reports whether a connection failed in a way that a second try may not hit again.
 func transient(err error) bool {
 	if _, exited := exitCode(err); exited {
 		return false

@@ -10,16 +10,16 @@ import (
 
 // Updater applies a plan to one container.
 type Updater interface {
-	// Update deletes, copies, runs and restarts the process or the container, in this order, and says in the log what it
-	// does; the output of the user's commands goes there too. It stops at the first thing that fails; the report says how
-	// far it came. Applying a plan twice does no harm beyond running its commands twice. For the errors see Classify.
+	// Update deletes, copies, runs and restarts the process or the container, in this order, and logs what it does; the
+	// output of the user's commands goes to the log too. It stops at the first failure; the report shows how far it got.
+	// Applying a plan twice does no harm beyond running its commands twice. For the errors see Classify.
 	Update(ctx context.Context, c model.ContainerRef, plan Plan, log logstore.Logger) (Report, error)
 }
 
 // shown bounds how many paths of an update the log lists.
 const shown = 50
 
-// Announce says in the log what a plan will do to a container's files.
+// Announce logs what a plan will do to a container's files.
 func Announce(log logstore.Logger, c model.ContainerRef, plan Plan) {
 	if n := len(plan.Copies); n > 0 {
 		logstore.Infof(log, "Will copy %d file(s) to container: [%s]", n, c.Name)
@@ -59,7 +59,7 @@ func RunAll(
 	return nil
 }
 
-// runError tells the user's failing command from a container that went away under it.
+// runError distinguishes a failing command of the user from a container that disappeared while it ran.
 func runError(ctx context.Context, c model.ContainerRef, cmd model.Cmd, err error) error {
 	step := fmt.Sprintf("run %q in %s", cmd.String(), c.Name)
 	if ctx.Err() != nil {

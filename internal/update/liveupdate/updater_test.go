@@ -23,22 +23,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// exited is how a client says that a command failed.
+// exited is a client's error for a command that failed.
 type exited int
 
 func (e exited) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 func (e exited) ExitCode() int { return int(e) }
 
-// answer is what a scripted client does with a call.
+// answer is how a scripted client responds to a call.
 type answer struct {
 	err    error
 	output string
-	unread bool   // the input is not read, nor is said how it ended
-	silent bool   // it is not said how it ended: there is no shell, or the end was lost
-	says   string // is said of the end, in place of what err is
+	unread bool   // the input is not read, and the end is not reported
+	silent bool   // the end is not reported: there is no shell, or the report was lost
+	says   string // the report of the end, which replaces that of err
 }
 
-// script is a client that plays answers in turn, an empty one when they are used up, and notes the calls.
+// script is a client that gives the answers in turn, an empty one when they are used up, and records the calls.
 type script struct {
 	answers []answer
 	calls   []string
@@ -69,7 +69,7 @@ func (s *script) Exec(_ context.Context, req k8s.ExecRequest) error {
 	if len(argv) > 2 && argv[0] == "sh" && strings.Contains(argv[2], endMark) {
 		says = s.ending()
 		if strings.Contains(argv[2], listOwners) {
-			_, _ = io.WriteString(req.Stdout, ".\n") // it does not know who owns what
+			_, _ = io.WriteString(req.Stdout, ".\n") // the owners are unknown
 		} else {
 			argv = argv[len(saying(itself)):]
 		}
@@ -85,7 +85,7 @@ func (s *script) Exec(_ context.Context, req k8s.ExecRequest) error {
 	return err
 }
 
-// ending is what the next command says of its end.
+// ending returns the next command's report of its end.
 func (s *script) ending() string {
 	if len(s.answers) == 0 {
 		return endMark + "0\n"
@@ -103,7 +103,7 @@ func (s *script) ending() string {
 
 func (s *script) ContainerExec(_ context.Context, id string, argv []string, stdin io.Reader, out io.Writer) error {
 	if len(argv) > 2 && argv[2] == listOwners {
-		return exited(127) // there is no shell to ask who owns what
+		return exited(127) // there is no shell to list the owners
 	}
 	return s.play(id+": "+strings.Join(argv, "|"), stdin, out)
 }
@@ -168,7 +168,7 @@ func TestExecUpdater(t *testing.T) {
 			calls: []string{execRmTar + "/|/a", execRm + "/|/a (certain)", execTar + " (certain)"},
 		},
 		{
-			name: "no shell, as the runtime says it", copy: true, deletes: []string{"/a"},
+			name: "no shell, as the runtime reports it", copy: true, deletes: []string{"/a"},
 			answers: []answer{{err: errors.New(`OCI runtime exec failed: unable to start container process: exec: "sh": executable file not found in $PATH`), unread: true}},
 			calls:   []string{execRmTar + "/|/a", execRm + "/|/a (certain)", execTar + " (certain)"},
 		},
@@ -186,14 +186,14 @@ func TestExecUpdater(t *testing.T) {
 		{name: "killed while running", runs: []model.Run{a}, answers: []answer{{err: exited(137)}}, outcome: Infra, text: "killed"},
 		{name: "connection lost once", copy: true, answers: []answer{{err: errors.New(dialFailed), unread: true}}, calls: []string{execCopy, execCopy}},
 		{name: "connection lost twice", copy: true, answers: []answer{{err: syscall.ECONNRESET}, {err: io.ErrUnexpectedEOF}}, calls: []string{execCopy, execCopy, execCopy}},
-		{name: "connection lost for good", copy: true, answers: []answer{{err: syscall.ECONNREFUSED}, {err: syscall.ECONNREFUSED}, {err: syscall.ECONNREFUSED}}, calls: []string{execCopy, execCopy, execCopy}, outcome: Infra, text: "refused"},
+		{name: "connection lost permanently", copy: true, answers: []answer{{err: syscall.ECONNREFUSED}, {err: syscall.ECONNREFUSED}, {err: syscall.ECONNREFUSED}}, calls: []string{execCopy, execCopy, execCopy}, outcome: Infra, text: "refused"},
 		{name: "other errors are not tried again", copy: true, answers: []answer{{err: errors.New("pods \"web-1\" not found")}}, calls: []string{execCopy}, outcome: Infra},
 		{name: "forbidden", copy: true, answers: []answer{{err: errors.New("pods \"web-1\" is forbidden")}}, outcome: Infra, text: "pods/exec"},
 		{name: "a command that did not start is tried again", runs: []model.Run{a}, answers: []answer{{err: errors.New(dialFailed)}}, nCalls: 2},
 		{name: "a command that may have run is not", runs: []model.Run{a}, answers: []answer{{err: syscall.ECONNRESET}}, nCalls: 1, outcome: Infra},
-		{name: "nor one whose end got lost", runs: []model.Run{a, b}, answers: []answer{{silent: true}}, nCalls: 1, outcome: Infra, text: "is said to have ended well"},
-		{name: "nor one that got cut off while it said how it ended", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0"}}, nCalls: 1, outcome: Infra, text: "is said to have ended well"},
-		{name: "a command fails that is said to have ended well", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "3\n"}}, nCalls: 1, outcome: UserError, text: "exit code 3"},
+		{name: "nor one whose end got lost", runs: []model.Run{a, b}, answers: []answer{{silent: true}}, nCalls: 1, outcome: Infra, text: "reports that the command succeeded"},
+		{name: "nor one that got cut off while it reported its end", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0"}}, nCalls: 1, outcome: Infra, text: "reports that the command succeeded"},
+		{name: "a failing command that the cluster reports as successful", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "3\n"}}, nCalls: 1, outcome: UserError, text: "exit code 3"},
 		{name: "a connection that is lost after the end", runs: []model.Run{a, b}, answers: []answer{{says: endMark + "0\n", err: io.ErrUnexpectedEOF}}, nCalls: 2},
 		{name: "a connection that is lost after a failure", copy: true, answers: []answer{{says: "." + endMark + "2\n", err: syscall.EPIPE}}, nCalls: 1, outcome: Infra, text: "writable"},
 		{name: "a delete whose end got lost", deletes: []string{"/a"}, answers: []answer{{silent: true}}, calls: []string{execRm + "/|/a", execRm + "/|/a"}},
@@ -227,7 +227,7 @@ func TestExecUpdater(t *testing.T) {
 	}
 }
 
-// TestExecUpdaterStreams sends an archive that is too large to keep, which is made again for a second try.
+// TestExecUpdaterStreams sends an archive that is too large to keep and is made again for a second try.
 func TestExecUpdaterStreams(t *testing.T) {
 	dir := t.TempDir()
 	copies := []Copy{
@@ -255,7 +255,7 @@ func TestExecUpdaterStreams(t *testing.T) {
 	}
 }
 
-// TestUnreadIsNotDone has a cluster say that the command ended well which has not read the files: that is tried again, and
+// TestUnreadIsNotDone makes a cluster report success for a command that has not read the files: that is tried again, and
 // never taken for an update.
 func TestUnreadIsNotDone(t *testing.T) {
 	unread := answer{unread: true}

@@ -22,15 +22,15 @@ import (
 // large is a size in bytes that no updater keeps in memory as a whole.
 const large = 8 << 20
 
-// Place is a real container and what updates it.
+// Place is a real container and its updater.
 type Place struct {
 	Updater   liveupdate.Updater
 	Container model.ContainerRef
-	// Ask runs a script in the container and returns what it writes.
+	// Ask runs a script in the container and returns its output.
 	Ask func(t *testing.T, script string) string
 }
 
-// Conformance is what every updater does in a real container, with files at /app, deletes at / and commands.
+// Conformance checks what every updater does in a real container, with files in /app, deletes in / and commands.
 func Conformance(t *testing.T, p Place) {
 	dir := t.TempDir()
 	update := func(t *testing.T, plan liveupdate.Plan) (string, error) {
@@ -129,7 +129,7 @@ own/zero 0 0
 			t.Errorf("afterwards: %q", got)
 		}
 	})
-	t.Run("command that is not there", func(t *testing.T) {
+	t.Run("missing command", func(t *testing.T) {
 		_, err := update(t, liveupdate.Plan{Runs: []model.Run{{Cmd: model.Cmd{Argv: []string{"no-such-program"}}}}})
 		var step *liveupdate.RunStepError
 		if !errors.As(err, &step) || step.Code != 127 && step.Code != 126 { // engines differ
@@ -155,7 +155,7 @@ own/zero 0 0
 	})
 }
 
-// WantInfra checks that an error is one of the infrastructure whose text holds the given one.
+// WantInfra checks that an error is an infrastructure error whose text contains the given text.
 func WantInfra(t *testing.T, err error, text string) {
 	t.Helper()
 	if liveupdate.Classify(err) != liveupdate.Infra || !strings.Contains(problem.Text(err), text) {

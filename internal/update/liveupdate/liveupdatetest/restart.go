@@ -17,9 +17,9 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Restarting is the command of the container that RestartConformance is for. It waits for the supervisor, and runs a
-// process that notes in /starts its number and what it finds in /app as it starts, and that ends with 3 once there is
-// /app/crash. ($$ would not do: Kubernetes makes it $.)
+// Restarting is the command of the container for RestartConformance. It waits for the supervisor, and runs a process
+// that records its number and the files in /app in /starts when it starts, and that exits with 3 once /app/crash exists.
+// ($$ would not work: Kubernetes turns it into $.)
 var Restarting = []string{"sh", "-c", `until [ -x ` + protocol.Path + ` ]; do sleep 0.05; done
 exec ` + protocol.Path + ` run --watch /watched -- sh -c '
 	read pid rest </proc/self/stat
@@ -27,7 +27,7 @@ exec ` + protocol.Path + ` run --watch /watched -- sh -c '
 	until [ -e /app/crash ]; do sleep 0.05; done
 	exit 3'`}
 
-// RestartConformance is what every updater does about the process of a container that runs Restarting.
+// RestartConformance checks how every updater restarts the process of a container that runs Restarting.
 func RestartConformance(t *testing.T, p Place) {
 	r := &restarting{t, p, t.TempDir()}
 	spec := model.LiveUpdate{
@@ -66,7 +66,7 @@ func RestartConformance(t *testing.T, p Place) {
 
 	r.attend()
 	r.p.Ask(t, "touch /app/crash; pid=$(tail -n 1 /starts); while kill -0 ${pid%% *} 2>/dev/null; do sleep 0.05; done")
-	r.ok(r.make(spec, []string{filepath.Join(r.dir, "crash")})) // which is gone here
+	r.ok(r.make(spec, []string{filepath.Join(r.dir, "crash")})) // the local file does not exist
 	r.starts(5, "4 3 43")
 }
 
@@ -94,7 +94,7 @@ func (r *restarting) make(spec model.LiveUpdate, files []string) error {
 	return r.update(plan)
 }
 
-// install brings the program into the container, in the way that is being tested.
+// install copies the program into the container, in the way that is being tested.
 func (r *restarting) install() {
 	data, err := program.For(runtime.GOARCH)
 	r.ok(err)
@@ -103,7 +103,7 @@ func (r *restarting) install() {
 		Runs: []model.Run{run("mkdir -p /.hone && mv /new " + protocol.Path)}}))
 }
 
-// starts waits until the process has been started so often, and returns the number of the newest one, which must have
+// starts waits until the process has been started n times, and returns the number of the newest process, which must have
 // found the given texts.
 func (r *restarting) starts(n int, found string) (pid string) {
 	r.t.Helper()
@@ -116,7 +116,7 @@ func (r *restarting) starts(n int, found string) (pid string) {
 	return pid
 }
 
-// attend keeps a conversation with the supervisor open, as a session of hone's does, so that a crash does not end the
+// attend keeps a conversation with the supervisor open, as a session of hone does, so that a crash does not end the
 // container.
 func (r *restarting) attend() {
 	var hello bytes.Buffer
