@@ -143,7 +143,7 @@ func TestCustomDeployFails(t *testing.T) {
 	p := newProject(t, strings.Replace(chart, "kubectl apply -o yaml", "kubectl apply", 1))
 	p.replace("Tiltfile", "deps=['chart']", "deps=['chart', 'apply.sh']")
 	s := p.up()
-	s.says(`it printed something that is no Kubernetes object`)
+	s.says(`it printed something that is not a Kubernetes object`)
 	s.says(`kubectl apply -o yaml`)
 	r := s.becomes("chart", "failed", func(r api.Resource) bool { return r.UpdateStatus == "error" })
 	if len(r.BuildHistory) == 0 || !strings.Contains(r.BuildHistory[0].Error, "standard error") {

@@ -1,5 +1,5 @@
-// Package buildanddeploy brings one resource up to date: in place where that is possible, else with a new image, through
-// a chain of builders that fall back from one to the next. It knows nothing of the store.
+// Package buildanddeploy brings one resource up to date: in place where that is possible, otherwise with a new image,
+// through a chain of builders that fall back from one to the next. It does not depend on the store.
 package buildanddeploy
 
 import (
@@ -13,35 +13,35 @@ import (
 
 // BuildAndDeployer updates a resource in one way.
 type BuildAndDeployer interface {
-	// Name is the mode that it stands for: "synclet", "container", "exec", "image", "local", "compose".
+	// Name is the update mode that it implements: "synclet", "container", "exec", "image", "local", "compose".
 	Name() string
-	// BuildAndDeploy does the update. The result counts also when there is an error: it holds what was done until then.
-	// A *Declined error says that the request is not for this way; for other errors see ShouldFallBack.
+	// BuildAndDeploy does the update. The result is valid even with an error: it holds what was done up to then. A
+	// *Declined error means that the request is not for this builder; for other errors see ShouldFallBack.
 	BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 }
 
-// Request is one update of one resource, with all that is known about it.
+// Request is one update of one resource, with everything that is known about it.
 type Request struct {
 	Manifest model.Manifest
 	Mode     model.UpdateMode
 	// StartedAt is when the update began: changes up to then are part of it.
 	StartedAt time.Time
-	// InPlace says that nothing but changed files asks for the update, so that it may be made in the containers.
+	// InPlace means that only changed files require the update, so that it may be made in the containers.
 	InPlace bool
 	// Containers are the running containers that lack changes.
 	Containers []model.LackingContainer
-	// Peers says, by image, in how many other containers that run what these lack has been done already; they must not end
-	// up differing from these.
+	// Peers is, by image, the number of other running containers that already have the changes; they must not end up
+	// differing from these.
 	Peers map[string]int
-	// Others says that containers of the resource run that need nothing now, so that the next save can go to them whatever
-	// becomes of these.
+	// Others means that other running containers of the resource need nothing now, so that the next save can go to them
+	// whatever happens to these.
 	Others bool
-	// Waits says that the update is to wait for every container, however long it takes.
+	// Waits means that the update waits for every container, however long it takes.
 	Waits bool
-	// Save, where there is one, says when the newest of some files was saved, and when hone knew of it; zero times where
-	// that is not known.
+	// Save, unless nil, returns when the newest of some files was saved, and when hone noticed it; zero times if that is
+	// not known.
 	Save func(files []string) (made, known time.Time)
-	// Force applies objects again and restarts their pods though nothing changed.
+	// Force applies objects again and restarts their pods even if nothing changed.
 	Force bool
 	// Results are the images in use, by reference; Dirty names the images whose files changed since.
 	Results map[string]model.ImageResult
@@ -53,50 +53,50 @@ type Request struct {
 	Project       string
 	RunID         string
 	UpsertTimeout time.Duration
-	// Adopt lets the deploy take over objects that others made.
+	// Adopt lets the deploy take over objects that hone did not create.
 	Adopt bool
-	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil: nothing else.
+	// Declared returns what the Tiltfile declares now, which may be more than when the update began; nil means nothing
+	// else.
 	Declared func() []model.Manifest
-	// CollectLimit is for how long to wait until what is left over is gone; zero means not to wait.
+	// CollectLimit is how long to wait until leftovers are gone; zero means not to wait.
 	CollectLimit time.Duration
 	// Env is added to the environment of local commands.
 	Env []string
-	// Synclet, unless nil, is what to put into the pods of the deploy.
+	// Synclet, unless nil, is the injection for the pods of the deploy.
 	Synclet *deploy.SyncletInjection
 	// Ignores leave files out of live updates.
 	Ignores []model.Ignore
-	// Settled, where there is one, waits until the changes that were made to files so far are known, but not longer than
-	// its context lasts.
+	// Settled, unless nil, waits until all file changes made so far are known, but not longer than its context lasts.
 	Settled func(context.Context)
 	Log     logstore.Logger
-	// Commit is called right before the update changes something that another update would have to change back: from then
-	// on it should run to its end. It does not block.
+	// Commit is called right before the update changes something that another update would have to change back: from
+	// then on the update should run until it ends. It does not block.
 	Commit func()
-	// Progress is told what is being done, in words for people, and in which mode. It does not block.
+	// Progress receives the mode and a description of the current step for people. It does not block.
 	Progress func(mode, stage string)
 }
 
-// Result is what an update has done.
+// Result is the result of an update.
 type Result struct {
 	// Mode is the Name of the builder that did it.
 	Mode string
 	// Images are the images that were built, by reference.
 	Images map[string]model.ImageResult
-	// Deployed says that objects were applied, or a local command has run to its end.
+	// Deployed means that objects were applied, or that a local command has succeeded.
 	Deployed bool
 	Applied  []model.AppliedObject
 	// Synced are the ids of containers that now have all changes.
 	Synced []string
-	// Containers are what was done in each container, those included that are left behind.
+	// Containers are the updates of all containers, including those that are left behind.
 	Containers []model.ContainerUpdate
-	// Behind are the updates of containers that take much longer than the others. They keep running, and whoever gets the result
-	// has to wait for each; they end when the context of the update does.
+	// Behind are the updates of containers that take much longer than the others. They keep running, and the caller has
+	// to wait for each; they end when the context of the update does.
 	Behind []*Straggler
-	// FellBack is why a faster way was not enough.
+	// FellBack is why a faster builder was not enough.
 	FellBack string
 }
 
-// Declined says that a builder is not the one for a request. Reason is empty where that needs no explanation.
+// Declined means that a builder does not handle a request. Reason is empty if that needs no explanation.
 type Declined struct{ Reason string }
 
 // Error returns the reason.

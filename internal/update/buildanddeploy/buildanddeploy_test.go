@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// diary notes what happens, in order, without the durations of steps.
+// diary records events in order, without the durations of steps.
 type diary struct {
 	mu    sync.Mutex
 	lines []string
@@ -49,7 +49,7 @@ func (d *diary) request(m model.Manifest) Request {
 		Progress: func(mode, stage string) { d.add("progress %s: %s", mode, stage) }}
 }
 
-// way is a builder that comes to a fixed end.
+// way is a builder with a fixed result.
 type way struct {
 	name   string
 	d      *diary
@@ -84,7 +84,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestCancelledWhileAsked cancels an update while a builder finds out whether it can do it: no other is asked then.
+// TestCancelledWhileAsked cancels an update while a builder finds out whether it applies: no other builder is tried
+// then.
 func TestCancelledWhileAsked(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	d := &diary{}
@@ -108,8 +109,8 @@ func TestComposite(t *testing.T) {
 		{name: "a local resource", want: "local", mode2: "local"},
 		{name: "the fastest way", local: no, want: "local container", mode2: "container"},
 		{name: "containers elsewhere", local: no, container: &Declined{Reason: "elsewhere"}, want: "local container exec", mode2: "exec"},
-		{name: "nothing but an image will do", local: no, container: no, exec: no, want: "local container exec image", mode2: "image"},
-		{name: "nobody wants it", local: no, container: &Declined{Reason: "elsewhere"}, exec: no, image: no, want: "local container exec image",
+		{name: "only an image will do", local: no, container: no, exec: no, want: "local container exec image", mode2: "image"},
+		{name: "no builder accepts it", local: no, container: &Declined{Reason: "elsewhere"}, exec: no, image: no, want: "local container exec image",
 			failure: "not for this builder"},
 		{name: "an infrastructure failure tries the next way", local: no, container: errInfra, want: "local container exec", mode2: "exec",
 			fellBack: "copy files: broken pipe"},
@@ -120,7 +121,7 @@ func TestComposite(t *testing.T) {
 			failure: errUser.Error()},
 		{name: "cancelled work ends it", local: no, container: fmt.Errorf("copy: %w", context.Canceled), want: "local container", mode2: "container",
 			failure: "copy: context canceled"},
-		{name: "a missed deadline is no cancelling", local: no, container: context.DeadlineExceeded, want: "local container exec", mode2: "exec",
+		{name: "a missed deadline is not a cancellation", local: no, container: context.DeadlineExceeded, want: "local container exec", mode2: "exec",
 			fellBack: "context deadline exceeded"},
 		{name: "a failing image is the end", local: no, container: no, exec: errFit, image: errors.New("no space"), want: "local container exec image",
 			mode2: "image", fellBack: "package.json matches fall_back_on", failure: "no space"},
@@ -149,8 +150,8 @@ func TestComposite(t *testing.T) {
 	}
 }
 
-// TestExamine: before a failed update in place goes on in a way that needs the cluster, it is found out whether another way
-// can help.
+// TestExamine checks that before a failed update in place continues with a builder that needs the cluster, hone finds
+// out whether that can help.
 func TestExamine(t *testing.T) {
 	no, forbidden := &Declined{}, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", nil)
 	away, gone := &Away{errors.New("refused")}, &Gone{"container main ended (OOMKilled)"}
@@ -165,10 +166,10 @@ func TestExamine(t *testing.T) {
 		{name: "the cluster is away", synclet: errInfra, container: no, verdict: away, want: "synclet container", mode: "synclet",
 			failure: "the cluster does not answer: refused", asked: "false"},
 		{name: "the containers are gone", synclet: errInfra, container: no, verdict: gone, want: "synclet container", mode: "synclet", asked: "false",
-			failure: "the container's memory ran out: container main ended (OOMKilled) while it was updated; what starts in its place gets the change"},
+			failure: "the container's memory ran out: container main ended (OOMKilled) while it was being updated; its replacement gets the change"},
 		{name: "a change that does not fit", synclet: errFit, verdict: away, want: "synclet image", mode: "image", fellBack: errFit.Error()},
 		{name: "the disk is full", synclet: errFull, verdict: away, want: "synclet", mode: "synclet", failure: errFull.Error()},
-		{name: "exec is forbidden, to all ways alike", synclet: &liveupdate.InfraError{Step: "copy", Err: forbidden}, container: no,
+		{name: "exec is forbidden, to all builders alike", synclet: &liveupdate.InfraError{Step: "copy", Err: forbidden}, container: no,
 			want: "synclet container image", mode: "image", fellBack: "copy: " + forbidden.Error(), asked: "true"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -238,7 +239,7 @@ func TestInPlace(t *testing.T) {
 			want: "commit\ninfo: → Container c1 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
 				"info: → Container c2 updated! 1 file, 1.2 KB by container in 0.0 ms\n" +
 				"progress container: updating pod-c1 in place\nprogress container: updating pod-c2 in place\nupdate c1: 1 copied\nupdate c2: 1 copied"},
-		{name: "not asked for", containers: both, notInPlace: true, failure: "not for this builder", outcome: liveupdate.Infra},
+		{name: "not requested", containers: both, notInPlace: true, failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "no containers", failure: "not for this builder", outcome: liveupdate.Infra},
 		{name: "containers of another engine", containers: both, elsewhere: true, outcome: liveupdate.Infra,
 			failure: "container main runs in docker, not in the container engine that hone reaches"},
@@ -248,7 +249,7 @@ func TestInPlace(t *testing.T) {
 		{name: "the command fails everywhere: the files are there", containers: both, fail: map[string]error{"c1": errUser, "c2": errUser},
 			synced: []string{"c1", "c2"}, failure: errUser.Error(), outcome: liveupdate.UserError},
 		{name: "the command fails in one of two pods", containers: both, fail: map[string]error{"c2": errUser},
-			synced: []string{"c1", "c2"}, failure: "the pods are inconsistent now: it worked in 1, and in another: " + errUser.Error(), outcome: liveupdate.FallBack},
+			synced: []string{"c1", "c2"}, failure: "the pods are inconsistent now: the update worked in 1, but failed in another: " + errUser.Error(), outcome: liveupdate.FallBack},
 		{name: "the command fails in the container of one image only", containers: []model.LackingContainer{in("c1", "web", file), in("c2", "side", file)},
 			fail: map[string]error{"c2": errUser}, synced: []string{"c1", "c2"}, failure: errUser.Error(), outcome: liveupdate.UserError},
 		{name: "the connection breaks", containers: both, fail: map[string]error{"c2": errInfra}, synced: []string{"c1"},
@@ -262,7 +263,7 @@ func TestInPlace(t *testing.T) {
 			req.InPlace, req.Containers = !tc.notInPlace, tc.containers
 			var r Result
 			var err error
-			synctest.Test(t, func(t *testing.T) { r, err = b.BuildAndDeploy(t.Context(), req) }) // where no time passes
+			synctest.Test(t, func(t *testing.T) { r, err = b.BuildAndDeploy(t.Context(), req) }) // in a bubble, where no time passes
 			if diff := cmp.Diff(tc.synced, r.Synced); diff != "" {
 				t.Errorf("synced (-want +got):\n%s", diff)
 			}
@@ -403,7 +404,7 @@ func TestImage(t *testing.T) {
 			d := &diary{}
 			i := &images{d: d}
 			b := NewImage(NewSurroundings(i), i, i, i, nil)
-			b.here.known = &surroundings{} // what this machine is does not matter here
+			b.here.known = &surroundings{} // this machine's properties do not matter here
 			req := d.request(m)
 			req.Results, req.Cluster = old, model.Cluster{Arch: "arm64"}
 			tc.change(&req, i)
@@ -508,8 +509,8 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// TestLocalOutputIsKnown waits for the changes that a command has made before it counts as done, but not for ever, and not
-// when it has failed.
+// TestLocalOutputIsKnown waits for the changes that a command has made before it counts as done, but not forever, and
+// not when it has failed.
 func TestLocalOutputIsKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out")
 	build := func(script string, settled func(context.Context)) (Result, error) {

@@ -25,8 +25,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Cluster applies the objects of resources to one cluster and keeps the ledger of one project in it. It is safe for use
-// by several goroutines.
+// Cluster applies the objects of resources to one cluster and keeps the ledger of one project in it. It is safe for
+// concurrent use.
 type Cluster struct {
 	dyn       dynamic.Interface
 	mapper    meta.RESTMapper
@@ -39,32 +39,33 @@ type Cluster struct {
 	beside func(context.Context) bool
 	// env is added to the environment of the user's delete commands.
 	env []string
-	// address names the cluster where it does not say who it is.
+	// address names the cluster if it does not reveal its identity.
 	address string
 
 	mu     sync.Mutex
-	ledger *deploy.Ledger // opened at the first use, since that asks the cluster who it is
-	// declared are the environments of the delete commands that the Tiltfile declares. Guarded by mu.
+	ledger *deploy.Ledger // opened at the first use, since that needs the cluster's identity
+	// declared holds the environments of the delete commands that the Tiltfile declares. Guarded by mu.
 	declared map[model.ManifestName][]string
 }
 
-// ClusterOptions say for whom a Cluster works.
+// ClusterOptions configure a Cluster.
 type ClusterOptions struct {
 	// LedgerDir is where ledgers are kept.
 	LedgerDir string
-	// Project is whose objects these are.
+	// Project is the owner of the objects.
 	Project project.Project
-	// RunID is the id of the session; empty for one that applies nothing.
+	// RunID is the id of the session; empty for a Cluster that applies nothing.
 	RunID string
-	// ProjectPath, unless nil, returns the path of the Tiltfile of another project, by its ID; empty where it is not known.
+	// ProjectPath, unless nil, returns the path of the Tiltfile of another project, by its ID; empty if it is not known.
 	ProjectPath func(id string) string
 	// Env is added to the environment of the user's delete commands.
 	Env []string
-	// Beside, unless nil, reports whether another session of the project runs. What that one may need is not collected.
+	// Beside, unless nil, reports whether another session of the project runs. Objects that it may need are not
+	// collected.
 	Beside func(context.Context) bool
 }
 
-// NewCluster returns a Cluster for the API server that config leads to.
+// NewCluster returns a Cluster for the API server in config.
 func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true                     // listing 300 Deployments takes half the time
@@ -79,18 +80,19 @@ func NewCluster(config *rest.Config, mapper meta.RESTMapper, o ClusterOptions) (
 		address: addressOf(config)}, nil
 }
 
-// addressOf names a cluster by where it is and how it proves that. One that is made again in its place has a new authority.
+// addressOf names a cluster by its address and its certificate authority. A cluster that is recreated at the same
+// address has a new authority.
 func addressOf(config *rest.Config) string {
 	authority := config.CAData
 	if len(authority) == 0 && config.CAFile != "" {
-		authority, _ = os.ReadFile(config.CAFile) // who cannot read it does not get as far as here
+		authority, _ = os.ReadFile(config.CAFile) // a client that cannot read it does not get this far
 	}
 	sum := sha256.Sum256(append([]byte(config.Host+"\x00"+config.TLSClientConfig.ServerName+"\x00"), authority...))
 	return "at-" + hex.EncodeToString(sum[:8])
 }
 
-// ownRun returns the session's id while another session of the project runs, to whose objects nothing may happen; else it
-// is empty.
+// ownRun returns the session's id while another session of the project runs, whose objects must not be touched;
+// otherwise it is empty.
 func (c *Cluster) ownRun(ctx context.Context) string {
 	if c.beside != nil && c.beside(ctx) {
 		return c.runID
@@ -98,7 +100,7 @@ func (c *Cluster) ownRun(ctx context.Context) string {
 	return ""
 }
 
-// Ledger opens the project's ledger in this cluster, with what there is under the project's former IDs.
+// Ledger opens the project's ledger in this cluster, including the records under the project's former IDs.
 func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +127,7 @@ func (c *Cluster) Ledger(ctx context.Context) (*deploy.Ledger, error) {
 	return ledger, nil
 }
 
-// uid identifies the cluster by its oldest namespace; where that may not be read, by the default one; where neither may, by its
+// uid identifies the cluster by its oldest namespace; if that is forbidden, by the default one; if both are, by its
 // address.
 func (c *Cluster) uid(ctx context.Context) (string, error) {
 	namespaces := c.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"})
@@ -143,9 +145,9 @@ func (c *Cluster) uid(ctx context.Context) (string, error) {
 	return "", fmt.Errorf("identify the cluster: %w", last)
 }
 
-// Prepare reads what the cluster holds of the given resources with few requests, so that deploying each needs none of
-// its own if nothing has changed, and records the objects of all that will be deployed without being asked with one write
-// of the ledger. An error means only that deploying will take longer.
+// Prepare reads the cluster's objects of the given resources with few requests, so that deploying an unchanged resource
+// needs none of its own, and records the objects of all resources that are deployed automatically with one write of the
+// ledger. An error means only that deploying will take longer.
 func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, namespace string) error {
 	c.Declare(manifests)
 	var objects []*unstructured.Unstructured
@@ -173,8 +175,8 @@ func (c *Cluster) Prepare(ctx context.Context, manifests []model.Manifest, names
 	return errors.Join(err, c.applier.Prefetch(ctx, objects))
 }
 
-// outline returns an object with all that is needed to find it in the cluster. It is not ok when the cluster does not know
-// the kind yet, so that whether it lives in a namespace is a guess.
+// outline returns an object with everything needed to find it in the cluster. ok is false if the cluster does not know
+// the kind yet, so that whether it is namespaced is a guess.
 func (c *Cluster) outline(o model.K8sObject, namespace string) (u *unstructured.Unstructured, ok bool) {
 	u = &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetAPIVersion(o.APIVersion)
@@ -199,17 +201,17 @@ func (c *Cluster) namespaced(ctx context.Context, u *unstructured.Unstructured) 
 	return err != nil || m.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
-// Deploy makes the cluster hold the resource of the request with the given images: recorded, applied, and then what is
-// left over from before collected. The result counts also when there is an error.
+// Deploy deploys the resource of the request with the given images: it records and applies the objects, and then
+// collects leftovers. The result is valid even with an error.
 //
-// An *Away error says that the cluster was lost meanwhile, which is no fault of what was to be deployed.
+// An *Away error means that the connection to the cluster was lost meanwhile, which is not an error in the resource.
 func (c *Cluster) Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	applied, err := c.deploy(ctx, req, images)
 	return applied, c.lost(ctx, err)
 }
 
-// lost returns an error that the loss of the cluster explains as one that says so: all that went wrong may be its doing, and
-// it does not answer now either.
+// lost turns err into an *Away error if the loss of the cluster explains it: the failure may be due to the cluster, and
+// the cluster does not answer now either.
 func (c *Cluster) lost(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || !deploy.Interrupted(err) {
 		return err
@@ -227,7 +229,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 	if req.Manifest.K8s.CustomDeploy != nil {
 		return c.customDeploy(ctx, req, images)
 	}
-	// What a command of an earlier declaration deployed goes first: it may have the same names.
+	// Objects that a command of an earlier declaration deployed are deleted first: they may have the same names.
 	if err := c.runDelete(ctx, name, req.Log); err != nil {
 		return nil, err
 	}
@@ -245,7 +247,7 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		return nil, err
 	}
 	records := deploy.RecordsFor(objects)
-	// From here on no other operation of the session deletes them, and when it looks again they are this resource's.
+	// From here on no other operation of the session deletes them; after the release, they belong to this resource.
 	held, err := c.applier.Claim(ctx, records)
 	if err != nil {
 		return nil, err
@@ -265,21 +267,21 @@ func (c *Cluster) deploy(ctx context.Context, req Request, images map[string]mod
 		return applied, err
 	}
 	if err := c.collect(ctx, ledger, req, applied, model.Cmd{}); err != nil {
-		// What is left over is still in the ledger, so the next deploy tries again; the resource itself is up to date.
+		// The leftovers are still in the ledger, so the next deploy tries again; the resource itself is up to date.
 		logstore.Warnf(req.Log, "WARNING: %v", err)
 	}
 	return applied, nil
 }
 
-// collect deletes what is left over of a resource that was just deployed.
+// collect deletes the leftovers of a resource that was just deployed.
 func (c *Cluster) collect(ctx context.Context, ledger *deploy.Ledger, req Request, applied []model.AppliedObject, command model.Cmd) error {
 	return c.applier.Collect(ctx, deploy.CollectRequest{Ledger: ledger, Resource: req.Manifest.Name, Applied: applied, Command: command,
 		Owner: c.owner(ctx, req.Declared, req.Manifest.Name, req.Namespace), RunID: c.ownRun(ctx), Project: c.project,
 		WaitLimit: req.CollectLimit, Timeout: req.UpsertTimeout, Logger: req.Log})
 }
 
-// remove asks for the deletion of a resource's objects for an update that is to start from nothing, sparing what holds data or
-// others. The apply waits for the end of each where it has to.
+// remove requests the deletion of a resource's objects for an update that starts from scratch, except those that hold
+// data or other objects. The apply waits for the end of each if necessary.
 func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.ObjectRecord) error {
 	del := deploy.DeleteRequest{Project: c.project, KeepNamespaces: true, KeepVolumes: true, KeepDefinitions: true, KeepAdopted: true,
 		Timeout: req.UpsertTimeout, Logger: req.Log}
@@ -289,13 +291,13 @@ func (c *Cluster) remove(ctx context.Context, req Request, records []deploy.Obje
 	return c.applier.Delete(ctx, del)
 }
 
-// DeleteOptions say what a deletion spares.
+// DeleteOptions define the scope of a deletion.
 type DeleteOptions struct {
 	Namespaces  bool
 	Volumes     bool
 	Definitions bool
 	Wait        bool
-	// RunID, when set, restricts the deletion to what the session of this id changed last.
+	// RunID, if set, restricts the deletion to objects that the session of this id changed last.
 	RunID string
 	// Pods makes Wait wait also for the pods of workloads.
 	Pods bool
@@ -303,7 +305,8 @@ type DeleteOptions struct {
 	WaitLimit time.Duration
 }
 
-// Delete deletes the given records, dependents first, and drops from the ledger what is gone. Foreign objects it leaves alone.
+// Delete deletes the objects of the given records, dependents first, and drops the records of deleted objects from the
+// ledger. It does not touch foreign objects.
 func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
@@ -313,7 +316,7 @@ func (c *Cluster) Delete(ctx context.Context, o DeleteOptions, records map[model
 	return c.delete(ctx, ledger, o, deploy.DeleteRequest{Logger: log}, records)
 }
 
-// delete completes a request that says of what else there is, and carries it out.
+// delete completes a request, which may hold further steps, and carries it out.
 func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOptions, req deploy.DeleteRequest,
 	records map[model.ManifestName][]deploy.ObjectRecord) error {
 	req.Project, req.RunID = c.project, o.RunID
@@ -341,8 +344,8 @@ func (c *Cluster) delete(ctx context.Context, ledger *deploy.Ledger, o DeleteOpt
 	return err
 }
 
-// drop drops the records of objects that are gone. Those that were given back meanwhile may be just being made again: then
-// what the deploy records counts.
+// drop drops the records of objects that are gone. Objects that were given back meanwhile may be being created again:
+// then the record of the deploy counts.
 func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.ManifestName, refs []deploy.ObjectRef, givenBack bool) error {
 	if givenBack {
 		records := make([]deploy.ObjectRecord, len(refs))
@@ -350,7 +353,7 @@ func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.Ma
 			records[i].ObjectID = ref.ObjectID
 		}
 		held, err := c.applier.Claim(ctx, records)
-		if err != nil { // the next deletion finds that they are gone
+		if err != nil { // the next deletion notices that they are gone
 			return err
 		}
 		defer held.Release()
@@ -358,8 +361,8 @@ func (c *Cluster) drop(ctx context.Context, ledger *deploy.Ledger, name model.Ma
 	return ledger.Drop(name, refs)
 }
 
-// patiently makes requests be tried again that fail only because the API server has no time or the connection broke, and says
-// so in the log.
+// patiently returns a context in which requests are retried that fail only because the API server is busy or the
+// connection broke, and logs the waits.
 func patiently(ctx context.Context, log logstore.Logger) context.Context {
 	return k8s.Patiently(ctx, func(w k8s.Wait) {
 		if w.Why != "" {
@@ -368,7 +371,7 @@ func patiently(ctx context.Context, log logstore.Logger) context.Context {
 	})
 }
 
-// Objects returns the records of a resource as the Tiltfile declares it, for deleting what no ledger knows.
+// Objects returns the records of a resource as the Tiltfile declares it, for deleting objects that are in no ledger.
 func (c *Cluster) Objects(ctx context.Context, m model.Manifest, namespace string) []deploy.ObjectRecord {
 	var out []deploy.ObjectRecord
 	for _, o := range m.K8s.Objects {

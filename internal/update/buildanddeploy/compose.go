@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ComposeEngine is the part of a container engine that Compose services need besides Compose itself.
+// ComposeEngine is the part of a container engine that Compose services need in addition to Compose itself.
 type ComposeEngine interface {
 	Ping(ctx context.Context) (docker.Info, error)
 	Tag(ctx context.Context, src, dst string) error
@@ -28,7 +28,7 @@ type ComposeEngine interface {
 	CopyTo(ctx context.Context, containerID, dir string, tar io.Reader) error
 }
 
-// Compose builds the images of a Compose service and has Compose run its containers.
+// Compose builds the images of a Compose service and runs its containers with Compose.
 type Compose struct {
 	images *Image
 	runner compose.Runner
@@ -45,9 +45,9 @@ var _ BuildAndDeployer = (*Compose)(nil)
 // Name implements BuildAndDeployer.
 func (*Compose) Name() string { return "compose" }
 
-// BuildAndDeploy implements BuildAndDeployer. What hone builds, it builds and names itself; what the Compose files say how
-// to build, Compose builds. Then Compose makes the containers of this one service what they should be: those about which
-// nothing changed stay as they are.
+// BuildAndDeploy implements BuildAndDeployer. hone builds and names the images that the Tiltfile builds; Compose builds
+// those with a build section in the Compose files. Then Compose updates the containers of this one service: unchanged
+// containers stay as they are.
 func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	t := req.Manifest.Compose
 	if t == nil {
@@ -100,8 +100,8 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	return result, nil
 }
 
-// name gives an image that hone has built the name by which the service calls it, too, for those who start the service
-// without hone, and returns the one that its containers run.
+// name tags an image that hone has built with the name in the service, for users who start the service without hone, and
+// returns the name that its containers run.
 func (b *Compose) name(ctx context.Context, t *model.ComposeTarget, im model.ImageResult) (string, error) {
 	if t.Image != "" && t.Image != im.Local {
 		if err := b.engine.Tag(ctx, im.Local, t.Image); err != nil {
@@ -111,8 +111,8 @@ func (b *Compose) name(ctx context.Context, t *model.ComposeTarget, im model.Ima
 	return im.Local, nil
 }
 
-// stale reports whether a container of the service has files that live updates of an earlier session have put there: its
-// image tells nothing about those. The first update of a session asks, the later ones know what they do.
+// stale reports whether a container of the service has files from live updates of an earlier session, which its image
+// does not show. Only the first update of a session calls it; later ones know the updates of their own session.
 func (b *Compose) stale(ctx context.Context, req Request) bool {
 	steps, _, ok := req.Manifest.LiveUpdateOf(req.Manifest.Compose.ImageTarget)
 	if !ok {
@@ -120,7 +120,7 @@ func (b *Compose) stale(ctx context.Context, req Request) bool {
 	}
 	containers, err := compose.Containers(ctx, b.engine, req.Manifest.Compose.Project.Name, req.Manifest.Compose.Service)
 	if err != nil {
-		return false // who starts the service will meet the same
+		return false // starting the service will hit the same error
 	}
 	for _, c := range containers {
 		changes, err := b.engine.ContainerChanges(ctx, c.ID)
@@ -128,20 +128,20 @@ func (b *Compose) stale(ctx context.Context, req Request) bool {
 			continue
 		}
 		if slices.ContainsFunc(changes, func(file string) bool { return synced(steps.Syncs, file) }) {
-			logstore.Infof(req.Log, "Container %s has files of an earlier session, and is recreated", c.Name)
+			logstore.Infof(req.Log, "Recreating container %s, which has files from an earlier session", c.Name)
 			return true
 		}
 	}
 	return false
 }
 
-// synced reports whether a path in a container is one that live updates write to.
+// synced reports whether live updates write to a path in a container.
 func synced(syncs []model.Sync, file string) bool {
 	below := func(dir string) bool { return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/") }
 	return !below(path.Dir(protocol.Path)) && slices.ContainsFunc(syncs, func(s model.Sync) bool { return below(path.Clean(s.RemotePath)) })
 }
 
-// up starts the containers, with their process under the synclet where live updates are to restart it.
+// up starts the containers, with their process under the synclet if live updates restart it.
 func (b *Compose) up(ctx context.Context, req Request, up compose.Up, log logstore.Logger) error {
 	t := req.Manifest.Compose
 	if !req.Manifest.Supervised() {
@@ -151,7 +151,7 @@ func (b *Compose) up(ctx context.Context, req Request, up compose.Up, log logsto
 	if why == nil {
 		why = b.install(ctx, t, supervised, log)
 		if why == nil {
-			supervised.NoStart, supervised.Recreate = false, false // that was done with the program
+			supervised.NoStart, supervised.Recreate = false, false // install did that
 			return b.runner.Up(ctx, t.Project, supervised, log)
 		}
 	}
@@ -162,7 +162,8 @@ func (b *Compose) up(ctx context.Context, req Request, up compose.Up, log logsto
 	return b.runner.Up(ctx, t.Project, up, log)
 }
 
-// supervised returns how to start a service so that its process runs under the synclet: its own command behind that.
+// supervised returns how to start a service so that its process runs under the synclet: the synclet's command, followed
+// by the service's own.
 func (b *Compose) supervised(ctx context.Context, t *model.ComposeTarget, up compose.Up) (compose.Up, error) {
 	im, found, err := b.engine.Inspect(ctx, up.Image)
 	if err != nil {
@@ -173,15 +174,15 @@ func (b *Compose) supervised(ctx context.Context, t *model.ComposeTarget, up com
 	}
 	entrypoint, command := commandOfService(t, im)
 	if len(entrypoint)+len(command) == 0 {
-		return up, problem.New(fmt.Sprintf("neither service %s nor its image says what to run", t.Service), "")
+		return up, problem.New(fmt.Sprintf("neither service %s nor its image defines a command", t.Service), "")
 	}
 	up.Entrypoint = slices.Concat([]string{protocol.Path, "run", "--"}, entrypoint)
 	up.Command = command
 	return up, nil
 }
 
-// commandOfService returns what containers of a service run, as the engine puts it together: an entrypoint of the
-// service's own leaves out the image's command.
+// commandOfService returns the command of a service's containers as the engine composes it: an entrypoint in the service
+// drops the image's command.
 func commandOfService(t *model.ComposeTarget, im docker.Image) (entrypoint, command []string) {
 	entrypoint, command = t.Entrypoint, t.Command
 	if len(entrypoint) > 0 {
@@ -196,8 +197,8 @@ func commandOfService(t *model.ComposeTarget, im docker.Image) (entrypoint, comm
 	return entrypoint, command
 }
 
-// install makes the containers without starting them, and puts the program into those that do not run: that works
-// whatever is in the image, and whoever it runs as. Those that run have it already.
+// install creates the containers without starting them, and puts the program into those that do not run: that works with
+// any image and any user. Running containers have it already.
 func (b *Compose) install(ctx context.Context, t *model.ComposeTarget, up compose.Up, log logstore.Logger) error {
 	info, err := b.engine.Ping(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shop is a project with a service of each sort, on a fake engine.
+// shop is a project with a service of each kind, on a fake engine.
 type shop struct {
 	*diary
 	t       *testing.T
@@ -75,7 +75,7 @@ func TestComposeStartsServices(t *testing.T) {
 		t.Errorf("result: %+v", r)
 	}
 	if up := s.last(); up.Image != "" || up.Entrypoint != nil || up.NoStart || up.Recreate {
-		t.Errorf("an image that is not hone's is started in another way than the files say: %+v", up)
+		t.Errorf("a service whose image is not hone's is not started as in the files: %+v", up)
 	}
 	m := s.service("made")
 	m.Compose.Build = &model.ComposeBuild{Context: s.project.Dir}
@@ -84,7 +84,7 @@ func TestComposeStartsServices(t *testing.T) {
 		t.Errorf("Compose has built %v", got)
 	}
 	if _, err := s.builder.BuildAndDeploy(t.Context(), s.request(model.Manifest{Name: "x"})); !errors.As(err, new(*Declined)) {
-		t.Errorf("something else than a service: %v", err)
+		t.Errorf("not a service: %v", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestComposeBuildsImages(t *testing.T) {
 		t.Errorf("image %+v, started %+v", im, up)
 	}
 	if got, found, err := s.engine.Inspect(t.Context(), "web"); err != nil || !found || got.ID != im.ImageID {
-		t.Errorf("the name by which the service calls the image: %+v, %v, %v", got, found, err)
+		t.Errorf("the image's name in the service: %+v, %v, %v", got, found, err)
 	}
 	if len(s.engine.Pushed()) > 0 {
 		t.Errorf("pushed: %v", s.engine.Pushed())
@@ -113,8 +113,8 @@ func TestComposeBuildsImages(t *testing.T) {
 	}
 }
 
-// TestComposeLeavesNoOldFiles makes a container anew that live updates of an earlier session have changed, in the first
-// update of a session only.
+// TestComposeLeavesNoOldFiles recreates a container that live updates of an earlier session have changed, only in the
+// first update of a session.
 func TestComposeLeavesNoOldFiles(t *testing.T) {
 	s := newShop(t)
 	m := s.web(model.LiveUpdate{Syncs: []model.Sync{{LocalPath: s.project.Dir, RemotePath: "/app/"}}, RestartContainer: true})
@@ -137,7 +137,7 @@ func TestComposeLeavesNoOldFiles(t *testing.T) {
 	}
 }
 
-// TestComposeSupervises puts the process of a service under the synclet where live updates restart it, and only there.
+// TestComposeSupervises puts the process of a service under the synclet only if live updates restart it.
 func TestComposeSupervises(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -193,7 +193,7 @@ func (s serving) Inspect(ctx context.Context, ref string) (docker.Image, bool, e
 	return im, found, err
 }
 
-// TestComposeOrder checks which ways are tried for a service in which mode, and that the last one is Compose.
+// TestComposeOrder checks which builders are tried for a service in each mode, and that the last one is Compose.
 func TestComposeOrder(t *testing.T) {
 	for mode, want := range map[model.UpdateMode]string{
 		model.UpdateAuto: "synclet container exec compose", model.UpdateSynclet: "synclet compose", model.UpdateContainer: "container compose",

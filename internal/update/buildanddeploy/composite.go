@@ -13,7 +13,7 @@ import (
 )
 
 // Composite tries builders in the order that the update mode allows, until one does the update or fails for a reason
-// that the next one would not mend.
+// that the next one would not fix.
 type Composite struct {
 	builders []BuildAndDeployer
 	fallBack FallbackTester
@@ -28,7 +28,8 @@ func NewComposite(builders ...BuildAndDeployer) *Composite {
 	return &Composite{builders: builders, fallBack: ShouldFallBack}
 }
 
-// Examine has the containers looked at before a failed update in place falls back to a way that needs the cluster.
+// Examine sets the check of the containers before a failed update in place falls back to a builder that needs the
+// cluster.
 func (c *Composite) Examine(e Examiner) *Composite {
 	c.examine = e
 	return c
@@ -54,7 +55,7 @@ func Order(mode model.UpdateMode) []string {
 	return []string{"local", "synclet", "container", "exec", "compose", "image"}
 }
 
-// whole returns the name of the builder that rebuilds all of a resource, which the others fall back to.
+// whole returns the name of the builder that rebuilds the whole resource, which the others fall back to.
 func whole(m model.Manifest) string {
 	if m.IsCompose() {
 		return "compose"
@@ -71,7 +72,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	for i := 0; i < len(order); i++ {
 		name := order[i]
 		at := slices.IndexFunc(c.builders, func(b BuildAndDeployer) bool { return b.Name() == name })
-		if at < 0 || name == "exec" && k8s.IsForbidden(last) { // what was forbidden to one is to the other
+		if at < 0 || name == "exec" && k8s.IsForbidden(last) { // the synclet needs the same permission as exec
 			continue
 		}
 		if verdict := c.verdict(ctx, req, total, last, name, whole); verdict != nil {
@@ -81,7 +82,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		r, err := c.builders[at].BuildAndDeploy(ctx, req)
 		var declined *Declined
 		if errors.As(err, &declined) {
-			if ctx.Err() != nil { // one that could not find out whether it can
+			if ctx.Err() != nil { // the builder could not find out whether it applies
 				return total, ctx.Err()
 			}
 			if last == nil {
@@ -96,7 +97,7 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 		last = err
 		total.FellBack = err.Error()
 		if liveupdate.Classify(err) == liveupdate.FallBack || order[i+1] == whole {
-			i = slices.Index(order, whole) - 1 // a change that does not fit fits no other way in place either
+			i = slices.Index(order, whole) - 1 // no other builder can make the change in place either
 			logstore.Infof(req.Log, "Falling back to a new image: %v", err)
 		} else {
 			logstore.Infof(req.Log, "Trying another way: %v", err)
@@ -105,9 +106,9 @@ func (c *Composite) BuildAndDeploy(ctx context.Context, req Request) (Result, er
 	return total, last
 }
 
-// verdict returns why a failed update in place must not fall back to another way that needs the cluster: it is away, which is
-// no reason for a new image, or the containers are gone, and others come. Containers of Compose are not examined: where one is
-// gone, nobody but Compose starts another.
+// verdict returns why a failed update in place must not fall back to another builder that needs the cluster: the cluster
+// is away, which is no reason for a new image, or the containers are gone, and others replace them. Containers of
+// Compose are not examined: only Compose replaces one that is gone.
 func (c *Composite) verdict(ctx context.Context, req Request, sofar Result, last error, next, whole string) error {
 	if c.examine == nil || req.Manifest.IsCompose() || liveupdate.Classify(last) != liveupdate.Infra || errors.As(last, new(*Declined)) || next != "exec" && next != whole {
 		return nil
@@ -127,8 +128,8 @@ func merge(a, b Result, mode string) Result {
 	return b
 }
 
-// ShouldFallBack is the FallbackTester of the design: a failure of ours falls back, and so does a change that does not
-// fit; the user's own failing command and cancelled work do not.
+// ShouldFallBack is the default FallbackTester: a failure of hone falls back, and so does a change that cannot be made
+// in place; the user's own failing command and cancelled work do not.
 func ShouldFallBack(err error) bool {
 	switch liveupdate.Classify(err) {
 	case liveupdate.FallBack, liveupdate.Infra:

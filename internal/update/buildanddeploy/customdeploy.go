@@ -25,8 +25,8 @@ import (
 // deleteLimit is how long a delete command may take: it often waits until the objects are gone.
 const deleteLimit = 5 * time.Minute
 
-// customDeploy makes the cluster hold a resource that a command of the user deploys. The ledger learns of it before the
-// command runs, so that the resource can be taken down whatever becomes of the command.
+// customDeploy deploys a resource with a command of the user. The ledger records it before the command runs, so that the
+// resource can be taken down whatever happens to the command.
 func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error) {
 	name, d := req.Manifest.Name, req.Manifest.K8s.CustomDeploy
 	ledger, err := c.Ledger(ctx)
@@ -64,8 +64,8 @@ func (c *Cluster) customDeploy(ctx context.Context, req Request, images map[stri
 	return applied, nil
 }
 
-// inSameCluster makes a command that a later session may run use the cluster and namespace that the session's commands use,
-// whatever the user's current ones are then.
+// inSameCluster makes a command that a later session may run use the cluster and namespace of this session, whatever the
+// user's current ones are then.
 func inSameCluster(cmd model.Cmd, env []string) model.Cmd {
 	for _, kv := range env {
 		if strings.HasPrefix(kv, "KUBECONFIG=") {
@@ -83,7 +83,7 @@ func reportFound(log logstore.Logger, applied []model.AppliedObject) {
 	log.Write(logstore.LevelInfo, "Objects applied to cluster:\n"+b.String())
 }
 
-// runApply runs the apply command and returns its standard output. The rest of what it says goes to the log.
+// runApply runs the apply command and returns its standard output. Its standard error goes to the log.
 func runApply(ctx context.Context, req Request, images map[string]model.ImageResult) ([]byte, error) {
 	d, limit := req.Manifest.K8s.CustomDeploy, req.UpsertTimeout
 	if limit <= 0 {
@@ -110,19 +110,19 @@ func runApply(ctx context.Context, req Request, images map[string]model.ImageRes
 		return nil, problem.New(fmt.Sprintf("apply command %q did not end within %s", cmd.String(), limit),
 			fmt.Sprintf("if it is merely slow, give it more time in the Tiltfile:\nupdate_settings(k8s_upsert_timeout_secs=%d)", 2*max(int(limit/time.Second), 1)))
 	case errors.As(err, &exit):
-		p := problem.Wrap(err, fmt.Sprintf("apply command %q failed", cmd.String()), "see above what it says; it runs in "+cmd.Dir)
+		p := problem.Wrap(err, fmt.Sprintf("apply command %q failed", cmd.String()), "see its output above; it runs in "+cmd.Dir)
 		p.Detail = excerpt(out.Bytes())
 		return nil, p
 	}
 	return nil, err
 }
 
-// printedMend says how a command tells what it has applied.
+// printedMend explains how a command reports the objects that it has applied.
 const printedMend = "the command must print the objects that it applied, and nothing else, to standard output as YAML:\n" +
 	"kubectl apply -o yaml -f app.yaml\n" +
-	"what people should read goes to standard error: echo deploying >&2"
+	"messages for people go to standard error: echo deploying >&2"
 
-// printedObjects reads the objects that an apply command printed, lists taken apart.
+// printedObjects parses the objects that an apply command printed, with lists expanded.
 func printedObjects(out []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(out)))
@@ -149,7 +149,7 @@ func printedObjects(out []byte) ([]*unstructured.Unstructured, error) {
 func documentObjects(doc []byte) ([]*unstructured.Unstructured, error) {
 	var v any
 	if err := yaml.Unmarshal(doc, &v); err != nil {
-		p := problem.Wrap(err, "it printed what is no YAML", printedMend)
+		p := problem.Wrap(err, "it printed invalid YAML", printedMend)
 		p.Detail = excerpt(doc)
 		return nil, p
 	}
@@ -158,7 +158,7 @@ func documentObjects(doc []byte) ([]*unstructured.Unstructured, error) {
 	}
 	fields, ok := v.(map[string]any)
 	if !ok {
-		p := problem.New("it printed something that is no Kubernetes object", printedMend)
+		p := problem.New("it printed something that is not a Kubernetes object", printedMend)
 		p.Detail = excerpt(doc)
 		return nil, p
 	}
@@ -179,7 +179,7 @@ func listedObjects(kind string, items []any) ([]*unstructured.Unstructured, erro
 		fields, ok := item.(map[string]any)
 		u := &unstructured.Unstructured{Object: fields}
 		if !ok || u.GetKind() == "" || u.GetAPIVersion() == "" || u.GetName() == "" {
-			return nil, problem.New(fmt.Sprintf("item %d of the %s that it printed is no whole object", i+1, kind), printedMend)
+			return nil, problem.New(fmt.Sprintf("item %d of the %s that it printed is not a complete object", i+1, kind), printedMend)
 		}
 		out = append(out, u)
 	}
@@ -211,8 +211,8 @@ func excerpt(out []byte) string {
 	return text
 }
 
-// runDelete runs the delete command that the ledger has of a resource; it does nothing when there is none. The ledger
-// forgets what the command was for when it has succeeded.
+// runDelete runs the delete command that the ledger holds for a resource, if any. When it has succeeded, the ledger
+// forgets the command and the objects that it was for.
 func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log logstore.Logger) error {
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
@@ -245,6 +245,6 @@ func (c *Cluster) runDelete(ctx context.Context, name model.ManifestName, log lo
 		return fmt.Errorf("delete command %q did not end within %s", cmd.String(), deleteLimit)
 	}
 	return problem.Wrap(err, fmt.Sprintf("delete command %q failed", cmd.String()),
-		"see above what it says; hone tries it again with the next hone down. A delete command must also succeed\n"+
+		"see its output above; the next hone down tries it again. A delete command must also succeed\n"+
 			"when there is nothing to delete, as kubectl delete --ignore-not-found does")
 }

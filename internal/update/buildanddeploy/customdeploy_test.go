@@ -119,7 +119,7 @@ func TestCustomDeploy(t *testing.T) {
 		t.Errorf("the ledger still has %v", records)
 	}
 	if got := c.names(t); got != "app" {
-		t.Errorf("the cluster has %q: hone deletes nothing that it did not make", got)
+		t.Errorf("the cluster has %q: hone deletes nothing that it did not create", got)
 	}
 }
 
@@ -128,11 +128,11 @@ func TestCustomDeployProblems(t *testing.T) {
 		{"fails", "echo so far; exit 3", `apply command "echo so far; exit 3" failed: exit code 3`, "see above"},
 		{"prints nothing", "true", `apply command "true": it printed no object`, "kubectl apply -o yaml"},
 		{"prints only comments", "echo '# done'", "it printed no object", "standard error"},
-		{"prints text", "echo 'deployment.apps/app configured'", "it printed something that is no Kubernetes object", "kubectl apply -o yaml"},
-		{"prints broken YAML", `printf 'a: [1\nb: 2\n'`, "it printed what is no YAML", "kubectl apply -o yaml"},
+		{"prints text", "echo 'deployment.apps/app configured'", "it printed something that is not a Kubernetes object", "kubectl apply -o yaml"},
+		{"prints broken YAML", `printf 'a: [1\nb: 2\n'`, "it printed invalid YAML", "kubectl apply -o yaml"},
 		{"prints a half object", "echo '{apiVersion: v1, kind: ConfigMap}'", "it printed an object without metadata.name", ""},
-		{"prints a half list", "echo '{apiVersion: v1, kind: List, items: [{kind: X}]}'", "item 1 of the List that it printed is no whole object", ""},
-		{"prints what is not there", "echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}'",
+		{"prints a half list", "echo '{apiVersion: v1, kind: List, items: [{kind: X}]}'", "item 1 of the List that it printed is not a complete object", ""},
+		{"prints a missing object", "echo '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}'",
 			"look for configmap/x: the cluster has no configmap/x in namespace dev", "to this cluster and namespace"},
 		{"is not there", "", `cannot run "no-such-program"`, ""},
 	} {
@@ -193,7 +193,8 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// A resource that was hone's own and is now a command's loses what the command does not name, and the other way round.
+// A resource that hone deployed and a command now deploys loses the objects that the command does not name, and vice
+// versa.
 func TestCustomDeployTakesOver(t *testing.T) {
 	c := newTestCluster(t, "app", "ours-old")
 	old := model.ObjectID{Kind: "ConfigMap", Namespace: "dev", Name: "ours-old"}
@@ -238,7 +239,7 @@ func TestForceRunsTheDeleteCommandFirst(t *testing.T) {
 	}
 }
 
-// TestTakeDown deletes what depends on a custom deploy before it, and the rest after it.
+// TestTakeDown deletes the dependents of a custom deploy before it, and the rest after it.
 func TestTakeDown(t *testing.T) {
 	c := newTestCluster(t, "ours-base", "ours-resource")
 	log := filepath.Join(t.TempDir(), "log")

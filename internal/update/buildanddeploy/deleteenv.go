@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declare tells the cluster what the Tiltfile declares now, for delete commands of which the values of variables are lost.
+// Declare sets what the Tiltfile declares now, for delete commands whose variables have lost their values.
 func (c *Cluster) Declare(manifests []model.Manifest) {
 	declared := map[model.ManifestName][]string{}
 	for _, m := range manifests {
@@ -22,9 +22,8 @@ func (c *Cluster) Declare(manifests []model.Manifest) {
 	c.declared = declared
 }
 
-// completed returns a recorded delete command with the values of all its variables: those that the ledger still knows, else
-// those of the Tiltfile, else those of the environment that hone runs in. Without a value the command is not to be run: it might delete
-// something else.
+// completed returns a recorded delete command with the values of all its variables: from the ledger, otherwise from the
+// Tiltfile, otherwise from hone's environment. Without a value the command must not run: it might delete something else.
 func (c *Cluster) completed(name model.ManifestName, cmd model.Cmd) (model.Cmd, error) {
 	c.mu.Lock()
 	declared := c.declared[name]

@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestDeleteEnvironment runs the delete command in a later session, with the values that it was recorded with, and with
-// others where those are lost.
+// TestDeleteEnvironment runs the delete command in a later session, with its recorded values, and with other values if
+// those are lost.
 func TestDeleteEnvironment(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
@@ -25,7 +25,7 @@ func TestDeleteEnvironment(t *testing.T) {
 		{name: "as recorded", declared: []string{"HONE_TEST_RELEASE=newer"}, own: "stray", want: "shop"},
 		{name: "lost, declared", lost: true, declared: []string{"HONE_TEST_RELEASE=older", "HONE_TEST_RELEASE=shop"}, own: "stray", want: "shop"},
 		{name: "lost, from hone's environment", lost: true, own: "shop", want: "shop"},
-		{name: "lost for good", lost: true, declared: []string{"OTHER=x"}, fail: "needs values that hone no longer knows: HONE_TEST_RELEASE"},
+		{name: "lost permanently", lost: true, declared: []string{"OTHER=x"}, fail: "needs values that hone no longer knows: HONE_TEST_RELEASE"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			state := t.TempDir()
@@ -69,7 +69,7 @@ func TestDeleteEnvironment(t *testing.T) {
 				t.Errorf("got %v (%+v), and the command printed %q", err, p, got)
 			}
 			if commands, _ := later.ledger.Commands(); len(commands) != 1 {
-				t.Error("the command is forgotten although it has not run")
+				t.Error("the command was forgotten although it has not run")
 			}
 		})
 	}

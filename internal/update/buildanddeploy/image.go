@@ -14,13 +14,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ImageBuilder makes images.
+// ImageBuilder builds images.
 type ImageBuilder interface {
 	Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error)
 	Reusable(ctx context.Context, prior model.ImageResult) bool
 }
 
-// Deliverer brings images to a cluster.
+// Deliverer delivers images to a cluster.
 type Deliverer interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, result model.ImageResult, log logstore.Logger) error
 }
@@ -30,16 +30,16 @@ type Deployer interface {
 	Deploy(ctx context.Context, req Request, images map[string]model.ImageResult) ([]model.AppliedObject, error)
 }
 
-// Image builds the images of a resource, brings them to the cluster, and deploys the resource with them.
+// Image builds the images of a resource, delivers them to the cluster, and deploys the resource with them.
 type Image struct {
-	here      *Surroundings // nil where images are used where they are built
+	here      *Surroundings // nil if images are used where they are built
 	builder   ImageBuilder
 	deliverer Deliverer
 	deployer  Deployer
 	synclets  *Synclets
 }
 
-// NewImage returns the builder. Synclets puts into pods what they need to be updated in place; nil leaves them as they are.
+// NewImage returns the builder. synclets adds what pods need to be updated in place; nil leaves them as they are.
 func NewImage(here *Surroundings, builder ImageBuilder, deliverer Deliverer, deployer Deployer, synclets *Synclets) *Image {
 	return &Image{here: here, builder: builder, deliverer: deliverer, deployer: deployer, synclets: synclets}
 }
@@ -83,7 +83,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 	return result, nil
 }
 
-// images carries out the jobs, notes in the result what was built, and returns all images that are in use.
+// images carries out the jobs, notes the built images in the result, and returns all images that are in use.
 func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, result *Result) (map[string]model.ImageResult, error) {
 	images := maps.Clone(req.Results)
 	if images == nil {
@@ -102,7 +102,7 @@ func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, r
 	return images, nil
 }
 
-// image builds one image and brings it to the cluster.
+// image builds one image and delivers it to the cluster.
 func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
 	ref := w.target.Ref
 	if w.target.Custom != nil {
@@ -130,7 +130,7 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	return r, nil
 }
 
-// platform is what images are built for by default.
+// platform returns the default platform of images.
 func (b *Image) platform(c model.Cluster) string {
 	if c.Arch == "" || b.here == nil {
 		return ""
@@ -138,7 +138,7 @@ func (b *Image) platform(c model.Cluster) string {
 	return "linux/" + c.Arch
 }
 
-// job is what to do about one image.
+// job is the work for one image.
 type job struct {
 	target model.ImageTarget
 	plan   imagebuild.Plan
@@ -163,7 +163,8 @@ func (j jobs) steps() int {
 	return n
 }
 
-// plan decides which images to build: those that changed, those whose result is gone, and those that are based on one.
+// plan decides which images to build: those that changed, those whose result is gone, and those that are based on one of
+// these.
 func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	building := map[string]bool{}
 	var out jobs
@@ -190,7 +191,7 @@ func (b *Image) plan(ctx context.Context, req Request) (jobs, error) {
 	return out, nil
 }
 
-// deployed reports whether an image runs in the cluster itself, rather than being only what others are built on.
+// deployed reports whether an image runs in the cluster itself, rather than being only a base of others.
 func deployed(m model.Manifest, ref string) bool {
 	base := false
 	for _, im := range m.Images {
@@ -214,7 +215,7 @@ func deployed(m model.Manifest, ref string) bool {
 	return false
 }
 
-// steps writes the headings of an update's steps and how long each took.
+// steps logs the headings of an update's steps and how long each took.
 type steps struct {
 	log      logstore.Logger
 	progress func(mode, stage string)
@@ -235,7 +236,7 @@ func (s *steps) next(name string) {
 	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
 }
 
-// waits shows that a step waits for the cluster, and when it continues.
+// waits reports that a step waits for the cluster, and when it continues.
 func (s *steps) waits(w k8s.Wait) {
 	stage := fmt.Sprintf("%d/%d %s", s.at, s.total, s.name)
 	if w.Why != "" {

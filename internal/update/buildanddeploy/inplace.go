@@ -31,8 +31,8 @@ func NewExec(pods liveupdate.PodExecer) *InPlace {
 		accepts: func(context.Context, model.ContainerRef) string { return "" }}
 }
 
-// NewContainer returns the builder that updates containers through the engine's API. It takes only containers that run
-// in that engine, which has is asked for.
+// NewContainer returns the builder that updates containers through the engine's API. It accepts only containers that run
+// in that engine, which has reports.
 func NewContainer(engine liveupdate.Engine, has func(ctx context.Context, id string) bool) *InPlace {
 	return &InPlace{name: "container", updater: liveupdate.ContainerUpdater{Engine: engine},
 		accepts: func(ctx context.Context, c model.ContainerRef) string {
@@ -48,9 +48,10 @@ var _ BuildAndDeployer = (*InPlace)(nil)
 // Name implements BuildAndDeployer.
 func (b *InPlace) Name() string { return b.name }
 
-// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once. Those
-// that take much longer than the others are left behind, see Straggler. A failing command of the user is reported after the
-// other containers have been updated; if it failed in some of the containers of an image only, they need a new image.
+// BuildAndDeploy implements BuildAndDeployer: it brings every container that lacks changes up to date, all at once.
+// Those that take much longer than the others are left behind, see Straggler. A failing command of the user is reported
+// after the other containers have been updated; if it failed in only some of the containers of an image, they need a new
+// image.
 func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	if !req.InPlace || len(req.Containers) == 0 {
 		return Result{}, &Declined{}
@@ -78,8 +79,8 @@ func (b *InPlace) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	return f.outcome(ctx)
 }
 
-// plan makes all plans before the first container is touched, so that a change that does not fit leaves all of them as
-// they are.
+// plan makes all plans before the first container is touched, so that a change that cannot be made in place leaves all
+// of them as they are.
 func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 	plans := make([]liveupdate.Plan, len(req.Containers))
 	for i, c := range req.Containers {
@@ -87,7 +88,7 @@ func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 		if !ok {
 			return nil, &liveupdate.FallBackError{Reason: fmt.Sprintf("the live update of %s is no longer declared", whose(c.ContainerRef))}
 		}
-		if spec.RestartContainer && c.Synclet != "" { // there is a supervisor: the container itself need not be restarted
+		if spec.RestartContainer && c.Synclet != "" { // with a supervisor, the container itself need not be restarted
 			spec.RestartContainer, spec.RestartProcess = false, &model.RestartProcess{}
 		}
 		in := liveupdate.Input{Spec: spec, Changed: c.Files, NoRestart: b.name != "container"}
@@ -107,7 +108,7 @@ func (b *InPlace) plan(req Request) ([]liveupdate.Plan, error) {
 	return plans, nil
 }
 
-// whose names what the live update of a container belongs to.
+// whose names the owner of the live update of a container.
 func whose(c model.ContainerRef) string {
 	if c.Ref == "" {
 		return "container " + c.Name
@@ -140,8 +141,8 @@ func (b *InPlace) update(ctx context.Context, req Request, c model.LackingContai
 	return u, nil
 }
 
-// stages tells how long what ended at the times of a report took. A container that has just started gets what was saved
-// long ago: there the update itself is the beginning.
+// stages returns the durations of the stages whose ends are in a report. A container that has just started gets files
+// that were saved long ago: there the stages begin with the update itself.
 func stages(req Request, c model.LackingContainer, began time.Time, r liveupdate.Report) (s model.Stages) {
 	last := began
 	if req.Save != nil {

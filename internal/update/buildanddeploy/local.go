@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// localGrace is how long a local command may take to end after it was asked to.
+	// localGrace is how long a local command may take to end after the request to end.
 	localGrace = 5 * time.Second
-	// outputSettle bounds how long a command that has succeeded counts as running still, until the changes of the files
-	// that it wrote are known, before those who depend on it begin.
+	// outputSettle bounds how long a command that has succeeded still counts as running, until the changes of the files
+	// that it wrote are known, before dependent resources begin.
 	outputSettle = 250 * time.Millisecond
 )
 
@@ -44,7 +44,7 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,
 		Stdout: logstore.WriterAt(req.Log, logstore.LevelInfo), Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
 	})
-	logstore.Flush(req.Log) // a last line without an end stands before what is said about it
+	logstore.Flush(req.Log) // a last line without a line feed precedes the messages about the command
 	var exit *process.ExitError
 	switch {
 	case err == nil:

@@ -5,8 +5,8 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 )
 
-// IsPassing reports whether an update failed for something outside that may be over at any time: a registry that takes no
-// push, an engine that does not answer, an API server (or a webhook that it asks) that answers 429 or 5xx, a connection that
+// IsPassing reports whether an update failed for an external, temporary reason: a registry that does not accept a push,
+// an engine that does not answer, an API server (or a webhook that it calls) that answers 429 or 5xx, a connection that
 // broke off.
 func IsPassing(err error) bool {
 	return docker.IsPassing(err) || docker.IsUnreachable(err) || k8s.AsBusy(err) != nil || k8s.IsCutOff(err)

@@ -25,7 +25,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// badDays is an API server with ConfigMaps of the namespace dev. The first tries of each request go wrong.
+// badDays is an API server with ConfigMaps of the namespace dev. The first tries of each request fail.
 type badDays struct {
 	faults int
 	fault  func(req *http.Request, serve func() *http.Response) (*http.Response, error)
@@ -97,7 +97,7 @@ func (s *badDays) serve(req *http.Request) *http.Response {
 	return answer(req, http.StatusOK, o)
 }
 
-// TestDeletesThroughBadDays deletes, gives back and hands over while the API server has no time, breaks connections off, and
+// TestDeletesThroughBadDays deletes, gives back and hands over while the API server is busy, breaks connections off, and
 // loses answers.
 func TestDeletesThroughBadDays(t *testing.T) {
 	faults := map[string]func(*http.Request, func() *http.Response) (*http.Response, error){
@@ -155,7 +155,7 @@ func TestDeletesThroughBadDays(t *testing.T) {
 						t.Errorf("left in the cluster: %v, in the ledger: %v", s.objects, left)
 					}
 					if !strings.Contains(d.text(), "trying again in") {
-						t.Errorf("nothing is said of it:\n%s", d.text())
+						t.Errorf("the log does not mention it:\n%s", d.text())
 					}
 				})
 			})
@@ -173,7 +173,7 @@ func TestDeletesThroughBadDays(t *testing.T) {
 	})
 }
 
-// TestAddressInPlaceOfIdentity works in a cluster that does not say who it is, and carries on when it does.
+// TestAddressInPlaceOfIdentity works in a cluster that does not reveal its identity, and continues when it does.
 func TestAddressInPlaceOfIdentity(t *testing.T) {
 	s := &badDays{faults: 1000, fault: func(req *http.Request, serve func() *http.Response) (*http.Response, error) {
 		if strings.HasSuffix(path.Dir(req.URL.Path), "/namespaces") {
@@ -202,6 +202,6 @@ func TestAddressInPlaceOfIdentity(t *testing.T) {
 	other := rest.Config{Host: "http://api"}
 	other.CAData = []byte("another authority")
 	if addressOf(&other) == c.address {
-		t.Error("another cluster in the same place has the same name")
+		t.Error("another cluster at the same address has the same name")
 	}
 }

@@ -11,26 +11,27 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// RemoveRequest names a resource that leaves the cluster.
+// RemoveRequest is the removal of a resource from the cluster.
 type RemoveRequest struct {
 	Resource model.ManifestName
 	// Why is a relative clause for the log: "which the Tiltfile no longer declares".
 	Why string
-	// Declared returns what the Tiltfile declares now, to which what the resource leaves behind may belong; nil: nothing.
+	// Declared returns what the Tiltfile declares now, which may include objects that the resource leaves behind; nil
+	// means nothing.
 	Declared func() []model.Manifest
 	// Namespace is for objects that are declared without one.
 	Namespace string
-	// Enough, unless nil, ends the wait for objects to be gone when it ends: the resource comes back. What is still there stays
-	// recorded.
+	// Enough, unless nil, ends the wait for the deletion of objects when it is done: the resource comes back. Objects
+	// that still exist stay recorded.
 	Enough context.Context
 	Log    logstore.Logger
 }
 
-// Remove deletes what the ledger has of a resource, and then its records. What another resource declares is not deleted: its
-// record passes to that one. What a command of the user deployed the user's delete command deletes, unless another resource
-// is deployed by the same commands now.
+// Remove deletes the objects that the ledger holds for a resource, and then its records. Objects that another resource
+// declares are not deleted: their records pass to that one. Objects that a command of the user deployed are deleted by
+// the user's delete command, unless another resource is deployed by the same commands now.
 //
-// It returns the resources whose objects a delete command may have taken along, and that have to be deployed again.
+// It returns the resources whose objects a delete command may also have deleted, and which have to be deployed again.
 func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model.ManifestName, err error) {
 	ctx = patiently(ctx, req.Log)
 	ledger, err := c.Ledger(ctx)
@@ -72,7 +73,7 @@ func (c *Cluster) Remove(ctx context.Context, req RemoveRequest) (bereft []model
 		deploy.DeleteRequest{Accepted: held.Free, Logger: req.Log}, records)
 }
 
-// Leaving returns the resources with objects that are no longer part of them, and were still there after their last deploy.
+// Leaving returns the resources with objects that are no longer part of them, but still existed after their last deploy.
 func (c *Cluster) Leaving(ctx context.Context) ([]model.ManifestName, error) {
 	ledger, err := c.Ledger(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func leaving(list []deploy.ObjectRecord) []deploy.ObjectRecord {
 	return slices.DeleteFunc(slices.Clone(list), func(r deploy.ObjectRecord) bool { return !r.Leaving })
 }
 
-// Finish waits until what is no longer part of a resource is gone, and then drops its records.
+// Finish waits until the objects that are no longer part of a resource are gone, and then drops their records.
 func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
 	ledger, err := c.Ledger(ctx)
@@ -118,8 +119,8 @@ func (c *Cluster) Finish(ctx context.Context, resource model.ManifestName, log l
 		map[model.ManifestName][]deploy.ObjectRecord{resource: leaving(all[resource])})
 }
 
-// handOver passes on what others declare of the resource's objects, and its delete command to a resource that has the same
-// one.
+// handOver passes those objects that other resources declare to them, and the delete command to a resource that has the
+// same one.
 func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(model.ObjectID) (model.ManifestName, bool)) error {
 	commands, err := ledger.Commands()
 	if err != nil {
@@ -155,8 +156,8 @@ func (c *Cluster) handOver(ledger *deploy.Ledger, req RemoveRequest, owner func(
 	return ledger.HandOver(req.Resource, to)
 }
 
-// sameCommand reports whether two commands do the same in the same folder. Their environments may differ from session to
-// session.
+// sameCommand reports whether two commands have the same arguments and folder. Their environments may differ between
+// sessions.
 func sameCommand(a, b model.Cmd) bool { return slices.Equal(a.Argv, b.Argv) && a.Dir == b.Dir }
 
 // removeByCommand runs the resource's delete command, if it has one, and returns the resources that declare what it deleted.
@@ -181,7 +182,7 @@ func (c *Cluster) removeByCommand(ctx context.Context, ledger *deploy.Ledger, re
 	return bereft, nil
 }
 
-// owner returns a function that says which resource declares an object now, other than the given one.
+// owner returns a function that returns the resource, other than the given one, that declares an object now.
 func (c *Cluster) owner(ctx context.Context, declared func() []model.Manifest, except model.ManifestName, namespace string) func(model.ObjectID) (model.ManifestName, bool) {
 	if declared == nil {
 		return func(model.ObjectID) (model.ManifestName, bool) { return "", false }

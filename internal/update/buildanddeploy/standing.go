@@ -19,26 +19,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Examiner finds out whether it was the containers' doing, or the cluster's, that they could not be updated in place. It
-// returns nil where they run, so that another way may do better, else an error of type *Away or *Gone. With patient it
-// waits for a moment: that a container has ended shows in the cluster a little later than on its streams.
+// Examiner finds out whether the containers or the cluster caused the failure of an update in place. It returns nil if
+// the containers run, so that another builder may succeed, otherwise an error of type *Away or *Gone. With patient it
+// waits for a moment: the end of a container shows in the cluster a little later than on its streams.
 type Examiner func(ctx context.Context, containers []model.LackingContainer, patient bool) error
 
-// Away says that the cluster does not answer, so that no way leads to the containers, and none is to blame.
+// Away means that the cluster does not answer, so that the containers cannot be reached in any way.
 type Away struct{ Err error }
 
-// Error says so, with the cause.
+// Error returns the text with the cause.
 func (a *Away) Error() string { return "the cluster does not answer: " + a.Err.Error() }
 
 // Unwrap returns the cause.
 func (a *Away) Unwrap() error { return a.Err }
 
-// Gone says that all containers that could not be updated have ended. What starts in their place will lack the change.
+// Gone means that all containers that could not be updated have ended. Their replacements will lack the change.
 type Gone struct{ Reason string }
 
-// Error says so, with the reason.
+// Error returns the text with the reason.
 func (g *Gone) Error() string {
-	return g.Reason + " while it was updated; what starts in its place gets the change"
+	return g.Reason + " while it was being updated; its replacement gets the change"
 }
 
 var (
@@ -47,7 +47,7 @@ var (
 )
 
 const (
-	// askTimeout bounds how long the cluster may take to say how a container does.
+	// askTimeout bounds how long the cluster may take to report the state of a container.
 	askTimeout = 5 * time.Second
 	// lag is how long it may take until the cluster shows that a container has ended.
 	lag      = 4 * time.Second
@@ -56,7 +56,7 @@ const (
 
 var podResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 
-// Examine is the Examiner that asks the cluster.
+// Examine is the Examiner that queries the cluster.
 func (c *Cluster) Examine(ctx context.Context, containers []model.LackingContainer, patient bool) error {
 	for late := time.Now().Add(lag); ; {
 		err := c.examine(ctx, containers)
@@ -102,13 +102,13 @@ func (c *Cluster) examine(ctx context.Context, containers []model.LackingContain
 	return &Gone{reason}
 }
 
-// silent reports whether an error is no answer of the API server, or says that it cannot give one now.
+// silent reports whether an error means that the API server did not answer, or cannot answer now.
 func silent(err error) bool {
 	var status apierrors.APIStatus
 	return k8s.AsBusy(err) != nil || !errors.As(err, &status) || status.Status().Code >= 500
 }
 
-// end returns why a container does not run any more, and whether it does not.
+// end returns whether a container has ended, and why.
 func end(pod corev1.Pod, c model.ContainerRef) (reason string, ended bool) {
 	if pod.DeletionTimestamp != nil {
 		return fmt.Sprintf("pod %s was deleted", c.Pod), true

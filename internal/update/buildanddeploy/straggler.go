@@ -13,11 +13,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// patience is for how long an update waits for the other containers once the first has it, or, where others that run need
-// nothing, for any: a save in the meantime must not wait for the slowest container.
+// patience is how long an update waits for the other containers once the first has the changes, or, if other running
+// containers need nothing, for any container: a save in the meantime must not wait for the slowest container.
 const patience = 100 * time.Millisecond
 
-// Straggler is the update of one container that still runs after the update of the resource is over.
+// Straggler is the update of one container that is still running after the update of the resource is over.
 type Straggler struct {
 	Container model.LackingContainer
 	*part
@@ -27,14 +27,14 @@ type Straggler struct {
 // Cancel makes the update end soon.
 func (s *Straggler) Cancel() { s.cancel() }
 
-// Wait waits for the end of the update. The error is for liveupdate.Classify; a command that ended otherwise than in the
-// other containers is a reason for a new image.
+// Wait waits for the end of the update. The error is for liveupdate.Classify; a command whose result differs from that
+// in the other containers is a reason for a new image.
 func (s *Straggler) Wait() (model.ContainerUpdate, error) {
 	<-s.done
 	return s.update, s.tally.add(s.Container.Ref, s.err)
 }
 
-// part is the update of one container. update and err count once done is closed.
+// part is the update of one container. update and err are valid once done is closed.
 type part struct {
 	container model.LackingContainer
 	cancel    context.CancelFunc
@@ -98,8 +98,8 @@ func (f *fanOut) wait(req Request) {
 	}
 }
 
-// outcome sums up what became of the containers. An error that another way may get around goes first; then that way tries
-// all containers, so that nothing is left behind.
+// outcome sums up the results of the containers. An error that another builder may avoid takes precedence; then that
+// builder tries all containers, so that none is left behind.
 func (f *fanOut) outcome(ctx context.Context) (Result, error) {
 	over := slices.DeleteFunc(slices.Clone(f.parts), func(j *part) bool { return !j.over() })
 	result, err := f.sum(over)
@@ -162,14 +162,14 @@ func (f *fanOut) sum(over []*part) (result Result, err error) {
 	return result, nil
 }
 
-// inconsistent says that the containers of an image differ: the user's command or program worked in some of them only.
+// inconsistent means that the containers of an image differ: the user's command or program worked in only some of them.
 type inconsistent struct{ *liveupdate.FallBackError }
 
 // Unwrap makes it a reason for a new image.
 func (e *inconsistent) Unwrap() error { return e.FallBackError }
 
 // tally counts, by image, where the user's commands and programs worked and where they failed: containers of different
-// images need not agree. It may be used by several goroutines.
+// images need not agree. It is safe for concurrent use.
 type tally struct {
 	mu     sync.Mutex
 	worked map[string]int   // guarded by mu
@@ -184,7 +184,7 @@ func newTally(peers map[string]int) *tally {
 	return t
 }
 
-// add counts the end of one container's update and returns what it comes to, seen together with the others.
+// add counts the end of one container's update and returns its error in view of the other containers.
 func (t *tally) add(image string, err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,7 +198,7 @@ func (t *tally) add(image string, err error) error {
 	}
 	if n, failed := t.worked[image], t.failed[image]; n > 0 && failed != nil {
 		return &inconsistent{&liveupdate.FallBackError{
-			Reason: fmt.Sprintf("the pods are inconsistent now: it worked in %d, and in another: %v", n, failed)}}
+			Reason: fmt.Sprintf("the pods are inconsistent now: the update worked in %d, but failed in another: %v", n, failed)}}
 	}
 	return err
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// slow is a liveupdate.Updater that takes its time in each container, and fails in some.
+// slow is a liveupdate.Updater that takes a given time in each container, and fails in some.
 type slow struct {
 	takes map[string]time.Duration
 	fail  map[string]error
@@ -34,7 +34,7 @@ func (s slow) Update(ctx context.Context, c model.ContainerRef, p liveupdate.Pla
 	return liveupdate.Report{Files: len(p.Copies), Applied: time.Now()}, s.fail[c.ID]
 }
 
-// TestStragglers says who is left behind, when, and what the ends come to.
+// TestStragglers checks which containers are left behind, when, and with what result.
 func TestStragglers(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "main.go")
@@ -56,7 +56,7 @@ func TestStragglers(t *testing.T) {
 	}{
 		{name: "all quick", takes: map[string]time.Duration{"a": ms, "b": 2 * ms, "c": 50 * ms}, after: 50 * ms, synced: "a b c"},
 		{name: "one slow", takes: map[string]time.Duration{"a": ms, "b": 2 * ms, "c": long}, after: patience + ms, synced: "a b", behind: "c updated"},
-		{name: "all slow: nobody is behind", takes: map[string]time.Duration{"a": long, "b": long, "c": long + ms}, after: long + ms, synced: "a b c"},
+		{name: "all slow: none is behind", takes: map[string]time.Duration{"a": long, "b": long, "c": long + ms}, after: long + ms, synced: "a b c"},
 		{name: "others run", takes: map[string]time.Duration{"a": long, "b": long, "c": long}, change: func(r *Request) { r.Others = true },
 			after: patience, behind: "a updated, b updated, c updated"},
 		{name: "waited for", takes: map[string]time.Duration{"a": ms, "b": ms, "c": long}, change: func(r *Request) { r.Waits = true },
@@ -67,19 +67,19 @@ func TestStragglers(t *testing.T) {
 			after: patience, synced: "a b", err: "user error", behind: "c fall back"},
 		{name: "the command fails everywhere", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errUser, "b": errUser, "c": errUser},
 			after: patience, synced: "a b", err: "user error", behind: "c user error"},
-		{name: "the command failed in one of the quick ones: nobody waits for the slow one, who needs a new image, too",
+		{name: "the command failed in one of the quick ones: no wait for the slow one, which needs a new image too",
 			takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errUser}, after: patience, synced: "a b", err: "fall back"},
 		{name: "the new process does not start in the slow one only", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"c": errStart},
 			after: patience, synced: "a b", behind: "c fall back"},
 		{name: "the new process starts nowhere", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errStart, "b": errUser, "c": errStart},
 			after: patience, synced: "a b", err: "user error", behind: "c user error"},
-		{name: "the way breaks in a quick one: the next way takes all", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"b": errInfra},
+		{name: "the builder fails in a quick one: the next builder takes all", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"b": errInfra},
 			after: patience, synced: "a", err: "infrastructure error"},
-		{name: "the way breaks in the slow one", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"c": errInfra},
+		{name: "the builder fails in the slow one", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"c": errInfra},
 			after: patience, synced: "a b", behind: "c infrastructure error"},
-		{name: "nothing helps a quick one: the slow one goes on", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errFull, "b": errUser},
+		{name: "nothing helps a quick one: the slow one keeps running", takes: map[string]time.Duration{"c": long}, fail: map[string]error{"a": errFull, "b": errUser},
 			after: patience, synced: "b", err: "blocked", behind: "c fall back"},
-		{name: "the way breaks in one, and nothing helps another: the next way takes all", fail: map[string]error{"a": errInfra, "b": errFull},
+		{name: "the builder fails in one, and nothing helps another: the next builder takes all", fail: map[string]error{"a": errInfra, "b": errFull},
 			synced: "c", err: "infrastructure error"},
 		{name: "the command fails where others have it", takes: map[string]time.Duration{}, fail: map[string]error{"a": errUser, "b": errUser, "c": errUser},
 			change: func(r *Request) { r.Peers = map[string]int{"web": 2} }, synced: "a b c", err: "fall back"},
@@ -147,7 +147,7 @@ func TestStragglersEndWithTheirContext(t *testing.T) {
 	})
 }
 
-// TestStages adds up: from the save to the end of the last stage nothing is left out.
+// TestStages checks that the stages add up to the time from the save to the end of the last stage.
 func TestStages(t *testing.T) {
 	base := time.Unix(1000, 0)
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }

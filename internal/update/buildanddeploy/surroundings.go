@@ -9,13 +9,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Pinger tells what a container engine is.
+// Pinger identifies a container engine.
 type Pinger interface {
 	Ping(ctx context.Context) (docker.Info, error)
 }
 
-// Surroundings are what decides how images are delivered, beside the cluster itself. They are looked at with the first
-// image. It is safe for use by several goroutines.
+// Surroundings determine, in addition to the cluster itself, how images are delivered. They are probed for the first
+// image. Surroundings is safe for concurrent use.
 type Surroundings struct {
 	engine Pinger
 
@@ -31,7 +31,7 @@ type surroundings struct {
 	machine imagebuild.Delivery
 }
 
-// plan says how an image gets to a cluster.
+// plan returns how an image gets to a cluster.
 func (s *Surroundings) plan(ctx context.Context, cluster model.Cluster, registry model.Registry, im model.ImageTarget) (imagebuild.Plan, error) {
 	here, err := s.look(ctx)
 	if err != nil {

@@ -16,27 +16,26 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ImageReader looks into images of the engine.
+// ImageReader inspects images of the engine.
 type ImageReader interface {
 	Inspect(ctx context.Context, ref string) (docker.Image, bool, error)
 	Programs(ctx context.Context, ref string, paths []string) ([]string, error)
 }
 
-// SyncletImage brings the image with the synclet to a cluster and returns what the cluster calls it; see
-// build.SyncletImage.
+// SyncletImage delivers the image with the synclet to a cluster and returns its name there; see imagebuild.SyncletImage.
 type SyncletImage interface {
 	Deliver(ctx context.Context, plan imagebuild.Plan, arch, beside string, log logstore.Logger) (string, error)
 }
 
-// Experience is what is known of containers that ran.
+// Experience is what is known about earlier containers.
 type Experience interface {
-	// LockedOut reports whether containers of an image, by the Tiltfile's reference, have neither let the synclet in by their
-	// shell nor by their tar.
+	// LockedOut reports whether containers of an image, named by the Tiltfile's reference, have let the synclet in
+	// neither by shell nor by tar.
 	LockedOut(ref string) bool
 }
 
-// Synclets decides which pods get the synclet when they are deployed. Construct it with NewSynclets; it is safe for use by
-// several goroutines.
+// Synclets decides which pods get the synclet when they are deployed. Construct it with NewSynclets; it is safe for
+// concurrent use.
 type Synclets struct {
 	images     ImageReader
 	image      SyncletImage
@@ -47,20 +46,20 @@ type Synclets struct {
 	seen map[string]inside // by image id; guarded by mu
 }
 
-// NewSynclets returns a Synclets that looks into images, delivers hone's own, and asks for what experience there is.
+// NewSynclets returns a Synclets that inspects images, delivers hone's own image, and consults experience.
 func NewSynclets(images ImageReader, image SyncletImage, experience Experience, here *Surroundings) *Synclets {
 	return &Synclets{images: images, image: image, experience: experience, here: here, seen: map[string]inside{}}
 }
 
-// inside is what an image has in it.
+// inside is the relevant content of an image.
 type inside struct {
 	command deploy.ImageCommand
 	path    []string // where programs are looked for
-	// open says that there is a shell or tar; it is known when looked is set.
+	// open means that the image has a shell or tar; it is valid if looked is set.
 	open, looked bool
 }
 
-// Injection returns what to put into the pods of a deploy with the given images; nil when they need nothing.
+// Injection returns what to inject into the pods of a deploy with the given images; nil if they need nothing.
 func (s *Synclets) Injection(ctx context.Context, req Request, images map[string]model.ImageResult) (*deploy.SyncletInjection, error) {
 	if !req.Manifest.IsK8s() || req.Manifest.K8s.CustomDeploy != nil {
 		return nil, nil
@@ -95,7 +94,7 @@ func (s *Synclets) Injection(ctx context.Context, req Request, images map[string
 	return nil, nil
 }
 
-// Deliver brings the image with the synclet to a cluster.
+// Deliver delivers the image with the synclet to a cluster.
 func (s *Synclets) Deliver(ctx context.Context, cluster model.Cluster, registry model.Registry, beside string, log logstore.Logger) (string, error) {
 	plan, err := s.here.plan(ctx, cluster, registry, model.ImageTarget{Ref: model.SyncletName})
 	if err != nil {
@@ -104,7 +103,7 @@ func (s *Synclets) Deliver(ctx context.Context, cluster model.Cluster, registry 
 	return s.image.Deliver(ctx, plan, cluster.Arch, beside, log)
 }
 
-// use says what containers of an image need, and why; without a reason they need nothing.
+// use returns what containers of an image need, and why; without a reason they need nothing.
 func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.ImageTarget, r model.ImageResult) (use deploy.SyncletUse, why string, err error) {
 	if im.LiveUpdate.RestartProcess != nil {
 		in, known, err := s.look(ctx, r, false)
@@ -124,12 +123,12 @@ func (s *Synclets) use(ctx context.Context, mode model.UpdateMode, im model.Imag
 	case known && !in.open:
 		return use, "the image has neither sh nor tar", nil
 	case s.experience.LockedOut(im.Ref):
-		return use, "it found no other way into those that ran", nil
+		return use, "it found no other way into earlier containers", nil
 	}
 	return use, "", nil
 }
 
-// look returns what an image has in it, and with programs also whether it has a shell or tar. It is not known where the
+// look returns the content of an image, and with programs also whether it has a shell or tar. known is false if the
 // engine does not have the image.
 func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool) (in inside, known bool, err error) {
 	if r.ImageID == "" {
@@ -163,7 +162,7 @@ func (s *Synclets) look(ctx context.Context, r model.ImageResult, programs bool)
 	return in, true, nil
 }
 
-// usualPath is where container runtimes look for programs unless an image says otherwise.
+// usualPath is where container runtimes look for programs unless an image sets PATH.
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // searchPath returns the absolute folders of PATH.

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shelf is an engine with images, the way to the cluster, and what containers have taught.
+// shelf is an engine with images, the delivery to the cluster, and the experience with containers.
 type shelf struct {
 	programs map[string][]string // by reference
 	path     string
@@ -52,7 +52,7 @@ func (s *shelf) Deliver(_ context.Context, _ imagebuild.Plan, arch, beside strin
 
 func (s *shelf) LockedOut(ref string) bool { return s.locked && ref == "web" }
 
-// TestInjection says which images' containers get the synclet, and why.
+// TestInjection checks which images' containers get the synclet, and why.
 func TestInjection(t *testing.T) {
 	syncs := model.LiveUpdate{Syncs: []model.Sync{{LocalPath: "/a", RemotePath: "/b"}}}
 	restart := model.LiveUpdate{RestartProcess: &model.RestartProcess{}}
@@ -77,13 +77,13 @@ func TestInjection(t *testing.T) {
 			shelf: shelf{programs: map[string][]string{"web:1": {"/bin/sh"}}, path: "/opt/bin:relative"}},
 		{name: "a shell at an unusual place", steps: syncs, result: known,
 			shelf: shelf{programs: map[string][]string{"web:1": {"/opt/bin/sh"}}, path: "/opt/bin:relative"}},
-		{name: "nobody can look into it", steps: syncs, result: elsewhere},
+		{name: "the image cannot be inspected", steps: syncs, result: elsewhere},
 		{name: "and its containers were closed", steps: syncs, result: elsewhere, shelf: shelf{locked: true}, want: &deploy.SyncletUse{}, says: "no other way"},
 		{name: "a shell that was of no use", steps: syncs, result: known, want: &deploy.SyncletUse{},
 			shelf: shelf{programs: map[string][]string{"web:1": {"/bin/sh"}}, locked: true}},
 		{name: "another mode", steps: syncs, result: known, change: func(r *Request) { r.Mode = model.UpdateExec }},
 		{name: "restart", steps: restart, result: known, want: &deploy.SyncletUse{Run: true, Command: command}, says: "restarted in place"},
-		{name: "restart of what is not here", steps: restart, result: elsewhere, want: &deploy.SyncletUse{Run: true}},
+		{name: "restart with an image that is not here", steps: restart, result: elsewhere, want: &deploy.SyncletUse{Run: true}},
 		{name: "restart in another mode", steps: restart, result: known, change: func(r *Request) { r.Mode = model.UpdateImage },
 			want: &deploy.SyncletUse{Run: true, Command: command}},
 		{name: "a command of the user deploys it", steps: restart, result: known, change: func(r *Request) {
@@ -116,7 +116,7 @@ func TestInjection(t *testing.T) {
 				}
 			}
 			if tt.shelf.looks > 1 {
-				t.Errorf("it looked into the same image %d times", tt.shelf.looks)
+				t.Errorf("it inspected the same image %d times", tt.shelf.looks)
 			}
 			if !strings.Contains(d.text(), tt.says) {
 				t.Errorf("the log lacks %q:\n%s", tt.says, d.text())

@@ -11,9 +11,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TakeDown deletes the resources that records names: what commands of the user deployed with the user's delete commands,
-// everything else as Delete does. Deps says what resources depend on, as far as that is known: those go after them. What does
-// not depend on each other goes side by side; what is stuck or fails holds up only what it depends on. The error joins all.
+// TakeDown deletes the resources in records: those that commands of the user deployed with the user's delete commands,
+// all others as Delete does. deps holds the known dependencies of resources: a resource is deleted before its
+// dependencies. Independent resources are deleted concurrently; one that is stuck or fails delays only its dependencies.
+// The error joins all errors.
 func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[model.ManifestName][]deploy.ObjectRecord,
 	deps map[model.ManifestName][]model.ManifestName, log logstore.Logger) error {
 	ctx = patiently(ctx, log)
@@ -43,7 +44,7 @@ func (c *Cluster) TakeDown(ctx context.Context, o DeleteOptions, records map[mod
 			}
 		}
 		own := log
-		if len(names) > 1 { // several may speak at the same time
+		if len(names) > 1 { // several may print at the same time
 			own = logstore.Indent(log, fmt.Sprintf("%*s │ ", width, name))
 		}
 		step.Run = func(ctx context.Context) error {
