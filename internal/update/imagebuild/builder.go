@@ -12,16 +12,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Label marks every image that docker_build makes, so that old ones can be told from images that are not hone's to
-// remove. Its value is the reference by which the Tiltfile calls the image.
+// Label marks every image that docker_build makes, so that old ones can be distinguished from images that hone must not
+// remove. Its value is the image's reference in the Tiltfile.
 const Label = "dev.hone.image"
 
-// Request asks for one image.
+// Request describes the build of one image.
 type Request struct {
 	Target model.ImageTarget
 	// Deps are the results of the images that the target is based on, by their reference in the Tiltfile.
 	Deps map[string]model.ImageResult
-	// Registry is the one of the delivery plan; it decides about the image's name.
+	// Registry is that of the delivery plan; it determines the image's name.
 	Registry model.Registry
 	// NoCache runs every step again.
 	NoCache bool
@@ -29,7 +29,7 @@ type Request struct {
 	Platform string
 	// Env ("K=V") is added to the environment of the user's build command.
 	Env []string
-	// Logger takes output and progress; nil discards them.
+	// Logger receives output and progress; nil discards them.
 	Logger logstore.Logger
 }
 
@@ -45,8 +45,8 @@ func New(engine docker.Client) *Builder {
 	return &Builder{docker: engine, registry: newRegistryClient(), now: time.Now}
 }
 
-// Build builds one image target and returns the references under which it is known from now on. What the user did wrong
-// is a problem; see docker.IsUserError and CommandError.
+// Build builds one image target and returns its references. An error of the user is a problem; see docker.IsUserError
+// and CommandError.
 func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, error) {
 	if req.Logger == nil {
 		req.Logger = logstore.Discard
@@ -57,11 +57,11 @@ func (b *Builder) Build(ctx context.Context, req Request) (model.ImageResult, er
 	case req.Target.Custom != nil:
 		return b.customBuild(ctx, req, *req.Target.Custom)
 	}
-	return model.ImageResult{}, fmt.Errorf("build %s: nothing says how", req.Target.Ref)
+	return model.ImageResult{}, fmt.Errorf("build %s: the target defines no build", req.Target.Ref)
 }
 
-// Reusable reports whether the image of an earlier build is still there: in the engine, or, if the engine never had it, in
-// the registry that its name says.
+// Reusable reports whether the image of an earlier build still exists: in the engine or, if the engine never had it, in
+// the registry in its name.
 func (b *Builder) Reusable(ctx context.Context, prior model.ImageResult) bool {
 	if prior.Local == "" {
 		return false
@@ -118,8 +118,8 @@ func (b *Builder) tagByContent(ctx context.Context, req Request, id string) (mod
 	return result, b.docker.Tag(ctx, id, result.Local)
 }
 
-// platform decides which platform to build for: what the Tiltfile says, else what the user's environment says, else what
-// the cluster has.
+// platform returns the platform to build for: that in the Tiltfile, otherwise that in the user's environment, otherwise
+// the cluster's.
 func platform(target, cluster string) string {
 	if target != "" {
 		return target
@@ -130,7 +130,7 @@ func platform(target, cluster string) string {
 	return cluster
 }
 
-// rewriteBases returns the Dockerfile with the references of built images replaced by what they were built to.
+// rewriteBases returns the Dockerfile with the references of built images replaced by the references of the builds.
 func rewriteBases(spec model.DockerBuild, deps map[string]model.ImageResult) string {
 	if len(deps) == 0 {
 		return spec.Contents
@@ -138,8 +138,8 @@ func rewriteBases(spec model.DockerBuild, deps map[string]model.ImageResult) str
 	return Rewrite(spec.Contents, spec.BuildArgs, func(use string) (string, bool) { return resolve(use, deps) })
 }
 
-// resolve returns what the reference use was built to. A dependency with a tag goes before one without, which stands for
-// every tag.
+// resolve returns the built image for the reference use. A dependency with a tag takes precedence over one without,
+// which stands for every tag.
 func resolve(use string, deps map[string]model.ImageResult) (string, bool) {
 	var matching []string
 	for ref := range deps {

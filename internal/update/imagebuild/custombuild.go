@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// CommandError says that the user's own build command failed. Its output is in the log already.
+// CommandError means that the user's own build command failed. Its output is in the log already.
 type CommandError struct {
 	Command string
 	Err     error
@@ -32,7 +32,7 @@ func (e *CommandError) Unwrap() error { return e.Err }
 
 var _ error = (*CommandError)(nil)
 
-// customBuild runs the user's command and takes over the image that it makes.
+// customBuild runs the user's command and takes the image that it builds.
 func (b *Builder) customBuild(ctx context.Context, req Request, spec model.CustomBuild) (model.ImageResult, error) {
 	result := model.ImageResult{StartedAt: b.now()}
 	if err := b.expect(req, spec, &result); err != nil {
@@ -76,8 +76,8 @@ func (b *Builder) customBuild(ctx context.Context, req Request, spec model.Custo
 	return final, err
 }
 
-// expect fills in the reference that the command has to build, unless it tells one itself. A command with a tag of its
-// own knows nothing of registries.
+// expect fills in the reference that the command has to build, unless the command chooses one itself. For a command with
+// its own tag, the registry does not apply.
 func (b *Builder) expect(req Request, spec model.CustomBuild, result *model.ImageResult) error {
 	if spec.OutputsImageRefTo != "" {
 		return nil
@@ -125,12 +125,12 @@ func (b *Builder) runCommand(ctx context.Context, req Request, spec model.Custom
 	return fmt.Errorf("build %s: %w", req.Target.Ref, &CommandError{Command: brief(spec.Command.String()), Err: err})
 }
 
-// brief cuts a command to one line of bearable length.
+// brief cuts a command to one line of reasonable length.
 func brief(command string) string {
 	return words.Clip(words.OneLine(command), 80)
 }
 
-// expectedEnv tells a command what to build.
+// expectedEnv returns the variables that name the image that a command must build.
 func expectedEnv(expected string, reg model.Registry) []string {
 	var env []string
 	if named, err := reference.ParseNormalizedNamed(expected); expected != "" && err == nil {
@@ -145,8 +145,9 @@ func expectedEnv(expected string, reg model.Registry) []string {
 	return env
 }
 
-// ImageDepEnv tells a command about the images that it depends on: TILT_IMAGE_0 is the reference of the first, as chosen
-// by pick, and TILT_IMAGE_MAP_0 what the Tiltfile calls it. An image without a result has no TILT_IMAGE variable.
+// ImageDepEnv returns the variables that name the images that a command depends on: TILT_IMAGE_0 is the reference of the
+// first, as chosen by pick, and TILT_IMAGE_MAP_0 its reference in the Tiltfile. An image without a result has no
+// TILT_IMAGE variable.
 func ImageDepEnv(deps []string, results map[string]model.ImageResult, pick func(model.ImageResult) string) []string {
 	var env []string
 	for i, dep := range deps {
@@ -158,7 +159,7 @@ func ImageDepEnv(deps []string, results map[string]model.ImageResult, pick func(
 	return env
 }
 
-// outputFile is the absolute path of the file into which the command writes its reference.
+// outputFile returns the absolute path of the file to which the command writes its reference.
 func outputFile(spec model.CustomBuild) string {
 	if filepath.IsAbs(spec.OutputsImageRefTo) {
 		return spec.OutputsImageRefTo
@@ -166,7 +167,7 @@ func outputFile(spec model.CustomBuild) string {
 	return filepath.Join(spec.Command.Dir, spec.OutputsImageRefTo)
 }
 
-// readOutputRef reads the reference that a command wrote down.
+// readOutputRef reads the reference that a command wrote.
 func readOutputRef(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -179,7 +180,7 @@ func readOutputRef(file string) (string, error) {
 		err = errors.New("it has no tag")
 	}
 	if err != nil {
-		return "", problem.Wrap(err, fmt.Sprintf("the build command wrote %q to %s, which is no image reference", words.Clip(text, 200), file),
+		return "", problem.Wrap(err, fmt.Sprintf("the build command wrote %q to %s, which is not an image reference", words.Clip(text, 200), file),
 			"make it write one line such as name:tag")
 	}
 	return reference.FamiliarString(named), nil

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Deliverer brings built images to the cluster. Construct it with NewDeliverer.
+// Deliverer delivers built images to the cluster. Construct it with NewDeliverer.
 type Deliverer struct {
 	docker   docker.Client
 	registry *registryClient
@@ -25,12 +25,12 @@ type Deliverer struct {
 	lookPath func(name string) (string, error)
 }
 
-// NewDeliverer returns a deliverer of the engine's images.
+// NewDeliverer returns a deliverer for the engine's images.
 func NewDeliverer(engine docker.Client) *Deliverer {
 	return &Deliverer{docker: engine, registry: newRegistryClient(), lookPath: exec.LookPath}
 }
 
-// Deliver brings the image to the cluster as planned and says in one line what it does. An image that is there already
+// Deliver delivers the image to the cluster as planned and logs in one line what it does. An image that is already there
 // is not sent again, provided that its tag comes from its content. Delivering the same image twice is harmless.
 func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
 	if log == nil {
@@ -63,7 +63,7 @@ func (d *Deliverer) Deliver(ctx context.Context, plan Plan, result model.ImageRe
 	return nil
 }
 
-// push sends the image to the registry in its name unless it is there.
+// push sends the image to the registry in its name unless the registry has it.
 func (d *Deliverer) push(ctx context.Context, where string, result model.ImageResult, log logstore.Logger) error {
 	if hasContentTag(result.Local, result.ImageID) && d.registry.has(ctx, result.Local) {
 		logstore.Infof(log, "Already in %s: %s", where, result.Local)
@@ -73,7 +73,7 @@ func (d *Deliverer) push(ctx context.Context, where string, result model.ImageRe
 	return d.docker.Push(ctx, result.Local, log)
 }
 
-// pushAnywhere pushes to default_registry, or to the registry in the image's name if that is one to which people push.
+// pushAnywhere pushes to default_registry, or to the registry in the image's name unless that is Docker Hub's library.
 func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
 	if !plan.Registry.Empty() {
 		return d.push(ctx, "registry "+plan.Registry.Host, result, log)
@@ -83,14 +83,14 @@ func (d *Deliverer) pushAnywhere(ctx context.Context, plan Plan, result model.Im
 		return err
 	}
 	if strings.HasPrefix(full, "docker.io/library/") {
-		return problem.New(fmt.Sprintf("there is no way to bring the image %s to the cluster: %s", result.Local, plan.Why),
+		return problem.New(fmt.Sprintf("the image %s cannot be delivered to the cluster: %s", result.Local, plan.Why),
 			"name a registry that the cluster can pull from: default_registry(\"registry.example.com/you\") in the Tiltfile")
 	}
 	host, _, _ := strings.Cut(full, "/")
 	return d.push(ctx, "registry "+host, result, log)
 }
 
-// importHere imports the image into the containerd of the node that this machine is.
+// importHere imports the image into the containerd of this machine, which is the node.
 func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.ImageResult, log logstore.Logger) error {
 	full, err := fullRef(result.Cluster)
 	if err != nil {
@@ -116,13 +116,14 @@ func (d *Deliverer) importHere(ctx context.Context, plan Plan, result model.Imag
 	return node.Import(ctx, archive, full)
 }
 
-// nodes says how to load images into a cluster whose nodes are containers.
+// nodes describes how to load images into a cluster whose nodes are containers.
 type nodes struct {
-	// title names the cluster for the user; tool is the command that loads images, argv its arguments but for the image.
+	// title names the cluster for the user; tool is the command that loads images, and argv returns its arguments for an
+	// image.
 	title string
 	tool  string
 	argv  func(ref string) []string
-	// labels find the node containers, isNode leaves helpers out.
+	// labels select the node containers, and isNode excludes helpers.
 	labels map[string]string
 	isNode func(docker.Container) bool
 }
@@ -147,9 +148,9 @@ func k3dNodes(cluster string) nodes {
 	}
 }
 
-// load loads the image into the nodes that lack it: straight out of the engine into their containerds where the nodes are
+// load loads the image into the nodes that lack it: directly from the engine into their containerds if the nodes are
 // containers of the same engine, which saves the file on disk that the cluster's own tool writes first. The tool takes
-// over where that fails or the nodes run elsewhere.
+// over if that fails or the nodes run elsewhere.
 func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult, log logstore.Logger) error {
 	containers, err := d.nodeContainers(ctx, n)
 	if err != nil {
@@ -184,7 +185,7 @@ func (d *Deliverer) load(ctx context.Context, n nodes, result model.ImageResult,
 	return process.Run(ctx, process.Command{Cmd: cmd, Stdout: out, Stderr: out, Plain: true})
 }
 
-// importIntoAll imports the image into nodes side by side.
+// importIntoAll imports the image into nodes concurrently.
 func (d *Deliverer) importIntoAll(ctx context.Context, containers []docker.Container, ref string) error {
 	all, ctx := errgroup.WithContext(ctx)
 	for _, c := range containers {
@@ -212,7 +213,7 @@ func (d *Deliverer) nodeContainers(ctx context.Context, n nodes) ([]docker.Conta
 	return found, nil
 }
 
-// lacking returns the nodes that do not have the image yet. A node that cannot tell lacks it.
+// lacking returns the nodes that do not have the image yet. A node whose images cannot be listed counts as lacking it.
 func (d *Deliverer) lacking(ctx context.Context, containers []docker.Container, result model.ImageResult) ([]docker.Container, error) {
 	full, err := fullRef(result.Cluster)
 	if err != nil || !hasContentTag(result.Cluster, result.ImageID) {

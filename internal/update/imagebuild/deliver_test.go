@@ -71,7 +71,7 @@ func TestDeliverRegistry(t *testing.T) {
 	if got := engine.Pushed(); len(got) != 1 {
 		t.Errorf("pushed %v", got)
 	}
-	// A tag that does not come from the content says nothing about what is behind it.
+	// A tag that does not come from the content does not identify it.
 	mutable := model.ImageResult{Local: reg.Host + "/api:v1", ImageID: result.ImageID}
 	if err := engine.Tag(t.Context(), result.ImageID, mutable.Local); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestDeliverPush(t *testing.T) {
 		t.Errorf("log %q", log)
 	}
 	nowhere := built(t, engine, "api", model.Registry{})
-	err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush, Why: "the cluster offers no registry"}, nowhere, nil)
+	err := d.Deliver(t.Context(), Plan{Method: model.DeliverPush, Why: "the cluster announces no registry"}, nowhere, nil)
 	if p, ok := problem.Of(err); !ok || !strings.Contains(p.Mend, "default_registry") {
 		t.Errorf("got %v", err)
 	}
@@ -126,7 +126,7 @@ func TestDeliverNothing(t *testing.T) {
 	}
 }
 
-// node is a container that plays containerd's command-line tool.
+// node is a container that simulates containerd's command-line tool.
 func node(name string, labels map[string]string, imported *[]string) docker.FakeContainer {
 	return docker.FakeContainer{Name: name, Labels: labels, Exec: func(_ context.Context, argv []string, stdin io.Reader, out io.Writer) int {
 		switch strings.Join(argv[:5], " ") {

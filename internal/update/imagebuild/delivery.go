@@ -11,21 +11,21 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Plan says how an image gets to the cluster.
+// Plan describes how an image gets to the cluster.
 type Plan struct {
 	Method model.DeliveryMethod
-	// Registry decides about the names of images; empty when they keep theirs.
+	// Registry determines the names of images; empty if they keep theirs.
 	Registry model.Registry
 	// Why is one sentence for the user.
 	Why string
-	// Cluster is the cluster's name as its own tool knows it (kind, k3d).
+	// Cluster is the cluster's name in its own tool (kind, k3d).
 	Cluster string
 	// Socket is the containerd socket to import into.
 	Socket string
 }
 
-// Delivery chooses how images get to a cluster. It holds what there is to know about this machine, so that choosing does
-// no I/O; Probe fills it in.
+// Delivery chooses how images get to a cluster. It holds the relevant facts about this machine, so that choosing does no
+// I/O; Probe fills it in.
 type Delivery struct {
 	// Addresses are this machine's IP addresses and names.
 	Addresses []string
@@ -35,8 +35,8 @@ type Delivery struct {
 	ActiveMinikube string
 }
 
-// Choose returns the fastest way in which images of the target get to the cluster. The registry that the cluster
-// announces goes before the Tiltfile's default_registry.
+// Choose returns the fastest way to deliver images of the target to the cluster. The registry that the cluster announces
+// takes precedence over the Tiltfile's default_registry.
 func (d Delivery) Choose(cluster model.Cluster, engine docker.Info, defaultRegistry model.Registry, target model.ImageTarget) Plan {
 	plan := d.choose(cluster, engine, defaultRegistry, target)
 	if c := target.Custom; c != nil && (c.DisablePush || c.SkipsLocalDocker) {
@@ -53,7 +53,7 @@ func (d Delivery) choose(cluster model.Cluster, engine docker.Info, defaultRegis
 	case !cluster.Registry.Empty():
 		why := "the cluster announces the registry " + cluster.Registry.Host
 		if !defaultRegistry.Empty() && defaultRegistry.Host != cluster.Registry.Host {
-			why += ", which goes before default_registry " + defaultRegistry.Host
+			why += ", which takes precedence over default_registry " + defaultRegistry.Host
 		}
 		registry := cluster.Registry
 		if registry.SingleName == "" && registry.Host == defaultRegistry.Host {
@@ -70,10 +70,11 @@ func (d Delivery) choose(cluster model.Cluster, engine docker.Info, defaultRegis
 		return Plan{Method: model.DeliverContainerd, Socket: d.ContainerdSocket,
 			Why: "the cluster is this machine, and its containerd can be reached at " + d.ContainerdSocket}
 	}
-	return Plan{Method: model.DeliverPush, Why: fmt.Sprintf("the cluster offers no registry: %s goes where its name says", target.Ref)}
+	return Plan{Method: model.DeliverPush,
+		Why: fmt.Sprintf("the cluster announces no registry: %s is pushed to the registry in its name", target.Ref)}
 }
 
-// toolName is the name by which kind or k3d know the cluster.
+// toolName returns the cluster's name in kind or k3d.
 func toolName(cluster model.Cluster, prefix string) string {
 	for _, name := range []string{cluster.Name, cluster.Context} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
@@ -127,7 +128,7 @@ func (d Delivery) here(server string) bool {
 	return loopback(host) || host != "" && slices.Contains(d.Addresses, host)
 }
 
-// hostOf returns the host of a URL, empty for sockets and what is no URL.
+// hostOf returns the host of a URL, empty for sockets and invalid URLs.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "unix" || u.Scheme == "npipe" {

@@ -12,7 +12,7 @@ import (
 
 // BaseImages returns the references of all images that the Dockerfile uses: after FROM, and as --from of COPY, ADD and
 // RUN --mount. Build arguments are filled in from args (nil values from the environment) and from the defaults of ARG.
-// Stages of the Dockerfile itself do not count. A Dockerfile that cannot be read uses none: building it tells why.
+// Stages of the Dockerfile itself do not count. A Dockerfile that cannot be parsed uses none: building it reports why.
 func BaseImages(contents string, args map[string]*string) []string {
 	var refs []string
 	for _, u := range uses(contents, args) {
@@ -38,7 +38,7 @@ func Rewrite(contents string, args map[string]*string, replace func(ref string) 
 type use struct {
 	ref         string
 	first, last int // lines, from 0
-	// token is the word that names it, before and after what stands for the image itself.
+	// The token is before, word and after; word is the part that stands for the image itself.
 	before, word, after string
 }
 
@@ -58,7 +58,7 @@ func (u use) edit(lines []string, to string) {
 	}
 }
 
-// findWord returns where word stands in line between blanks, -1 if it does not.
+// findWord returns the index of word in line between blanks, or -1.
 func findWord(line, word string) int {
 	blank := func(c byte) bool { return strings.IndexByte(" \t\r\n\v\f", c) >= 0 }
 	for from := 0; ; {
@@ -92,8 +92,8 @@ func uses(contents string, args map[string]*string) []use {
 type scan struct {
 	lex  *shell.Lex
 	args map[string]*string
-	// env are the ARGs before the first stage, local those of the stages. FROM goes by the former; what they lack it takes
-	// from an earlier stage, where Docker alone would have nothing.
+	// env are the ARGs before the first stage, local those of the stages. FROM uses the former; for an argument that is
+	// missing there it uses that of an earlier stage, where Docker itself would have no value.
 	env    map[string]string
 	local  map[string]string
 	stages []string
@@ -125,7 +125,7 @@ func (s *scan) node(n *parser.Node) {
 	}
 }
 
-// arg takes an argument into a scope: what the build passes, else the default.
+// arg adds an argument to a scope: the value that the build passes, otherwise the default.
 func (s *scan) arg(n *parser.Node, scope map[string]string) {
 	for word := n.Next; word != nil; word = word.Next {
 		name, value, hasDefault := strings.Cut(word.Value, "=")
@@ -146,7 +146,7 @@ func isSet(name string) bool {
 	return ok
 }
 
-// expand fills in arguments, and returns the word as it is where that cannot be done.
+// expand fills in arguments, and returns the word unchanged if that fails.
 func (s *scan) expand(word string) string {
 	env := make([]string, 0, len(s.env)+len(s.local))
 	for k, v := range s.env {
@@ -179,7 +179,7 @@ func (s *scan) from(n *parser.Node) {
 	s.stages = append(s.stages, name)
 }
 
-// mount looks at a flag such as --mount=type=bind,from=tools,target=/tools.
+// mount parses a flag such as --mount=type=bind,from=tools,target=/tools.
 func (s *scan) mount(n *parser.Node, flag string) {
 	fields := strings.Split(strings.TrimPrefix(flag, "--mount="), ",")
 	for i, field := range fields {
@@ -193,7 +193,7 @@ func (s *scan) mount(n *parser.Node, flag string) {
 	}
 }
 
-// add notes a use unless ref names a stage or is no reference at all.
+// add notes a use unless ref names a stage or is not a reference.
 func (s *scan) add(n *parser.Node, ref string, u use) {
 	if ref == "" || slices.Contains(s.stages, strings.ToLower(ref)) {
 		return

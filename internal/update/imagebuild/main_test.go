@@ -18,5 +18,5 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// nopLog swallows the in-process registry's request log.
+// nopLog discards the in-process registry's request log.
 var nopLog = log.New(io.Discard, "", 0)

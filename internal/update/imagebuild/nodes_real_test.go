@@ -110,8 +110,8 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-// startNode runs a node container until the test ends, and returns its name once its containerd answers. It is not a
-// privileged one, for which this process may lack capabilities itself: containerd needs no more than to mount.
+// startNode runs a node container until the test ends, and returns its name once its containerd answers. The container
+// is not privileged, since this process itself may lack the capabilities for that: containerd only needs to mount.
 func startNode(t *testing.T, image, name string, labels []string) string {
 	t.Helper()
 	args := []string{"run", "-d", "--name", name, "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined",

@@ -9,17 +9,17 @@ import (
 	"github.com/hone-dev/hone/internal/update/imagebuild/containerd"
 )
 
-// sockets are where containerd listens: its own place, k3s', and microk8s'.
+// sockets are the paths where containerd listens: its default, k3s's and microk8s's.
 var sockets = []string{
 	"/run/containerd/containerd.sock",
 	"/run/k3s/containerd/containerd.sock",
 	"/var/snap/microk8s/common/run/containerd.sock",
 }
 
-// probeTime bounds the look at one socket.
+// probeTime bounds the probe of one socket.
 const probeTime = time.Second
 
-// Probe looks at this machine: its addresses, its containerd, its environment. It takes a few milliseconds.
+// Probe examines this machine: its addresses, its containerd, its environment. It takes a few milliseconds.
 func Probe(ctx context.Context) Delivery {
 	d := Delivery{ActiveMinikube: os.Getenv("MINIKUBE_ACTIVE_DOCKERD")}
 	if name, err := os.Hostname(); err == nil {

@@ -13,29 +13,30 @@ import (
 // ownTag matches references that end in a content tag.
 var ownTag = regexp.MustCompile(`[:-]` + tagPrefix + `[0-9a-f]{16}$`)
 
-// PruneRequest says what to remove.
+// PruneRequest describes what to remove.
 type PruneRequest struct {
 	Settings model.DockerPruneSettings
-	// Of are the images that are meant, as their Tiltfile calls them: the settings are of that Tiltfile, and say nothing
-	// about the images of other projects. All means every image that hone has built on this engine instead.
+	// Of are the references of the images in their Tiltfile: the settings belong to that Tiltfile and do not apply to
+	// the images of other projects. All selects every image that hone has built on this engine instead.
 	Of  []string
 	All bool
 	// Keep are references that are in use.
 	Keep []string
 }
 
-// Pruned says what Prune removed.
+// Pruned is the result of Prune.
 type Pruned struct {
 	// Refs are the references that were removed.
 	Refs []string
-	// Images is how many images went with them, Bytes what they took together, shared layers counted with each.
+	// Images is how many images were removed with them, and Bytes is their total size, with shared layers counted for
+	// each.
 	Images int
 	Bytes  int64
 }
 
-// Prune removes images that hone built earlier: those older than the settings' MaxAge, but of each image the newest
-// KeepRecent stay, as do those in use (by a container, or by what is to be kept), the synclet's of this build of hone, and
-// references that are not hone's own. It continues with the next image when one cannot be removed, and returns the first such
+// Prune removes images that hone built earlier: those older than the settings' MaxAge. It keeps the newest KeepRecent of
+// each image, those in use (by a container, or through Keep), the synclet image of this build of hone, and references
+// that are not hone's own. It continues with the next image when one cannot be removed, and returns the first such
 // error.
 func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	var done Pruned
@@ -67,13 +68,13 @@ func (b *Builder) Prune(ctx context.Context, req PruneRequest) (Pruned, error) {
 	return done, firstErr
 }
 
-// othersOwn reports whether an image only has references that are not hone's: it was built on one of hone's, whose
-// labels it has with everything else. It is no version of the image that the label names.
+// othersOwn reports whether an image has only references that are not hone's: it was built on one of hone's images and
+// inherited its labels. It is not a version of the image that the label names.
 func othersOwn(im docker.Image) bool {
 	return len(im.Tags) > 0 && !slices.ContainsFunc(im.Tags, ownTag.MatchString)
 }
 
-// remove takes hone's own references from the image.
+// remove removes hone's own references from the image.
 func (b *Builder) remove(ctx context.Context, im docker.Image, done *Pruned) error {
 	own := slices.DeleteFunc(slices.Clone(im.Tags), func(tag string) bool { return !ownTag.MatchString(tag) })
 	whole := len(own) == len(im.Tags)

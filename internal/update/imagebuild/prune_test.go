@@ -53,8 +53,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesOthers prunes one image of two: the other's old versions stay unless all are asked for. What somebody has
-// built on a version of hone's takes no version's place.
+// TestPruneLeavesOthers prunes one image of two: the other's old versions stay unless all are requested. An image that a
+// user built on one of hone's does not count as a version.
 func TestPruneLeavesOthers(t *testing.T) {
 	b, engine := newTestBuilder(t)
 	built := map[string]string{}
@@ -93,6 +93,6 @@ func TestPruneLeavesOthers(t *testing.T) {
 		}
 	}
 	if _, found, _ := engine.Inspect(t.Context(), "mine:dev"); !found {
-		t.Error("what somebody has built on an image of hone's is gone")
+		t.Error("an image that a user built on one of hone's is gone")
 	}
 }

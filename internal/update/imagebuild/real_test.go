@@ -53,7 +53,7 @@ func kubectl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// runPod runs the image in a pod that must not pull and returns what it says.
+// runPod runs the image in a pod that must not pull and returns its output.
 func runPod(t *testing.T, image string) string {
 	t.Helper()
 	if _, err := exec.LookPath("kubectl"); err != nil {
@@ -68,7 +68,7 @@ func runPod(t *testing.T, image string) string {
 	return kubectl(t, "-n", ns, "logs", "probe")
 }
 
-// removeImage takes what a test built out of the engine again.
+// removeImage removes an image that a test built from the engine.
 func removeImage(t *testing.T, engine docker.Client, result model.ImageResult) {
 	t.Cleanup(func() {
 		if err := engine.Remove(context.WithoutCancel(t.Context()), result.Local); err != nil {
@@ -77,7 +77,7 @@ func removeImage(t *testing.T, engine docker.Client, result model.ImageResult) {
 	})
 }
 
-// realBuild builds an image that says something of its own.
+// realBuild builds an image that prints a unique text.
 func realBuild(t *testing.T, engine docker.Client, ref string, reg model.Registry) (model.ImageResult, string) {
 	t.Helper()
 	text := uuid.NewString()
@@ -161,7 +161,7 @@ func TestRealContainerd(t *testing.T) {
 	}
 }
 
-// forget takes an image out of the node's containerd, with the names that pulling gave it.
+// forget removes an image from the node's containerd, with the names that pulling gave it.
 func forget(t *testing.T, socket, name string) {
 	t.Helper()
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))

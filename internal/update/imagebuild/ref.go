@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// tagPrefix begins every tag that says what is in the image.
+// tagPrefix begins every tag that is derived from the image's content.
 const tagPrefix = "hone-"
 
 // tagHex is how many hexadecimal digits of the image's id a content tag has.
@@ -52,8 +52,8 @@ func repository(ref string) (string, error) {
 
 var escaper = strings.NewReplacer("/", "_", ":", "_", "@", "_")
 
-// inRegistry returns where the image is kept within the registry, without host. Whoever writes the registry's host into
-// the reference means the place that it names.
+// inRegistry returns the repository of the image within the registry, without host. A reference that contains the
+// registry's host keeps the repository that it names.
 func inRegistry(name string, reg model.Registry) string {
 	for _, host := range []string{reg.Host, reg.HostFromCluster} {
 		if rest, ok := strings.CutPrefix(name, host+"/"); ok && host != "" {
@@ -66,11 +66,11 @@ func inRegistry(name string, reg model.Registry) string {
 	return escaper.Replace(name)
 }
 
-// LocalName returns the name, without a tag, under which this machine knows and pushes the image that the Tiltfile calls
-// ref: the same name where there is no registry, else the name escaped and put into the registry.
+// LocalName returns the name, without a tag, under which this machine stores and pushes the image ref of the Tiltfile:
+// the same name without a registry, otherwise the escaped name within the registry.
 func LocalName(ref string, reg model.Registry) (string, error) { return nameAt(reg.Host, ref, reg) }
 
-// ClusterName returns the name, without a tag, under which the cluster pulls the image that the Tiltfile calls ref.
+// ClusterName returns the name, without a tag, under which the cluster pulls the image ref of the Tiltfile.
 func ClusterName(ref string, reg model.Registry) (string, error) {
 	if reg.HostFromCluster != "" {
 		return nameAt(reg.HostFromCluster, ref, reg)
@@ -85,14 +85,14 @@ func nameAt(host, ref string, reg model.Registry) (string, error) {
 	}
 	full := host + "/" + inRegistry(name, reg)
 	if _, err := reference.ParseNormalizedNamed(full); err != nil {
-		return "", problem.Wrap(err, fmt.Sprintf("the registry %q makes no image name for %s", host, ref),
+		return "", problem.Wrap(err, fmt.Sprintf("the registry %q does not give a valid image name for %s", host, ref),
 			"write default_registry(\"host:port\") or default_registry(\"host/path\"), in lower case and without https://")
 	}
 	return full, nil
 }
 
-// LocalRef returns LocalName with the tag, and ClusterRef ClusterName. Where one repository holds all images, the name of
-// the image becomes part of the tag.
+// LocalRef returns LocalName with the tag; ClusterRef does the same with ClusterName. If one repository holds all
+// images, the name of the image becomes part of the tag.
 func LocalRef(ref string, reg model.Registry, tag string) (string, error) {
 	return tagged(LocalName, ref, reg, tag)
 }
@@ -130,7 +130,7 @@ func singleTag(name, tag string) string {
 	return name + "-" + tag
 }
 
-// toCluster turns a reference that names the registry as this machine reaches it into the cluster's view of it.
+// toCluster replaces this machine's name of the registry in a reference by the cluster's.
 func toCluster(ref string, reg model.Registry) string {
 	if rest, ok := strings.CutPrefix(ref, reg.Host+"/"); ok && reg.Host != "" && reg.HostFromCluster != "" {
 		return reg.HostFromCluster + "/" + rest
@@ -138,7 +138,7 @@ func toCluster(ref string, reg model.Registry) string {
 	return ref
 }
 
-// fullRef spells the reference out as container runtimes do: "docker.io/library/api:tag".
+// fullRef returns the full form of the reference that container runtimes use: "docker.io/library/api:tag".
 func fullRef(ref string) (string, error) {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
@@ -147,8 +147,8 @@ func fullRef(ref string) (string, error) {
 	return reference.TagNameOnly(named).String(), nil
 }
 
-// sameImage reports whether the reference use, as found in a Dockerfile, means the image that the Tiltfile calls ref. A
-// ref without a tag stands for every tag.
+// sameImage reports whether the reference use, as found in a Dockerfile, means the image ref of the Tiltfile. A ref
+// without a tag stands for every tag.
 func sameImage(use, ref string) bool {
 	u, err := reference.ParseNormalizedNamed(use)
 	if err != nil {

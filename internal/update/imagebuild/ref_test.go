@@ -85,7 +85,7 @@ func TestContentTag(t *testing.T) {
 		}
 	}
 	if !hasContentTag("localhost:5000/dev:api-hone-0123456789abcdef", "sha256:0123456789abcdef0000") || hasContentTag("api:1", "") {
-		t.Error("content tags are not told from others")
+		t.Error("content tags are not distinguished from others")
 	}
 }
 

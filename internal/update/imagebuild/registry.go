@@ -10,16 +10,16 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// headTime bounds the question whether a registry has an image; without an answer the image is pushed.
+// headTime bounds the request whether a registry has an image; without an answer the image is pushed.
 const headTime = 3 * time.Second
 
-// registryClient asks registries about images without an engine. Registries on this machine may speak plain HTTP.
+// registryClient queries registries about images without an engine. Registries on this machine may use plain HTTP.
 type registryClient struct {
 	keychain  authn.Keychain
 	transport http.RoundTripper
 }
 
-// newRegistryClient returns a client that keeps no connections open: it asks rarely, and most registries are local.
+// newRegistryClient returns a client that keeps no connections open: requests are rare, and most registries are local.
 func newRegistryClient() *registryClient {
 	return &registryClient{
 		keychain:  authn.DefaultKeychain,
@@ -27,7 +27,7 @@ func newRegistryClient() *registryClient {
 	}
 }
 
-// has reports whether the registry that ref names surely has the image. Any trouble counts as no.
+// has reports whether the registry in ref certainly has the image. Any error counts as no.
 func (r *registryClient) has(ctx context.Context, ref string) bool {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {

@@ -17,13 +17,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// supervised puts the synclet on top of an image whose target asks for it, as what runs the image's command, and returns the
-// id of the image that comes of it. It is for containers that hone does not deploy, so that it cannot give them a command.
+// supervised adds the synclet to an image whose target requires it, as the program that runs the image's command, and
+// returns the id of the resulting image. It is for containers that hone does not deploy, so that it cannot set their
+// command.
 func (b *Builder) supervised(ctx context.Context, req Request, id string) (string, error) {
 	if !req.Target.Supervised {
 		return id, nil
 	}
-	below, err := b.tagByContent(ctx, req, id) // what FROM takes is a name
+	below, err := b.tagByContent(ctx, req, id) // FROM needs a name
 	if err != nil {
 		return "", err
 	}
@@ -59,11 +60,11 @@ func (b *Builder) supervised(ctx context.Context, req Request, id string) (strin
 	return id, nil
 }
 
-// supervisedDockerfile has the synclet run what the Tiltfile says that containers run, else what the image says.
+// supervisedDockerfile makes the synclet run the containers' command in the Tiltfile, otherwise that of the image.
 func supervisedDockerfile(target model.ImageTarget, im docker.Image, from string) (string, error) {
 	entrypoint, cmd := im.Entrypoint, im.Cmd
 	if target.Entrypoint != nil {
-		entrypoint, cmd = target.Entrypoint, nil // as in Kubernetes, where a command is everything
+		entrypoint, cmd = target.Entrypoint, nil // as in Kubernetes, where a command replaces both
 	}
 	if target.ContainerArgs != nil {
 		cmd = *target.ContainerArgs

@@ -7,7 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestSupervisedDockerfile has the synclet run what containers of an image run: what the Tiltfile says, else the image.
+// TestSupervisedDockerfile checks that the synclet runs the command of an image's containers: that in the Tiltfile,
+// otherwise the image's.
 func TestSupervisedDockerfile(t *testing.T) {
 	none := []string{}
 	live := model.LiveUpdate{RestartProcess: &model.RestartProcess{File: "/tmp/.restart"}}

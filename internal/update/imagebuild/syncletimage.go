@@ -22,33 +22,33 @@ import (
 )
 
 const (
-	// SyncletName is the name of hone's own image, and what its Label says.
+	// SyncletName is the name of hone's own image, and the value of its Label.
 	SyncletName = "hone-synclet"
-	// syncletLabel says, on that image, which build of the program it holds.
+	// syncletLabel is the label of that image with the build of the program in it.
 	syncletLabel = "dev.hone.synclet"
-	// syncletUser is its user: a number, so that Kubernetes can tell that it is not root.
+	// syncletUser is its user: a number, so that Kubernetes can verify that it is not root.
 	syncletUser = "65532:65532"
 )
 
-// SyncletImage brings hone's own image, which holds the synclet and nothing else, to clusters. It is made here, not pulled
-// from anywhere. Construct it with NewSyncletImage; it is safe for use by several goroutines.
+// SyncletImage delivers hone's own image, which holds only the synclet, to clusters. The image is built locally, not
+// pulled. Construct it with NewSyncletImage; it is safe for concurrent use.
 type SyncletImage struct {
 	engine    docker.Client
 	deliverer *Deliverer
-	turn      chan struct{}       // held by the delivery that is under way; it guards what follows
+	turn      chan struct{}       // held by the running delivery; it guards the fields below
 	images    map[string]v1.Image // by architecture
-	delivered map[string]string   // what the cluster calls it, by where it was delivered to
+	delivered map[string]string   // its reference in the cluster, by destination
 }
 
-// NewSyncletImage returns an image that goes through the engine, and from there the way of all images.
+// NewSyncletImage returns an image that is loaded into the engine and delivered like all images.
 func NewSyncletImage(engine docker.Client, deliverer *Deliverer) *SyncletImage {
 	return &SyncletImage{engine: engine, deliverer: deliverer, turn: make(chan struct{}, 1),
 		images: map[string]v1.Image{}, delivered: map[string]string{}}
 }
 
-// Deliver brings the image for an architecture (empty: that of this machine) to the cluster as planned, once for each
-// place, and returns what the cluster calls it. Beside is an image that the plan is for: where there is no registry for
-// all images, hone's goes into the repository of that one.
+// Deliver delivers the image for an architecture (empty: that of this machine) to the cluster as planned, once for each
+// destination, and returns its reference in the cluster. beside is an image that the plan is for: without a registry for
+// all images, hone's image goes into the repository of that one.
 func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside string, log logstore.Logger) (string, error) {
 	if arch == "" {
 		arch = runtime.GOARCH
@@ -65,7 +65,7 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 		if image, err = syncletImage(arch); err != nil {
 			return "", fmt.Errorf("make the synclet's image: %w", err)
 		}
-		s.images[arch] = image // what it computes of itself it keeps
+		s.images[arch] = image // it caches what it computes
 	}
 	result, err := syncletResult(image, plan, beside)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *SyncletImage) Deliver(ctx context.Context, plan Plan, arch, beside stri
 	return result.Cluster, nil
 }
 
-// load puts the image into the engine, unless it is there under this name, which says what is in it.
+// load loads the image into the engine, unless it is there under this name, which is derived from its content.
 func (s *SyncletImage) load(ctx context.Context, image v1.Image, ref string) error {
 	_, found, err := s.engine.Inspect(ctx, ref)
 	if err != nil || found {
@@ -116,7 +116,7 @@ func syncletResult(image v1.Image, plan Plan, beside string) (model.ImageResult,
 	ref := SyncletName
 	if plan.Method == model.DeliverPush && plan.Registry.Empty() {
 		if beside == "" {
-			return result, errors.New("there is no registry that hone's own image could go to")
+			return result, errors.New("there is no registry for hone's own image")
 		}
 		ref, tag = beside, "synclet-"+tag
 	}
@@ -127,7 +127,7 @@ func syncletResult(image v1.Image, plan Plan, beside string) (model.ImageResult,
 	return result, err
 }
 
-// syncletImage makes the image. The same build of hone always makes the same one.
+// syncletImage builds the image. The same build of hone always makes the same image.
 func syncletImage(arch string) (v1.Image, error) {
 	prog, err := program.For(arch)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestDeliverSynclet(t *testing.T) {
 	}
 }
 
-// TestDeliverSyncletBeside uses the repository of another image where there is none for all.
+// TestDeliverSyncletBeside uses the repository of another image if there is no registry for all.
 func TestDeliverSyncletBeside(t *testing.T) {
 	engine := docker.NewFake()
 	host := startRegistry(t, engine)

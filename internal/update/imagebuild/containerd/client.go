@@ -15,21 +15,21 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// podNamespace is containerd's namespace for what Kubernetes runs.
+// podNamespace is containerd's namespace for Kubernetes.
 const podNamespace = "k8s.io"
 
-// The names of the headers that say which namespace and lease a request belongs to.
+// The names of the headers for the namespace and lease of a request.
 const (
 	namespaceHeader = "containerd-namespace"
 	leaseHeader     = "containerd-lease"
 )
 
-// Client talks to one containerd. It may be used by several goroutines. Close it after use.
+// Client talks to one containerd. It is safe for concurrent use. Close it after use.
 type Client struct {
 	conn *grpc.ClientConn
 }
 
-// Dial returns a client for the socket's path. It connects at the first request.
+// Dial returns a client for the socket's path. It connects on the first request.
 func Dial(socket string) (*Client, error) {
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) RunsPods(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list.Namespaces, func(n *namespaces.Namespace) bool { return n.Name == podNamespace }), nil
 }
 
-// Has reports whether pods find an image under the full name ("docker.io/library/api:tag").
+// Has reports whether pods can find an image under the full name ("docker.io/library/api:tag").
 func (c *Client) Has(ctx context.Context, name string) (bool, error) {
 	_, err := images.NewImagesClient(c.conn).Get(inPods(ctx), &images.GetImageRequest{Name: name})
 	if status.Code(err) == codes.NotFound {
@@ -66,7 +66,7 @@ func inPods(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, namespaceHeader, podNamespace)
 }
 
-// lease keeps what is written under the returned context from being collected until release is called.
+// lease protects content written under the returned context from garbage collection until release is called.
 func (c *Client) lease(ctx context.Context) (held context.Context, release func(), err error) {
 	service := leases.NewLeasesClient(c.conn)
 	created, err := service.Create(inPods(ctx), &leases.CreateRequest{
@@ -77,7 +77,7 @@ func (c *Client) lease(ctx context.Context) (held context.Context, release func(
 	}
 	id := created.Lease.ID
 	release = func() {
-		// Also after a cancelled import; if it fails the lease expires by itself.
+		// Also after a cancelled import; if it fails, the lease expires on its own.
 		ctx, cancel := context.WithTimeout(inPods(context.WithoutCancel(ctx)), releaseTime)
 		defer cancel()
 		_, _ = service.Delete(ctx, &leases.DeleteRequest{ID: id})

@@ -24,7 +24,7 @@ func descriptor(media, sum string, size int64) ocispec.Descriptor {
 }
 
 // store writes a blob of size bytes into containerd's content store and returns its digest. A blob whose digest is known
-// beforehand is not sent if it is there already. Labels are put on blobs that are new.
+// beforehand is not sent if containerd has it. New blobs get the labels.
 func (c *Client) store(ctx context.Context, r io.Reader, size int64, known string, labels map[string]string) (string, error) {
 	service := content.NewContentClient(c.conn)
 	ctx, cancel := context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func send(stream content.Content_WriteClient, ref string, r io.Reader, size int6
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// streamErr finds out why a stream took no more: Send itself only says that it ended.
+// streamErr finds out why a stream accepts no more data: Send itself reports only that it ended.
 func streamErr(stream content.Content_WriteClient, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// leaseTime is for how long an import may take before what it wrote counts as garbage, releaseTime how long giving a
-// lease back may take.
+// leaseTime is how long an import may take before its content counts as garbage, and releaseTime is how long releasing a
+// lease may take.
 const (
 	leaseTime   = time.Hour
 	releaseTime = 5 * time.Second
@@ -33,7 +33,8 @@ func leaseEnd() string { return time.Now().Add(leaseTime).UTC().Format(time.RFC3
 const maxManifest = 4 << 20
 
 // Import puts the image of a "docker save" archive that holds exactly one image under the full name
-// ("docker.io/library/api:tag") where pods find it. Layers that containerd has are kept. An image of that name is replaced.
+// ("docker.io/library/api:tag") where pods find it. Layers that containerd has are reused. An image of that name is
+// replaced.
 func (c *Client) Import(ctx context.Context, archive io.Reader, name string) error {
 	held, release, err := c.lease(ctx)
 	if err != nil {
@@ -54,7 +55,7 @@ func (c *Client) Import(ctx context.Context, archive io.Reader, name string) err
 	return nil
 }
 
-// contents is what an archive turned out to hold.
+// contents is the content of an archive.
 type contents struct {
 	client   *Client
 	blobs    map[string]ocispec.Descriptor // by name in the archive
@@ -68,7 +69,7 @@ type archived struct {
 	Layers []string
 }
 
-// read stores every blob of the archive as it comes: the table of contents stands at its end.
+// read stores every blob of the archive as it arrives: the table of contents is at the end.
 func (c *contents) read(ctx context.Context, archive io.Reader) error {
 	r := tar.NewReader(archive)
 	for {
@@ -126,7 +127,7 @@ func (c *contents) blob(ctx context.Context, name string, size int64, r io.Reade
 	return nil
 }
 
-// mediaType tells how a layer is packed by its first bytes.
+// mediaType returns how a layer is packed, by its first bytes.
 func mediaType(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
@@ -180,7 +181,7 @@ func (c *contents) writeManifest(ctx context.Context) (ocispec.Descriptor, error
 	return descriptor(ocispec.MediaTypeImageManifest, digest, int64(len(data))), nil
 }
 
-// setImage makes the name stand for the target.
+// setImage points the name at the target.
 func (c *Client) setImage(ctx context.Context, name string, target ocispec.Descriptor) error {
 	service := images.NewImagesClient(c.conn)
 	image := &images.Image{Name: name, Target: &types.Descriptor{

@@ -41,7 +41,7 @@ type server struct {
 	pods   bool
 }
 
-// Each service of the server is a type of its own, because their methods have the same names.
+// Each service of the server has its own type, because their methods have the same names.
 type (
 	contentServer struct {
 		content.UnimplementedContentServer
@@ -332,6 +332,6 @@ func TestRunsPods(t *testing.T) {
 	}
 	defer gone.Close()
 	if _, err := gone.RunsPods(t.Context()); err == nil {
-		t.Error("nobody answered, and yet there are pods")
+		t.Error("no answer, and yet there are pods")
 	}
 }
