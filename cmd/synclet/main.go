@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command synclet is the program that hone starts inside containers: it writes changed files, runs commands, and starts the
-// container's process anew.
+// Command synclet is the program that hone starts inside containers: it writes changed files, runs commands, and
+// restarts the container's process.
 package main
 
 import (

@@ -34,7 +34,7 @@ func (u *update) commit() *protocol.Applied {
 		return out
 	}
 	a := &applier{update: u, out: out}
-	// What is below a path goes before the path.
+	// Paths below a path are removed before it.
 	slices.SortFunc(u.deletes, func(a, b string) int { return strings.Compare(b, a) })
 	for _, name := range u.deletes {
 		a.did(name, a.remove(name))
@@ -59,7 +59,7 @@ func (u *update) commit() *protocol.Applied {
 		}
 	}
 	if len(out.Faults) > 0 {
-		u.abort() // what has not been moved to its place
+		u.abort() // removes the files that have not been moved to their places
 	}
 	for _, p := range u.places {
 		p.made = nil // they are in use now
@@ -84,8 +84,8 @@ func (a *applier) did(name string, err error) {
 	a.out.Changed++
 }
 
-// remove deletes one path. A folder goes only when nothing is left in it, since what is left came neither from hone nor from
-// the local tree, and what is mounted stays. No symbolic link is followed to what is to be deleted.
+// remove deletes one path. A folder is removed only if it is empty, since anything left in it came neither from hone nor
+// from the local tree; mounts stay. No symbolic link is followed to the path.
 func (a *applier) remove(name string) error {
 	p, rel, err := a.places.find(name)
 	if err != nil {
@@ -97,7 +97,7 @@ func (a *applier) remove(name string) error {
 	}
 	if rel == "." {
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil // it leads to the place, and came with the image
+			return nil // the link leads to the place and came with the image
 		}
 		p.close()
 		return kept(p.files.Remove(p.Dir))
@@ -114,7 +114,7 @@ func (a *applier) remove(name string) error {
 	return kept(root.Remove(rel))
 }
 
-// kept is the error of a removal, nil if it says that the file is missing or that it has to stay.
+// kept returns the error of a removal, nil if it means that the file is missing or has to stay.
 func kept(err error) error {
 	switch errno(err) {
 	case uint64(syscall.ENOENT), uint64(syscall.ENOTDIR), uint64(syscall.ENOTEMPTY), uint64(syscall.EEXIST), uint64(syscall.EBUSY):
@@ -123,7 +123,7 @@ func kept(err error) error {
 	return err
 }
 
-// dir makes a folder, in the place of whatever else is there.
+// dir creates a folder, replacing any other entry.
 func (a *applier) dir(s *staged) error {
 	root, err := s.place.open()
 	if err != nil || s.rel == "." {
@@ -170,7 +170,7 @@ func (a *applier) place(s *staged) error {
 	return err
 }
 
-// clear makes room: the folders above exist, and no folder is where a file is to be.
+// clear prepares the path of a file: it creates the folders above, and removes a folder at the path.
 func (a *applier) clear(s *staged) (*os.Root, error) {
 	root, err := s.place.open()
 	if err != nil {
@@ -180,14 +180,14 @@ func (a *applier) clear(s *staged) (*os.Root, error) {
 		return nil, err
 	}
 	if info, err := root.Lstat(s.rel); err == nil && info.IsDir() {
-		if err := root.Remove(s.rel); err != nil { // also when something is left in it
+		if err := root.Remove(s.rel); err != nil { // fails if it is not empty
 			return nil, err
 		}
 	}
 	return root, nil
 }
 
-// link replaces whatever is there by a symbolic link, without a moment in which there is nothing.
+// link replaces any entry by a symbolic link, atomically.
 func (a *applier) link(root *os.Root, s *staged) error {
 	a.mu.Lock()
 	a.temps++
@@ -220,7 +220,7 @@ func (a *applier) copyOver(root *os.Root, s *staged) error {
 	return root.Remove(s.temp)
 }
 
-// write puts content beside its place and moves it there.
+// write writes content next to its place and moves it there.
 func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 	a.mu.Lock()
 	a.temps++
@@ -253,7 +253,7 @@ func (a *applier) write(root *os.Root, s *staged, content io.Reader) error {
 func (a *applier) bulk(files []*staged) {
 	made := map[string]bool{}
 	for _, s := range files {
-		// Before several do it at a time. An error comes again then.
+		// Create the folders before several goroutines do. An error occurs again then.
 		if root, err := s.place.open(); err == nil && !made[path.Dir(s.Path)] {
 			made[path.Dir(s.Path)] = true
 			_ = folders(root, path.Dir(s.rel), s.Owner)
@@ -272,8 +272,8 @@ func (a *applier) bulk(files []*staged) {
 	all.Wait()
 }
 
-// bulkOne writes over a file that is there, which saves the file system most of the work. A program that may be running
-// and a file with other names are replaced instead.
+// bulkOne overwrites an existing file, which saves the file system most of the work. A program that may be running and a
+// file with other names are replaced instead.
 func (a *applier) bulkOne(s *staged) error {
 	root, err := a.clear(s)
 	if err != nil {

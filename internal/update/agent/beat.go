@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// beatEvery is how often the client hears that something is still being done, and maxBeats for how long: what takes
-	// longer hangs, on a file system that does not answer.
+	// beatEvery is how often the client is notified that an operation is still running, and maxBeats bounds the notices:
+	// an operation that takes longer hangs, on a file system that does not answer.
 	beatEvery = 2 * time.Second
 	maxBeats  = 150
 )
 
-// beating does something that may take long, and tells the client meanwhile that it is being done: no other message is
-// read before it is over.
+// beating runs an operation that may take long, and notifies the client meanwhile: no other message is read before the
+// operation is over.
 func (s *server) beating(do func()) {
 	var mu sync.Mutex
 	beats, over := 0, false

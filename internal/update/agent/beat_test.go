@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// TestBeating: who waits for something long hears of it, but not for ever, and nothing of what is quick.
+// TestBeating checks that a client is notified of a long operation, but not forever, and not of a quick one.
 func TestBeating(t *testing.T) {
 	for _, tt := range []struct {
 		takes time.Duration

@@ -20,8 +20,8 @@ const (
 )
 
 // claim ends the synclets that served the client in this container before, and makes this one known as its newest. A
-// client starts over only when it has given the old conversation up; one that was stopped, or is slow, would otherwise carry
-// out later what it still holds, over what is newer.
+// client starts over only when it has abandoned the old conversation; a synclet that was stopped, or is slow, would
+// otherwise carry out its pending work later, over newer files.
 func claim(client string) {
 	name := claimPrefix + client
 	if client == "" || len(name) > maxComm || strings.ContainsAny(client, " ()\n") {
@@ -60,15 +60,15 @@ func claim(client string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// process is what /proc tells of one.
+// process is a process as /proc shows it.
 type process struct {
 	pid, parent, group int
 	comm, state        string
-	// start is when it began, in the kernel's ticks: with the pid it names a process for good.
+	// start is when it began, in the kernel's ticks: together with the pid it identifies a process uniquely.
 	start string
 }
 
-// processes returns all that can be seen.
+// processes returns all visible processes.
 func processes() []process {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -108,7 +108,7 @@ func look(pid int) (process, bool) {
 	return p, true
 }
 
-// runs reports whether a process is there still, and not only waits for its parent to take note of its end.
+// runs reports whether a process still runs, and is not a zombie.
 func runs(pid int, start string) bool {
 	p, ok := look(pid)
 	return ok && p.start == start && p.state != "Z"

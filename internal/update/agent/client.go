@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// clients are those who may ask the supervisor for restarts.
+// clients are the clients that may request restarts from the supervisor.
 type clients struct {
 	left chan struct{} // a client has gone
 
@@ -28,7 +28,7 @@ func (c *clients) none() bool {
 	return len(c.all) == 0
 }
 
-// tell lets every client know how the process does, and those who come later.
+// tell sends the state of the process to every client, including those that join later.
 func (c *clients) tell(p protocol.Process) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *clients) tell(p protocol.Process) {
 	}
 }
 
-// join adds a client. It hears what was told last before anything that is told later.
+// join adds a client. It receives the last state before any later one.
 func (c *clients) join(one *client) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ type client struct {
 func (c *client) send(m protocol.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a client that does not read holds up no other
+	_ = c.conn.SetWriteDeadline(time.Now().Add(time.Second)) // a client that does not read does not delay the others
 	c.w.Append(m)
 	_ = c.w.Flush()
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// leftovers is how long output is waited for once a command has ended: something that it left running may hold it open.
+// leftovers is how long to wait for output once a command has ended: a process that it left running may hold the output
+// open.
 const leftovers = time.Second
 
-// The exit codes that shells use for what could not be started.
+// The exit codes that shells use for commands that could not be started.
 const (
 	codeCannotRun = 126
 	codeNotFound  = 127
@@ -31,10 +32,10 @@ type command struct {
 	pipes   [2]*os.File
 }
 
-// errElsewhere says that commands of another container cannot be run from here.
+// errElsewhere means that commands of another container cannot be run from here.
 var errElsewhere = errors.New("the synclet is not in the container that the command is for")
 
-// run starts a command; its output and its end are reported as they come.
+// run starts a command; its output and its end are reported as they arrive.
 func (s *server) run(m *protocol.Run) {
 	var c *command
 	err := errElsewhere

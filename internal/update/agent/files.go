@@ -18,7 +18,7 @@ type files interface {
 	Readlink(name string) (string, error)
 	Mkdir(name string, mode fs.FileMode) error
 	Remove(name string) error
-	// OpenRoot opens a folder out of which nothing leads.
+	// OpenRoot opens a folder that no path can leave.
 	OpenRoot(name string) (*os.Root, error)
 }
 
@@ -33,9 +33,9 @@ func (ownFiles) Mkdir(name string, mode fs.FileMode) error { return os.Mkdir(nam
 func (ownFiles) Remove(name string) error                  { return os.Remove(name) }
 func (ownFiles) OpenRoot(name string) (*os.Root, error)    { return os.OpenRoot(name) }
 
-// otherFiles are those of another container, seen through its root folder. Symbolic links lead where they lead for the
-// programs of that container: an absolute one begins at its root. A link that appears while it is being followed is an
-// error of os.Root, never a way out.
+// otherFiles are those of another container, seen through its root folder. Symbolic links have the same targets as for
+// the programs of that container: an absolute one begins at its root. A link that appears while it is being followed is
+// an error of os.Root, never a way out.
 type otherFiles struct{ root *os.Root }
 
 func (o otherFiles) Lstat(name string) (fs.FileInfo, error) {
@@ -68,7 +68,7 @@ func (o otherFiles) Mkdir(name string, mode fs.FileMode) error {
 	return err
 }
 
-// resolved does something with what a path leads to; its last element is followed when last is set.
+// resolved calls do with the resolved path; the last element is followed if last is set.
 func resolved[T any](o otherFiles, name string, last bool, do func(rel string) (T, error)) (out T, err error) {
 	rel, err := o.resolve(name, last)
 	if err != nil {
@@ -77,10 +77,10 @@ func resolved[T any](o otherFiles, name string, last bool, do func(rel string) (
 	return do(rel)
 }
 
-// maxLinks bounds how many symbolic links a path may lead over, as the kernel does.
+// maxLinks bounds how many symbolic links a path may contain, as the kernel does.
 const maxLinks = 40
 
-// resolve returns the path below the root that has no symbolic link in it any more.
+// resolve returns the path below the root without symbolic links.
 func (o otherFiles) resolve(name string, last bool) (string, error) {
 	at, links := ".", 0
 	for rest := strings.Split(name, "/"); len(rest) > 0; {
@@ -99,7 +99,7 @@ func (o otherFiles) resolve(name string, last bool) (string, error) {
 		}
 		target, err := o.root.Readlink(at)
 		if err != nil {
-			continue // it is none, or not there
+			continue // it is not a link, or does not exist
 		}
 		if links++; links > maxLinks {
 			return "", &fs.PathError{Op: "follow", Path: name, Err: syscall.ELOOP}

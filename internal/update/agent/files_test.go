@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOtherFiles follows links as they lead in the container that they are in, and never out of it.
+// TestOtherFiles follows links as programs of the other container do, and never out of it.
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, step := range []error{

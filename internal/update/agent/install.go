@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Install copies the running program to a path, for the container next door: as what an init container leaves in a
-// volume. Path appears only once it is whole.
+// Install copies the running program to a path, for the other container of the pod: an init container leaves it in a
+// volume. The path appears only once it is complete.
 func Install(path string) error {
 	in, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// A container's process and this program may begin at the same time, so the supervisor is looked for more than once.
+// A container's process and this program may start at the same time, so the search for the supervisor is repeated.
 const (
 	seekEvery = 100 * time.Millisecond
 	seekTimes = 100
 )
 
-// supervisor returns the connection to the supervisor of this container, nil where there is none. That of the container
-// next door is out of reach. What the supervisor says is passed on from now on.
+// supervisor returns the connection to the supervisor of this container, nil if there is none. The supervisor of the
+// other container is out of reach. From now on the supervisor's messages are passed on.
 func (s *server) supervisor() *link {
 	l, found := s.dial()
 	if found {
@@ -27,12 +27,12 @@ func (s *server) supervisor() *link {
 	return l
 }
 
-// dial is supervisor, but for one that is found now: then it leaves the relay to its caller.
+// dial is like supervisor, but leaves the relay to its caller if it finds a new supervisor.
 func (s *server) dial() (l *link, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link != nil || s.closed() || !s.own() {
-		return s.link, false // at the end, what would begin now would not be ended
+		return s.link, false // at the end, a new connection would not be closed
 	}
 	s.link = dialSupervisor()
 	return s.link, s.link != nil
@@ -81,7 +81,7 @@ type link struct {
 	w    *protocol.Writer
 }
 
-// dialSupervisor returns nil where the container's process has no supervisor.
+// dialSupervisor returns nil if the container's process has no supervisor.
 func dialSupervisor() *link {
 	conn, err := dialSocket()
 	if err != nil {
@@ -97,7 +97,7 @@ func (l *link) send(m protocol.Message) bool {
 	return l.w.Flush() == nil
 }
 
-// relay passes on what the supervisor says until one of the two ends.
+// relay passes on the supervisor's messages until one of the two ends.
 func (l *link) relay(out *replies) {
 	r := protocol.NewReader(bufio.NewReader(l.conn))
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// list answers with every entry of the places that are asked for.
+// list answers with every entry of the requested places.
 func (s *server) list(m *protocol.List) {
 	l := &lister{id: m.ID, out: s.out, files: s.files}
 	for _, p := range m.Places {
@@ -33,8 +33,8 @@ type lister struct {
 	faults []protocol.Fault
 }
 
-// visit reports an entry and all that is below it. What is not there is not reported, and neither is what is no file,
-// folder or link: hone puts no such thing into containers.
+// visit reports an entry and everything below it. Missing entries are not reported, nor are those that are neither file,
+// folder nor link: hone does not put such entries into containers.
 func (l *lister) visit(name string) {
 	info, err := l.files.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +77,7 @@ func (l *lister) below(dir string) {
 	}
 }
 
-// maxFaults bounds what one answer tells of.
+// maxFaults bounds the faults in one answer.
 const maxFaults = 100
 
 func (l *lister) fault(name string, err error) {
@@ -86,7 +86,7 @@ func (l *lister) fault(name string, err error) {
 	}
 }
 
-// entries returns what is in a folder, by name.
+// entries returns the entries of a folder, by name.
 func (l *lister) entries(dir string) ([]fs.DirEntry, error) {
 	d, err := l.files.Open(dir)
 	if err != nil {

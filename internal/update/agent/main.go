@@ -21,7 +21,7 @@ const usage = `usage: synclet serve [--unlink]       speak to hone on stdin and 
        synclet version
 `
 
-// Main carries out what the arguments ask for and returns the exit code.
+// Main carries out the command in the arguments and returns the exit code.
 func Main(args []string) int {
 	if len(args) < 2 {
 		return fail(usage, 2)

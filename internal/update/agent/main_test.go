@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary stand for the synclet.
+// TestMain lets the test binary act as the synclet.
 func TestMain(m *testing.M) {
 	if os.Getenv("SYNCLET_TEST_MAIN") != "" {
 		os.Exit(Main(os.Args))

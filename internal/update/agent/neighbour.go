@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// Idle does nothing until it is told to end. It is what hone's own container runs between conversations.
+// Idle does nothing until a signal ends it. hone's own container runs it between conversations.
 func Idle() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -22,10 +22,10 @@ func Idle() int {
 	return 0
 }
 
-// CodeNotAllowed is the exit code of a synclet that sees the container next door and may not look into it.
+// CodeNotAllowed is the exit code of a synclet that sees the other container's processes and may not access them.
 const CodeNotAllowed = 95
 
-// notAllowed says whose processes may not be looked into.
+// notAllowed means that the processes of a user may not be accessed.
 type notAllowed struct{ uid, gid string }
 
 // Error has the numbers in a form that hone reads.
@@ -35,8 +35,9 @@ func (e *notAllowed) Error() string {
 
 var errNoNeighbour = errors.New("none of the container's processes can be seen")
 
-// openNeighbour returns the files of the container with the given id, whose processes this one sees. They are reached
-// through the root folder of one of its processes, the one with the lowest number: it is the most likely to stay.
+// openNeighbour returns the files of the container with the given id, whose processes are visible to this one. They are
+// reached through the root folder of one of its processes, the one with the lowest number: it is the most likely to
+// stay.
 func openNeighbour(id string) (files, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -67,7 +68,7 @@ func openNeighbour(id string) (files, error) {
 	return nil, last
 }
 
-// leave ends the idle synclets of this container: nobody has a use for it. The others that it sees are not its own.
+// leave ends the idle synclets of this container, which has no further use. Other visible ones do not belong to it.
 func leave() {
 	self, err := os.Stat("/proc/self/exe")
 	if err != nil {

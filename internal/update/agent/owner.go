@@ -12,10 +12,10 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// owner returns whom an entry at a path is to be given: the owner that was asked for; else, where this is root, who can give
-// it away, that of what it replaces or, for something new, that of the folder it comes into, so that programs which have put
-// root aside can work with it as with what is around it. Nil leaves it to whom the program runs as. Kept says that it is the
-// owner of what is replaced.
+// owner returns the owner that an entry at a path gets: the requested owner; otherwise, if this is root, which can
+// change owners, that of the entry it replaces or, for a new entry, that of its folder, so that programs which have
+// dropped root can use it like its surroundings. nil leaves the entry to the user that the program runs as. kept reports
+// that it is the owner of the replaced entry.
 func owner(root *os.Root, rel string, asked *protocol.Owner) (o *protocol.Owner, kept bool) {
 	if asked != nil || os.Getuid() != 0 {
 		return asked, false
@@ -36,8 +36,8 @@ func owner(root *os.Root, rel string, asked *protocol.Owner) (o *protocol.Owner,
 	return &protocol.Owner{UID: uint64(st.Uid), GID: uint64(st.Gid)}, kept
 }
 
-// give makes an entry belong to an owner, by a function that changes it. That root may not give away what is new is no error
-// unless it was asked for.
+// give changes the owner of an entry by calling chown. EPERM is not an error unless must is set: then the owner of a new
+// entry was requested, or that of a replaced entry is kept.
 func give(o *protocol.Owner, must bool, chown func(uid, gid int) error) error {
 	if o == nil {
 		return nil
@@ -49,8 +49,8 @@ func give(o *protocol.Owner, must bool, chown func(uid, gid int) error) error {
 	return err
 }
 
-// folders makes a folder and those above it, each for the owner that was asked for, or that of the one above. Whatever else
-// stands in their places was a folder's name once on the other side, too, and goes.
+// folders creates a folder and those above it, each with the requested owner, or that of the folder above. Any other
+// entry at their paths is removed, since it is a folder in the local tree.
 func folders(root *os.Root, dir string, asked *protocol.Owner) error {
 	if dir == "." {
 		return nil
@@ -60,7 +60,7 @@ func folders(root *os.Root, dir string, asked *protocol.Owner) error {
 	case err == nil && info.IsDir():
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-		return err // it leads out of the root, or may not be looked at
+		return err // it leads out of the root, or may not be accessed
 	}
 	if err := folders(root, path.Dir(dir), asked); err != nil {
 		return err
@@ -69,7 +69,7 @@ func folders(root *os.Root, dir string, asked *protocol.Owner) error {
 	err = root.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrExist) {
 		if info, serr := root.Stat(dir); serr == nil && info.IsDir() {
-			return nil // several make folders at a time
+			return nil // several goroutines create folders at a time
 		}
 		if err := root.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

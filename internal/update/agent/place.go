@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// errOutside says that a path lies in no place.
+// errOutside means that a path lies in no place.
 var errOutside = errors.New("the path is outside of all sync destinations")
 
 // place is a part of the file system that may be written. Everything goes through its os.Root, which does not follow
@@ -21,7 +21,7 @@ type place struct {
 	protocol.Place
 	files files
 	root  *os.Root
-	// owner is whom the folder is to belong to, should it have to be made; nil for that of the folder above.
+	// owner is the owner of the folder, if it has to be created; nil for that of the folder above.
 	owner *protocol.Owner
 	// made are folders that were created so that the place exists, innermost last.
 	made []string
@@ -43,7 +43,7 @@ func (p *place) open() (*os.Root, error) {
 	return root, nil
 }
 
-// mkdir makes a folder and those above it, and remembers which were not there.
+// mkdir creates a folder and those above it, and remembers which it created.
 func (p *place) mkdir(dir string) error {
 	if info, err := p.files.Stat(dir); err == nil {
 		if !info.IsDir() {
@@ -69,7 +69,7 @@ func (p *place) mkdir(dir string) error {
 	return give(o, p.owner != nil, func(uid, gid int) error { return above.Lchown(path.Base(dir), uid, gid) })
 }
 
-// undo removes the folders that the place was given and that nothing is in.
+// undo removes the folders that were created for the place, if they are empty.
 func (p *place) undo() {
 	if len(p.made) == 0 {
 		return
@@ -88,7 +88,7 @@ func (p *place) close() {
 	}
 }
 
-// places are all that may be written.
+// places are all places that may be written.
 type places []*place
 
 func newPlaces(list []protocol.Place, fs files) places {
@@ -118,7 +118,7 @@ func (ps places) find(name string) (*place, string, error) {
 	return best, rel, nil
 }
 
-// below returns a path as seen from a folder: "." for the folder itself.
+// below returns a path relative to a folder: "." for the folder itself.
 func below(dir, name string) (string, bool) {
 	switch {
 	case name == dir:

@@ -11,11 +11,11 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// noSupervisor says why a restart is not possible.
+// noSupervisor is why a restart is not possible.
 const noSupervisor = "the container's process does not run under hone's supervisor"
 
-// Restart asks the supervisor of this container for a new process, and returns once that has been started. The code is
-// protocol.RestartDone, or says with the text why there is none.
+// Restart requests a new process from the supervisor of this container, and returns once it has been started. The code
+// is protocol.RestartDone, or code and text are the reason why there is no new process.
 func Restart(grace time.Duration) (code uint64, text string) {
 	l := dialSupervisor()
 	if l == nil {
@@ -57,7 +57,7 @@ func restart(args []string) int {
 	return 0
 }
 
-// parseTime reads a number of seconds or milliseconds. The program is small because it leaves out what can do more.
+// parseTime reads a number of seconds or milliseconds. It replaces package code that would make the program bigger.
 func parseTime(text string) (time.Duration, bool) {
 	unit := time.Millisecond
 	number, ok := strings.CutSuffix(text, "ms")
@@ -69,7 +69,7 @@ func parseTime(text string) (time.Duration, bool) {
 	return time.Duration(n) * unit, ok && err == nil
 }
 
-// option takes an option with its value off the front of the arguments; the value is empty when it is not there.
+// option removes an option with its value from the front of the arguments; the value is empty if the option is missing.
 func option(args []string, name string) (value string, rest []string) {
 	if len(args) > 1 && args[0] == name {
 		return args[1], args[2:]

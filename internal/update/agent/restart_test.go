@@ -14,11 +14,11 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// crashing says that it is up, and ends with 3 when the gate opens.
+// crashing prints that it is up, and exits with 3 when the gate opens.
 const crashing = `echo up; read line <$T/gate; exit 3`
 
-// TestCrash: with a client the process that crashed waits for a restart; once the last client has gone, the container ends
-// with its exit code.
+// TestCrash checks that with a client a crashed process waits for a restart; once the last client has gone, the
+// container ends with its exit code.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	s := startSupervised(t, crashing)
@@ -39,7 +39,7 @@ func TestCrash(t *testing.T) {
 		}
 		s.says("up")
 	}
-	// One that was well when it was to be restarted has not crashed.
+	// A process that was running when it was restarted has not crashed.
 	k.send(&protocol.Restart{ID: 9, GraceNanos: uint64(time.Minute)})
 	if p := expect[*protocol.Process](k); !p.Running || p.Starts != 5 || p.Crashes != 0 {
 		t.Errorf("restarted without a crash: %+v", p)
@@ -53,7 +53,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCrashAlone: without a client the container ends, and says why.
+// TestCrashAlone checks that without a client the container ends and prints why.
 func TestCrashAlone(t *testing.T) {
 	t.Parallel()
 	s := startSupervised(t, "exit 7")
@@ -66,7 +66,8 @@ func TestCrashAlone(t *testing.T) {
 	}
 }
 
-// TestEndWhileAttended: a client keeps a crashed process, but not a container that is to end.
+// TestEndWhileAttended checks that a client keeps the container of a crashed process, but not a container that has to
+// end.
 func TestEndWhileAttended(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script string
@@ -102,7 +103,7 @@ func TestEndWhileAttended(t *testing.T) {
 	}
 }
 
-// TestRestartWaits gives what the process has started its time, too, before there is a new one.
+// TestRestartWaits checks that the children of the process also get time to end before a new one starts.
 func TestRestartWaits(t *testing.T) {
 	t.Parallel()
 	s := startSupervised(t, `(trap 'read line <$T/gate; echo left; exit' TERM; echo up; while :; do sleep 0.01; done) & wait`)
@@ -117,7 +118,7 @@ func TestRestartWaits(t *testing.T) {
 	}
 }
 
-// TestRestartOfNothing: the new process cannot be started; the next restart tries again.
+// TestRestartOfNothing checks that after a new process could not be started, the next restart tries again.
 func TestRestartOfNothing(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "app")
@@ -173,7 +174,7 @@ func TestTouch(t *testing.T) {
 	})
 }
 
-// TestRestartCommand asks as the command does that updates through exec run.
+// TestRestartCommand requests a restart like the command that updates through exec run.
 func TestRestartCommand(t *testing.T) {
 	t.Parallel()
 	s := startSupervised(t, `trap '' TERM; echo pid $$; while :; do sleep 0.01; done`)
@@ -204,12 +205,12 @@ func TestRestartCommand(t *testing.T) {
 			t.Errorf("%v: %d, %s", tt.args, code, out)
 		}
 	}
-	if code, text := Restart(0); code != protocol.RestartUnsupervised || text != noSupervisor { // here, there is none
+	if code, text := Restart(0); code != protocol.RestartUnsupervised || text != noSupervisor { // there is no supervisor here
 		t.Errorf("without a supervisor: %d, %s", code, text)
 	}
 }
 
-// TestLateSupervisor: a conversation that began before the supervisor listened hears of it, and can restart.
+// TestLateSupervisor checks that a conversation that began before the supervisor listened finds it, and can restart.
 func TestLateSupervisor(t *testing.T) {
 	t.Parallel()
 	s := startIn(t, "sh", "-c", `echo up; read line <$T/gate; exec "$0" run -- sh -c 'echo supervised; while :; do sleep 0.01; done'`, os.Args[0])
@@ -234,7 +235,7 @@ func TestLateSupervisor(t *testing.T) {
 	s.says("supervised")
 }
 
-// TestWithoutRoot: the process's own user may ask for a restart, root may, others may not.
+// TestWithoutRoot checks that the process's own user and root may request a restart, and others may not.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// Serve speaks the protocol until in ends, which is no error. Commands that still run are ended, and what was staged and
-// not committed is forgotten.
+// Serve speaks the protocol until in ends, which is not an error. Running commands are killed, and staged changes
+// without a commit are discarded.
 func Serve(in io.Reader, out io.Writer, environ []string) error {
 	return serve(in, out, environ, ownFiles{})
 }
@@ -63,7 +63,7 @@ func (r *replies) send(m protocol.Message) {
 	r.err = r.w.Flush()
 }
 
-// gather adds a message to those that the next send takes along; only long lists are sent at once.
+// gather adds a message to those that the next send writes; only long lists are written at once.
 func (r *replies) gather(m protocol.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,7 @@ type server struct {
 
 	mu      sync.Mutex
 	running map[uint64]*command // guarded by mu
-	link    *link               // to the supervisor, nil where there is none; guarded by mu
+	link    *link               // to the supervisor, nil if there is none; guarded by mu
 	all     sync.WaitGroup
 }
 
@@ -166,7 +166,7 @@ func (s *server) hello(m *protocol.Hello) {
 // own reports whether the conversation is about the container that the synclet runs in.
 func (s *server) own() bool { return s.files == files(ownFiles{}) }
 
-// staging does something to the update that has begun.
+// staging calls do for the update that has begun.
 func (s *server) staging(do func()) error {
 	if s.update == nil {
 		return errors.New("an update that has not begun")

@@ -10,8 +10,8 @@ import (
 )
 
 // The supervisor listens on a socket without a file, so that it works where nothing can be written. Such names are valid
-// in a whole network namespace, that is for all containers of a pod, or of the machine: the name has the number of the
-// container's mount namespace in it, and the supervisor asks the kernel who is calling.
+// in a whole network namespace, that is for all containers of a pod, or of the machine: the name contains the number of
+// the container's mount namespace, and the supervisor gets the caller's credentials from the kernel.
 func socketName() (string, error) {
 	var st syscall.Stat_t
 	if err := syscall.Stat("/proc/self/ns/mnt", &st); err != nil {
@@ -50,7 +50,7 @@ func acceptSocket(fd int) (*os.File, error) {
 			return nil, err
 		}
 		cred, err := syscall.GetsockoptUcred(conn, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
-		// A process number of zero is one that this container does not know.
+		// A process number of zero means that the process is not visible in this container.
 		if err != nil || cred.Pid <= 0 || cred.Uid != 0 && int(cred.Uid) != os.Getuid() {
 			_ = syscall.Close(conn)
 			continue

@@ -16,7 +16,8 @@ const (
 	// bulkFiles is the number of files from which on an update is a bulk: on ext4 the renames of a thousand files take
 	// 120 ms, writing over them 10.
 	bulkFiles = 64
-	// bulkBytes bounds what a bulk may hold in memory until it is carried out; it counts against the container's limit.
+	// bulkBytes bounds how many bytes a bulk may hold in memory until it is carried out; it counts against the
+	// container's limit.
 	bulkBytes = 8 << 20
 )
 
@@ -25,15 +26,15 @@ var (
 	errOrder   = errors.New("content without a file that it belongs to")
 )
 
-// update is what was staged since Begin. Nothing that the container's process looks at has been changed.
+// update holds the changes staged since Begin. The files that the container's process uses have not been changed yet.
 type update struct {
 	id     uint64
 	places places
 	bulk   bool
 	puts   []*staged
-	// deletes are paths that go.
+	// deletes are the paths to remove.
 	deletes []string
-	// current takes the next Data; nil when there is none.
+	// current takes the next Data; nil if there is no such entry.
 	current *staged
 	faults  []protocol.Fault
 	temps   int
@@ -85,8 +86,8 @@ func (u *update) put(m *protocol.Put) {
 	u.data(m.Data)
 }
 
-// create makes the file that takes the content: beside its place if that folder exists, else in the nearest folder above
-// it, so that staging makes no folders.
+// create creates the file for the content: next to its place if that folder exists, otherwise in the nearest folder
+// above it, so that staging creates no folders.
 func (u *update) create(s *staged) error {
 	root, err := s.place.open()
 	if err != nil {
@@ -180,7 +181,7 @@ func (u *update) delete(m *protocol.Delete) {
 	u.deletes = append(u.deletes, m.Path)
 }
 
-// abort forgets what was staged and leaves everything as it was.
+// abort discards the staged changes and leaves everything as it was.
 func (u *update) abort() {
 	for _, s := range u.puts {
 		if s.file != nil {
@@ -197,7 +198,7 @@ func (u *update) abort() {
 	}
 }
 
-// errno returns the system's number in an error, zero when there is none.
+// errno returns the system's number in an error, zero if there is none.
 func errno(err error) uint64 {
 	var n syscall.Errno
 	if errors.As(err, &n) {

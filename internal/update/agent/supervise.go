@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// attach is how long a process that has crashed is kept for a client that may be on its way.
+	// attach is how long the container of a crashed process is kept for a client that may be about to connect.
 	attach = 5 * time.Second
-	// steady is how long a process runs before its end counts as a first crash, not as one more.
+	// steady is how long a process has to run so that its end counts as a first crash, not as another one.
 	steady = 10 * time.Second
-	// A crashed process that nobody asks for is restarted as Kubernetes would: after firstPause, then twice that, up
-	// to lastPause.
+	// Without a request, a crashed process is restarted as Kubernetes would: after firstPause, then twice that, up to
+	// lastPause.
 	firstPause = 10 * time.Second
 	lastPause  = 5 * time.Minute
-	// farewell is how long the container stays after its process for those who are connected to hear of the end.
+	// farewell is how long the container outlives its process so that connected clients are notified of the end.
 	farewell = 50 * time.Millisecond
-	// defaultGrace is how long a process has to end for those who do not say.
+	// defaultGrace is how long a process has to end if the request does not specify it.
 	defaultGrace = 10 * time.Second
 )
 
-// Supervise runs a command as the container's process and returns the exit code that the container is to end with. It
-// passes signals on and reaps orphans. When a client asks, or the given file is touched, it ends the process and
-// restarts it; an empty path is no file. A process that crashes while a client is connected does not end the
-// container: it waits for the next restart, so that Kubernetes' back-off does not stand in the way, and is tried again
-// now and then, since it may have waited for something else to come up. Without a client the container ends as it would
-// without a supervisor.
+// Supervise runs a command as the container's process and returns the exit code for the container. It passes signals on
+// and reaps orphans. When a client requests it, or the given file is touched, it ends the process and restarts it; an
+// empty path means no file. A process that crashes while a client is connected does not end the container: it waits for
+// the next restart, which avoids Kubernetes' back-off, and is also restarted periodically, since it may have failed
+// because a dependency was not up yet. Without a client the container ends as it would without a supervisor.
 func Supervise(argv []string, file string) int {
 	program, err := lookPath(argv[0], os.Environ())
 	if err != nil {
@@ -62,7 +61,7 @@ type exit struct {
 	code uint64
 }
 
-// request is a restart that a client asked for, or a restart that no client waits for.
+// request is a restart that a client requested, or, without a client, that nothing waits for.
 type request struct {
 	client *client
 	*protocol.Restart
@@ -73,7 +72,7 @@ type supervisor struct {
 	argv     []string
 	exited   chan exit
 	restarts chan request
-	reap     chan struct{} // there may be something to wait for
+	reap     chan struct{} // there may be a child to wait for
 	clients  *clients
 
 	// These belong to the loop.
@@ -83,10 +82,10 @@ type supervisor struct {
 	starts  uint64
 	crashes uint64
 	code    uint64
-	pending []request // to be answered once the new process runs
-	again   bool      // the process is ending because it is to be restarted
-	ending  bool      // the container is to end
-	killed  bool      // it had its time to do so
+	pending []request // answered once the new process runs
+	again   bool      // the process is ending because of a restart
+	ending  bool      // the container has to end
+	killed  bool      // the grace period is over
 	kill    *time.Timer
 	retry   *time.Timer
 	giveUp  *time.Timer
@@ -107,7 +106,7 @@ func (s *supervisor) start() error {
 	return nil
 }
 
-// attributes put the process into the terminal's foreground where there is a terminal.
+// attributes put the process into the terminal's foreground if there is a terminal.
 func (s *supervisor) attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && isTerminal(0) {
@@ -181,19 +180,19 @@ func stop(t **time.Timer) {
 	}
 }
 
-// forward passes a signal on to the process, and to nobody else, as the container's runtime would. One that asks for the
-// end overrides a restart that is under way; without a process it ends the container.
+// forward passes a signal on only to the process, as the container's runtime would. A termination signal overrides a
+// running restart; without a process it ends the container.
 func (s *supervisor) forward(sig os.Signal) {
 	n, ok := sig.(syscall.Signal)
 	switch {
-	case !ok || n == syscall.SIGURG || n == syscall.SIGPIPE: // this program's own affair
+	case !ok || n == syscall.SIGURG || n == syscall.SIGPIPE: // meant for this program itself
 		return
 	case n == syscall.SIGCHLD:
 		s.poke()
 		return
 	case n == syscall.SIGTERM, n == syscall.SIGINT, n == syscall.SIGQUIT:
 		s.ending = true
-		s.tell(0) // the end may come too fast for it
+		s.tell(0) // the process may end too fast for a later notice
 	}
 	if s.pid != 0 {
 		_ = syscall.Kill(s.pid, n)
@@ -203,7 +202,7 @@ func (s *supervisor) forward(sig os.Signal) {
 	}
 }
 
-// reaped decides what happens after a process has ended: a new one, waiting for one, or the end of the container.
+// reaped decides what happens after a process has ended: starting a new one, waiting, or ending the container.
 func (s *supervisor) reaped(e exit) (done bool) {
 	if e.pid == s.pid {
 		s.pid, s.code = 0, e.code
@@ -211,7 +210,7 @@ func (s *supervisor) reaped(e exit) (done bool) {
 			return true
 		}
 	}
-	// The new process has to wait for what the old one has started, too: it may hold a port.
+	// The new process also has to wait for the children of the old one: they may hold a port.
 	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil {
 		s.crashes = 0
 		s.anew()
@@ -230,7 +229,7 @@ func (s *supervisor) ended() (done bool) {
 	case s.again:
 		return false
 	}
-	// With the process goes what it has started, as it would with the container.
+	// Kill the children of the process too, as the end of the container would.
 	_ = syscall.Kill(-s.group, syscall.SIGKILL)
 	s.crashed()
 	if s.clients.none() {
@@ -240,7 +239,7 @@ func (s *supervisor) ended() (done bool) {
 	return false
 }
 
-// crashed sees to it that the process is tried again.
+// crashed schedules a restart of the process.
 func (s *supervisor) crashed() {
 	if time.Since(s.began) > steady {
 		s.crashes = 0
@@ -252,7 +251,7 @@ func (s *supervisor) crashed() {
 	s.tell(pause)
 }
 
-// restart ends the process; its end starts the new one. Without one the new one starts at once.
+// restart ends the process; its end starts the new one. Without a process the new one starts at once.
 func (s *supervisor) restart(r request) {
 	if r.client != nil {
 		s.pending = append(s.pending, r)
@@ -263,12 +262,13 @@ func (s *supervisor) restart(r request) {
 	case s.kill == nil:
 		s.again = true
 		_ = syscall.Kill(-s.group, syscall.SIGTERM)
-		_ = syscall.Kill(-s.group, syscall.SIGCONT) // so that a stopped one can hear it
+		_ = syscall.Kill(-s.group, syscall.SIGCONT) // so that a stopped process receives it
 		s.kill = time.NewTimer(time.Duration(r.GraceNanos))
 	}
 }
 
-// expire ends what did not end in its time. Something in the group that nobody reaps must not hold up the new process.
+// expire kills the processes that did not end in time. A process in the group that is never reaped must not delay the
+// new process.
 func (s *supervisor) expire() {
 	if s.killed && s.pid == 0 {
 		s.anew()
@@ -278,7 +278,7 @@ func (s *supervisor) expire() {
 	s.killed, s.kill = true, time.NewTimer(time.Second)
 }
 
-// anew starts the process and answers those who asked for it.
+// anew starts the process and answers the pending requests.
 func (s *supervisor) anew() {
 	s.again, s.killed = false, false
 	stop(&s.kill)
@@ -294,7 +294,7 @@ func (s *supervisor) anew() {
 	s.crashed()
 }
 
-// sayGoodbye lets those who are connected hear what was told last.
+// sayGoodbye gives connected clients time to receive the last state.
 func (s *supervisor) sayGoodbye() {
 	if !s.clients.none() {
 		time.Sleep(farewell)
@@ -310,7 +310,7 @@ func (s *supervisor) answer(code uint64, text string) {
 	s.pending = nil
 }
 
-// tell lets every client know how the process does; pause is how long a crashed one waits to be tried again.
+// tell sends the state of the process to every client; pause is how long a crashed process waits for its restart.
 func (s *supervisor) tell(pause time.Duration) {
 	s.clients.tell(protocol.Process{Running: s.pid != 0, PID: uint64(s.pid), Code: s.code, Starts: s.starts,
 		Crashes: s.crashes, AgainNanos: uint64(pause), Ending: s.ending})

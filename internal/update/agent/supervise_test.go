@@ -51,7 +51,7 @@ func startIn(t *testing.T, argv ...string) *supervised {
 	check(t, s.cmd.Start())
 	t.Cleanup(func() {
 		if pid, err := s.child(); err == nil && s.cmd.ProcessState == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // one that has changed its user does not end with unshare
+			_ = syscall.Kill(pid, syscall.SIGKILL) // a process that has changed its user does not end with unshare
 		}
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
@@ -62,7 +62,7 @@ func startIn(t *testing.T, argv ...string) *supervised {
 
 func (s *supervised) path(name string) string { return filepath.Join(s.dir, name) }
 
-// open lets a script go on that reads a line from $T/gate.
+// open lets a script continue that reads a line from $T/gate.
 func (s *supervised) open() {
 	s.t.Helper()
 	check(s.t, os.WriteFile(s.path("gate"), []byte("go\n"), 0o600))
@@ -84,7 +84,7 @@ func (s *supervised) says(want string) string {
 	return strings.TrimPrefix(s.out.Text(), want)
 }
 
-// one is the number of the supervisor, outside: the child of unshare.
+// one returns the supervisor's process number outside the namespace: it is the child of unshare.
 func (s *supervised) one() int {
 	s.t.Helper()
 	pid, err := s.child()
@@ -106,7 +106,7 @@ func (s *supervised) ends() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// talk is a synclet that serves beside the supervisor, in the same namespaces.
+// talk is a synclet that serves next to the supervisor, in the same namespaces.
 type talk struct {
 	t   *testing.T
 	in  io.WriteCloser
@@ -115,7 +115,7 @@ type talk struct {
 	cmd *exec.Cmd
 }
 
-// enter is a command in the namespaces, as one of kubectl exec.
+// enter returns a command in the namespaces, like one of kubectl exec.
 func (s *supervised) enter(argv ...string) *exec.Cmd {
 	s.t.Helper()
 	c := exec.Command("nsenter", append([]string{"--target", fmt.Sprint(s.one()), "--pid", "--mount"}, argv...)...)
@@ -222,7 +222,7 @@ func TestSuperviseReaps(t *testing.T) {
 	s.says("done")
 }
 
-// TestRestart restarts the process, with its children, also when it does not want to end.
+// TestRestart restarts the process, with its children, even if it ignores SIGTERM.
 func TestRestart(t *testing.T) {
 	for name, script := range map[string]string{
 		"ends at SIGTERM":  `echo pid $$; while :; do sleep 0.01; done`,
@@ -273,6 +273,6 @@ func TestInstall(t *testing.T) {
 		t.Errorf("mode %s, %d bytes of %d", info.Mode(), info.Size(), self.Size())
 	}
 	if err := Install("/proc/none/synclet"); err == nil {
-		t.Error("it was installed where nothing can be")
+		t.Error("it was installed at a path that cannot be written")
 	}
 }

@@ -18,35 +18,36 @@ import (
 )
 
 const (
-	// tempPrefix and tempSuffix enclose the name of a file on its way. The dot keeps it out of what most programs watch.
+	// tempPrefix and tempSuffix enclose the name of a staged file. Because of the dot, most programs do not watch it.
 	tempPrefix = ".hone-"
 	tempSuffix = ".tmp"
-	// maxSwept is how many entries of the places are looked at for what others left.
+	// maxSwept is how many entries of the places are searched for leftovers of other synclets.
 	maxSwept = 100_000
-	// strangeAge is how old a temporary file must be that was left by a process which cannot be seen from here: a
-	// volume may be shared with other containers, and outlive this one.
+	// strangeAge is the age from which a temporary file is removed if its process cannot be seen from here: a volume may
+	// be shared with other containers, and outlive this one.
 	strangeAge = 15 * time.Minute
 )
 
-// tempName is the name of a file on its way. It tells whose it is, so that it can be removed when its maker was killed.
+// tempName returns the name of a staged file. It identifies the process, so that the file can be removed if that was
+// killed.
 func tempName(update uint64, n int) string {
 	return tempPrefix + myself() + "-" + strconv.FormatUint(update, 10) + "-" + strconv.Itoa(n) + tempSuffix
 }
 
-// myself names this process for good: where its process id counts, the id, and when it began.
+// myself identifies this process uniquely: the namespace of its process id, the id, and its start time.
 var myself = sync.OnceValue(func() string {
 	p, _ := look(os.Getpid())
 	return here() + "-" + strconv.Itoa(os.Getpid()) + "-" + p.start
 })
 
-// here names the boot and the namespace in which process ids count.
+// here identifies the boot and the namespace of process ids.
 var here = sync.OnceValue(func() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	ns, _ := os.Readlink("/proc/self/ns/pid")
 	return strconv.FormatUint(uint64(crc32.ChecksumIEEE(append(boot, ns...))), 16)
 })
 
-// sweep removes from the places what synclets left there that were killed with files on their way, and nothing else.
+// sweep removes from the places only the staged files that killed synclets left there.
 func sweep(list []protocol.Place, in files, stop *atomic.Bool) {
 	s := &sweeper{stop: stop, left: maxSwept}
 	for _, p := range list {
@@ -99,7 +100,7 @@ func (s *sweeper) entry(name string, e fs.DirEntry) {
 	}
 }
 
-// abandoned reports whether an entry is a file on its way whose maker is gone.
+// abandoned reports whether an entry is a staged file whose process is gone.
 func abandoned(e fs.DirEntry) bool {
 	name, ok := strings.CutPrefix(e.Name(), tempPrefix)
 	if !ok {
@@ -129,6 +130,6 @@ func abandoned(e fs.DirEntry) bool {
 	if err != nil {
 		return false
 	}
-	st, ok := info.Sys().(*syscall.Stat_t) // the modification time is the one that the file is to have
+	st, ok := info.Sys().(*syscall.Stat_t) // the modification time is that of the local file
 	return ok && time.Since(time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))) > strangeAge
 }

@@ -9,12 +9,13 @@ import (
 	"syscall"
 )
 
-// touches are the events that count: written, given new times, or put there by renaming.
+// touches are the relevant events: the file was written, got new times, or was moved there.
 const touches = syscall.IN_CLOSE_WRITE | syscall.IN_ATTRIB | syscall.IN_MOVED_TO
 
-// watch returns a channel that gets a value after a file was touched; several touches may be one. The file is made where
-// that is possible, so that everybody in the container may touch it; else it may come later. Where its folder may not be
-// watched the supervisor says so, and goes without. The goroutine that watch starts lives as long as the program.
+// watch returns a channel that gets a value after a file was touched; several touches may be one. The file is created if
+// possible, so that every user in the container may touch it; otherwise it may appear later. If its folder cannot be
+// watched, the supervisor reports that and continues without it. The goroutine that watch starts lives as long as the
+// program.
 func watch(file string) <-chan struct{} {
 	touched := make(chan struct{}, 1)
 	create(file)
@@ -37,13 +38,13 @@ func watch(file string) <-chan struct{} {
 	return touched
 }
 
-// create makes the file, which everybody in the container may write: a touch may come from another user.
+// create creates the file, writable for every user in the container: a touch may come from another user.
 func create(file string) {
 	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o666)
 	if err != nil {
 		return
 	}
-	_ = syscall.Fchmod(fd, 0o666) // it may belong to another user, who has seen to it
+	_ = syscall.Fchmod(fd, 0o666) // fails if it belongs to another user, who has set the mode
 	_ = syscall.Close(fd)
 }
 

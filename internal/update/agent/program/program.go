@@ -1,5 +1,5 @@
-// Package program holds the synclet itself, for every architecture that nodes have: the files that scripts/generate builds
-// from cmd/synclet.
+// Package program holds the synclet itself, for every supported architecture: the files that scripts/synclet builds from
+// cmd/synclet.
 package program
 
 import (
@@ -29,8 +29,8 @@ var unpacked = map[string]func() ([]byte, error){
 	"arm64": sync.OnceValues(func() ([]byte, error) { return unpack(arm64) }),
 }
 
-// For returns the program for an architecture, by Go's and Kubernetes' name for it. It is unpacked at the first call and
-// must not be changed.
+// For returns the program for an architecture, by Go's and Kubernetes' name for it. It is unpacked on the first call and
+// must not be modified.
 func For(arch string) ([]byte, error) {
 	f, ok := unpacked[arch]
 	if !ok {

@@ -15,13 +15,13 @@ import (
 	"testing"
 )
 
-// maxSize is the most that the program may be, in bytes: it travels into every container.
+// maxSize is the largest size of the program in bytes: it is sent to every container.
 const maxSize = 2 << 20
 
 // root is the top of the repository.
 const root = "../../../.."
 
-// TestFresh checks that the programs were built from the sources that are here, as scripts/synclet computes it.
+// TestFresh checks that the programs were built from the present sources, as scripts/synclet computes it.
 func TestFresh(t *testing.T) {
 	var sources []string
 	for _, dir := range []string{"cmd/synclet", "internal/update/agent", "internal/update/agent/protocol"} {

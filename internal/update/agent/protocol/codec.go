@@ -2,7 +2,7 @@ package protocol
 
 import "errors"
 
-// ErrMalformed says that a payload does not hold what its type says.
+// ErrMalformed means that a payload does not match its type.
 var ErrMalformed = errors.New("a frame is malformed")
 
 // encoder appends values to a payload.
@@ -26,7 +26,7 @@ func appendUvarint(b []byte, n uint64) []byte {
 	return append(b, byte(n))
 }
 
-// uvarint returns a number and how many bytes it takes, zero when there is none.
+// uvarint returns a number and how many bytes it takes, zero if there is no number.
 func uvarint(b []byte) (n uint64, size int) {
 	for i, c := range b {
 		if i == 9 && c > 1 || i > 9 {
@@ -51,7 +51,7 @@ func (e *encoder) texts(list []string) {
 	}
 }
 
-// decoder takes values out of a payload. After the first that is not there, bad is set and all others are zero.
+// decoder takes values out of a payload. After the first missing value, bad is set and all others are zero.
 type decoder struct {
 	b   []byte
 	bad bool

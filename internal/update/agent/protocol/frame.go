@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// Version of the protocol. Both sides must speak the same.
+	// Version of the protocol. Both sides must speak the same version.
 	Version = 1
 	// Preamble is what the synclet writes first.
 	Preamble = "\x00HONE-SYNCLET\x01\n"
@@ -28,7 +28,7 @@ var (
 	ErrVersion  = errors.New("a frame is of another version of the protocol")
 )
 
-// Writer writes frames. It is used by one goroutine at a time.
+// Writer writes frames. It is for use by one goroutine at a time.
 type Writer struct {
 	w   io.Writer
 	buf []byte
@@ -37,7 +37,7 @@ type Writer struct {
 // NewWriter returns a writer of frames to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Append adds a message to what Flush will write.
+// Append adds a message to the buffer that Flush writes.
 func (w *Writer) Append(m Message) {
 	at := len(w.buf)
 	w.buf = append(w.buf, make([]byte, headerSize)...)
@@ -54,7 +54,7 @@ func (w *Writer) Append(m Message) {
 // Buffered returns how many bytes wait for Flush.
 func (w *Writer) Buffered() int { return len(w.buf) }
 
-// Flush writes everything with one call of the underlying writer, so that what belongs together travels together.
+// Flush writes everything with one call of the underlying writer, so that related messages travel together.
 func (w *Writer) Flush() error {
 	if len(w.buf) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Reader reads frames. It is used by one goroutine at a time.
+// Reader reads frames. It is for use by one goroutine at a time.
 type Reader struct {
 	r    io.Reader
 	head [headerSize]byte

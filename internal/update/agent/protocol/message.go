@@ -6,7 +6,7 @@ type Message interface {
 	encode(*encoder)
 }
 
-// kind is the number of a message's type on the wire. Numbers are never used again for something else.
+// kind is the number of a message's type on the wire. Numbers are never reused.
 type kind uint8
 
 const (
@@ -41,7 +41,7 @@ type Place struct {
 	Name string
 }
 
-// Hello opens the conversation, from both sides. The client fills in Places and Client alone.
+// Hello opens the conversation, from both sides. The client fills in only Places and Client.
 type Hello struct {
 	// Program identifies the build of the synclet.
 	Program string
@@ -49,24 +49,24 @@ type Hello struct {
 	Places []Place
 	// UID is the user that the synclet runs as.
 	UID uint64
-	// Supervised says that the container's process runs under a supervisor, so that Restart works.
+	// Supervised means that the container's process runs under a supervisor, so that Restart works.
 	Supervised bool
-	// Client names who speaks to which container, in at most ten letters and digits: a synclet that it greets ends those
-	// that it greeted before. Empty leaves them alone.
+	// Client identifies the client and the container, in at most ten letters and digits: a synclet that it greets ends
+	// those that it greeted before. Empty leaves them running.
 	Client string
 }
 
-// Failed says why the synclet ends the conversation.
+// Failed is the reason why the synclet ends the conversation.
 type Failed struct{ Text string }
 
-// Begin starts an update. Files and Bytes tell how much is coming, so that the best way to write it can be chosen.
+// Begin starts an update. Files and Bytes announce its size, so that the best way to write it can be chosen.
 type Begin struct {
 	ID    uint64
 	Files uint64
 	Bytes uint64
 }
 
-// FileKind tells what an entry of the file system is.
+// FileKind is the kind of an entry of the file system.
 type FileKind uint8
 
 // The kinds of entries.
@@ -99,17 +99,17 @@ type Owner struct{ UID, GID uint64 }
 // Data is the next part of the content of the last Put.
 type Data struct{ Data []byte }
 
-// Delete removes an entry. One that is not there counts as removed, and so do a folder that something is left in, a place
-// where something is mounted, and what a symbolic link leads to: they stay.
+// Delete removes an entry. A missing entry counts as removed. A folder that is not empty, a mount point, and an entry
+// that a symbolic link leads to also count as removed, but stay.
 type Delete struct{ Path string }
 
 // Commit carries out what was staged since Begin.
 type Commit struct{ ID uint64 }
 
-// Abort forgets what was staged since Begin.
+// Abort discards what was staged since Begin.
 type Abort struct{ ID uint64 }
 
-// Applied answers Commit. Without faults everything is in place. With faults of the stage StageStaging nothing has been
+// Applied answers Commit. Without faults everything is in place. With faults that have Staged set, nothing has been
 // changed; otherwise only the paths in them have failed.
 type Applied struct {
 	ID      uint64
@@ -119,23 +119,23 @@ type Applied struct {
 	Faults []Fault
 }
 
-// Fault is something that could not be done to a path.
+// Fault is a failed operation on a path.
 type Fault struct {
 	Path string
-	// Staged says that it happened before anything was changed.
+	// Staged means that it happened before anything was changed.
 	Staged bool
-	// Errno is the system's number for the reason, zero when there is none.
+	// Errno is the system's number for the reason, zero if there is none.
 	Errno uint64
 	Text  string
 }
 
-// List asks for the entries of places.
+// List requests the entries of places.
 type List struct {
 	ID     uint64
 	Places []Place
 }
 
-// Entry is an entry in answer to List. Folders come before what is in them.
+// Entry is an entry in answer to List. Folders come before their content.
 type Entry struct {
 	ID   uint64
 	Path string
@@ -145,7 +145,7 @@ type Entry struct {
 	Sum  Sum
 }
 
-// Listed ends the answer to List. Faults name what could not be read.
+// Listed ends the answer to List. Faults name the entries that could not be read.
 type Listed struct {
 	ID     uint64
 	Faults []Fault
@@ -168,25 +168,25 @@ type Output struct {
 	Data   []byte
 }
 
-// Exited ends the answer to Run. Code is 126 or 127 with Text where the command could not be started, and 128 plus the
-// signal's number where one ended it.
+// Exited ends the answer to Run. Code is 126 or 127 with Text if the command could not be started, and 128 plus the
+// signal's number if a signal ended it.
 type Exited struct {
 	ID   uint64
 	Code uint64
 	Text string
 }
 
-// Kill ends a command and everything that it has started.
+// Kill ends a command and all its descendants.
 type Kill struct{ ID uint64 }
 
-// Restart asks for a new process of the container.
+// Restart requests a new process of the container.
 type Restart struct {
 	ID uint64
 	// GraceNanos is how long the old one has between SIGTERM and SIGKILL.
 	GraceNanos uint64
 }
 
-// Restarted answers Restart. Code is one of RestartDone and its like; Text says why it did not work, empty when it did.
+// Restarted answers Restart. Code is one of RestartDone and its like; Text is why it failed, empty if it did not.
 type Restarted struct {
 	ID   uint64
 	PID  uint64
@@ -194,7 +194,8 @@ type Restarted struct {
 	Text string
 }
 
-// Process tells of the container's process, unasked, at the beginning and whenever it ends or starts.
+// Process is the state of the container's process, sent without a request at the beginning and whenever it ends or
+// starts.
 type Process struct {
 	Running bool
 	PID     uint64
@@ -202,17 +203,17 @@ type Process struct {
 	Code uint64
 	// Starts counts how often it was started.
 	Starts uint64
-	// Crashes counts how often in a row it ended by itself soon after a start, with an exit code other than 0. It is zero
-	// once a process runs on.
+	// Crashes counts how often in a row it ended on its own soon after a start, with an exit code other than 0. It is
+	// zero once a process keeps running.
 	Crashes uint64
-	// AgainNanos is, of one that does not run, after how long since its end it is restarted without being asked for.
+	// AgainNanos is, for a process that does not run, the time between its end and its restart without a request.
 	AgainNanos uint64
-	// Ending says that the container ends with the process: the container was asked to end, or the process has done
-	// its work.
+	// Ending means that the container ends with the process: the container has received a signal to end, or the process
+	// has finished its work.
 	Ending bool
 }
 
-// Ping asks for a Pong.
+// Ping requests a Pong.
 type Ping struct{ ID uint64 }
 
 // Pong answers Ping.

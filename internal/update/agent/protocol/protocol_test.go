@@ -130,7 +130,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzPayload reads arbitrary payloads of every type, which a checksum would keep from the decoder.
+// FuzzPayload reads arbitrary payloads of every type, which would otherwise fail the checksum.
 func FuzzPayload(f *testing.F) {
 	for _, m := range samples {
 		e := encoder{}

@@ -1,13 +1,13 @@
 package protocol
 
-// Path is where containers that hone deploys have the program.
+// Path is the program's path in containers that hone deploys.
 const Path = "/.hone/synclet"
 
-// What a restart comes to: Restarted.Code, and the exit code of "synclet restart".
+// The results of a restart: Restarted.Code, and the exit code of "synclet restart".
 const (
 	// RestartDone means that the new process has been started.
 	RestartDone = 0
-	// RestartFailed is everything that has no code of its own.
+	// RestartFailed is any failure without a code of its own.
 	RestartFailed = 1
 	// RestartUnsupervised means that the container's process does not run under the supervisor.
 	RestartUnsupervised = 3

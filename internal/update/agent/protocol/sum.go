@@ -5,15 +5,15 @@ import (
 	"hash/fnv"
 )
 
-// Sum is the content of a file in short: its 128-bit FNV-1a hash. It tells contents apart that differ by accident, which
-// is all it is for; a cryptographic hash would make the program a quarter bigger, and slower to start, for the sake of
-// files that their owner sends to a container of his own.
+// Sum is the 128-bit FNV-1a hash of a file's content. It only has to distinguish contents that differ by accident; a
+// cryptographic hash would make the program a quarter bigger, and slower to start, although users send only their own
+// files to their own containers.
 type Sum [16]byte
 
 // Summer computes a Sum of content that comes in parts.
 type Summer struct{ h hash.Hash }
 
-// NewSummer returns a summer that has seen nothing.
+// NewSummer returns a Summer without content.
 func NewSummer() Summer { return Summer{fnv.New128a()} }
 
 // Write adds content; it never fails.

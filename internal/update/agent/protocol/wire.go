@@ -228,7 +228,7 @@ func (d *decoder) faults() (list []Fault) {
 	return list
 }
 
-// count reads how many elements follow; each takes at least one byte, so more than there are bytes cannot be.
+// count reads how many elements follow; each takes at least one byte, so there cannot be more elements than bytes.
 func (d *decoder) count() uint64 {
 	n := d.number()
 	if n > uint64(len(d.b)) {
