@@ -125,7 +125,7 @@ func TestCustomDeploy(t *testing.T) {
 
 func TestCustomDeployProblems(t *testing.T) {
 	for _, tc := range []struct{ name, apply, want, mend string }{
-		{"fails", "echo so far; exit 3", `apply command "echo so far; exit 3" failed: exit code 3`, "see above"},
+		{"fails", "echo so far; exit 3", `apply command "echo so far; exit 3" failed: exit code 3`, "see its output above"},
 		{"prints nothing", "true", `apply command "true": it printed no object`, "kubectl apply -o yaml"},
 		{"prints only comments", "echo '# done'", "it printed no object", "standard error"},
 		{"prints text", "echo 'deployment.apps/app configured'", "it printed something that is not a Kubernetes object", "kubectl apply -o yaml"},

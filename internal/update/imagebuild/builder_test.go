@@ -189,7 +189,7 @@ func TestCustomBuildErrors(t *testing.T) {
 	}{
 		{"no image", "true", model.CustomBuild{}, "is not in the engine"},
 		{"no output", "true", model.CustomBuild{OutputsImageRefTo: "out.txt"}, "did not write"},
-		{"bad output", "echo 'What?' > out.txt", model.CustomBuild{OutputsImageRefTo: "out.txt"}, "no image reference"},
+		{"bad output", "echo 'What?' > out.txt", model.CustomBuild{OutputsImageRefTo: "out.txt"}, "not an image reference"},
 		{"output without tag", "echo name > out.txt", model.CustomBuild{OutputsImageRefTo: "out.txt"}, "it has no tag"},
 	}
 	for _, tt := range tests {
