@@ -24,7 +24,7 @@ func (s *state) builtins() map[string]eval.Function {
 	return all
 }
 
-// constants are the other predeclared names; those with a dot stand in a module.
+// constants are the other predeclared names; a dot puts one into a module.
 func (s *state) constants() starlark.StringDict {
 	all := starlark.StringDict{
 		"config.tilt_subcommand": starlark.String(s.opts.Subcommand),

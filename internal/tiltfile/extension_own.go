@@ -11,12 +11,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// ownExtensions evaluates the declared extensions, each on its own: with its own arguments, settings and names for
-// objects, as though it was the root Tiltfile. What they declare comes after what the Tiltfile declares. An extension that
-// fails, or that declares what is there already, is left out as a whole, with a warning: what the project itself declares
-// does not depend on it.
+// ownExtensions evaluates the declared extensions, each on its own: with its own arguments, settings and object names,
+// as though it were the root Tiltfile. Their declarations come after those of the Tiltfile. An extension that fails, or
+// that declares a resource that exists already, is left out as a whole, with a warning: the project's own declarations
+// do not depend on it.
 //
-// One that was loaded has run already, and does not run again: most declarations only say where ext://NAME leads.
+// An extension that was loaded has run already, and does not run again: most declarations only define what ext://NAME
+// means.
 func (s *state) ownExtensions(tf *model.Tiltfile) {
 	for _, e := range s.opts.Given.Extensions {
 		s.tryExtension(tf, e)
@@ -38,10 +39,10 @@ func (s *state) tryExtension(tf *model.Tiltfile, e model.Extension) {
 	tf.LeftOut[e.Name] = err.Error()
 }
 
-// declareGiven makes known what the Tiltfile finds declared.
+// declareGiven registers the extensions and repositories that are declared before the Tiltfile runs.
 func (s *state) declareGiven() {
 	if s.inner {
-		return // it knows what the root Tiltfile knows
+		return // it shares the registry of the root Tiltfile
 	}
 	for _, r := range s.opts.Given.ExtensionRepos {
 		if err := s.interp.Registry.AddRepo(v1alpha1.AsRepo(r)); err != nil {
@@ -78,16 +79,16 @@ func (s *state) ownExtension(tf *model.Tiltfile, e model.Extension) error {
 	case err != nil:
 		return err
 	case len(taken) > 0:
-		return fmt.Errorf("it declares resources that there are already: %s", strings.Join(taken, ", "))
+		return fmt.Errorf("it declares resources that already exist: %s", strings.Join(taken, ", "))
 	}
 	s.interp.Registry, s.Folders = own.interp.Registry, own.Folders
 	s.api.Know(own.api)
-	s.ignores.List = append(s.ignores.List, own.ignores.List...) // which are about its own folders
+	s.ignores.List = append(s.ignores.List, own.ignores.List...) // they concern its own folders only
 	merge(tf, declared)
 	return nil
 }
 
-// within returns the evaluation of another root Tiltfile, beside the resources that there are already.
+// within returns the evaluation of another root Tiltfile, next to the resources that exist already.
 func (s *state) within(path string, args []string, beside []model.Manifest) *state {
 	o := s.opts
 	o.Path, o.Args, o.Env = path, args, s.Env.List()
@@ -95,7 +96,7 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	own.interp.Registry, own.Folders = s.interp.Registry.Clone(), maps.Clone(s.Folders)
 	own.interp.Predeclare(own.builtins(), own.constants()) // config.main_dir is that of the extension
 	own.api.Know(s.api)
-	// The project vouches for what it asks for; an extension cannot vouch for the project.
+	// The project allows contexts for its extensions; an extension cannot allow them for the project.
 	*own.gate = *s.gate.Clone()
 	own.inner = true
 	for _, m := range beside {
@@ -105,7 +106,7 @@ func (s *state) within(path string, args []string, beside []model.Manifest) *sta
 	return own
 }
 
-// merge adds what an extension declares, but for its settings: those are the project's.
+// merge adds the declarations of an extension, except its settings: the project's apply.
 func merge(tf *model.Tiltfile, more model.Tiltfile) {
 	if tf.Enabled != nil || more.Enabled != nil {
 		tf.Enabled = slices.Concat(enabled(*tf), enabled(more))

@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// finish assembles what the program declared, and checks what can only be checked now.
+// finish assembles the declarations of the program, and makes the checks that need all of them.
 func (s *state) finish() (model.Tiltfile, error) {
 	tf := model.Tiltfile{Update: s.settings.Update, CI: s.settings.CI, DockerPrune: s.settings.Prune}
 	if s.images.Registry != nil {
@@ -40,7 +40,7 @@ func (s *state) finish() (model.Tiltfile, error) {
 	all.Add(err)
 	manifests = append(manifests, local...)
 	if all.Any() {
-		return tf, all.Err() // what resources depend on may be among them
+		return tf, all.Err() // the resources that failed may be dependencies of others
 	}
 	if err := s.checkDeps(manifests, sites); err != nil {
 		return tf, err
@@ -98,7 +98,7 @@ func depCycle(byName map[model.ManifestName]*model.Manifest, name model.Manifest
 	}
 	for _, d := range byName[name].ResourceDeps {
 		if byName[d] == nil {
-			continue // of the project, which does not depend on its extensions
+			continue // a resource of the project, which does not depend on its extensions
 		}
 		if c := depCycle(byName, d, append(path, string(name)), done); c != nil {
 			return c

@@ -28,7 +28,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// state is one evaluation with what its program declares, by topic. It is used by one goroutine.
+// state is one evaluation and the declarations of its program, by topic. It is used by one goroutine.
 type state struct {
 	*eval.Evaluation
 	opts     Options
@@ -44,7 +44,7 @@ type state struct {
 	config   *config.Declarations
 	settings *settings.Settings
 	defaults *resource.Defaults
-	// inner is set for an extension that is evaluated on its own, beside the named resources.
+	// inner is set for an extension that is evaluated on its own; beside names the resources that exist already.
 	inner  bool
 	beside []model.ManifestName
 }
@@ -75,7 +75,7 @@ func newState(ctx context.Context, path string, o Options) *state {
 	return s
 }
 
-// load runs the program and assembles what it declared.
+// load runs the program and assembles its declarations.
 func (s *state) load() (model.Tiltfile, error) {
 	stop := context.AfterFunc(s.Context, func() { s.Thread.Cancel(context.Cause(s.Context).Error()) })
 	defer stop()

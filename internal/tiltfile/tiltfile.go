@@ -12,17 +12,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Options say what to evaluate and with which surroundings.
+// Options select what to evaluate, and in which environment.
 type Options struct {
 	// Path is the path of the Tiltfile, absolute or relative to the working folder.
 	Path string
 	// Args are the Tiltfile's arguments: the names of resources, or what config.parse makes of them.
 	Args []string
-	// Subcommand is what config.tilt_subcommand says: "up", "ci", "down" and so on.
+	// Subcommand is the value of config.tilt_subcommand: "up", "ci", "down" and so on.
 	Subcommand string
-	// Cluster tells about the cluster. It is asked at most once, and only when the Tiltfile needs to know. A cluster
-	// without a context means that there is no kubeconfig at all, and then nothing is refused. A nil function means the
-	// same.
+	// Cluster returns the cluster. It is called at most once, and only when the Tiltfile needs it. A cluster without a
+	// context means that there is no kubeconfig, and then nothing is refused. A nil function means the same.
 	Cluster func() (model.Cluster, error)
 	// Namespace is what k8s_namespace() returns when it is not empty; otherwise the cluster's namespace.
 	Namespace string
@@ -30,34 +29,34 @@ type Options struct {
 	Env []string
 	// Logger takes what the Tiltfile prints, the commands with their output, and warnings; nil discards them.
 	Logger logstore.Logger
-	// OnSecrets is told of values that logs must not show, each as soon as the program comes by it, and before it can print
-	// it; Result.Secrets has all of them at the end. It is called from one goroutine. Nil does without.
+	// OnSecrets receives values that logs must not show, each as soon as the program reads it and before it can print
+	// it; Result.Secrets has all of them at the end. It is called from one goroutine. It may be nil.
 	OnSecrets func(more []model.Secret)
-	// WarnLater keeps warnings from Logger: the caller tells them, when it knows the secrets that they may hold.
+	// WarnLater keeps warnings from Logger: the caller logs them once it knows the secrets that they may hold.
 	WarnLater bool
 	// TiltPort and TiltHost go into the environment of commands where they are not empty.
 	TiltPort string
 	TiltHost string
 	// ExtensionDir is where copies of extension repositories are kept; empty means extension.DefaultDir().
 	ExtensionDir string
-	// Given are extensions, and repositories of some, that the Tiltfile finds declared. They are not part of the result.
+	// Given are extensions and extension repositories that are declared before the Tiltfile runs. They are not part of the result.
 	Given model.APIObjects
-	// Memo remembers what evaluations with it have worked out; nil means that this one starts from nothing.
+	// Memo remembers the results of earlier evaluations; nil starts from scratch.
 	Memo *memo.Memo
 	// Debug shows the calls that led to an error below it.
 	Debug bool
-	// Profile asks for Result.Profile.
+	// Profile requests Result.Profile.
 	Profile bool
 }
 
 // Result is what an evaluation yields.
 type Result struct {
 	model.Tiltfile
-	// Err says why the evaluation failed. It is an *Error wherever a place in a Tiltfile can be named, and Errors where
-	// there are several that have nothing to do with each other. ConfigFiles and Ignores are filled in either case, so
-	// that the mended file is seen.
+	// Err is the reason why the evaluation failed. It is a *fault.Error where a place in a Tiltfile is known, and
+	// fault.Errors where there are several independent ones. ConfigFiles and Ignores are set in either case, so that a
+	// fix is noticed.
 	Err error
-	// Profile says where the time went; nil unless Options.Profile asked for it.
+	// Profile shows where the time went; nil unless Options.Profile is set.
 	Profile *profile.Profile
 }
 
@@ -74,7 +73,7 @@ func Load(ctx context.Context, o Options) Result {
 		o.Logger = logstore.Discard
 	}
 	if o.Memo == nil {
-		o.Memo = memo.New() // what one evaluation asks for twice is worked out once
+		o.Memo = memo.New() // work that one evaluation requests twice is done once
 	}
 	s := newState(ctx, path, o)
 	tf, err := s.load()

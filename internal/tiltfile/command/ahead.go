@@ -8,24 +8,23 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
-// ahead runs known commands (see Inputs) for an evaluation, each at most once at a time, and those that the last
-// evaluation asked for before their turn, several at once.
+// ahead runs commands with known inputs (see Inputs) for an evaluation, each of them once. Those that the last
+// evaluation ran, it runs ahead of their turn, several at once.
 //
-// That is safe: such a command only reads, and its answer is used only if everything that
-// decides it is the same when its turn comes, and was still the same when it had ended. What local() runs may do
-// anything, so it is never run ahead.
+// That is safe: such a command only reads, and its answer is used only if all its inputs are the same when its turn
+// comes, and were still the same when it had ended. The command of local() may do anything, so it never runs ahead.
 type ahead struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 
 	mu sync.Mutex // guards flights
-	// flights are the commands that run or have run, by fingerprint.
+	// flights are the commands that are running or have run, by fingerprint.
 	flights map[string]*flight
 }
 
-// flight is a run of a command. out, err and valid may be read once done is closed; valid says that its inputs stayed the
-// same while it ran.
+// flight is a run of a command. out, err and valid may be read once done is closed; valid means that its inputs stayed
+// the same while it ran.
 type flight struct {
 	done  chan struct{}
 	out   string
@@ -33,7 +32,7 @@ type flight struct {
 	valid bool
 }
 
-// startAhead begins to run the commands whose answers the memo does not know.
+// startAhead starts to run the commands whose answers the memo does not know.
 func startAhead(ctx context.Context, m *memo.Memo, commands []Command) *ahead {
 	a := &ahead{flights: map[string]*flight{}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
@@ -61,13 +60,13 @@ func startAhead(ctx context.Context, m *memo.Memo, commands []Command) *ahead {
 	return a
 }
 
-// stop ends what still runs and waits for it.
+// stop cancels the commands that are still running and waits for them.
 func (a *ahead) stop() {
 	a.cancel()
 	a.workers.Wait()
 }
 
-// run returns the run of a command with that fingerprint: the one that was begun before, or a new one.
+// run returns the run of a command with that fingerprint, once it has ended: an earlier run, or a new one.
 func (a *ahead) run(m *memo.Memo, c Command, key string) *flight {
 	a.mu.Lock()
 	f := a.flights[key]

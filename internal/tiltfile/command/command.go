@@ -17,22 +17,22 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// outputWait is for how long a command's output is awaited once the command itself has ended: what it left running in
+// outputWait is the longest wait for a command's output once the command itself has ended: processes that it left in
 // the background must not hold up the evaluation.
 const outputWait = 2 * time.Second
 
-// Command is a program that the evaluation runs, with everything that it gets.
+// Command is a program that the evaluation runs, with its arguments, environment and input.
 type Command struct {
 	model.Cmd
-	// Path is that of the program, environ the whole environment as "K=V".
+	// Path is the path of the program, Environ its whole environment as "K=V".
 	Path    string
 	Environ []string
 	Stdin   string
 	// Quiet keeps the output out of the log.
 	Quiet bool
-	// Inputs returns what decides the output as the files are now, or nil where that is not known; a nil function says that
-	// it never is. It is called from several goroutines. Only quiet commands have one, since the output of a command that
-	// does not run cannot be logged.
+	// Inputs returns what determines the output as the files are now, or nil where that is not known. A nil function
+	// means that it is never known. Inputs is called from several goroutines. Only quiet commands have it, since the
+	// output of a command that does not run cannot be logged.
 	Inputs func() *Inputs
 }
 
@@ -71,7 +71,7 @@ func (p Command) run(parent context.Context, log logstore.Logger) (string, error
 	return "", failed
 }
 
-// LookPath finds a program in the evaluation's PATH, which need not be the process' own.
+// LookPath finds a program in path, the PATH of the evaluation, which may differ from that of the process.
 func LookPath(name, dir, path string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if !filepath.IsAbs(name) {
@@ -90,7 +90,7 @@ func LookPath(name, dir, path string) (string, error) {
 	return "", problem.Wrap(exec.ErrNotFound, fmt.Sprintf("cannot run %q", name), "install it, or add its folder to PATH")
 }
 
-// lineLogger logs whole lines of a command's output behind an arrow.
+// lineLogger logs the output of a command line by line, after an arrow.
 type lineLogger struct {
 	log  logstore.Logger
 	rest []byte
@@ -109,7 +109,7 @@ func (l *lineLogger) Write(p []byte) (int, error) {
 	}
 }
 
-// flush logs what came without a line break.
+// flush logs the rest, which has no line break.
 func (l *lineLogger) flush() {
 	if len(l.rest) > 0 {
 		logstore.Infof(l.log, " → %s", l.rest)
@@ -117,19 +117,19 @@ func (l *lineLogger) flush() {
 	}
 }
 
-// mostOutput bounds what a command may write, standard output and standard error each, in bytes.
+// mostOutput is the most that a command may write to standard output and to standard error each, in bytes.
 const mostOutput = 64 << 20
 
-// errTooMuch says that a command wrote more than it may.
+// errTooMuch means that a command wrote more than mostOutput.
 var errTooMuch = errors.New("it wrote more than " + fmt.Sprintf("%d MiB", mostOutput>>20) + ", which is the most that a Tiltfile takes")
 
-// bounded keeps what a command writes, and stops the command when it is too much.
+// bounded keeps the output of a command, and stops the command when it is too much.
 type bounded struct {
-	text bytes.Buffer // not embedded: its ReadFrom would go around the bound
+	text bytes.Buffer // not embedded: its ReadFrom would bypass the limit
 	stop func(error)
 }
 
-// String is what was written.
+// String returns the output.
 func (b *bounded) String() string { return b.text.String() }
 
 // Write implements io.Writer.

@@ -15,7 +15,7 @@ func asGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// fileIdentity tells a file from another one that took its place.
+// fileIdentity distinguishes a file from another one that replaced it.
 func fileIdentity(info os.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprint(st.Dev, st.Ino)

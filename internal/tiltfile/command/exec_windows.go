@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// asGroup makes the end of cmd's context the end of its whole process tree.
+// asGroup makes cmd end with its whole process tree when its context ends.
 func asGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error {
 		if err := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(cmd.Process.Pid)).Run(); err != nil {
@@ -16,5 +16,5 @@ func asGroup(cmd *exec.Cmd) {
 	}
 }
 
-// fileIdentity tells a file from another one that took its place; here size and time must do.
+// fileIdentity distinguishes a file from another one that replaced it; on Windows size and time must suffice.
 func fileIdentity(os.FileInfo) string { return "" }

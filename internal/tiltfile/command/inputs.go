@@ -19,25 +19,26 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
-// Inputs are the files that decide, together with a command's words, its environment and the program itself, what the
-// command prints. A command without known inputs runs at every evaluation.
+// Inputs are the files that determine the output of a command, together with its arguments, its environment and the
+// program itself. A command without known inputs runs in every evaluation.
 type Inputs struct {
-	// Paths are files and folders; a folder stands for all that it holds. They need not exist.
+	// Paths are files and folders; a folder stands for everything in it. They need not exist.
 	Paths []string
-	// Templates says that the files are templates of helm. Some of those print the time or chance; then nothing is known.
+	// Templates means that the files are helm templates. Some of those print the time or random values; then the inputs
+	// are unknown.
 	Templates bool
 }
 
-// errUnknown says that what a command prints depends on more than can be known.
+// errUnknown means that the output of a command depends on inputs that are not known.
 var errUnknown = errors.New("the inputs of the command are not known")
 
-// The bounds of what is hashed. A command that reads more runs every time.
+// The limits of what is hashed. A command that reads more runs every time.
 const (
 	mostInputBytes = 64 << 20
 	mostInputFiles = 20_000
 )
 
-// fingerprint is the hash of everything that decides what a command prints, or errUnknown.
+// fingerprint returns the hash of everything that determines the output of a command, or errUnknown.
 func (p Command) fingerprint() (string, error) {
 	if p.Inputs == nil {
 		return "", errUnknown
@@ -66,13 +67,13 @@ func (p Command) fingerprint() (string, error) {
 	return string(h.Sum(nil)), nil
 }
 
-// inputHash hashes what a command reads.
+// inputHash hashes the inputs of a command.
 type inputHash struct {
 	hash.Hash
 	templates bool
 	bytes     int64
 	files     int
-	// seen holds the folders above the one being read, without links, so that links in a circle end.
+	// seen holds the folders that enclose the one being read, with links resolved, so that circular links end.
 	seen map[string]bool
 }
 
@@ -91,8 +92,8 @@ func (h *inputHash) number(n int) {
 	h.Write(b[:])
 }
 
-// program hashes which program runs. Only a native one that is called by its own name is known to do what the name says:
-// a script may read anything, and a launcher, such as that of a version manager, may start anything.
+// program hashes the identity of the program. Only a native program that is called by its own name is known to be that
+// program: a script may read anything, and a launcher, such as that of a version manager, may start anything.
 func (h *inputHash) program(path, name string) error {
 	full, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -128,7 +129,7 @@ func native(path string) bool {
 	return false
 }
 
-// path hashes a file, or a folder with all that it holds; links are followed. That nothing is there is an input too.
+// path hashes a file, or a folder with everything in it; links are followed. A missing file is an input too.
 func (h *inputHash) path(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -186,11 +187,11 @@ func (h *inputHash) file(path string) error {
 	return nil
 }
 
-// impureCall finds functions of helm's templates whose result is not decided by the chart: chance, time, the cluster,
-// the network.
+// impureCall matches functions of helm's templates whose result depends on more than the chart: randomness, time, the
+// cluster, the network.
 var impureCall = regexp.MustCompile(`\b(now|ago|uuidv4|rand[A-Z]\w*|rand(Int|Bytes)|gen(PrivateKey|CA|CAWithKey|SelfSignedCert|SelfSignedCertWithKey|SignedCert|SignedCertWithKey)|shuffle|htpasswd|bcrypt|encryptAES|lookup|getHostByName)\b`)
 
-// impure reports whether a text, or what is in a gzipped archive, calls such a function in a template.
+// impure reports whether a text, or the contents of a gzipped archive, call such a function in a template.
 func impure(data []byte) bool {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(bytes.NewReader(data))

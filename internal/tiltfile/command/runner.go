@@ -1,5 +1,5 @@
-// Package command runs the programs that an evaluation starts, remembers the answers of those with known inputs, and runs
-// these ahead of their turn.
+// Package command runs the programs that an evaluation starts, remembers the output of those with known inputs, and
+// runs these ahead of their turn.
 package command
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/profile"
 )
 
-// Runner runs the commands of one evaluation. A command with known inputs does not run where the memo has its answer.
-// run and keep are for the evaluation's goroutine.
+// Runner runs the commands of one evaluation. A command with known inputs does not run if the memo has its answer. Run
+// and Keep are for the evaluation's goroutine.
 type Runner struct {
 	ctx     context.Context
 	log     logstore.Logger
 	memo    *memo.Memo
 	profile *profile.Profiler
-	// tiltfile is the path of the root Tiltfile, by which the next evaluation finds the commands.
+	// tiltfile is the path of the root Tiltfile, the key under which the next evaluation finds the commands.
 	tiltfile string
 	ahead    *ahead
-	// known are the commands with known inputs that were asked for.
+	// known are the commands with known inputs that the evaluation requested.
 	known []Command
 }
 
-// Start returns a runner, and begins to run the known commands of the last evaluation whose answers the memo does not
-// know. ctx ends all commands. The caller stops the runner.
+// Start returns a runner, and starts to run those commands with known inputs of the last evaluation whose answers the
+// memo does not know. The end of ctx ends all commands. The caller must stop the runner.
 func Start(ctx context.Context, log logstore.Logger, m *memo.Memo, p *profile.Profiler, tiltfile string) *Runner {
 	last, _ := m.Note(tiltfile).([]Command)
 	return &Runner{ctx: ctx, log: log, memo: m, profile: p, tiltfile: tiltfile, ahead: startAhead(ctx, m, last)}
 }
 
-// Stop ends what still runs and waits for it.
+// Stop cancels the commands that run ahead and waits for them.
 func (r *Runner) Stop() { r.ahead.stop() }
 
-// Keep notes the known commands for the next evaluation. Of an evaluation that failed those are kept as well that it did not
-// come to.
+// Keep notes the commands with known inputs for the next evaluation. If this evaluation failed, the ones that it did
+// not reach stay noted.
 func (r *Runner) Keep(failed bool) {
 	r.memo.SetNote(r.tiltfile, func(note any) any {
 		if last, _ := note.([]Command); failed && len(last) > len(r.known) {
@@ -46,7 +46,7 @@ func (r *Runner) Keep(failed bool) {
 	})
 }
 
-// Run runs a command to its end and returns what it wrote to standard output. It is killed with its process group when the
+// Run runs a command to its end and returns its standard output. The command is killed with its process group when the
 // evaluation is cancelled.
 func (r *Runner) Run(c Command) (string, error) {
 	if key, err := c.fingerprint(); err == nil {
@@ -56,7 +56,7 @@ func (r *Runner) Run(c Command) (string, error) {
 	return c.run(r.ctx, r.log)
 }
 
-// runKnown returns the answer of a command whose inputs are known.
+// runKnown returns the output of a command whose inputs are known.
 func (r *Runner) runKnown(c Command, key string) (string, error) {
 	r.known = append(r.known, c)
 	if out, ok := r.memo.Get(memo.Key{Kind: memo.Output, Content: key}); ok {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// fromArgs reads settings from the command line: "--name=value", "--name value", "--flag" for bools; whatever is no
-// option goes to the positional setting. After "--" nothing is an option.
+// fromArgs reads settings from the command line: "--name=value", "--name value", "--flag" for bools. Other arguments,
+// and all after "--", belong to the positional setting.
 func (f *flags) fromArgs(args []string) (map[string]any, error) {
 	values := map[string]any{}
 	var rest []string
@@ -51,7 +51,7 @@ func (f *flags) fromArgs(args []string) (map[string]any, error) {
 	return values, nil
 }
 
-// set takes one value from the command line. Lists grow; anything else may be given once.
+// set takes one value from the command line. A list may be given several times and grows; any other setting only once.
 func (d *flagDef) set(values map[string]any, value string) error {
 	if d.kind == kindStringList {
 		list, _ := values[d.name].([]any)

@@ -1,5 +1,5 @@
-// Package config holds the module config: settings that a Tiltfile defines and reads from the command line and from
-// tilt_config.json, and the resources that it enables.
+// Package config implements the module config: settings that a Tiltfile defines and reads from the command line and
+// from tilt_config.json, and the resources that it enables.
 package config
 
 import (
@@ -16,12 +16,12 @@ type Declarations struct {
 	flags         flags
 	enabledByCall bool
 	enabledNames  []string
-	// enableAll is set where the last call named none, which means all.
+	// enableAll is set where the last call named no resource, which means all.
 	enableAll   bool
 	enabledSite fault.Site
 }
 
-// New returns the declarations of an evaluation that has just begun.
+// New returns the empty declarations of an evaluation.
 func New(e *eval.Evaluation, args []string) *Declarations {
 	return &Declarations{Evaluation: e, args: args, flags: flags{defs: map[string]*flagDef{}}}
 }

@@ -135,7 +135,7 @@ func (f *flags) fromFile(data []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// convert checks the type of a value from JSON. A single string will do for a list.
+// convert checks the type of a value from JSON.
 func (d *flagDef) convert(v any) (any, bool) {
 	switch d.kind {
 	case kindString:
@@ -166,7 +166,7 @@ func (f *flags) hint(name string) string {
 	return "; defined are " + strings.Join(f.order, ", ")
 }
 
-// help lists the settings as they are given after "--".
+// help lists the settings as they are written after "--".
 func (f *flags) help() string {
 	if len(f.order) == 0 {
 		return "this Tiltfile defines no settings"

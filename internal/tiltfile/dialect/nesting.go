@@ -7,24 +7,25 @@ import (
 	"go.starlark.net/starlarkstruct"
 )
 
-// What prints, compares, hashes and freezes values follows them down on the stack, whose end is the end of the session, and
-// some of it takes time with the square of the depth. So an evaluation that nests values ever deeper is ended on the way,
-// wherever the value would go to: every so many steps, what the program holds is looked at.
+// The code that prints, compares, hashes and freezes values is recursive: values that are nested too deep overflow the
+// stack, which ends the session, and some of that code takes time that grows with the square of the depth. So an
+// evaluation that nests values ever deeper is ended early, whatever it would do with the value: every so many steps,
+// the values of the program are inspected.
 const (
-	// mostNesting bounds how deep values are nested; stepsBetween is how often that is looked at. A level takes some steps, so
-	// that what comes about in between is not much deeper.
+	// mostNesting bounds how deep values are nested; stepsBetween is the number of steps between two inspections. A
+	// level takes several steps, so values do not get much deeper between inspections.
 	mostNesting  = 10_000
 	stepsBetween = 50_000
-	// mostLooks bounds the values that are looked at each time, mostSiblings those of one value, at each of its ends.
+	// mostLooks bounds the values that are inspected each time, mostSiblings the elements of one value at each of its ends.
 	mostLooks    = 50_000
 	mostSiblings = 8
-	// mostFrames bounds the calls whose variables are looked at, from the innermost.
+	// mostFrames bounds the calls whose variables are inspected, from the innermost.
 	mostFrames = 16
 )
 
 var tooDeep = fmt.Sprintf("a value is nested more than %d levels deep, which is the most that a Tiltfile may have", mostNesting)
 
-// BoundNesting makes a thread end when it holds a value that is nested too deep.
+// BoundNesting makes a thread stop when one of its values is nested too deep.
 func BoundNesting(thread *starlark.Thread) {
 	thread.SetMaxExecutionSteps(stepsBetween)
 	thread.OnMaxSteps = func(thread *starlark.Thread) {
@@ -36,10 +37,10 @@ func BoundNesting(thread *starlark.Thread) {
 	}
 }
 
-// diver looks for a value that is nested too deep, going down first.
+// diver looks for a value that is nested too deep, depth first.
 type diver struct {
 	looks, depth int
-	// path are the values on the way down: those that hold themselves have no depth.
+	// path are the values on the way down: values that contain themselves have no depth.
 	path map[any]bool
 }
 
@@ -73,7 +74,7 @@ func (d *diver) thread(thread *starlark.Thread) bool {
 	return false
 }
 
-// down reports whether a value is nested too deep. It calls itself as deep as mostNesting.
+// down reports whether a value is nested too deep. It recurses at most mostNesting levels.
 func (d *diver) down(v starlark.Value) bool {
 	id, children := inside(v)
 	if id == nil || d.looks <= 0 || d.path[id] {
@@ -95,7 +96,7 @@ func (d *diver) down(v starlark.Value) bool {
 	return found
 }
 
-// inside returns what tells a value that holds others from the rest, and some of the others; nil for values that hold none.
+// inside returns an identity for a value that contains others, and some of these; nil for values that contain none.
 func inside(v starlark.Value) (id any, children func(yield func(starlark.Value) bool)) {
 	switch v := v.(type) {
 	case *starlark.List:
@@ -147,7 +148,7 @@ func inside(v starlark.Value) (id any, children func(yield func(starlark.Value) 
 	return nil, nil
 }
 
-// ends are the first and last elements of a sequence, the last first: what grows, grows there.
+// ends are the first and last elements of a sequence, the last first: sequences grow at their end.
 func ends(v starlark.Indexable) func(yield func(starlark.Value) bool) {
 	return func(yield func(starlark.Value) bool) {
 		n := v.Len()
@@ -176,8 +177,8 @@ func attributes(v starlark.HasAttrs) func(yield func(starlark.Value) bool) {
 	}
 }
 
-// Universe are functions of Starlark that do all their work at once, however much it is, so that nothing could break
-// it off: they refuse what would take long.
+// Universe returns the functions of Starlark that do all their work in one step, which nothing can interrupt. These
+// versions refuse arguments that would take too long.
 func Universe() starlark.StringDict {
 	out := starlark.StringDict{}
 	for _, name := range []string{"all", "any", "bytes", "dict", "enumerate", "list", "max", "min", "reversed", "set", "sorted", "tuple", "zip"} {
@@ -187,7 +188,7 @@ func Universe() starlark.StringDict {
 	return out
 }
 
-// guarded is a function of Starlark that looks at each argument first.
+// guarded returns a function of Starlark that checks each argument first.
 func guarded(name string, check func(starlark.Value) error) *starlark.Builtin {
 	fn := starlark.Universe[name].(*starlark.Builtin)
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -200,7 +201,7 @@ func guarded(name string, check func(starlark.Value) error) *starlark.Builtin {
 	})
 }
 
-// fewValues refuses what stands for too many values, such as range(1 << 40).
+// fewValues refuses a sequence of too many values, such as range(1 << 40).
 func fewValues(v starlark.Value) error {
 	if s, ok := v.(starlark.Sequence); ok && s.Len() > MostValues {
 		return fmt.Errorf("%d values are more than %d, which is the most that it takes", s.Len(), MostValues)
@@ -208,7 +209,8 @@ func fewValues(v starlark.Value) error {
 	return nil
 }
 
-// fewDigits refuses texts of numbers that are too long: reading them takes time with the square of their length.
+// fewDigits refuses texts that are too long to parse as a number: the time for that grows with the square of the
+// length.
 func fewDigits(v starlark.Value) error {
 	if text, ok := starlark.AsString(v); ok && len(text) > MostDigits {
 		return fmt.Errorf("a number of %d characters is longer than %d, which is the most that it takes", len(text), MostDigits)

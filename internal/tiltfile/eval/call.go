@@ -17,20 +17,20 @@ type Call struct {
 	Name   string
 	Args   starlark.Tuple
 	Kwargs []starlark.Tuple
-	// declared, when not nil, is told what the builtin takes, in place of its arguments being unpacked.
+	// declared, when not nil, receives the builtin's parameters; the arguments are then not unpacked.
 	declared func(pairs []any)
-	// params are the names of the parameters, once Unpack has been told.
+	// params are the names of the parameters, set by Unpack.
 	params []string
 }
 
-// errDeclared ends a call that was only made to be told what the builtin takes.
-var errDeclared = errors.New("only asked what it takes")
+// errDeclared ends a call that was made only to learn the builtin's parameters.
+var errDeclared = errors.New("called only for its parameters")
 
-// Function is the Go side of a builtin. The name of the builtin is put before the errors that it returns.
+// Function is the Go side of a builtin. Bind puts the name of the builtin before the errors that it returns.
 type Function func(c *Call) (starlark.Value, error)
 
-// blame puts the builtin's name before an error that does not say yet where it comes from. An error that begins with the
-// name of a parameter is put down to that argument.
+// blame puts the builtin's name before an error that does not name its origin yet. An error that begins with the name
+// of a parameter is attributed to that argument.
 func (c *Call) blame(err error) error {
 	var placed *fault.Error
 	var eval *starlark.EvalError
@@ -48,13 +48,14 @@ func (c *Call) blame(err error) error {
 	return fmt.Errorf("%s: %w", c.Name, err)
 }
 
-// Site is where the call stands in the Tiltfile. Calls that an extension of hone makes stand where it was called.
+// Site is the place of the call in the Tiltfile. A call by an extension that is part of hone has the place where the
+// extension was called.
 func (c *Call) Site() fault.Site { return c.callSite() }
 
 // ErrExit ends the evaluation of every file without being an error.
 var ErrExit = errors.New("exit")
 
-// Failure is what fail() says. It stands alone: the user wrote it for the user.
+// Failure is the message of fail(). It is shown as it is: the user wrote it for the user.
 type Failure string
 
 // Error returns the message.

@@ -1,5 +1,5 @@
-// Package eval is what a builtin sees of the evaluation that calls it: its arguments, its place, files, environment, commands
-// and warnings. It knows no topic of the language.
+// Package eval is the interface between builtins and the evaluation that calls them: arguments, place, files,
+// environment, commands and warnings. It is independent of the topics of the language.
 package eval
 
 import (
@@ -39,32 +39,32 @@ type Evaluation struct {
 	Profile *profile.Profiler
 	// Commands runs commands. It is nil before the program runs.
 	Commands *command.Runner
-	// OnText is told of every text that the program comes by; nil does without.
+	// OnText receives every text that the program reads or makes; it may be nil.
 	OnText func(text string)
 	// Running holds the files being executed, innermost last.
 	Running []string
-	// Folders maps the paths of embedded extensions to the folders of their files; a folder need not exist for an extension
-	// that consists of its Tiltfile only.
+	// Folders maps the paths of embedded extensions to the folders of their files. The folder of an extension that
+	// consists only of its Tiltfile need not exist.
 	Folders map[string]string
-	// Copies is the folder that holds copies of extensions, whose files are not the user's.
+	// Copies is the folder for copies of extensions, whose files are not the user's.
 	Copies string
-	// files are those that the evaluation depends on.
+	// files are the files and folders that the evaluation depends on.
 	files    map[string]bool
 	Read     map[string]uint64 // as model.Tiltfile.Read
 	Warnings []string
-	// WarnLater keeps warnings from the log.
+	// WarnLater keeps warnings out of the log.
 	WarnLater bool
-	// Variables are further ones that commands get, "K=V".
+	// Variables are additional environment variables of commands, "K=V".
 	Variables []string
 }
 
-// New returns an evaluation that has not begun. env is its environment as "K=V".
+// New returns a new evaluation. env is its environment as "K=V".
 func New(ctx context.Context, files *fault.Sources, log logstore.Logger, env []string) *Evaluation {
 	return &Evaluation{Sources: files, Context: ctx, Log: log, Env: value.NewEnviron(env), files: map[string]bool{}, Read: map[string]uint64{},
 		Thread: &starlark.Thread{Name: files.Main, Print: func(_ *starlark.Thread, msg string) { log.Write(logstore.LevelInfo, msg+"\n") }}}
 }
 
-// file is the file being executed: the one whose folder relative paths start from.
+// file is the file being executed. Relative paths start from its folder.
 func (e *Evaluation) file() string {
 	if len(e.Running) == 0 {
 		return e.Main
@@ -88,10 +88,10 @@ func (e *Evaluation) Abs(path string) string {
 	return filepath.Join(e.Dir(), path)
 }
 
-// ReadFile reads a file that the evaluation depends on, whether it exists or not.
+// ReadFile reads a file. The evaluation depends on the file from then on, whether it exists or not.
 func (e *Evaluation) ReadFile(path string) ([]byte, error) { return e.ReadUpTo(path, file.Most) }
 
-// ReadUpTo is ReadFile for files of at most so many bytes. It remembers what it has read.
+// ReadUpTo is ReadFile for files of at most most bytes. It records the hash of the content in Read.
 func (e *Evaluation) ReadUpTo(path string, most int) ([]byte, error) {
 	e.DependOn(path)
 	data, err := file.Read(path, most)
@@ -104,7 +104,7 @@ func (e *Evaluation) ReadUpTo(path string, most int) ([]byte, error) {
 	return data, err
 }
 
-// Warn tells the user of something that is probably a mistake.
+// Warn warns the user of a probable mistake.
 func (e *Evaluation) Warn(at fault.Site, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	if at.Line > 0 {
@@ -116,7 +116,8 @@ func (e *Evaluation) Warn(at fault.Site, format string, args ...any) {
 	}
 }
 
-// DependOn notes files and folders whose change makes the evaluation out of date. They need not exist.
+// DependOn records files and folders that the evaluation depends on: their change makes it out of date. They need not
+// exist.
 func (e *Evaluation) DependOn(paths ...string) {
 	for _, p := range paths {
 		e.files[p] = true
@@ -126,8 +127,8 @@ func (e *Evaluation) DependOn(paths ...string) {
 // ConfigFiles are the files and folders that the evaluation depends on, sorted.
 func (e *Evaluation) ConfigFiles() []string { return slices.Sorted(maps.Keys(e.files)) }
 
-// Exec runs a command to its end and returns what it wrote to standard output. Its program is found in the evaluation's
-// PATH, which need not be the process' own.
+// Exec runs a command to its end and returns its standard output. It looks for the program in the PATH of the
+// evaluation, which may differ from that of the process.
 func (e *Evaluation) Exec(c command.Command) (string, error) {
 	path, err := command.LookPath(c.Argv[0], c.Dir, e.Env.Getenv("PATH"))
 	if err != nil {
@@ -139,15 +140,15 @@ func (e *Evaluation) Exec(c command.Command) (string, error) {
 	return out, err
 }
 
-// Learn tells of a text that the program has come by.
+// Learn passes a text that the program has obtained to OnText.
 func (e *Evaluation) Learn(text string) {
 	if e.OnText != nil {
 		e.OnText(text)
 	}
 }
 
-// commandEnv is the environment of commands: that of the evaluation, what tells where the session is, and the
-// command's own; later ones win.
+// commandEnv is the environment of a command: that of the evaluation, the address of the session, and the command's own
+// variables; later ones win.
 func (e *Evaluation) commandEnv(own []string) []string {
 	env := e.Env.List()
 	env = append(env, e.Variables...)
@@ -166,7 +167,7 @@ func (e *Evaluation) AbsAll(paths []string) []string {
 	return out
 }
 
-// Cmd returns the command in a folder, which is that of the running file where none is given.
+// Cmd returns a command that runs in a folder, by default that of the running file.
 func (e *Evaluation) Cmd(a value.Argv, dir string, env value.TextMap, echoOff bool) model.Cmd {
 	if len(a.Words) == 0 {
 		return model.Cmd{}
@@ -174,7 +175,7 @@ func (e *Evaluation) Cmd(a value.Argv, dir string, env value.TextMap, echoOff bo
 	return model.Cmd{Argv: a.Words, Dir: e.Abs(dir), Env: env.Env(), EchoOff: echoOff}
 }
 
-// WithEnv gives a command the variables that the Tiltfile changed; its own win.
+// WithEnv adds the variables that the Tiltfile changed to a command; the command's own win.
 func (e *Evaluation) WithEnv(cmd model.Cmd) model.Cmd {
 	if cmd.Empty() {
 		return cmd
@@ -187,8 +188,8 @@ func (e *Evaluation) WithEnv(cmd model.Cmd) model.Cmd {
 	return cmd
 }
 
-// UsersSite is the innermost place of a call that lies in a file of the user, which the copies of extensions are not. Where
-// that is in a function, from says which line of the root Tiltfile called it.
+// UsersSite is the innermost place of a call that is in a file of the user; copies of extensions are not the user's. If
+// that place is in a function, from names the line of the root Tiltfile that called it.
 func (e *Evaluation) UsersSite(at fault.Site) (users fault.Site, from string) {
 	if at.Calls == nil {
 		return at, ""
@@ -225,7 +226,7 @@ func (e *Evaluation) callSite() fault.Site {
 	return at
 }
 
-// Bind makes a Starlark builtin of a function.
+// Bind makes a Starlark builtin from a function.
 func (e *Evaluation) Bind(name string, fn Function) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		c := &Call{Evaluation: e, Name: name, Args: args, Kwargs: kwargs}
@@ -239,7 +240,7 @@ func (e *Evaluation) Bind(name string, fn Function) *starlark.Builtin {
 	})
 }
 
-// Remembered is memo.Recall for the goroutine of an evaluation, whose profile learns of it.
+// Remembered is memo.Recall for the goroutine of an evaluation. It also updates the profile.
 func Remembered[V any](e *Evaluation, key memo.Key, make func() (V, error)) (V, error) {
 	v, known, err := memo.Recall(e.Memo, key, make)
 	e.Profile.Answered(known)

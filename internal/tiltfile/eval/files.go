@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
-// Contents reads a file for a builtin; with a default a missing file is no error and found is false.
+// Contents reads a file for a builtin. If there is a default, a missing file is not an error, and found is false.
 func (e *Evaluation) Contents(path string, fallback starlark.Value) (content string, found bool, err error) {
 	data, err := e.ReadFile(e.Abs(path))
 	switch {
@@ -37,7 +37,7 @@ func (e *Evaluation) Unreadable(path string, err error) error {
 	return err
 }
 
-// Sibling suggests the file in the same folder that was probably meant.
+// Sibling suggests the file in the same folder that was probably meant; "" if there is none.
 func (e *Evaluation) Sibling(full string) string {
 	entries, err := os.ReadDir(filepath.Dir(full))
 	if err != nil {

@@ -13,22 +13,22 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// ArgumentPlace says which argument of a call is meant: a keyword, or the position of one without a keyword, from 0.
+// ArgumentPlace identifies an argument of a call: its keyword, or its position from 0 where it has none.
 type ArgumentPlace struct {
 	Keyword  string
 	Position int
 }
 
-// NoArgument is the place of an argument that is not there.
+// NoArgument is the place of a missing argument.
 var NoArgument = ArgumentPlace{Position: -1}
 
-// ArgumentFault is what is wrong with one argument.
+// ArgumentFault is an error in one argument.
 type ArgumentFault struct {
 	At  ArgumentPlace
 	Err error
 }
 
-// ArgumentsError is everything that is wrong with the arguments of a call.
+// ArgumentsError holds all errors in the arguments of a call.
 type ArgumentsError struct {
 	builtin string
 	Faults  []ArgumentFault
@@ -36,7 +36,7 @@ type ArgumentsError struct {
 
 var _ error = (*ArgumentsError)(nil)
 
-// Error names the builtin and all faults in one line.
+// Error returns the builtin and all errors in one line.
 func (e *ArgumentsError) Error() string {
 	texts := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
@@ -75,8 +75,9 @@ func parseParams(pairs []any) []param {
 }
 
 // Unpack assigns the arguments to variables by the rules of starlark.UnpackArgs: "name", &v is a parameter that must be
-// given, "name?" one that may be left out, and "name??" one for which None is the same as that. All faults of the call
-// come in one error, each with its reason. A misspelled keyword is answered with the one that was probably meant.
+// given, "name?" one that may be left out, and "name??" one for which None also counts as left out. All errors of the
+// call are returned in one error, each with its reason. For a misspelled keyword, the error suggests the one that was
+// probably meant.
 func (c *Call) Unpack(pairs ...any) error {
 	if c.declared != nil {
 		c.declared(pairs)
@@ -105,7 +106,7 @@ type unpacker struct {
 	params []param
 	given  []bool
 	faults []ArgumentFault
-	// misspelled are parameters that a misspelled keyword was probably meant for.
+	// misspelled are the parameters for which misspelled keywords were probably meant.
 	misspelled []string
 }
 
@@ -145,7 +146,7 @@ func (u *unpacker) keyword(name string, v starlark.Value) {
 	}
 }
 
-// meant returns the parameter that a misspelled keyword is probably meant for, also under its other name, or "".
+// meant returns the parameter for which a misspelled keyword was probably meant, by either of its names, or "".
 func (u *unpacker) meant(name string) string {
 	if n := suggest.Nearest(name, u.call.params); n != "" {
 		return n
@@ -159,7 +160,7 @@ func (u *unpacker) meant(name string) string {
 	return language.OtherNames[suggest.Nearest(name, others)]
 }
 
-// takes lists the parameters, for those who must choose.
+// takes lists the parameters, for error messages.
 func (u *unpacker) takes() string {
 	if len(u.call.params) == 0 {
 		return " (it takes none)"
@@ -187,7 +188,7 @@ func (u *unpacker) assign(i int, at ArgumentPlace, v starlark.Value) {
 	}
 }
 
-// plainWant puts what the interpreter says of a value of the wrong type into words that Tiltfiles use.
+// plainWant rewords an error of the interpreter about a value of the wrong type in the terms of Tiltfiles.
 func plainWant(err error, v starlark.Value, target any) error {
 	switch target.(type) {
 	case *int, *int32, *int64, *uint, *uint16:
@@ -202,7 +203,7 @@ func plainWant(err error, v starlark.Value, target any) error {
 	return err
 }
 
-// missing finds the parameters that had to be given. One whose keyword is misspelled has been spoken of.
+// missing reports required parameters that were not given. Parameters with a misspelled keyword are reported already.
 func (u *unpacker) missing() {
 next:
 	for i, p := range u.params {
@@ -221,7 +222,7 @@ next:
 	}
 }
 
-// place says where the argument of a parameter stands in the call.
+// place returns the place of a parameter's argument in the call.
 func (c *Call) place(param int) ArgumentPlace {
 	if param < len(c.Args) {
 		return ArgumentPlace{Position: param}
@@ -234,8 +235,8 @@ func (c *Call) place(param int) ArgumentPlace {
 	return NoArgument
 }
 
-// Takes asks a builtin what it takes, as pairs of names and variables like those of Unpack. unpacks is false for builtins
-// that look at their arguments themselves. The builtin does not act.
+// Takes returns the parameters of a builtin, as pairs of names and variables like those of Unpack. unpacks is false for
+// builtins that do not use Unpack. The builtin has no effect.
 func (e *Evaluation) Takes(name string, fn Function) (pairs []any, unpacks bool) {
 	c := &Call{Evaluation: e, Name: name, declared: func(p []any) { pairs, unpacks = p, true }}
 	_, _ = fn(c)

@@ -1,7 +1,7 @@
 package fault
 
-// ArgsError says that the fault is in the arguments of the command line, not in the Tiltfile, so that editing the
-// Tiltfile would not mend it.
+// ArgsError marks an error in the arguments of the command line instead of in the Tiltfile. Editing the Tiltfile would
+// not fix it.
 type ArgsError struct{ Err error }
 
 // Error returns the text of the cause.

@@ -8,18 +8,18 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Errors are several faults of one evaluation that have nothing to do with each other, so that they can be mended in one
-// go. There are at least two. It converts to a *problem.Problem through errors.As, which shows each as it would stand alone.
+// Errors are several independent errors of one evaluation, so that the user can fix them in one go. There are at least
+// two. They convert to a *problem.Problem through errors.As, which shows each as it would appear alone.
 type Errors []*Error
 
 var _ error = Errors(nil)
 
-// Error returns the first fault and how many there are.
+// Error returns the first error and the number of errors.
 func (l Errors) Error() string {
-	return fmt.Sprintf("%s (the first of %d faults)", l[0].Error(), len(l))
+	return fmt.Sprintf("%s (the first of %d errors)", l[0].Error(), len(l))
 }
 
-// Unwrap returns the faults.
+// Unwrap returns the errors.
 func (l Errors) Unwrap() []error {
 	out := make([]error, len(l))
 	for i, e := range l {
@@ -28,7 +28,7 @@ func (l Errors) Unwrap() []error {
 	return out
 }
 
-// As makes errors.As turn the faults into one problem.
+// As makes errors.As turn the errors into one problem.
 func (l Errors) As(target any) bool {
 	if p, ok := target.(**problem.Problem); ok {
 		*p = l.Problem()
@@ -37,10 +37,10 @@ func (l Errors) As(target any) bool {
 	return false
 }
 
-// ShownErrors bounds how many faults are shown in full.
+// ShownErrors is the number of errors that are shown in full.
 const ShownErrors = 20
 
-// Problem shows all faults one below the other, each with its own mend.
+// Problem shows the errors one below the other, each with its own mend.
 func (l Errors) Problem() *problem.Problem {
 	var b strings.Builder
 	for i, e := range l {
@@ -63,17 +63,17 @@ func (l Errors) Problem() *problem.Problem {
 	return &problem.Problem{Summary: l.Error(), Detail: strings.TrimLeft(b.String(), "\n")}
 }
 
-// List collects errors that have nothing to do with each other.
+// List collects independent errors.
 type List struct{ list []error }
 
-// Add takes an error, or several joined ones; nil is none.
+// Add adds an error, or several joined ones; nil adds none.
 func (f *List) Add(err error) {
 	if err != nil {
 		f.list = append(f.list, err)
 	}
 }
 
-// Any reports whether there is one.
+// Any reports whether there is an error.
 func (f *List) Any() bool { return len(f.list) > 0 }
 
 // Err returns nil, the one error, or all joined.
@@ -84,7 +84,7 @@ func (f *List) Err() error {
 	return errors.Join(f.list...)
 }
 
-// Tail returns at most so many of the last lines of a text, for the detail of a problem.
+// Tail returns the last lines of a text, at most so many, for the detail of a problem.
 func Tail(text string, lines int) string {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(all) > lines {

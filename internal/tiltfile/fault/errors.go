@@ -1,4 +1,4 @@
-// Package fault holds the mistakes that a Tiltfile can contain: at which place, which line shows them, and what mends them.
+// Package fault describes the errors of a Tiltfile: their place, the source line, and how to fix them.
 package fault
 
 import (
@@ -10,31 +10,31 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Error is a mistake in a Tiltfile, or in a file that it loads, at a place. It converts to a *problem.Problem through
+// Error is an error at a place in a Tiltfile, or in a file that it loads. It converts to a *problem.Problem through
 // errors.As, with the line and a marker below it as the detail.
 type Error struct {
 	// File is the absolute path of the file, or ext://NAME/Tiltfile for an extension that is part of hone; Line and Col
-	// (in characters) count from 1; Line is 0 where no line can be named.
+	// (in characters) count from 1; Line is 0 where the line is not known.
 	File      string
 	Line, Col int
 	// Text is the source line.
 	Text string
-	// Msg says what is wrong, without the place.
+	// Msg is the message, without the place.
 	Msg string
-	// Marks are the faults one by one, where there are several in one call; they lie in File.
+	// Marks are the single errors where one call has several; all are in File.
 	Marks []Mark
-	// Mend is what to write instead, where that is known.
+	// Mend is what to write instead; empty where that is not known.
 	Mend string
-	// CalledFrom is the line of the root Tiltfile that led here, where the error lies in a loaded file; else empty.
+	// CalledFrom is the line of the root Tiltfile that led here, for an error in a loaded file; else empty.
 	CalledFrom string
-	// Backtrace lists the calls that led here, outermost first; empty for errors found before the program ran. Users see
-	// it when they ask for it (tiltfile.Options.Debug).
+	// Backtrace lists the calls that led here, outermost first; empty for errors found before the program ran. Users
+	// see it on request (tiltfile.Options.Debug).
 	Backtrace string
 	debug     bool
 	cause     error
 }
 
-// Mark is one of several faults of a call.
+// Mark is one of several errors of a call.
 type Mark struct {
 	Line, Col int
 	Text, Msg string
@@ -63,7 +63,7 @@ func (e *Error) As(target any) bool {
 }
 
 // Problem returns the error as the user should see it: the message, the source line with a marker, and the mend of its
-// cause where there is one.
+// cause if it has one.
 func (e *Error) Problem() *problem.Problem {
 	p := &problem.Problem{Summary: e.Error(), Mend: e.Mend}
 	parts := []string{e.excerpt()}
@@ -81,7 +81,7 @@ func (e *Error) Problem() *problem.Problem {
 	return p
 }
 
-// excerpt shows the source line and marks the column; of several faults each is marked, with its reason.
+// excerpt shows the source line and marks the column; several errors are marked one by one, each with its reason.
 func (e *Error) excerpt() string {
 	if len(e.Marks) == 0 {
 		return excerpt(Mark{Line: e.Line, Col: e.Col, Text: e.Text}, true)
@@ -93,7 +93,7 @@ func (e *Error) excerpt() string {
 	return strings.Join(out, "\n")
 }
 
-// excerpt shows a line and a marker below its column, with the reason behind it.
+// excerpt shows a line and a marker below its column, with the reason after it.
 func excerpt(m Mark, withText bool) string {
 	if strings.TrimSpace(m.Text) == "" {
 		return ""
@@ -107,7 +107,7 @@ func excerpt(m Mark, withText bool) string {
 	if m.Col < 1 || m.Col > len(line)+1 {
 		return out
 	}
-	// Tabs stay tabs, so that the marker stands below its column whatever their width.
+	// Tabs stay tabs, so that the marker is below its column whatever their width.
 	lead := strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return r

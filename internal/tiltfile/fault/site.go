@@ -14,7 +14,7 @@ import (
 type Site struct {
 	File      string
 	Line, Col int
-	// Calls are those that led to a call that stands there; nil for places that were found otherwise.
+	// Calls are the calls that led to the call at this place; nil where the place is not that of a call.
 	Calls *starlark.CallStack
 }
 
@@ -29,13 +29,13 @@ func (p Site) backtrace() string {
 // String returns "file:line".
 func (p Site) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// SiteOf returns the place that the interpreter names.
+// SiteOf converts a position of the interpreter.
 func SiteOf(p syntax.Position) Site {
 	return Site{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
-// Innermost returns the innermost place of a call stack that is in a file of the user, since users cannot mend the
-// extensions that are part of hone; where there is none, the innermost place of all.
+// Innermost returns the innermost place of a call stack that is in a file of the user, since users cannot fix the
+// extensions that are part of hone. If there is none, it returns the innermost place of all.
 func Innermost(stack starlark.CallStack) Site {
 	for i := range len(stack) {
 		if pos := stack.At(i).Pos; InProgram(pos) && !extension.IsEmbeddedPath(pos.Filename()) {
@@ -55,5 +55,5 @@ func Caller(stack starlark.CallStack) Site {
 	return Site{}
 }
 
-// InProgram tells a place in a program from that of a builtin.
+// InProgram reports whether a place is in a program, as opposed to a builtin.
 func InProgram(p syntax.Position) bool { return p.Line > 0 && p.Filename() != "<builtin>" }

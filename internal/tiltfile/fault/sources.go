@@ -10,13 +10,13 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Sources are the files of an evaluation, by which errors are placed. They are used by one goroutine.
+// Sources are the files of an evaluation. They give errors their place. They are used by one goroutine.
 type Sources struct {
 	// Main is the absolute path of the root Tiltfile.
 	Main string
-	// debug has errors show the calls that led to them.
+	// debug makes errors show the calls that led to them.
 	debug bool
-	// Texts are those of the files that were executed, by path.
+	// Texts are the contents of the files that were executed, by path.
 	Texts map[string]string
 }
 
@@ -43,7 +43,7 @@ func (s *Sources) Placed(at Site, msg string, cause error) *Error {
 	return e
 }
 
-// Unplaced is an error of which nothing is known but the root Tiltfile.
+// Unplaced returns an error whose only known place is the root Tiltfile.
 func (s *Sources) Unplaced(err error) *Error {
 	return &Error{File: s.Main, Msg: err.Error(), cause: err, debug: s.debug}
 }
@@ -61,7 +61,7 @@ func (s *Sources) CalledFrom(stack starlark.CallStack) string {
 	return ""
 }
 
-// UnixLines ends all lines with a line feed: to the parser a carriage return alone ends one, too.
+// UnixLines ends all lines with a line feed: for the parser, a carriage return alone ends a line too.
 func UnixLines(src string) string {
 	if !strings.Contains(src, "\r") {
 		return src
@@ -69,7 +69,7 @@ func UnixLines(src string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n")
 }
 
-// LineOf returns the text of a line, or nothing where there is none.
+// LineOf returns the text of a line, or "" if there is no such line.
 func LineOf(src string, n int) string {
 	lines := strings.Split(src, "\n")
 	if n < 1 || n > len(lines) {

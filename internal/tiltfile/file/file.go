@@ -8,14 +8,15 @@ import (
 	"os"
 )
 
-// The bounds of what is read of one file, and of the program in one, in bytes: what never ends is an error and not the end
-// of the session's memory.
+// The most that is read from one file, and from one source file, in bytes: endless input is an error instead of
+// exhausting the session's memory.
 const (
 	Most       = 64 << 20
 	MostSource = 8 << 20
 )
 
-// Read reads a regular file that is not larger than the bound. Others, such as pipes and devices, may never end.
+// Read reads a regular file of at most most bytes. It refuses other files, such as pipes and devices, which may never
+// end.
 func Read(path string, most int) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -41,7 +42,7 @@ func Read(path string, most int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// fileKind names what a file is that is none of the ordinary ones.
+// fileKind names the kind of a file that is neither regular nor a folder.
 func fileKind(m os.FileMode) string {
 	switch {
 	case m&os.ModeNamedPipe != 0:
@@ -54,16 +55,16 @@ func fileKind(m os.FileMode) string {
 	return "something special"
 }
 
-// size is a number of bytes for messages.
+// size formats a number of bytes for messages.
 func size(n int) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// IsDir reports whether a path leads to a folder.
+// IsDir reports whether there is a folder at a path.
 func IsDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// Exists reports whether a path leads to something that is no folder.
+// Exists reports whether there is something other than a folder at a path.
 func Exists(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()

@@ -1,4 +1,5 @@
-// Package hint says in plain words what is wrong with a program, and what was probably meant: names, syntax, types.
+// Package hint explains in plain words what is wrong with a program, and suggests what was probably meant: names,
+// syntax, types.
 package hint
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/dialect"
 )
 
-// extensionOf are functions that are taken for builtins but come from an extension of the same name, or the one given.
+// extensionOf are functions that look like builtins but come from an extension: the one given, or the one of the same name.
 var extensionOf = map[string]string{
 	"docker_build_with_restart": "restart_process", "custom_build_with_restart": "restart_process", "helm_resource": "",
 	"helm_repo": "helm_resource", "helm_remote": "", "cmd_button": "uibutton", "bool_input": "uibutton", "text_input": "uibutton",
@@ -24,12 +25,12 @@ var extensionOf = map[string]string{
 	"min_tilt_version": "", "min_k8s_version": "", "dotenv": "",
 }
 
-// elsewhere are names of Python and of other tools, and what Tiltfiles have in their place.
+// elsewhere are names of Python and of other tools, and what Tiltfiles use instead.
 var elsewhere = map[string]string{
 	"true": "write True", "false": "write False", "null": "write None", "nil": "write None", "undefined": "write None",
-	"open":       "read_file('path') reads a file; nothing in a Tiltfile writes one but a command: local('…')",
+	"open":       "read_file('path') reads a file; only a command can write one: local('…')",
 	"exec":       "local('command') runs a command",
-	"eval":       "decode_json and decode_yaml read data; programs cannot be made at run time",
+	"eval":       "decode_json and decode_yaml read data; code cannot be created at run time",
 	"subprocess": "local('command') runs a command and returns what it prints",
 	"system":     "local('command') runs a command and returns what it prints",
 	"shell":      "local('command') runs a command and returns what it prints",
@@ -57,16 +58,16 @@ var elsewhere = map[string]string{
 	"putenv":     "write os.putenv('NAME', 'value')",
 	"path":       "write os.path",
 	"math":       "Starlark has no math module here; + - * / // % work on numbers",
-	"time":       "local('date') tells the time",
-	"random":     "local('echo $RANDOM') makes a number; mind that each evaluation makes another one",
+	"time":       "local('date') returns the time",
+	"random":     "local('echo $RANDOM') returns a number, another one in each evaluation",
 	"raw_input":  "config.define_string('name') takes values from the command line",
 	"xrange":     "write range(…)",
 	"iter":       "loop over the list itself",
 	"next":       "loop over the list itself",
 }
 
-// Undefined says what may be meant by a name that nothing in a file defines. isBuiltin knows the dotted names of
-// builtins, predeclared are the names that every file finds.
+// Undefined explains a name that is not defined in a file, and suggests what may be meant. isBuiltin reports whether a
+// dotted name is a builtin; predeclared are the names that every file has.
 func Undefined(file, src, name string, isBuiltin func(name string) bool, predeclared []string) (msg, mend string) {
 	msg = "undefined: " + name
 	if ext, ok := extensionOf[name]; ok {
@@ -87,7 +88,7 @@ func Undefined(file, src, name string, isBuiltin func(name string) bool, predecl
 	return msg + DidYouMean(name, candidates), ""
 }
 
-// boundNames are the names that a file defines, in the order of the text.
+// boundNames returns the names that a file defines, in the order of the text.
 func boundNames(path, src string) []string {
 	f, err := dialect.Options.Parse(path, src, 0)
 	if err != nil {
@@ -125,14 +126,14 @@ func boundNames(path, src string) []string {
 	return names
 }
 
-// Resolve says in plain words what is wrong with a statement where it stands.
+// Resolve explains an error of the resolver, such as a statement in the wrong place.
 func Resolve(msg string) (plain, mend string) {
 	for _, x := range []struct{ has, mend string }{
-		{"can't assign to", "only a name, an element or an attribute can stand left of ="},
+		{"can't assign to", "only a name, an element or an attribute can be left of ="},
 		{"return statement not within a function", "to end the evaluation early, write exit()"},
-		{"load statement within a", "load stands at the top of the file; load_dynamic('path') loads in a function"},
+		{"load statement within a", "load must be at the top level of the file; load_dynamic('path') loads in a function"},
 		{"break not in a loop", "exit() ends the evaluation, return ends a function"},
-		{"required parameter may not follow", "put parameters with a default behind those without"},
+		{"required parameter may not follow", "put parameters with a default after those without"},
 		{"positional argument may not follow", "put arguments without a keyword first: f(a, b=1)"},
 		{"keyword argument", ""},
 	} {
@@ -143,25 +144,25 @@ func Resolve(msg string) (plain, mend string) {
 	return msg, ""
 }
 
-// Runtime is the mend of errors of the interpreter itself that puzzle newcomers.
+// Runtime returns the mend of an error of the interpreter that puzzles newcomers, or "".
 func Runtime(msg string) string {
 	for _, x := range []struct {
 		has  []string
 		mend string
 	}{
-		{[]string{"unknown binary op: string + "}, "str(x) makes a string of any value: 'a' + str(x)"},
-		{[]string{"unknown binary op: ", " + string"}, "str(x) makes a string of any value: str(x) + 'a'"},
+		{[]string{"unknown binary op: string + "}, "str(x) converts any value to a string: 'a' + str(x)"},
+		{[]string{"unknown binary op: ", " + string"}, "str(x) converts any value to a string: str(x) + 'a'"},
 		{[]string{"unknown binary op: ", "dict + dict"}, "a | b joins two dicts"},
 		{[]string{"unknown binary op: ", "list", "+"}, "both sides must be lists: list + [x]"},
-		{[]string{"not in dict"}, "d.get('key', default) does without the key"},
-		{[]string{"invalid call of non-function"}, "only functions can be called; is a variable called like one?"},
+		{[]string{"not in dict"}, "d.get('key', default) works without the key"},
+		{[]string{"invalid call of non-function"}, "only functions can be called; does a variable have the name of a function?"},
 		{[]string{"string value is not iterable"}, "'text'.elems() are the characters of a string; a list of one string is ['text']"},
 		{[]string{"string", "is not iterable"}, "'text'.elems() are the characters of a string; a list of one string is ['text']"},
-		{[]string{"frozen list"}, "it is fixed, as all that comes out of a loaded file is; change a copy: list(x), dict(x)"},
-		{[]string{"frozen hash table"}, "it is fixed, as all that comes out of a loaded file is; change a copy: list(x), dict(x)"},
-		{[]string{"referenced before assignment"}, "give it a value on every way that leads here"},
+		{[]string{"frozen list"}, "values from a loaded file cannot be changed; change a copy: list(x), dict(x)"},
+		{[]string{"frozen hash table"}, "values from a loaded file cannot be changed; change a copy: list(x), dict(x)"},
+		{[]string{"referenced before assignment"}, "assign it a value on every path that leads here"},
 		{[]string{"not enough values to unpack"}, "the list on the right is shorter than the names on the left"},
-		{[]string{"out of range"}, "len(list) says how long it is; indexes begin at 0"},
+		{[]string{"out of range"}, "len(list) is its length; indexes begin at 0"},
 		{[]string{"NoneType has no"}, "the value is None: compare it with None first"},
 	} {
 		if containsAll(msg, x.has) {

@@ -15,7 +15,7 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// Quoted lists names for a message, not more than a screen holds.
+// Quoted lists names for a message, at most as many as fit a screen.
 func Quoted(names []string) string {
 	const most = 20
 	out := make([]string, 0, len(names))

@@ -9,13 +9,13 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
-// say sets what is wrong and what to write instead.
+// say sets the message and the mend, and returns true.
 func (x *Explanation) say(mend, format string, args ...any) bool {
 	x.Msg, x.Mend = fmt.Sprintf(format, args...), mend
 	return true
 }
 
-// indentation explains lines that begin too far left or right.
+// indentation explains lines with the wrong indentation.
 func (x *Explanation) indentation(src, got, msg string) bool {
 	switch {
 	case strings.HasSuffix(msg, "want indent"):
@@ -23,12 +23,13 @@ func (x *Explanation) indentation(src, got, msg string) bool {
 	case got == "indent":
 		return x.say(tabMend(src, "begin it below the first letter of the line above"), "this line is indented, but the one above does not open a block with :")
 	case strings.Contains(msg, "unindent does not match"):
-		return x.say(tabMend(src, "begin it below the first letter of the block that it belongs to"), "this line is indented less than the one above, but as far as no line before that")
+		return x.say(tabMend(src, "begin it below the first letter of the block that it belongs to"), "this line is indented less than the one above, but not as far as any line before that")
 	}
 	return false
 }
 
-// tabMend is the mend for a line in the wrong column: often it only looks right.
+// tabMend returns the mend for a line in the wrong column. Where tabs and spaces are mixed, the line may only look
+// right.
 func tabMend(src, otherwise string) string {
 	var tabs, spaces bool
 	for line := range strings.SplitSeq(src, "\n") {
@@ -43,7 +44,7 @@ func tabMend(src, otherwise string) string {
 
 var firstWord = regexp.MustCompile(`^\s*(\w+)\s+(\S)`)
 
-// foreignWord explains words that mean something in other languages.
+// foreignWord explains words that have a meaning in other languages.
 func (x *Explanation) foreignWord(line, got string, isGot bool) bool {
 	if !isGot {
 		return false
@@ -61,7 +62,7 @@ func (x *Explanation) foreignWord(line, got string, isGot bool) bool {
 	return false
 }
 
-// elseWord explains an else that does not fit.
+// elseWord explains a misplaced else.
 func (x *Explanation) elseWord(want string) bool {
 	if want == "newline" {
 		return x.say("write else: on a line of its own, below the if; for a value: a if condition else b", "else cannot stand on the line of its if")
@@ -85,7 +86,7 @@ func (x *Explanation) stringPrefix(line, got string) bool {
 	return x.say("'text {}'.format(x), or 'text %s' % x", "Tiltfiles are written in Starlark, which has no f-strings")
 }
 
-// stringLiteral explains strings that do not end, or hold a backslash that means nothing.
+// stringLiteral explains strings that do not end, or that contain an invalid escape sequence.
 func (x *Explanation) stringLiteral(msg string) bool {
 	switch {
 	case strings.Contains(msg, "unexpected newline in string"):
@@ -98,7 +99,7 @@ func (x *Explanation) stringLiteral(msg string) bool {
 	return false
 }
 
-// openBracket explains what goes wrong between brackets: a bracket that is never closed, a comma that is missing.
+// openBracket explains errors between brackets, such as a bracket that is never closed or a missing comma.
 func (x *Explanation) openBracket(src, got, want string) bool {
 	open := openBrackets(src, x.Line, x.Col)
 	if got == "end of file" {
@@ -116,7 +117,7 @@ func (x *Explanation) openBracket(src, got, want string) bool {
 	case got == "for" && last.sign != '[':
 		return x.say("make a list of it: [x for x in list]", "Tiltfiles are written in Starlark, which has no generators")
 	case got == "else" && strings.Contains(want, "for"):
-		return x.say("[a if condition else b for x in list]", "an if behind for only picks elements, so it has no else")
+		return x.say("[a if condition else b for x in list]", "an if after for only selects elements, so it has no else")
 	case last.sign == '{' && got == "','" && want == "':'":
 		return x.say("set([1, 2]) makes a set", "{…} makes a dict, whose entries are key: value")
 	case last.sign == '{' && value && want == "':'":
@@ -131,13 +132,13 @@ func (x *Explanation) openBracket(src, got, want string) bool {
 	return false
 }
 
-// firstOnLine reports whether nothing but blanks stands before a place.
+// firstOnLine reports whether only blanks precede a place on its line.
 func firstOnLine(src string, line, col int) bool {
 	text := []rune(fault.LineOf(src, line))
 	return strings.TrimSpace(string(text[:min(max(col-1, 0), len(text))])) == ""
 }
 
-// foreignSign explains signs that mean something in other languages.
+// foreignSign explains signs that have a meaning in other languages.
 func (x *Explanation) foreignSign(line string) bool {
 	code := blankStrings(line)
 	for _, s := range foreignSigns {
@@ -160,14 +161,14 @@ func (x *Explanation) missingSign(line, got, want string) bool {
 	case want == "':'":
 		return x.say("", "a : is missing before %s", plainToken(got))
 	case want == "'('" && strings.HasPrefix(strings.TrimSpace(line), "def"):
-		return x.say("def name(a, b):", "a function needs parentheses behind its name, also when it takes nothing")
+		return x.say("def name(a, b):", "a function needs parentheses after its name, even when it takes no parameters")
 	case want == "newline" && got == "string literal" && strings.HasSuffix(before, "'"), want == "newline" && got == "string literal" && strings.HasSuffix(before, `"`):
 		return x.say("+ joins two strings: 'a' + 'b'", "two strings stand side by side")
 	case want == "newline" && callWithoutParentheses.MatchString(line) && !strings.ContainsAny(before, " =("):
 		name := callWithoutParentheses.FindStringSubmatch(line)[1]
 		return x.say(name+"(…)", "a call needs parentheses around its arguments")
 	case want == "in":
-		return x.say("a not in b; or, for one value: not a", "not does not stand between two values")
+		return x.say("a not in b; or, for one value: not a", "not cannot stand between two values")
 	case want == "newline" && strings.HasPrefix(string([]rune(line)[min(max(x.Col-1, 0), len([]rune(line))):]), "_"):
 		return x.say("", "numbers have no _ between their digits")
 	case want == "newline":
@@ -181,11 +182,11 @@ func (x *Explanation) otherMessage(msg string) bool {
 	for _, m := range []struct{ has, msg, mend string }{
 		{"conditional expression without else", "a value with if needs an else", "a if condition else None"},
 		{"does not associate with", "comparisons do not chain", "a < b and b < c"},
-		{"load statement must import at least", "load must say which names it takes from the file", "load('./file', 'name'); include('./file') only runs it"},
-		{"first operand of load statement", "load takes the path as plain text in quotes", "load_dynamic(path) loads a file whose path is worked out"},
+		{"load statement must import at least", "load must list the names that it takes from the file", "load('./file', 'name'); include('./file') only runs it"},
+		{"first operand of load statement", "load takes the path as plain text in quotes", "load_dynamic(path) loads a file whose path is computed"},
 		{"load operand must be", "the names that load takes stand in quotes", "load('./file', 'name'), or load('./file', other='name')"},
-		{"keyword argument must have form", "left of = in a call stands the name of a parameter, without quotes", "f(name=value)"},
-		{"stray backslash", "a \\ stands only at the end of a line that goes on in the next one", ""},
+		{"keyword argument must have form", "in a call, the left side of = is the name of a parameter, without quotes", "f(name=value)"},
+		{"stray backslash", "a \\ is allowed only at the end of a line that continues on the next one", ""},
 		{"obsolete form of octal literal", "a number does not begin with 0", "0o777 is octal, 777 decimal"},
 		{"unexpected ')'", "this ) closes nothing", ""},
 		{"unexpected ']'", "this ] closes nothing", ""},

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
-// Explanation is a syntax error in plain words: where it is, what is wrong, and what to write instead.
+// Explanation is a syntax error in plain words: its place, the message, and what to write instead.
 type Explanation struct {
 	Line, Col int
 	Msg, Mend string
@@ -22,7 +22,7 @@ var foreignWords = map[string][2]string{
 	"from":     {"Tiltfiles are written in Starlark, which has no import", "load('./file', 'name') takes names from another file"},
 	"try":      {"Tiltfiles are written in Starlark, which has no try: an error ends the evaluation", "check before: if os.path.exists('file'): …; or give a default: read_json('file', default={})"},
 	"except":   {"Tiltfiles are written in Starlark, which has no try and except", "check before: if os.path.exists('file'): …"},
-	"finally":  {"Tiltfiles are written in Starlark, which has no try and finally", "write what comes last behind the rest"},
+	"finally":  {"Tiltfiles are written in Starlark, which has no try and finally", "put the final steps after the rest"},
 	"class":    {"Tiltfiles are written in Starlark, which has no classes", "struct(name='web', port=80) holds fields, a function makes such values"},
 	"is":       {"Tiltfiles are written in Starlark, which has no `is`", "compare with ==, as in x == None, or with !="},
 	"raise":    {"Tiltfiles are written in Starlark, which has no raise", "fail('message') stops with a message"},
@@ -41,14 +41,14 @@ var foreignWords = map[string][2]string{
 	"function": {"a function begins with def", "def name(a, b):"},
 	"func":     {"a function begins with def", "def name(a, b):"},
 	"fn":       {"a function begins with def", "def name(a, b):"},
-	"var":      {"names are assigned to without a word before", "name = value"},
-	"let":      {"names are assigned to without a word before", "name = value"},
-	"const":    {"names are assigned to without a word before", "name = value"},
+	"var":      {"an assignment needs no keyword", "name = value"},
+	"let":      {"an assignment needs no keyword", "name = value"},
+	"const":    {"an assignment needs no keyword", "name = value"},
 	"switch":   {"Tiltfiles are written in Starlark, which has no switch", "if x == 1: …, then elif x == 2: …"},
 	"new":      {"values are made without new", "struct(a=1)"},
 }
 
-// foreignSigns are signs of other languages, by what the text before and behind the error says; the first that fits wins.
+// foreignSigns are signs of other languages, by a pattern of the line with the error; the first match wins.
 var foreignSigns = []struct {
 	re        *regexp.Regexp
 	msg, mend string
@@ -62,9 +62,9 @@ var foreignSigns = []struct {
 	{regexp.MustCompile(`===|!==`), "there is no === and no !==", "write == or !="},
 	{regexp.MustCompile(`:=`), "there is no :=", "assign in a line of its own: x = value"},
 	{regexp.MustCompile(`\*\*\s*\w`), "there is no power operator **", "multiply: x * x"},
-	{regexp.MustCompile(`^\s*@`), "there are no decorators", "call the function with the other one: f = decorate(f)"},
-	{regexp.MustCompile("[“”„‘’‚`]"), "this is not the quote that programs are written with", "write ' or \""},
-	{regexp.MustCompile("\u00a0"), "there is a special blank here (a no-break space)", "replace it with an ordinary one"},
+	{regexp.MustCompile(`^\s*@`), "there are no decorators", "call the decorator: f = decorate(f)"},
+	{regexp.MustCompile("[“”„‘’‚`]"), "this is not a quote of the language", "write ' or \""},
+	{regexp.MustCompile("\u00a0"), "there is a no-break space here", "replace it with an ordinary space"},
 	{regexp.MustCompile(`\?`), "there is no ?", "write: a if condition else b"},
 	{regexp.MustCompile(`(^|[^=])![^=]`), "there is no !", "write not: if not a:"},
 	{regexp.MustCompile(`->`), "functions have no types here", "def f(x):"},
@@ -75,8 +75,8 @@ var foreignSigns = []struct {
 	{regexp.MustCompile(`^\s*[\w-]+\s*:\s*([\w\[{'"].*)?$`), "this looks like YAML, but a Tiltfile is a program", "k8s_yaml('file.yaml') takes YAML; another file is named with --file"},
 }
 
-// Syntax says in plain words what is wrong, and where: the parser names the place at which it noticed, which is
-// often behind the fault. What it knows no better is said in the parser's words.
+// Syntax explains in plain words what is wrong, and where: the parser reports the place at which it noticed, which is
+// often after the error. Other errors keep the parser's words.
 func Syntax(src string, e syntax.Error) Explanation {
 	src = fault.UnixLines(src)
 	x := locateToken(src, e)
@@ -104,7 +104,7 @@ func Syntax(src string, e syntax.Error) Explanation {
 	return x
 }
 
-// plainToken names a token as people call it.
+// plainToken returns the everyday name of a token.
 func plainToken(token string) string {
 	switch token {
 	case "newline":

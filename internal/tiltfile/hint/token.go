@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
-// locateToken finds where the token begins that the parser stumbled on. Where it missed something, its position is the
-// token's end; that of a line's end is the beginning of the next line.
+// locateToken finds the beginning of the token at which the parser failed. Where a token is missing, the parser reports
+// the end of the unexpected token; for the end of a line, it reports the beginning of the next line.
 func locateToken(src string, e syntax.Error) Explanation {
 	x := Explanation{Line: int(e.Pos.Line), Col: int(e.Pos.Col), Msg: e.Msg}
 	got, want, ok := strings.Cut(strings.TrimPrefix(e.Msg, "got "), ", want ")
@@ -40,7 +40,7 @@ func locateToken(src string, e syntax.Error) Explanation {
 	return x
 }
 
-// toLineEnd moves to the end of the text of the line, or of the last one before it that has any.
+// toLineEnd moves to the end of the text of the line, or of the last line before it that has text.
 func (x *Explanation) toLineEnd(src string) {
 	for ; x.Line > 1; x.Line-- {
 		if strings.TrimSpace(blankStrings(fault.LineOf(src, x.Line))) != "" {
@@ -64,7 +64,7 @@ func stringStart(line []rune, end int) int {
 	return max(at, 0)
 }
 
-// blankStrings replaces what strings and comments of a line hold by a letter or blanks, so that only the program is left.
+// blankStrings replaces the contents of a line's strings with letters and removes its comment, so that only code is left.
 func blankStrings(line string) string {
 	out := []rune(line)
 	var quote rune
@@ -92,7 +92,7 @@ type bracket struct {
 	line, col int
 }
 
-// openBrackets returns the brackets that are open at a place, innermost last. Line 0 means the end of the text.
+// openBrackets returns the unclosed brackets at a place, innermost last. Line 0 means the end of the text.
 func openBrackets(src string, line, col int) []bracket {
 	var open []bracket
 	var quote string

@@ -1,4 +1,4 @@
-// Package ignore makes the rules that leave files out of builds and watches: ignore files, only=, watch_settings().
+// Package ignore makes the rules that exclude files from builds and watches: ignore files, only=, watch_settings().
 package ignore
 
 import (
@@ -36,7 +36,8 @@ func readFile(e *eval.Evaluation, path, base string) (model.Ignore, bool) {
 	return model.Ignore{Base: base, Patterns: slices.Clip(patterns), Source: path}, len(patterns) > 0
 }
 
-// Dockerignore reads the rules of a build context: the file named after the Dockerfile wins over the context's own.
+// Dockerignore reads the rules of a build context: the file named after the Dockerfile takes precedence over the
+// context's own.
 func Dockerignore(e *eval.Evaluation, context, dockerfile string) (model.Ignore, bool) {
 	if dockerfile != "" {
 		own := dockerfile + ".dockerignore"
@@ -51,7 +52,7 @@ func Dockerignore(e *eval.Evaluation, context, dockerfile string) (model.Ignore,
 // Rules are the rules for every watch. They are used by one goroutine.
 type Rules struct{ List []model.Ignore }
 
-// NewRules returns no rules.
+// NewRules returns an empty list of rules.
 func NewRules() *Rules { return &Rules{} }
 
 // Builtins are the functions that add rules.
@@ -59,7 +60,7 @@ func (r *Rules) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"watch_settings": r.watchSettings}
 }
 
-// ReadTiltignore adds the rules of the .tiltignore beside the root Tiltfile.
+// ReadTiltignore adds the rules of the .tiltignore next to the root Tiltfile.
 func (r *Rules) ReadTiltignore(e *eval.Evaluation) {
 	dir := e.Dir()
 	if rule, ok := readFile(e, filepath.Join(dir, ".tiltignore"), dir); ok {
@@ -78,7 +79,7 @@ func (r *Rules) watchSettings(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// Only ignores everything, then takes the given paths back in.
+// Only returns the rule that ignores everything except the given paths.
 func Only(context string, only []string) (model.Ignore, error) {
 	r := model.Ignore{Base: context, Patterns: []string{"**"}, Source: "only="}
 	for _, p := range only {
@@ -105,14 +106,14 @@ func Only(context string, only []string) (model.Ignore, error) {
 	return r, nil
 }
 
-// File is the rule that leaves out one file.
+// File returns the rule that excludes one file.
 func File(path, source string) model.Ignore {
 	return model.Ignore{Base: filepath.Dir(path), Patterns: []string{escapePattern(filepath.Base(path))}, Source: source}
 }
 
 var patternEscaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// escapePattern makes a pattern that means just the path.
+// escapePattern returns a pattern that matches exactly the path.
 func escapePattern(path string) string {
 	p := patternEscaper.Replace(path)
 	if strings.HasPrefix(p, "!") || strings.HasPrefix(p, "#") {
@@ -121,7 +122,7 @@ func escapePattern(path string) string {
 	return p
 }
 
-// FolderOf returns the folder that a file lies in; any other path is taken for a folder, which may come later.
+// FolderOf returns the folder of a file; any other path is taken as a folder, which may be created later.
 func FolderOf(path string) string {
 	if file.Exists(path) {
 		return filepath.Dir(path)
@@ -129,7 +130,7 @@ func FolderOf(path string) string {
 	return path
 }
 
-// LeaveOutTiltfiles leaves the files of the program out of what is watched.
+// LeaveOutTiltfiles excludes the files of the program from what is watched.
 func LeaveOutTiltfiles(e *eval.Evaluation, w *model.WatchSpec) {
 	for _, path := range e.Paths() {
 		if Under(w.Paths, path) {
@@ -138,7 +139,7 @@ func LeaveOutTiltfiles(e *eval.Evaluation, w *model.WatchSpec) {
 	}
 }
 
-// Under reports whether a path is one of the folders or lies below one.
+// Under reports whether a path is one of the folders or is below one.
 func Under(dirs []string, p string) bool {
 	for _, d := range dirs {
 		if model.IsChild(d, p) {

@@ -70,7 +70,7 @@ func (d *Declarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
 		return nil, err
 	}
 	if cache != nil {
-		c.Warn(c.Site(), "docker_build: cache= does nothing any more; BuildKit's cache mounts in the Dockerfile do it better")
+		c.Warn(c.Site(), "docker_build: cache= has no effect any more; use BuildKit's cache mounts in the Dockerfile instead")
 	}
 	for _, t := range given(extraTag) {
 		if _, err := ParseRef(t); err != nil {

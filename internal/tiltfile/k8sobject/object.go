@@ -110,7 +110,7 @@ func joinDocumentErrors(errs []error) error {
 	for i, err := range errs {
 		lines[i] = err.Error()
 	}
-	p := problem.New(fmt.Sprintf("%s (the first of %d faults)", lines[0], len(errs)), "")
+	p := problem.New(fmt.Sprintf("%s (the first of %d errors)", lines[0], len(errs)), "")
 	p.Detail = fault.Tail(strings.Join(lines[1:], "\n"), fault.ShownErrors)
 	return p
 }

@@ -1,4 +1,4 @@
-// Package memo remembers what evaluations have worked out, so that the next one does only what an edit has changed.
+// Package memo remembers the results of evaluations, so that the next one repeats only the work that an edit affects.
 package memo
 
 import (
@@ -6,35 +6,36 @@ import (
 	"sync"
 )
 
-// memoLimit bounds what a memo holds, in bytes as Memo.Put estimates them. It takes the YAML of some thousand resources.
+// memoLimit is the most that a memo holds, in bytes as Memo.Put estimates them. That is enough for the YAML of a few
+// thousand resources.
 const memoLimit = 48 << 20
 
-// Memo remembers the work of evaluations, so that the next one of the same session does only what an edit has changed.
+// Memo remembers the results of evaluations, so that the next one in the session repeats only the work that an edit affects.
 //
-// Everything in it is keyed by content: by the text itself for what is worked out here (YAML documents, Dockerfiles,
-// ignore files, compiled Starlark), and by a hash of all inputs for what a program worked out (helm, kustomize). No
-// time stamp and no size stands for a content anywhere, so a file that was replaced by one of the same age and length
-// is noticed. Files are read at every evaluation.
+// Everything in it is keyed by content: by the text itself for what hone computes (YAML documents, Dockerfiles, ignore
+// files, compiled Starlark), and by a hash of all inputs for the output of a program (helm, kustomize). Neither time
+// stamp nor size ever stands for content, so replacing a file with one of the same age and length is noticed. Files are
+// read at every evaluation.
 //
-// A command is remembered only where it is known what decides its output; see package command. What local() runs is not known,
-// so it runs at every evaluation, in order, and never ahead of its turn.
+// The output of a command is remembered only where its inputs are known; see package command. The inputs of local() are
+// not, so its command runs in every evaluation, in order, and never ahead of its turn.
 //
-// An answer is shared by all evaluations that ask for it and never changed. Errors are not remembered. When the memo is
-// full, the answers that were not asked for the longest are dropped. The zero value is not usable; a nil *Memo remembers
-// nothing. Any number of evaluations may use one memo at once.
+// An answer is shared by all evaluations that request it, and never changes. Errors are not remembered. When the memo
+// is full, the least recently used answers are dropped. The zero value is not usable; a nil *Memo remembers nothing.
+// Any number of evaluations may use one memo at once.
 type Memo struct {
 	limit int
 
 	mu      sync.Mutex // guards all below
 	size    int
 	answers map[Key]*list.Element
-	// recent holds *answer, the one asked for last in front.
+	// recent holds *answer, the most recently used first.
 	recent list.List
-	// notes are what the last evaluation of each Tiltfile left for the next one.
+	// notes are what the last evaluation of each Tiltfile left for the next one, by path.
 	notes map[string]any
 }
 
-// Kind tells questions apart that may have the same text.
+// Kind distinguishes questions that may have the same text.
 type Kind int
 
 // The kinds of questions.
@@ -44,13 +45,13 @@ const (
 	JSON                   // a YAML document as JSON
 	Dockerfile             // a parsed Dockerfile
 	Ignores                // the patterns in an ignore file
-	Output                 // what a command with known inputs printed
+	Output                 // the output of a command with known inputs
 )
 
-// Key is a question: what is made, of what.
+// Key is a question: the kind of answer, and the content that it is made from.
 type Key struct {
 	Kind Kind
-	// Name is the path where the answer depends on it.
+	// Name is the path, where the answer depends on it.
 	Name, Content string
 }
 
@@ -82,8 +83,8 @@ func (m *Memo) Get(key Key) (any, bool) {
 	return e.Value.(*answer).value, true
 }
 
-// Put remembers an answer. Its size is estimated from what it is made of: an answer holds its source several times over.
-// What would take a good part of the memo is not kept.
+// Put remembers an answer. Its size is estimated from its key plus extra bytes: an answer holds its source several
+// times over. An answer of more than a quarter of the memo is not kept.
 func (m *Memo) Put(key Key, value any, extra int) {
 	size := 512 + 4*len(key.Content) + extra
 	if m == nil || size > m.limit/4 {
@@ -103,8 +104,8 @@ func (m *Memo) Put(key Key, value any, extra int) {
 	}
 }
 
-// Recall returns what make makes for a question, from the memo where it was made before. known reports the latter.
-// The content of the key is kept, so it should not be a small part of a large string; cloned keys are.
+// Recall returns the answer to a question: from the memo if it is known, else from make, and then remembers it. The
+// memo keeps the key's content, so clone content that is a small part of a large string.
 func Recall[V any](m *Memo, key Key, make func() (V, error)) (value V, known bool, err error) {
 	if v, ok := m.Get(key); ok {
 		return v.(V), true, nil
@@ -115,7 +116,7 @@ func Recall[V any](m *Memo, key Key, make func() (V, error)) (value V, known boo
 	return value, false, err
 }
 
-// Note returns what was noted about a Tiltfile; nil is nothing.
+// Note returns the note about a Tiltfile, or nil.
 func (m *Memo) Note(path string) any {
 	if m == nil {
 		return nil
@@ -125,7 +126,7 @@ func (m *Memo) Note(path string) any {
 	return m.notes[path]
 }
 
-// SetNote changes what is noted about a Tiltfile. change gets what was noted so far; nil is nothing.
+// SetNote changes the note about a Tiltfile. change receives the present note, or nil.
 func (m *Memo) SetNote(path string, change func(last any) any) {
 	if m == nil {
 		return

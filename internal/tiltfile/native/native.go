@@ -1,4 +1,4 @@
-// Package native holds the module of that name, which only embedded extensions see: what they need beyond the language.
+// Package native implements the module native, which only embedded extensions see: functions that the language lacks.
 package native
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/version"
 )
 
-// New returns the module of that name, which only embedded extensions see: what they need beyond the language. What
-// they keep between evaluations lies in folder.
+// New returns the module native, which only embedded extensions see. It has the functions that they need and the
+// language lacks. Files that they keep between evaluations are in folder.
 func New(e *eval.Evaluation, folder string) *starlarkstruct.Module {
 	kinds := starlark.NewSet(0)
 	for _, kind := range k8sobject.ClusterScopedKinds() {
@@ -55,7 +55,7 @@ func toBase64(c *eval.Call) (starlark.Value, error) {
 	return starlark.String(base64.StdEncoding.EncodeToString([]byte(in.Value))), nil
 }
 
-// isText tells texts from what only bytes can hold.
+// isText reports whether a value is text, as opposed to binary data.
 func isText(c *eval.Call) (starlark.Value, error) {
 	var in value.Text
 	if err := c.Unpack("text", &in); err != nil {
@@ -81,7 +81,7 @@ type keyFiles struct {
 	values map[string]string
 }
 
-// readKeyFiles takes what from_file= and from_env_file= take, and returns a dict from keys to contents.
+// readKeyFiles takes the values of from_file= and from_env_file=, and returns a dict from keys to contents.
 func readKeyFiles(c *eval.Call) (starlark.Value, error) {
 	k := keyFiles{Call: c, values: map[string]string{}}
 	var files value.Texts

@@ -1,4 +1,4 @@
-// Package profile says where the time of an evaluation went, by builtin and call site.
+// Package profile measures where the time of an evaluation goes, by builtin and call site.
 package profile
 
 import (
@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Profile says where the time of an evaluation went. It is collected where tiltfile.Options.Profile asks for it.
+// Profile shows where the time of an evaluation went. It is collected if tiltfile.Options.Profile is set.
 type Profile struct {
-	// Total is the whole evaluation, Compile the reading of Starlark source, Assembly what came after the program's end.
-	// What they and the own times of the builtins leave is the program itself.
+	// Total is the whole evaluation, Compile the compilation of Starlark source, Assembly the work after the program's
+	// end. The rest of Total, without the own times of the builtins, is the program itself.
 	Total, Compile, Assembly time.Duration
-	// Builtins holds every builtin that was called, the one with the longest own time first.
+	// Builtins holds every builtin that was called, in order of decreasing own time.
 	Builtins []BuiltinProfile
 }
 
@@ -28,24 +28,24 @@ func (p *Profile) Program() time.Duration {
 
 // CallTimes sums up calls.
 type CallTimes struct {
-	// Calls counts the calls; Remembered those among them whose work was done by an earlier evaluation or an earlier call.
+	// Calls counts the calls; Remembered counts those whose work an earlier evaluation or an earlier call had done.
 	Calls, Remembered int
-	// Total is the time in the calls; Own is Total without the time in other builtins that they led to, as include does.
+	// Total is the time in the calls; Own is Total without the time in other builtins that they called, as include does.
 	Total, Own time.Duration
 	// Slowest is the own time of the slowest call.
 	Slowest time.Duration
 }
 
-// BuiltinProfile is what one builtin took.
+// BuiltinProfile is the time of one builtin.
 type BuiltinProfile struct {
-	// Name is the builtin's, as the Tiltfile writes it: "k8s_yaml", "os.getenv"; "load" for the statement.
+	// Name is the name in the Tiltfile: "k8s_yaml", "os.getenv"; "load" for the statement.
 	Name string
 	CallTimes
-	// Sites holds the call sites, the one with the longest own time first, at most ten.
+	// Sites holds the call sites in order of decreasing own time, at most ten.
 	Sites []SiteProfile
 }
 
-// SiteProfile is what the calls at one place took.
+// SiteProfile is the time of the calls at one place.
 type SiteProfile struct {
 	// File is an absolute path, Line counts from 1.
 	File string
@@ -53,7 +53,7 @@ type SiteProfile struct {
 	CallTimes
 }
 
-// mostSites bounds the call sites that a profile shows of one builtin.
+// mostSites is the most call sites that a profile shows of one builtin.
 const mostSites = 10
 
 // Profiler measures the calls of one evaluation. A nil profiler measures nothing.
@@ -73,10 +73,10 @@ type callSite struct {
 	line       int
 }
 
-// openCall is a call that runs.
+// openCall is a call that has not returned.
 type openCall struct {
 	start time.Time
-	// inner is the time in the calls that it led to.
+	// inner is the time in the calls that it made.
 	inner       time.Duration
 	found, made int
 }
@@ -96,7 +96,7 @@ func (p *Profiler) Enter() {
 	}
 }
 
-// Leave ends the innermost call. at says where it stands.
+// Leave ends the innermost call. at returns its place.
 func (p *Profiler) Leave(name string, at func() (file string, line int)) {
 	if p == nil {
 		return
@@ -121,7 +121,7 @@ func (p *Profiler) Leave(name string, at func() (file string, line int)) {
 	}
 }
 
-// Answered notes that the memo knew an answer, or that it had to be worked out.
+// Answered records whether the memo knew an answer.
 func (p *Profiler) Answered(known bool) {
 	switch {
 	case p == nil:
@@ -158,7 +158,7 @@ func (t *CallTimes) add(o CallTimes) {
 	t.Slowest = max(t.Slowest, o.Slowest)
 }
 
-// Result makes the profile of what was measured.
+// Result returns the profile.
 func (p *Profiler) Result() *Profile {
 	if p == nil {
 		return nil

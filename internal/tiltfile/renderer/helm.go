@@ -1,4 +1,4 @@
-// Package renderer renders objects of Kubernetes with helm() and kustomize(), and finds the files that decide their output.
+// Package renderer renders Kubernetes objects with helm() and kustomize(), and finds the files that determine their output.
 package renderer
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Builtins are the functions that render objects of Kubernetes.
+// Builtins are the functions that render Kubernetes objects.
 func Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"helm": helm, "kustomize": kustomize}
 }
@@ -75,7 +75,7 @@ var (
 	testSource = regexp.MustCompile(`(^|/)tests/`)
 )
 
-// rendered drops the chart's tests, and puts the namespace into objects that leave it open.
+// rendered drops the chart's tests, and sets the namespace of objects that have none.
 func rendered(c *eval.Call, out, namespace, source string) (starlark.Value, error) {
 	var kept []*k8sobject.Object
 	for _, doc := range yamlstream.Split(out) {
@@ -99,7 +99,7 @@ func rendered(c *eval.Call, out, namespace, source string) (starlark.Value, erro
 	return value.NewBlob(text, source), err
 }
 
-// watchSubcharts adds the charts that a chart takes from the file system.
+// watchSubcharts makes the evaluation depend on the charts that a chart takes from the file system.
 func watchSubcharts(e *eval.Evaluation, chart string, seen map[string]bool) error {
 	if seen[chart] || !file.IsDir(chart) {
 		return nil

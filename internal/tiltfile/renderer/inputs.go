@@ -12,15 +12,15 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
-// helmFlags are the flags of "helm template" that read nothing, and whether a value follows them.
+// helmFlags are the flags of "helm template" that read no files; true means that a value follows.
 var helmFlags = map[string]bool{
 	"--include-crds": false, "--skip-crds": false, "--namespace": true, "--set": true, "--set-string": true, "--set-json": true,
 	"--kube-version": true, "--api-versions": true, "--no-hooks": false, "--skip-tests": false,
 }
 
-// helmInputs are what decides the output of "helm template NAME CHART FLAG…": the chart, the values files, and the
-// kubeconfig, whose namespace is the release's unless one is given. It is nil where there is a flag that is not known
-// here, or a chart or values that are no files.
+// helmInputs returns what determines the output of "helm template NAME CHART FLAG…": the chart, the values files, and
+// the kubeconfig, whose namespace is the release's unless one is given. It is nil where a flag is unknown here, or
+// where the chart or the values are not local files.
 func helmInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	if len(argv) < 4 || argv[1] != "template" || !filepath.IsAbs(argv[3]) {
 		return nil
@@ -43,7 +43,7 @@ func helmInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	return func() *command.Inputs { return in }
 }
 
-// kubeconfigs are the files from which clients of Kubernetes take their defaults.
+// kubeconfigs returns the files from which Kubernetes clients take their defaults.
 func kubeconfigs(e *eval.Evaluation) []string {
 	home := e.Env.Getenv("HOME")
 	paths := []string{filepath.Join(home, ".kube", "kuberc")}
@@ -62,16 +62,16 @@ func kubeconfigs(e *eval.Evaluation) []string {
 	return paths
 }
 
-// kustomizeFlags are the flags of kustomize that read nothing more.
+// kustomizeFlags are the flags of kustomize that read no further files.
 var kustomizeFlags = map[string]bool{
 	"--load-restrictor=LoadRestrictionsNone": true, "--load-restrictor=LoadRestrictionsRootOnly": true,
 	"--load-restrictor": true, "LoadRestrictionsNone": true, "LoadRestrictionsRootOnly": true,
 	"--enable-managedby-label": true, "--reorder=none": true, "--reorder=legacy": true, "--reorder": true, "none": true, "legacy": true,
 }
 
-// kustomizeInputs are what decides the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG… FOLDER": the
-// kustomization with all files that it names. It is nil where a kustomization says something that is not known here, or
-// takes something from the network, a chart or a plugin.
+// kustomizeInputs returns what determines the output of "kustomize build FLAG… FOLDER" or "kubectl kustomize FLAG…
+// FOLDER": the kustomization with all files that it names. It is nil where a kustomization has a field that is unknown
+// here, or uses the network, a chart or a plugin.
 func kustomizeInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	for _, flag := range argv[2 : len(argv)-1] {
 		if !kustomizeFlags[flag] {
@@ -88,8 +88,9 @@ func kustomizeInputs(e *eval.Evaluation, argv []string) func() *command.Inputs {
 	}
 }
 
-// kustomizationPlain is what a kustomization may hold so that its files are known: what names them, and what needs none.
-// Generators, transformers and validators are plugins, whose configuration may name files of its own.
+// kustomizationPlain has the fields that a kustomization may have so that its files are known: those that name files,
+// and those that need none. Generators, transformers and validators are plugins, whose configuration may name files of
+// its own.
 type kustomizationPlain struct {
 	kustomizationPaths
 	APIVersion        string `json:"apiVersion"`
@@ -110,7 +111,7 @@ type kustomizationPlain struct {
 	SortOptions       any    `json:"sortOptions"`
 }
 
-// kustomizationPaths is the part that names files.
+// kustomizationPaths are the fields that name files.
 type kustomizationPaths struct {
 	Resources      []string        `json:"resources"`
 	Bases          []string        `json:"bases"`
@@ -151,7 +152,7 @@ type generatePlain struct {
 	Options   any      `json:"options"`
 }
 
-// files returns all paths that are named. An inline patch is none; ok is false where something may be an address.
+// files returns all paths that are named. An inline patch is not a path; ok is false where a path may be an address.
 func (k kustomizationPaths) files() (paths []string, ok bool) {
 	paths = append(paths, k.OpenAPI.Path)
 	for _, list := range [][]string{k.Resources, k.Bases, k.Components, k.CRDs, k.Configurations, k.StrategicMerge} {
@@ -184,9 +185,9 @@ func (k kustomizationPaths) files() (paths []string, ok bool) {
 	return out, true
 }
 
-// addKustomization adds a folder's kustomization with all that it names; ok is false where that is not known. A file that
-// is not there may come to be, or be an address without a scheme ("github.com/…"): its absence is an input only where it
-// cannot be an address.
+// addKustomization adds a folder's kustomization with all files that it names; ok is false where they are not known. A
+// file that does not exist may be created later, or be an address without a scheme ("github.com/…"): its absence is an
+// input only where it cannot be an address.
 func addKustomization(in *command.Inputs, dir string, seen map[string]bool) (ok bool) {
 	if seen[dir] {
 		return true

@@ -97,7 +97,7 @@ type generator struct {
 	Env   string   `json:"env"`
 }
 
-// references returns the paths in the file. Inline patches and addresses are no paths.
+// references returns the paths in the file. Inline patches and addresses are not paths.
 func (k kustomizationFile) references() []string {
 	refs := slices.Concat(k.Resources, k.Bases, k.Components, k.CRDs, k.Configurations, k.Generators, k.Transformers,
 		k.Validators, k.StrategicMerge, []string{k.OpenAPI.Path})
@@ -121,7 +121,7 @@ func (k kustomizationFile) references() []string {
 	})
 }
 
-// watchKustomization adds a kustomization with all files and folders that it is made of.
+// watchKustomization makes the evaluation depend on a kustomization and all files and folders that it names.
 func watchKustomization(e *eval.Evaluation, dir string, seen map[string]bool) error {
 	file := kustomization(dir)
 	if seen[dir] || file == "" {

@@ -29,7 +29,7 @@ func (l link) Attr(name string) (starlark.Value, error) {
 	case "name":
 		return starlark.String(l.Name), nil
 	}
-	return nil, nil // the interpreter says so, and what was probably meant
+	return nil, nil // the interpreter reports it, and suggests what was probably meant
 }
 
 // AttrNames implements starlark.HasAttrs.
@@ -47,7 +47,7 @@ func newLinkValue(c *eval.Call) (starlark.Value, error) {
 	return link{value.Opaque{Kind: "link"}, l}, err
 }
 
-// newLink checks an address; without a scheme it is http.
+// newLink checks an address; the default scheme is http.
 func newLink(address, name string) (model.Link, error) {
 	if address == "" {
 		return model.Link{}, errors.New("the address of the link is empty")

@@ -1,4 +1,4 @@
-// Package resource holds what resources of every kind have in common: names, labels, links, dependencies, trigger modes.
+// Package resource holds the properties that all kinds of resources share: names, labels, links, dependencies, trigger modes.
 package resource
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Defaults are what holds for resources that do not say otherwise. They are used by one goroutine.
+// Defaults apply to resources that do not set their own values. They are used by one goroutine.
 type Defaults struct {
 	triggerMode model.TriggerMode
 	// isSet is true once trigger_mode was called.
 	isSet bool
 }
 
-// Builtins are the functions that resources of every kind share.
+// Builtins are the functions for resources of every kind.
 func (d *Defaults) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"trigger_mode": d.setTriggerMode, "link": newLinkValue}
 }
@@ -54,7 +54,7 @@ func CheckName(name string) error {
 		return fmt.Errorf("%q is reserved; choose another name", name)
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("%q holds line breaks or other control characters, which no name of a resource may", name)
+		return fmt.Errorf("%q contains line breaks or other control characters; the name of a resource must not", name)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (d *Defaults) setTriggerMode(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// Mode returns the trigger mode, the Tiltfile's default where none is set.
+// Mode returns the trigger mode, or the Tiltfile's default where none is set.
 func (d *Defaults) Mode(m TriggerMode) model.TriggerMode {
 	if m.IsSet {
 		return m.mode
@@ -137,7 +137,7 @@ func (d *Defaults) Mode(m TriggerMode) model.TriggerMode {
 	return d.triggerMode
 }
 
-// Names returns the names as the model has them.
+// Names converts names to those of the model.
 func Names(names []string) []model.ManifestName {
 	var out []model.ManifestName
 	for _, n := range names {

@@ -1,4 +1,4 @@
-// Package secret finds the values of Secrets in the texts that a program comes by, so that logs can hide them.
+// Package secret finds the values of Secrets in the texts that a program reads or makes, so that logs can hide them.
 package secret
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shortestSecret is how long values are that logs must not show: shorter ones stand in ordinary text by chance.
+// shortestSecret is the length in bytes from which logs hide a value: shorter ones occur in ordinary text by chance.
 const shortestSecret = 5
 
-// Finder knows the Secrets that the program came by. It is used by one goroutine.
+// Finder collects the Secrets that the program reads or makes. It is used by one goroutine.
 type Finder struct {
 	memo *memo.Memo
-	// tell is told of values that were not known yet; nil does without.
+	// tell receives values that were not known yet; it may be nil.
 	tell func(more []model.Secret)
-	// off is set where the Tiltfile wants secrets to be shown.
+	// off is set if the Tiltfile allows logs to show secrets.
 	off     bool
 	learned []model.Secret
 }
 
-// NewFinder returns a finder that tells of each value as soon as it is found.
+// NewFinder returns a finder that passes each value to tell as soon as it is found.
 func NewFinder(m *memo.Memo, tell func(more []model.Secret)) *Finder {
 	return &Finder{memo: m, tell: tell}
 }
 
-// Builtins are the functions that are about secrets.
+// Builtins are the functions that concern secrets.
 func (f *Finder) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"secret_settings": f.settings}
 }
@@ -51,8 +51,8 @@ func (f *Finder) settings(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// Look looks for Secrets in a text that the program gets to know, so that what it prints of them from then on can be
-// hidden, whether it declares them later or not. Texts that cannot be read hold none.
+// Look looks for Secrets in a text that the program has obtained, so that logs can hide them from then on, whether or
+// not the program declares them later. Texts that cannot be parsed hold none.
 func (f *Finder) Look(text string) {
 	if f.off || !mayHoldSecret(text) {
 		return
@@ -71,12 +71,12 @@ func (f *Finder) Look(text string) {
 	}
 }
 
-// mayHoldSecret is false for nearly every text that holds no Secret, and fast.
+// mayHoldSecret is a fast check that is false for nearly every text without a Secret.
 func mayHoldSecret(text string) bool {
 	return strings.Contains(text, "Secret") && strings.Contains(text, "kind")
 }
 
-// learn tells of secrets that were not known yet.
+// learn adds secrets, and passes those that were not known yet to tell.
 func (f *Finder) learn(secrets []model.Secret) {
 	var more []model.Secret
 	for _, secret := range secrets {
@@ -90,7 +90,7 @@ func (f *Finder) learn(secrets []model.Secret) {
 	}
 }
 
-// secretsOf are the values of a Secret, plain and in base64; none of other objects.
+// secretsOf returns the values of a Secret, plain and in base64; none for other objects.
 func secretsOf(o *k8sobject.Object) []model.Secret {
 	var out []model.Secret
 	for _, key := range slices.Sorted(maps.Keys(o.Secret)) {
@@ -104,8 +104,8 @@ func secretsOf(o *k8sobject.Object) []model.Secret {
 	return out
 }
 
-// All returns what logs must not show: the values that are given, those of the Secrets among the objects, and those that
-// the program came by.
+// All returns the values that logs must not show: the given ones, those of the Secrets among the objects, and those
+// found by Look.
 func (f *Finder) All(given []model.Secret, objs []*k8sobject.Object) []model.Secret {
 	if f.off {
 		return nil

@@ -42,7 +42,7 @@ func (s *Settings) updateSettings(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// duration takes text such as "10m"; "0" is no time.
+// duration takes text such as "10m"; "0" is a duration of zero.
 type duration struct {
 	value time.Duration
 	isSet bool
@@ -90,13 +90,13 @@ func (s *Settings) pruneSettings(c *eval.Call) (starlark.Value, error) {
 		return nil, errors.New("give either num_builds= or interval_hrs=, not both")
 	}
 	if min(builds.Value, interval.Value, keep.Value) < 0 {
-		return nil, errors.New("numbers must not be negative, but for max_age_mins")
+		return nil, errors.New("numbers must not be negative, except max_age_mins")
 	}
 	if disable.IsSet {
 		s.Prune.Disable = disable.Value
 	}
 	if age.Value != 0 {
-		s.Prune.MaxAge = max(0, time.Duration(age.Value)*time.Minute) // less than 0 is any age: 0 is the default's name
+		s.Prune.MaxAge = max(0, time.Duration(age.Value)*time.Minute) // less than 0 means any age: 0 stands for the default
 	}
 	if builds.Value != 0 {
 		s.Prune.NumBuilds, s.Prune.Interval = builds.Value, 0
@@ -110,7 +110,7 @@ func (s *Settings) pruneSettings(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// tiltVersion is the version of Tilt whose language this package speaks.
+// tiltVersion is the version of Tilt whose language this package implements.
 const tiltVersion = "0.37.0"
 
 func versionSettings(c *eval.Call) (starlark.Value, error) {

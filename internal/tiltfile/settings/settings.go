@@ -1,5 +1,5 @@
-// Package settings holds what a Tiltfile says about the whole session: update_settings(), ci_settings(), docker_prune_settings(),
-// version_settings().
+// Package settings implements the settings of the whole session: update_settings(), ci_settings(),
+// docker_prune_settings(), version_settings().
 package settings
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Settings are what the Tiltfile says about the whole session. They are used by one goroutine.
+// Settings are the Tiltfile's settings for the whole session. They are used by one goroutine.
 type Settings struct {
 	Update model.UpdateSettings
 	CI     model.CISettings

@@ -37,7 +37,7 @@ func readYAMLStream(c *eval.Call) (starlark.Value, error) {
 	})
 }
 
-// readData reads and decodes a file, or returns the default in its place.
+// readData reads and decodes a file, or returns the default instead.
 func readData(c *eval.Call, decode func(content, path string) (starlark.Value, error)) (starlark.Value, error) {
 	var path string
 	var fallback starlark.Value
@@ -134,7 +134,7 @@ func encodeYAML(v starlark.Value) (string, error) {
 	return string(out), err
 }
 
-// decodeYAML takes a single document; no document at all is None.
+// decodeYAML decodes a single document; a text without documents is None.
 func decodeYAML(c *eval.Call, content, source string) (starlark.Value, error) {
 	docs, err := decodeYAMLStream(c, content, source)
 	switch {

@@ -56,7 +56,7 @@ func listdir(c *eval.Call) (starlark.Value, error) {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			return nil // many programs ask for folders that only some machines or branches have
+			return nil // many programs list folders that only some machines or branches have
 		case err != nil:
 			return err
 		case path == root:

@@ -11,19 +11,19 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
-// Builtins that older Tiltfiles call and that have nothing to do here. They are accepted, so that the Tiltfiles run.
+// Builtins that older Tiltfiles call and that have no effect here. They are accepted, so that the Tiltfiles run.
 
-// ignored accepts a call without looking at the arguments.
+// ignored accepts a call and does not look at the arguments.
 func ignored(*eval.Call) (starlark.Value, error) { return nil, nil }
 
-// obsolete accepts a call and says that it does nothing.
+// obsolete accepts a call and warns that it has no effect.
 func obsolete(c *eval.Call) (starlark.Value, error) {
-	c.Warn(c.Site(), "%s() does nothing any more and can go", c.Name)
+	c.Warn(c.Site(), "%s() has no effect any more; remove the call", c.Name)
 	return nil, nil
 }
 
-// features are the names that enable_feature and disable_feature know. Those that are true still mean something to
-// Tilt; the others have been settled for good.
+// features are the names that enable_feature and disable_feature accept. Those that are true still have a meaning in
+// Tilt; the others can no longer be switched.
 var features = map[string]bool{
 	"snapshots": true, "cluster_refresh": true,
 	"multiple_containers_per_pod": false, "events": false, "live_update_v2": false, "disable_resources": false,
@@ -41,12 +41,12 @@ func feature(c *eval.Call) (starlark.Value, error) {
 	case !known:
 		return nil, fmt.Errorf("there is no feature %q%s", name, hint.DidYouMean(name, slices.Sorted(maps.Keys(features))))
 	case !live:
-		c.Warn(c.Site(), "%s: feature %q is settled; the call can go", c.Name, name)
+		c.Warn(c.Site(), "%s: feature %q can no longer be switched; remove the call", c.Name, name)
 	}
 	return nil, nil
 }
 
-// assemblyVersion accepts the one way of assembly that there is.
+// assemblyVersion accepts the only version of assembly.
 func assemblyVersion(c *eval.Call) (starlark.Value, error) {
 	var version int
 	if err := c.Unpack("version", &version); err != nil {

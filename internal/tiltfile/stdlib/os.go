@@ -86,7 +86,7 @@ func relpath(c *eval.Call) (starlark.Value, error) {
 	return starlark.String(rel), err
 }
 
-// pathJoin joins as Python does: an absolute part drops what stands before it.
+// pathJoin joins as Python does: an absolute part discards the parts before it.
 func pathJoin(c *eval.Call) (starlark.Value, error) {
 	var parts []string
 	for _, a := range c.Args {
@@ -105,7 +105,7 @@ func pathJoin(c *eval.Call) (starlark.Value, error) {
 	return starlark.String(filepath.Join(parts...)), nil
 }
 
-// osName is what os.name says.
+// osName is the value of os.name.
 func osName() starlark.String {
 	if runtime.GOOS == "windows" {
 		return "nt"

@@ -12,7 +12,7 @@ import (
 
 var shellSafe = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoteWord makes one word of a shell of any text.
+// quoteWord quotes any text as one word of a shell.
 func quoteWord(c *eval.Call) (starlark.Value, error) {
 	var s value.Text
 	if err := c.Unpack("s", &s); err != nil {

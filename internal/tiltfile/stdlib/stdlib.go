@@ -60,7 +60,7 @@ func Builtins() map[string]eval.Function {
 	}
 }
 
-// Constants are the names that stand for a value: env is os.environ.
+// Constants are the predeclared names that are values; env is os.environ.
 func Constants(env *value.Environ) starlark.StringDict {
 	exe, _ := os.Executable()
 	return starlark.StringDict{

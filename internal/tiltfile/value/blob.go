@@ -6,19 +6,19 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Blob is text that is content, not the name of a file.
+// Blob is a text that is content instead of the name of a file.
 type Blob struct {
 	text string
-	// source says where the text comes from, for messages.
+	// source is the origin of the text, for messages.
 	source string
 }
 
 var _ starlark.Value = (*Blob)(nil)
 
-// NewBlob makes a blob of a text. source says where it comes from, for messages.
+// NewBlob makes a blob from a text. source is the origin of the text, for messages.
 func NewBlob(text, source string) *Blob { return &Blob{text, source} }
 
-// String returns the text, so that str(blob) does.
+// String returns the text, so that str(blob) does the same.
 func (b *Blob) String() string { return b.text }
 
 // Type implements starlark.Value.

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/dialect"
 )
 
-// DecodeJSON keeps whole numbers whole, of any size.
+// DecodeJSON decodes one JSON value. Integers of any size stay exact.
 func DecodeJSON(data []byte) (starlark.Value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -38,7 +38,7 @@ func JSONError(data []byte, err error) error {
 	return fmt.Errorf("read JSON: %w", err)
 }
 
-// FromJSON returns what encoding/json decodes, with numbers as json.Number, as a Starlark value.
+// FromJSON converts a value that encoding/json decoded, with numbers as json.Number, to a Starlark value.
 func FromJSON(v any) (starlark.Value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -85,19 +85,19 @@ func dictToStarlark(m map[string]any) (starlark.Value, error) {
 	return d, nil
 }
 
-// ToJSON is the inverse of toStarlark, for encoders.
+// ToJSON is the inverse of FromJSON, for encoders.
 func ToJSON(v starlark.Value) (any, error) { return (&encoder{}).value(v) }
 
 // encoder is the encoding of one value.
 type encoder struct {
-	// inside are the values around the one being encoded, outermost first.
+	// inside are the values that enclose the one being encoded, outermost first.
 	inside []starlark.Value
 	count  int
 }
 
 func (e *encoder) value(v starlark.Value) (any, error) {
 	if e.count++; e.count > dialect.MostValues {
-		return nil, fmt.Errorf("there are more than %d values, counting those that stand in several places for each", dialect.MostValues)
+		return nil, fmt.Errorf("there are more than %d values, counting a value once for each place that it appears in", dialect.MostValues)
 	}
 	switch v := v.(type) {
 	case starlark.NoneType:
@@ -136,13 +136,13 @@ func (e *encoder) value(v starlark.Value) (any, error) {
 	return nil, fmt.Errorf("cannot encode a %s", v.Type())
 }
 
-// enter refuses values that hold themselves, and those that stand too deep in others.
+// enter refuses values that contain themselves, and values that are nested too deep.
 func (e *encoder) enter(v starlark.Value) error {
 	if len(e.inside) == dialect.MostDepth {
 		return fmt.Errorf("the value is nested more than %d levels deep", dialect.MostDepth)
 	}
 	switch v.(type) {
-	case *starlark.List, *starlark.Dict: // only what can change can hold itself
+	case *starlark.List, *starlark.Dict: // only mutable values can contain themselves
 		if slices.Contains(e.inside, v) {
 			return fmt.Errorf("the value holds a %s that holds itself", v.Type())
 		}

@@ -8,8 +8,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Environ is the environment of an evaluation: a dict that os.environ shows, that os.putenv writes, and that commands
-// get. The process' own is not touched.
+// Environ is the environment of an evaluation: the dict that os.environ shows, os.putenv changes and commands receive.
+// The environment of the process does not change.
 type Environ struct {
 	*starlark.Dict
 	start map[string]string
@@ -17,7 +17,7 @@ type Environ struct {
 
 var _ starlark.HasSetKey = (*Environ)(nil)
 
-// NewEnviron returns the environment that holds "K=V" of env; of a name that is there twice the last counts.
+// NewEnviron returns an environment with the "K=V" of env; of a duplicate name the last value counts.
 func NewEnviron(env []string) *Environ {
 	e := &Environ{starlark.NewDict(len(env)), map[string]string{}}
 	for _, kv := range env {
@@ -34,10 +34,10 @@ func NewEnviron(env []string) *Environ {
 // Type implements starlark.Value.
 func (e *Environ) Type() string { return "environ" }
 
-// Freeze does nothing: the environment stays live in files that were loaded, too.
+// Freeze does nothing: loaded files can still change the environment.
 func (e *Environ) Freeze() {}
 
-// SetKey implements starlark.HasSetKey; only strings are taken.
+// SetKey implements starlark.HasSetKey; it accepts only strings and blobs.
 func (e *Environ) SetKey(k, v starlark.Value) error {
 	var key, val Text
 	if err := key.Unpack(k); err != nil {
@@ -52,7 +52,7 @@ func (e *Environ) SetKey(k, v starlark.Value) error {
 
 // Set sets a variable.
 func (e *Environ) Set(key, value string) {
-	// Nothing freezes the dict, and strings are hashable, so that this cannot fail.
+	// Nothing freezes the dict, and strings are hashable, so this cannot fail.
 	_ = e.Dict.SetKey(starlark.String(key), starlark.String(value))
 }
 
@@ -65,7 +65,7 @@ func (e *Environ) LookupEnv(key string) (value string, ok bool) {
 	return PlainText(v), true
 }
 
-// Getenv returns a variable, "" where it is not set.
+// Getenv returns a variable, or "" where it is not set.
 func (e *Environ) Getenv(key string) string {
 	v, _ := e.LookupEnv(key)
 	return v
@@ -96,8 +96,8 @@ func (e *Environ) Map() map[string]string {
 	return out
 }
 
-// Changed returns what the Tiltfile set, as sorted "K=V". A variable that it took away is empty: commands that run
-// later inherit the process' environment, from which nothing can be taken.
+// Changed returns the variables that the Tiltfile set, as sorted "K=V". A variable that it unset is empty: commands
+// that run later inherit the process' environment, from which no variable can be removed.
 func (e *Environ) Changed() []string {
 	var out []string
 	now := e.Map()
@@ -114,7 +114,8 @@ func (e *Environ) Changed() []string {
 	return out
 }
 
-// Differences is changed for who can take a variable away too: such a one stands there by its name alone.
+// Differences is Changed for callers that can also remove variables: a variable that the Tiltfile unset is listed by
+// its name alone.
 func (e *Environ) Differences() []string {
 	out := e.Changed()
 	for i, kv := range out {

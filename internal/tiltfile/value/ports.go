@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Port reads the number of a port, 1 to 65535.
+// Port parses a port number, 1 to 65535.
 func Port(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 65535 {
@@ -17,7 +17,7 @@ func Port(s string) (int, error) {
 	return n, nil
 }
 
-// BareHost takes an IPv6 address out of the brackets that keep it apart from ports.
+// BareHost removes the brackets that separate an IPv6 address from a port.
 func BareHost(host string) (string, error) {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		if inner, ok = strings.CutSuffix(inner, "]"); !ok || !strings.Contains(inner, ":") {
@@ -28,7 +28,7 @@ func BareHost(host string) (string, error) {
 	return host, CheckHost(host)
 }
 
-// CheckHost refuses what is neither the name nor the address of a host.
+// CheckHost refuses a text that is neither a host name nor the address of a host.
 func CheckHost(host string) error {
 	if strings.ContainsFunc(host, func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(" /[]", r) }) {
 		return fmt.Errorf("%q is not the name or address of a host", host)

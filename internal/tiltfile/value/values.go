@@ -1,5 +1,5 @@
-// Package value holds the Starlark values of Tiltfiles and what builtins take as arguments: blobs, texts, lists, commands, ports,
-// the environment, data.
+// Package value holds the Starlark values of Tiltfiles and the types of builtins' arguments: blobs, texts, lists,
+// commands, ports, the environment, data.
 package value
 
 import (
@@ -13,7 +13,7 @@ import (
 // Text takes a string or a blob.
 type Text struct {
 	Value string
-	// Source is the blob's origin, isBlob tells it from a string.
+	// Source is the blob's origin; IsBlob distinguishes a blob from a string.
 	Source string
 	IsBlob bool
 	isSet  bool
@@ -117,7 +117,7 @@ func (a *Argv) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// Bool is a bool that knows whether it was given.
+// Bool is a bool argument, and whether it was given.
 type Bool struct{ Value, IsSet bool }
 
 // Unpack implements starlark.Unpacker.
@@ -130,7 +130,7 @@ func (f *Bool) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// Int is an int that knows whether it was given.
+// Int is an int argument, and whether it was given.
 type Int struct {
 	Value int
 	IsSet bool
@@ -146,7 +146,7 @@ func (n *Int) Unpack(v starlark.Value) error {
 	return nil
 }
 
-// Elements returns what a sequence holds.
+// Elements returns the elements of a sequence.
 func Elements(it starlark.Iterable) []starlark.Value {
 	var out []starlark.Value
 	iter := it.Iterate()
@@ -171,7 +171,7 @@ func OneOrMany(v starlark.Value) []starlark.Value {
 	return []starlark.Value{v}
 }
 
-// Strings makes a Starlark list of strings.
+// Strings returns a Starlark list of strings.
 func Strings(list []string) *starlark.List {
 	out := make([]starlark.Value, len(list))
 	for i, v := range list {
@@ -180,7 +180,7 @@ func Strings(list []string) *starlark.List {
 	return starlark.NewList(out)
 }
 
-// Opaque is the part that values without behaviour of their own share.
+// Opaque is the common part of values without behaviour of their own.
 type Opaque struct{ Kind string }
 
 // Type returns the value's kind.
@@ -192,10 +192,10 @@ func (Opaque) Freeze() {}
 // Truth is always true.
 func (Opaque) Truth() starlark.Bool { return true }
 
-// Hash says that the value cannot be a key.
+// Hash returns an error: the value cannot be a key.
 func (o Opaque) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: %s", o.Kind) }
 
-// AppendNew appends the values that are not there yet.
+// AppendNew appends the values that are not in the list yet.
 func AppendNew(list, more []string) []string {
 	for _, v := range more {
 		if !slices.Contains(list, v) {
@@ -205,7 +205,7 @@ func AppendNew(list, more []string) []string {
 	return list
 }
 
-// PlainText is a value as print shows it: strings and blobs without quotes.
+// PlainText formats a value as print shows it: strings and blobs without quotes.
 func PlainText(v starlark.Value) string {
 	if t, ok := starlark.AsString(v); ok {
 		return t

@@ -17,7 +17,7 @@ var (
 	glueSpaces  = regexp.MustCompile(`([<>=!~^])\s+`)
 )
 
-// Satisfies reports whether a version fits a constraint: comparisons that must all hold (">=0.30.0 <1.0.0"), in
+// Satisfies reports whether a version satisfies a constraint: comparisons that must all hold (">=0.30.0 <1.0.0"), in
 // alternatives separated by "||".
 func Satisfies(v, constraint string) (bool, error) {
 	have, _, err := parseVersion(v)
@@ -70,7 +70,7 @@ func compare(have version, term string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// above is the first version that does not start with what was given.
+	// above is the first version after all those that start with the given components.
 	above := bump(want, given-1)
 	switch m[1] {
 	case "<":
@@ -95,7 +95,7 @@ func compare(have version, term string) (bool, error) {
 	return order(have, want) >= 0 && order(have, above) < 0, nil
 }
 
-// bump returns the version after which component i differs.
+// bump returns the next version that differs in component i.
 func bump(v version, i int) version {
 	v[i]++
 	for j := i + 1; j < len(v); j++ {

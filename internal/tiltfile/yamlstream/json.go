@@ -10,8 +10,9 @@ import (
 	goyaml "go.yaml.in/yaml/v2"
 )
 
-// yamlToJSON converts one YAML document to JSON with sorted keys and without blanks. It yields what the Kubernetes
-// clients' own conversion yields (sigs.k8s.io/yaml), in fewer steps: reading YAML is most of the time of an evaluation.
+// yamlToJSON converts one YAML document to JSON with sorted keys and without blanks. The result is that of the
+// Kubernetes clients' own conversion (sigs.k8s.io/yaml), in fewer steps: most of the time of an evaluation is spent
+// reading YAML.
 func yamlToJSON(text string) ([]byte, error) {
 	var v any
 	if err := goyaml.Unmarshal([]byte(text), &v); err != nil {
@@ -20,7 +21,7 @@ func yamlToJSON(text string) ([]byte, error) {
 	return appendJSON(make([]byte, 0, len(text)+len(text)/4), v)
 }
 
-// appendJSON appends a value as the YAML reader makes it.
+// appendJSON appends a value of a type that the YAML reader returns.
 func appendJSON(out []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -83,7 +84,7 @@ func appendJSONMapping(out []byte, m map[any]any) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// doubleKeyError says that two keys of a mapping differ in YAML but not in JSON, as 1 and "1" do.
+// doubleKeyError reports that two keys of a mapping differ in YAML but not in JSON, as 1 and "1" do.
 type doubleKeyError string
 
 // Error names the key.
@@ -91,7 +92,7 @@ func (e doubleKeyError) Error() string {
 	return fmt.Sprintf("key %q stands twice in a mapping, in different notations", string(e))
 }
 
-// mappingKey returns a key as JSON can have it.
+// mappingKey returns a key as a JSON key.
 func mappingKey(k any) (string, error) {
 	switch k := k.(type) {
 	case string:
@@ -112,7 +113,7 @@ func mappingKey(k any) (string, error) {
 	return "", fmt.Errorf("%v cannot be the key of a mapping", k)
 }
 
-// appendJSONString appends a string; all but the plainest are for the JSON package to escape.
+// appendJSONString appends a string. It leaves all but the plainest strings to the JSON package.
 func appendJSONString(out []byte, s string) ([]byte, error) {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

@@ -1,4 +1,4 @@
-// Package yamlstream cuts a stream of YAML into documents and converts them to JSON. Errors name document and line.
+// Package yamlstream splits a stream of YAML into documents and converts them to JSON. Errors name document and line.
 package yamlstream
 
 import (
@@ -11,13 +11,12 @@ import (
 
 // Document is one document of a YAML stream.
 type Document struct {
-	// Index counts the documents of the stream from 1, line is where the text begins.
+	// Index counts the documents of the stream from 1; Line is the line where the text begins.
 	Index, Line int
 	Text        string
 }
 
-// Split cuts a stream at its document markers. Documents without content are left out, but counted when they stand
-// between markers.
+// Split splits a stream at its document markers. Documents without content are left out.
 func Split(stream string) []Document {
 	var docs []Document
 	stream = strings.TrimPrefix(stream, "\ufeff")
@@ -37,7 +36,7 @@ func Split(stream string) []Document {
 		switch l := stream[pos:end]; {
 		case isMarker(l, "---"):
 			cut(pos)
-			// What follows the marker on its line belongs to the document.
+			// The rest of the marker's line belongs to the document.
 			start, startLine = pos+3, line
 		case isMarker(l, "..."):
 			cut(pos)
@@ -54,7 +53,7 @@ func isMarker(line, marker string) bool {
 	return ok && (rest == "" || strings.ContainsRune(" \t\r\n", rune(rest[0])))
 }
 
-// hasContent reports whether there is more than blanks, comments and directives.
+// hasContent reports whether a document has more than blanks, comments and directives.
 func hasContent(doc string) bool {
 	for line := range strings.SplitSeq(doc, "\n") {
 		if l := strings.TrimSpace(line); l != "" && l[0] != '#' && line[0] != '%' {
