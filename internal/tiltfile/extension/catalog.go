@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Catalog finds extensions for those who only read Tiltfiles, such as editors: those that are part of hone, and what the
-// store holds already. Nothing is fetched. Its methods may be called from any goroutine.
+// Catalog finds extensions for programs that only read Tiltfiles, such as editors: the extensions that are part of
+// hone, and those already in the store. It fetches nothing. Its methods may be called from any goroutine.
 type Catalog struct{ Store *Store }
 
 // Names returns the names of the extensions that are part of hone, sorted.
 func (Catalog) Names() []string { return Embedded() }
 
-// Find returns the path of an extension's Tiltfile; or its text, and no path, where it is part of hone. The error is
+// Find returns the path of an extension's Tiltfile, or only its text where it is part of hone. The error is
 // fs.ErrNotExist for an extension that is not on this machine.
 func (c Catalog) Find(at Location) (path, text string, err error) {
 	if at.Embedded != "" {
@@ -37,7 +37,7 @@ func (c Catalog) Find(at Location) (path, text string, err error) {
 	return path, "", nil
 }
 
-// Unpack returns the path of the Tiltfile of an extension that is part of hone, for people to read.
+// Unpack writes an extension that is part of hone to disk, for people to read, and returns the path of its Tiltfile.
 func (c Catalog) Unpack(at Location) (string, error) {
 	if !IsEmbedded(at.Embedded) {
 		return "", fmt.Errorf("extension %q is not part of hone: %w", at.Name, fs.ErrNotExist)
@@ -49,12 +49,12 @@ func (c Catalog) Unpack(at Location) (string, error) {
 	return filepath.Join(dir, Entry), nil
 }
 
-// Unpacked reports whether a file is one of an extension that is part of hone.
+// Unpacked reports whether a file belongs to an unpacked extension.
 func (c Catalog) Unpacked(path string) bool {
 	return strings.HasPrefix(path, filepath.Join(c.Store.Dir, "embedded")+string(filepath.Separator))
 }
 
-// File is the path of the extension's Tiltfile where its repository is in a folder.
+// File is the path of the extension's Tiltfile, given the folder of its repository.
 func (l Location) File(dir string) string {
 	return filepath.Join(dir, filepath.FromSlash(l.Repo.GitSubpath), filepath.FromSlash(l.Path), Entry)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Entry is the name of the file that is run when an extension is loaded.
+// Entry is the name of the file that runs when an extension is loaded.
 const Entry = "Tiltfile"
 
 // The folders below embedded are the extensions that are part of hone.
@@ -52,8 +52,8 @@ func HasFiles(name string) bool {
 	return err == nil && len(entries) > 1
 }
 
-// EmbeddedDir returns the folder where the files of an embedded extension are. They are written there once for each
-// content that they have had, so that several versions of hone do not get into each other's way.
+// EmbeddedDir returns the folder with the files of an embedded extension. Each version of the files has its own folder,
+// written once, so that several versions of hone do not interfere with each other.
 func (s *Store) EmbeddedDir(name string) (string, error) {
 	root := path.Join("embedded", name)
 	sum, err := contentSum(root)
@@ -72,7 +72,7 @@ func (s *Store) EmbeddedDir(name string) (string, error) {
 	return dir, nil
 }
 
-// contentSum identifies what an embedded folder holds.
+// contentSum identifies the content of an embedded folder.
 func contentSum(root string) (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(embedded, root, func(p string, d fs.DirEntry, err error) error {
@@ -101,8 +101,8 @@ func writeTree(root, dir string) error {
 	})
 }
 
-// writeFile writes one embedded file; all but Tiltfiles may be run. Nobody may change a Tiltfile: the one that is part of
-// hone would be evaluated all the same.
+// writeFile writes one embedded file; all but Tiltfiles are executable. A Tiltfile is read-only: a change would have no
+// effect, since hone evaluates the embedded one.
 func writeFile(from, to string) error {
 	content, err := embedded.ReadFile(from)
 	if err != nil {

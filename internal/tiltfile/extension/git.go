@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// stall is for how long git may say nothing, not even how far it is, before it is taken for stuck.
+	// stall is how long git may write nothing, not even its progress, before it counts as stuck.
 	stall = 15 * time.Second
-	// fetchLimit is how long a fetch may take in all.
+	// fetchLimit is how long a whole fetch may take.
 	fetchLimit = 3 * time.Minute
-	// grace is what git gets to remove its lock files when it is stopped.
+	// grace is the time that git has to remove its lock files when it is stopped.
 	grace = 2 * time.Second
 )
 
 var (
-	errSilent = errors.New("git did not get anywhere")
+	errSilent = errors.New("git made no progress")
 	errSlow   = errors.New("it takes too long")
-	// commitText is a full commit, commitPrefix what may be the start of one.
+	// commitText matches a full commit, commitPrefix a possible abbreviation of one.
 	commitText   = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 	commitPrefix = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 )
 
-// clone puts the files of a repository into an empty folder and returns the commit that they are of.
+// clone puts the files of a repository into an empty folder and returns their commit.
 func (s *Store) clone(ctx context.Context, r Repo, dir string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, orElse(s.limit, fetchLimit), errSlow)
 	defer cancel()
@@ -51,7 +51,7 @@ func (s *Store) clone(ctx context.Context, r Repo, dir string) (string, error) {
 	what := "FETCH_HEAD"
 	_, err := g.run(ctx, "fetch", "--progress", "--depth=1", "--no-tags", "--", r.URL, ref)
 	if err != nil && commitPrefix.MatchString(r.Ref) && ctx.Err() == nil {
-		// Not every server gives out single commits, and none by an abbreviation: then take everything.
+		// Not every server serves single commits, and none serves abbreviated ones: then fetch everything.
 		what = r.Ref
 		_, err = g.run(ctx, "fetch", "--progress", "--no-tags", "--", r.URL, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
 	}
@@ -72,7 +72,7 @@ func (s *Store) clone(ctx context.Context, r Repo, dir string) (string, error) {
 	if _, err := g.run(ctx, "checkout", "--quiet", "--detach", commit); err != nil {
 		return "", explain(ctx, r, err)
 	}
-	// The history is not needed, and without it nobody takes the copy for a working tree.
+	// The history is not needed, and without it the copy is not mistaken for a working tree.
 	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
 		return "", fmt.Errorf("fetch extensions from %s: %w", r, err)
 	}
@@ -92,13 +92,13 @@ type git struct {
 	dir   string
 }
 
-// gitError is what a git command that failed has said.
+// gitError is a failed git command with its output.
 type gitError struct {
 	said string
 	err  error
 }
 
-// Error returns the first complaint of git, which is the one that tells why.
+// Error returns the first error that git reported, which is the one that names the reason.
 func (e *gitError) Error() string {
 	for line := range strings.FieldsFuncSeq(e.said, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if line = strings.TrimSpace(line); strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
@@ -109,13 +109,13 @@ func (e *gitError) Error() string {
 	return e.err.Error()
 }
 
-// Unwrap returns how the command ended.
+// Unwrap returns the error of the command.
 func (e *gitError) Unwrap() error { return e.err }
 
 var _ error = (*gitError)(nil)
 
-// run runs one git command and returns its standard output. It asks for nothing: neither passwords nor whether to
-// trust a host. A git that says nothing for too long is stopped, and the error is errSilent.
+// run runs one git command and returns its standard output. git never prompts, neither for passwords nor to trust a
+// host. If git writes nothing for too long, it is stopped, and the error is errSilent.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,7 +137,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// environment keeps git from asking questions, and from taking another repository for this one.
+// environment keeps git from prompting, and from using another repository.
 func (g git) environment() []string {
 	at := filepath.Join(g.dir, ".git")
 	env := []string{"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never", "LC_ALL=C",
@@ -148,7 +148,7 @@ func (g git) environment() []string {
 	return env
 }
 
-// explain says what a failed fetch means for the user.
+// explain makes the problem that the user sees when a fetch failed.
 func explain(ctx context.Context, r Repo, err error) error {
 	local := fmt.Sprintf("v1alpha1.extension_repo(name=%q, url='file:///path/to/a/copy')", r.Name)
 	cause := context.Cause(ctx)
@@ -169,7 +169,7 @@ func explain(ctx context.Context, r Repo, err error) error {
 	return p
 }
 
-// watchdog collects the end of what a command writes, and calls a function when it writes nothing for a while.
+// watchdog keeps the end of a command's output, and calls a function when the command writes nothing for a while.
 type watchdog struct {
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -177,7 +177,7 @@ type watchdog struct {
 	tail    []byte
 }
 
-// keptOutput bounds what is remembered of a command's output.
+// keptOutput is the number of bytes that a watchdog keeps of a command's output.
 const keptOutput = 4 << 10
 
 func newWatchdog(silence time.Duration, bark func()) *watchdog {

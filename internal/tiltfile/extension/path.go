@@ -2,7 +2,7 @@ package extension
 
 import "strings"
 
-// Scheme is how the names of extensions begin in load statements.
+// Scheme is the prefix of the names of extensions in load statements.
 const Scheme = "ext://"
 
 // EmbeddedPath is the path under which an extension that is part of hone runs. There is no such file.

@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// Registry holds what one evaluation has declared so far. The zero value knows the embedded extensions and the public
-// repository. It must not be used by several goroutines at once.
+// Registry holds the repositories and extensions that one evaluation has declared so far. The zero value has the
+// embedded extensions and the public repository. It must not be used by several goroutines at once.
 type Registry struct {
 	repos      map[string]Repo
 	extensions map[string]Extension
 }
 
-// Location is where an extension is.
+// Location is the place of an extension.
 type Location struct {
-	// Name is what was asked for.
+	// Name is the requested name.
 	Name string
-	// Embedded is the name of the embedded extension; where it is not empty, the rest is.
+	// Embedded is the name of the embedded extension; if it is set, the fields below are empty.
 	Embedded string
 	Repo     Repo
 	// Path is the extension's folder below the repository's GitSubpath, with slashes.
 	Path string
 }
 
-// AddRepo declares a repository. Declaring the same once more is harmless, another of the same name is an error.
+// AddRepo declares a repository. Declaring the same one again is harmless; a different one of the same name is an
+// error.
 func (g *Registry) AddRepo(r Repo) error {
 	r.URL = strings.TrimSuffix(r.URL, "/")
 	if err := r.check(); err != nil {
@@ -72,9 +73,9 @@ func (g *Registry) AddExtension(e Extension) error {
 	return nil
 }
 
-// Resolve tells what ext://name means: a declared extension of that name; else a folder of the repository whose
-// LoadHost the name begins with, the longest one counting; else a folder of the default repository. Where the default
-// repository is not declared, embedded extensions come before the public ones.
+// Resolve finds the extension that ext://name means: a declared extension of that name; else a folder of the repository
+// whose LoadHost is the longest prefix of the name; else a folder of the default repository. If the default repository
+// is not declared, embedded extensions take precedence over public ones.
 func (g *Registry) Resolve(name string) (Location, error) {
 	if err := checkPath(name); err != nil {
 		return Location{}, err
@@ -94,14 +95,14 @@ func (g *Registry) Resolve(name string) (Location, error) {
 	return g.at(name, DefaultRepo, name)
 }
 
-// at is the folder of a repository by name.
+// at returns the location of a folder in the repository of a given name.
 func (g *Registry) at(name, repo, path string) (Location, error) {
 	r, declared := g.repos[repo]
 	switch {
 	case declared:
 		return Location{Name: name, Repo: r, Path: path}, nil
 	case repo != DefaultRepo:
-		return Location{}, fmt.Errorf("extension %q is said to be in repository %q, which is not declared", name, repo)
+		return Location{}, fmt.Errorf("extension %q is declared in repository %q, which is not declared itself", name, repo)
 	case IsEmbedded(path):
 		return Location{Name: name, Embedded: path}, nil
 	}

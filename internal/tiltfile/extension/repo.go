@@ -12,27 +12,27 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// DefaultRepo is the name of the repository that serves every name for which nothing else is declared.
+// DefaultRepo is the name of the repository for every name for which no other is declared.
 const DefaultRepo = "default"
 
-// PublicURL is where the default repository is, unless the Tiltfile declares another.
+// PublicURL is the address of the default repository, unless the Tiltfile declares another.
 const PublicURL = "https://github.com/tilt-dev/tilt-extensions"
 
 // Public is the default repository of a Tiltfile that declares none.
 var Public = Repo{Name: DefaultRepo, URL: PublicURL}
 
-// Repo is a repository of extensions: each of its folders that holds a Tiltfile is one.
+// Repo is a repository of extensions: each of its folders with a Tiltfile is an extension.
 type Repo struct {
-	// Name is by which extensions refer to it; DefaultRepo is special.
+	// Name is the name by which extensions refer to it; DefaultRepo is special.
 	Name string
-	// URL is where it is: https://, http://, ssh:// or user@host:path for git, file:///path for a folder of this
+	// URL is its address: https://, http://, ssh:// or user@host:path for git, file:///path for a folder of this
 	// machine.
 	URL string
-	// Ref is the branch, tag or commit to use; empty means what the repository offers by itself. Folders have none.
+	// Ref is the branch, tag or commit to use; empty means the repository's default branch. Folders have none.
 	Ref string
-	// LoadHost is the first part of names that this repository serves: with "shop", ext://shop/db is its folder db.
+	// LoadHost is the first part of the names in this repository: with "shop", ext://shop/db is its folder db.
 	LoadHost string
-	// GitSubpath is the folder of the repository below which the extensions are; empty means its top.
+	// GitSubpath is the folder of the repository that contains the extensions; empty means its top.
 	GitSubpath string
 }
 
@@ -97,7 +97,8 @@ func (r Repo) String() string {
 	return fmt.Sprintf("%s at %s", Redact(r.URL), r.Ref)
 }
 
-// Redact returns an address without its password and without what other tools put into the user's place.
+// Redact returns an address without its user part, which may hold a password or a token. Addresses with ssh:// stay as
+// they are.
 func Redact(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil || u.Scheme == "ssh" {

@@ -28,9 +28,9 @@ import (
 type Store struct {
 	// Dir is the folder, absolute; it need not exist yet.
 	Dir string
-	// Env ("K=V") is added to the environment of git, and wins; PATH in it says where git is looked for.
+	// Env ("K=V") is added to the environment of git, and wins; its PATH is where git is looked for.
 	Env []string
-	// Log is told of each fetch, since it takes time; nil discards it.
+	// Log receives a line for each fetch, since it takes time; it may be nil.
 	Log logstore.Logger
 
 	// silence and limit override stall and fetchLimit, in tests.
@@ -42,15 +42,15 @@ func DefaultDir() string { return filepath.Join(xdg.DataHome, "hone", "extension
 
 // Checkout is a copy of a repository.
 type Checkout struct {
-	// Dir is where its files are.
+	// Dir is the folder of its files.
 	Dir string
-	// Commit is what was checked out; empty for folders, which have no history that matters.
+	// Commit is the commit that was checked out; empty for folders, whose history does not matter.
 	Commit string
-	// Pin is the file that says which commit is used. It changes when the repository is refreshed; empty for folders.
+	// Pin is the file that records the commit in use. It changes when the repository is refreshed; empty for folders.
 	Pin string
 }
 
-// pin is the content of the file beside a repository's copies.
+// pin is the content of the file next to a repository's copies.
 type pin struct {
 	URL     string    `json:"url"`
 	Ref     string    `json:"ref,omitempty"`
@@ -59,7 +59,7 @@ type pin struct {
 }
 
 // Checkout returns a copy of a repository, and fetches it if there is none yet. It waits for another process that is
-// fetching the same. The errors that the user can mend are problems.
+// fetching the same repository. Errors that the user can fix are problems.
 func (s *Store) Checkout(ctx context.Context, r Repo) (Checkout, error) {
 	if dir, ok := r.folder(); ok {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -79,8 +79,8 @@ func (s *Store) Checkout(ctx context.Context, r Repo) (Checkout, error) {
 	})
 }
 
-// Refresh fetches what a repository has now and makes later checkouts use it. It reports whether that is another
-// commit than before. Folders are always fresh.
+// Refresh fetches the present state of a repository and makes later checkouts use it. changed reports whether the
+// commit differs from the one before. Folders are always up to date.
 func (s *Store) Refresh(ctx context.Context, r Repo) (c Checkout, changed bool, err error) {
 	if _, ok := r.folder(); ok {
 		c, err = s.Checkout(ctx, r)
@@ -95,11 +95,11 @@ func (s *Store) Refresh(ctx context.Context, r Repo) (c Checkout, changed bool, 
 type Cached struct {
 	Repo   Repo
 	Commit string
-	// Fetched is when the copy was made.
+	// Fetched is the time of the copy.
 	Fetched time.Time
 }
 
-// List returns the repositories in the store, sorted by address. Their names are not known: only Tiltfiles give names.
+// List returns the repositories in the store, sorted by address. They have no names: only Tiltfiles give names.
 func (s *Store) List() ([]Cached, error) {
 	pins, err := filepath.Glob(filepath.Join(s.Dir, "repos", "*", pinName))
 	if err != nil {
@@ -115,12 +115,12 @@ func (s *Store) List() ([]Cached, error) {
 	return out, nil
 }
 
-// pinName is the name of the pin in a repository's folder; beside it are copies, each named for its commit.
+// pinName is the name of the pin in a repository's folder; next to it are the copies, each named after its commit.
 const pinName = "pin.json"
 
 var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// home is the folder of a repository's copies: readable, and one of its own for each address and reference.
+// home is the folder of a repository's copies: readable, and different for each address and reference.
 func (s *Store) home(r Repo) string {
 	sum := sha256.Sum256([]byte(r.URL + "\x00" + r.Ref))
 	name := strings.Trim(unsafeInNames.ReplaceAllString(path.Base(strings.TrimSuffix(r.URL, ".git")), "-"), "-.")
@@ -153,7 +153,7 @@ func readPin(file string) (pin, error) {
 	return p, nil
 }
 
-// locked calls fn while this process alone may fetch the repository.
+// locked calls fn while it holds the lock that lets only one process fetch the repository.
 func (s *Store) locked(ctx context.Context, r Repo, fn func() (Checkout, error)) (Checkout, error) {
 	home := s.home(r)
 	if err := os.MkdirAll(home, 0o755); err != nil {
@@ -168,7 +168,7 @@ func (s *Store) locked(ctx context.Context, r Repo, fn func() (Checkout, error))
 	return fn()
 }
 
-// fetch makes a copy of what the repository has now, and pins it.
+// fetch copies the present state of the repository, and pins it.
 func (s *Store) fetch(ctx context.Context, r Repo) (Checkout, error) {
 	if s.Log != nil {
 		logstore.Infof(s.Log, "Fetching extensions from %s", r)
@@ -207,8 +207,8 @@ func writePin(file string, p pin) error {
 	return atomicfile.Write(file, append(data, '\n'), 0o600)
 }
 
-// dropCopies removes all copies but the newest and the one before it, which a running session may still read, and what
-// a killed process left. A copy that cannot be removed costs space, nothing else.
+// dropCopies removes all copies except the newest and the one before it, which a running session may still read. It
+// also removes the leftovers of killed processes. A copy that cannot be removed only costs space.
 func dropCopies(home string, keep ...string) {
 	entries, err := os.ReadDir(home)
 	if err != nil {
@@ -221,7 +221,7 @@ func dropCopies(home string, keep ...string) {
 	}
 }
 
-// place makes a folder that appears whole or not at all; if another process places the same first, its folder stays.
+// place makes a folder atomically; if another process places the same folder first, that one stays.
 func (s *Store) place(dir string, fill func(tmp string) error) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

@@ -27,7 +27,7 @@ type imageArgs struct {
 	containerArgs  starlark.Value
 }
 
-// newImage makes the part of an image that does not depend on how it is built.
+// newImage makes the part of an image that docker_build and custom_build share.
 func newImage(c *eval.Call, a imageArgs) (*Image, error) {
 	ref, err := ParseRef(a.ref)
 	if err != nil {
@@ -98,12 +98,12 @@ func (d *Declarations) dockerBuild(c *eval.Call) (starlark.Value, error) {
 	return nil, d.add(im)
 }
 
-// given returns the values of an argument without empty ones, which stand for nothing: many programs write ssh=”.
+// given returns the values of an argument without empty ones, which have no meaning: many programs write ssh="".
 func given(l value.Texts) []string {
 	return slices.DeleteFunc(slices.Clone(l.Values), func(v string) bool { return v == "" })
 }
 
-// nilWhenEmpty passes on the build args; an empty value takes the one of the environment.
+// nilWhenEmpty converts build args: an empty value becomes nil, which takes the value from the environment.
 func nilWhenEmpty(args map[string]string) map[string]*string {
 	if len(args) == 0 {
 		return nil
@@ -118,8 +118,8 @@ func nilWhenEmpty(args map[string]string) map[string]*string {
 	return out
 }
 
-// findDockerfile finds context and Dockerfile. The context need not exist yet, since a resource may make it before the image
-// is built; only a Dockerfile that lies in it must.
+// findDockerfile finds context and Dockerfile. The context need not exist yet, since a resource may create it before
+// the image is built; only a Dockerfile in it must exist.
 func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, contents value.Text) error {
 	if contents.Value != "" && path != "" {
 		return errors.New("give either dockerfile= or dockerfile_contents=, not both")
@@ -156,7 +156,7 @@ func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, co
 	return nil
 }
 
-// watchContext fills in what a docker_build watches, and what it leaves out.
+// watchContext sets the paths that a docker_build watches, and those that it ignores.
 func watchContext(c *eval.Call, im *Image, patterns, only []string, inline bool) error {
 	b := im.Docker
 	if b.Context == "" {

@@ -1,5 +1,5 @@
-// Package image holds what a Tiltfile says about images: docker_build(), custom_build(), default_registry(), the steps of live
-// updates, and which images are built on which.
+// Package image implements the builtins for images: docker_build(), custom_build(), default_registry() and the steps of
+// live updates. It also finds the images that each image is built on.
 package image
 
 import (
@@ -7,22 +7,22 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declarations are what the Tiltfile says about images. They are used by one goroutine.
+// Declarations are the Tiltfile's declarations of images. They are used by one goroutine.
 type Declarations struct {
 	*eval.Evaluation
 	index
-	// steps are those of all live updates, and those that belong to none.
+	// steps are the steps of all live updates, and the steps that belong to none.
 	steps []*Step
-	// Registry is what default_registry says; nil where it is not called.
+	// Registry is set by default_registry; nil where it is not called.
 	Registry *model.Registry
 }
 
-// New returns the declarations of an evaluation that has just begun.
+// New returns the empty declarations of an evaluation.
 func New(e *eval.Evaluation) *Declarations {
 	return &Declarations{Evaluation: e}
 }
 
-// Builtins are the functions that declare images and how they are updated in place.
+// Builtins are the functions that declare images and their live updates.
 func (d *Declarations) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{
 		"docker_build":      d.dockerBuild,

@@ -16,8 +16,9 @@ import (
 // dockerfileScan collects the references to other images in a Dockerfile.
 type dockerfileScan struct {
 	lex *shell.Lex
-	// args are the build args before the first stage, by which FROM goes. local are those of the stages: within them they
-	// hide the others, and FROM takes from them what was not declared before the first stage, where Docker would have nothing.
+	// args are the build args before the first stage, which FROM uses. local are those of the stages: within stages
+	// they take precedence, and FROM uses them for args not declared before the first stage, which Docker would leave
+	// empty.
 	args   map[string]string
 	local  map[string]string
 	given  map[string]*string
@@ -27,9 +28,9 @@ type dockerfileScan struct {
 }
 
 // baseImages returns the references that a Dockerfile builds on: those of FROM, COPY --from and RUN --mount=from, with
-// build args put in. Names of stages are left out. A Dockerfile that cannot be read has none: the builder, whose
-// syntax may be newer than ours, is the one to complain. lookup returns variables of the environment, for build args
-// that take their value from it.
+// build args put in. Names of stages are left out. A Dockerfile that cannot be parsed has none: the builder, whose
+// syntax may be newer than ours, reports the error. lookup returns variables of the environment, for build args that
+// take their value from it.
 func baseImages(contents string, buildArgs map[string]*string, lookup func(string) string) []string {
 	ast, err := parser.Parse(strings.NewReader(contents))
 	if err != nil {
@@ -38,7 +39,7 @@ func baseImages(contents string, buildArgs map[string]*string, lookup func(strin
 	return imagesIn(ast, buildArgs, lookup)
 }
 
-// knownBaseImages is baseImages with what the memo knows of the Dockerfile, for the evaluation's environment.
+// knownBaseImages is baseImages with the memo and the environment of the evaluation.
 func knownBaseImages(e *eval.Evaluation, contents string, buildArgs map[string]*string) []string {
 	ast, err := eval.Remembered(e, memo.Key{Kind: memo.Dockerfile, Content: contents}, func() (*parser.Result, error) {
 		return parser.Parse(strings.NewReader(contents))
@@ -49,7 +50,7 @@ func knownBaseImages(e *eval.Evaluation, contents string, buildArgs map[string]*
 	return imagesIn(ast, buildArgs, e.Env.Getenv)
 }
 
-// imagesIn collects the references of a parsed Dockerfile, which it only reads.
+// imagesIn collects the references of a parsed Dockerfile. It does not change ast.
 func imagesIn(ast *parser.Result, buildArgs map[string]*string, lookup func(string) string) []string {
 	s := &dockerfileScan{lex: shell.NewLex(ast.EscapeToken), args: map[string]string{}, local: map[string]string{}, given: buildArgs, lookup: lookup}
 	for _, node := range ast.AST.Children {
@@ -87,7 +88,7 @@ func (s *dockerfileScan) instruction(n *parser.Node) {
 	}
 }
 
-// arg remembers a build arg with its value: the one given, else the default. Within a stage a redeclaration without a
+// arg stores a build arg with its value: the one given, else the default. Within a stage, a redeclaration without a
 // default keeps the value.
 func (s *dockerfileScan) arg(decl string) {
 	name, def, hasDefault := strings.Cut(decl, "=")
@@ -122,7 +123,7 @@ func (s *dockerfileScan) from(n *parser.Node) {
 	s.stages = append(s.stages, name)
 }
 
-// add takes a reference, unless it is the name or the number of an earlier stage.
+// add adds a reference, unless it is the name or the number of an earlier stage.
 func (s *dockerfileScan) add(ref string) {
 	if n, err := strconv.Atoi(ref); err == nil && n < len(s.stages) {
 		return
@@ -133,7 +134,7 @@ func (s *dockerfileScan) add(ref string) {
 	s.found = append(s.found, ref)
 }
 
-// expand puts in build args; where several scopes know one, the last of them counts.
+// expand substitutes build args; where several scopes have one, the last scope wins.
 func (s *dockerfileScan) expand(word string, scopes ...map[string]string) string {
 	values := map[string]string{}
 	for _, scope := range scopes {

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Connect finds which images are built on which, and refuses circles.
+// Connect finds the images that each image is built on, and refuses circles.
 func (d *Declarations) Connect() error {
 	var all fault.List
 	for _, im := range d.List {
@@ -25,7 +25,7 @@ func (d *Declarations) Connect() error {
 				im.DependsOn = append(im.DependsOn, base.Ref)
 				base.used = true
 			case base == nil && im.Custom != nil:
-				d.Warn(im.Site, "image_deps: no image %q is built here, so the command is not told about it", ref)
+				d.Warn(im.Site, "image_deps: no image %q is built here, so the command does not receive it", ref)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (d *Declarations) Connect() error {
 func imageCycle(im *Image, path []*Image) []string {
 	if i := slices.Index(path, im); i >= 0 {
 		if i > 0 {
-			return nil // found again from the image that the circle goes through
+			return nil // the circle is reported for the images on it
 		}
 		var names []string
 		for _, p := range path {
@@ -58,8 +58,8 @@ func imageCycle(im *Image, path []*Image) []string {
 	return nil
 }
 
-// Finish adds to the images what is known only at the end: the Tiltfiles, whose change re-evaluates them
-// anyway, and the environment that the Tiltfile set.
+// Finish adds to the images what is known only at the end: they ignore the Tiltfiles, whose change causes a new
+// evaluation anyway, and their commands get the environment that the Tiltfile set.
 func (d *Declarations) Finish() {
 	for _, im := range d.List {
 		ignore.LeaveOutTiltfiles(d.Evaluation, &im.Watch)
@@ -69,7 +69,7 @@ func (d *Declarations) Finish() {
 	}
 }
 
-// WarnUnused tells of images that are built for nothing. suppress holds the references of those for which that is meant;
+// WarnUnused warns of images that no resource uses. suppress holds the references of images that are unused on purpose;
 // "*" is all.
 func (d *Declarations) WarnUnused(suppress []string) {
 	for _, im := range d.List {
@@ -79,13 +79,14 @@ func (d *Declarations) WarnUnused(suppress []string) {
 			continue
 		}
 		at, from := d.UsersSite(im.Site)
-		d.Warn(at, "image %q is built%s, but no resource uses it%s; if that is meant, say so: update_settings(suppress_unused_image_warnings=[%q])",
+		d.Warn(at, "image %q is built%s, but no resource uses it%s; if that is intended, suppress this warning: update_settings(suppress_unused_image_warnings=[%q])",
 			im.Ref, from, d.meant(im), im.Ref)
 	}
 }
 
-// CheckRestarts refuses restart_container() for images that run in Kubernetes, which cannot restart a container in place,
-// and restart_process() where hone does not make the containers, so that nothing runs their processes that could.
+// CheckRestarts refuses restart_container() for images that run in Kubernetes, which cannot restart a container in
+// place, and restart_process() where hone does not create the containers, so that nothing in them can restart their
+// processes.
 func (d *Declarations) CheckRestarts(manifests []model.Manifest) error {
 	for _, m := range manifests {
 		for _, im := range d.List {
@@ -122,8 +123,8 @@ func (d *Declarations) checkRestart(m model.Manifest, ref string, p *Step) error
 	return nil
 }
 
-// deliversItself reports whether the command that builds an image also brings it to where it runs, so that hone can add
-// nothing to it.
+// deliversItself reports whether the command that builds an image also delivers it, so that hone cannot add anything to
+// it.
 func (d *Declarations) deliversItself(ref string) bool {
 	return slices.ContainsFunc(d.List, func(im *Image) bool {
 		c := im.Custom
@@ -131,5 +132,5 @@ func (d *Declarations) deliversItself(ref string) bool {
 	})
 }
 
-// InCustomDeploy says how to restart the process in pods that a command deploys.
+// InCustomDeploy is the mend for restarting the process in pods that a command deploys.
 const InCustomDeploy = "let run(…) have a process in the image restart itself, or deploy with k8s_yaml()"

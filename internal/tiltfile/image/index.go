@@ -31,11 +31,11 @@ type index struct {
 	List []*Image
 	// named holds the images by the name without the tag.
 	named map[string][]*Image
-	// parsed are references in objects and Dockerfiles as they are written; nil where they are none.
+	// parsed are the references in objects and Dockerfiles, by their text; nil for a text that is not a reference.
 	parsed map[string]reference.Named
 }
 
-// ParseRef normalises a reference: "api" is "docker.io/library/api".
+// ParseRef parses and normalises a reference: "api" is "docker.io/library/api".
 func ParseRef(s string) (reference.Named, error) {
 	ref, err := reference.ParseNormalizedNamed(s)
 	if err != nil {
@@ -60,7 +60,7 @@ func (x *index) add(im *Image) error {
 	return nil
 }
 
-// Parse reads a reference once for all objects that hold it.
+// Parse parses a reference once for all objects that contain it; nil for a text that is not a reference.
 func (x *index) Parse(ref string) reference.Named {
 	named, ok := x.parsed[ref]
 	if ok {
@@ -77,8 +77,8 @@ func (x *index) Parse(ref string) reference.Named {
 	return named
 }
 
-// Find returns the image that a reference in an object or a Dockerfile means, or nil. An image is found by its name;
-// where several tags of one name are built, the tag counts too.
+// Find returns the image that a reference in an object or a Dockerfile means, or nil. Images are matched by name; where
+// several tags of one name are built, the tag must match too.
 func (x *index) Find(ref string) *Image {
 	named := x.Parse(ref)
 	if named == nil {
@@ -96,8 +96,8 @@ func (x *index) Refs() []string {
 	return out
 }
 
-// meant suggests the reference in an object or a Dockerfile for which an image that nothing uses was probably built: one
-// that is spelled much like its own, else one that differs only in the registry or the organization.
+// meant suggests the reference in an object or a Dockerfile for which an unused image was probably built: one with a
+// similar spelling, else one that differs only in the registry or the organization.
 func (x *index) meant(im *Image) string {
 	var refs []string
 	for _, ref := range slices.Sorted(maps.Keys(x.parsed)) {
@@ -116,7 +116,8 @@ func (x *index) meant(im *Image) string {
 	return ""
 }
 
-// FindInEnv returns the image that the value of an environment variable means, if it asked to be looked for there.
+// FindInEnv returns the image that the value of an environment variable means, among those with match_in_env_vars, or
+// nil.
 func (x *index) FindInEnv(value string) *Image {
 	if !slices.ContainsFunc(x.List, func(im *Image) bool { return im.MatchInEnvVars }) {
 		return nil
@@ -128,7 +129,7 @@ func (x *index) FindInEnv(value string) *Image {
 	return x.match(named, func(im *Image) bool { return im.MatchInEnvVars })
 }
 
-// match returns the fitting image with the reference's tag, else the only one of its name.
+// match returns the fitting image with the reference's tag, else the only image of its name.
 func (x *index) match(named reference.Named, fits func(*Image) bool) *Image {
 	same := x.named[named.Name()]
 	for _, im := range same {
@@ -142,7 +143,7 @@ func (x *index) match(named reference.Named, fits func(*Image) bool) *Image {
 	return nil
 }
 
-// ordered returns the images with everything that they are built on, base images first.
+// ordered returns the images with all images that they are built on, base images first.
 func ordered(images []*Image) []*Image {
 	var out []*Image
 	var visit func(im *Image)
@@ -161,7 +162,7 @@ func ordered(images []*Image) []*Image {
 	return out
 }
 
-// Targets returns images with what they are built on, and notes that they are used.
+// Targets returns images with all images that they are built on, and marks them as used.
 func Targets(used []*Image) []model.ImageTarget {
 	var out []model.ImageTarget
 	for _, im := range ordered(used) {

@@ -41,10 +41,10 @@ type Step struct {
 
 var _ starlark.Value = (*Step)(nil)
 
-// Type returns the name that programs tell steps apart by.
+// Type returns the name by which programs distinguish steps.
 func (p *Step) Type() string { return "live_update_" + p.Kind + "_step" }
 
-// String returns the step in the form in which programs take it apart: the paths of a sync stand in single quotes.
+// String returns the step in the form that programs parse: the paths of a sync are in single quotes.
 func (p *Step) String() string {
 	text := p.Kind + " step"
 	switch p.order {
@@ -61,10 +61,10 @@ func (p *Step) String() string {
 	return text
 }
 
-// Hash makes steps keys of dicts and elements of sets.
+// Hash lets steps be keys of dicts and elements of sets.
 func (p *Step) Hash() (uint32, error) { return starlark.String(p.String()).Hash() }
 
-// source names the step as the Tiltfile writes it, for messages.
+// source returns the step as written in the Tiltfile, for messages.
 func (p *Step) source() string {
 	switch p.order {
 	case stepFallBack:
@@ -119,7 +119,7 @@ func (d *Declarations) sync(c *eval.Call) (starlark.Value, error) {
 	return d.newStep(c, stepSync, &Step{sync: model.Sync{LocalPath: c.Abs(local), RemotePath: syncDest(c.Abs(local), remote), Owner: owner}})
 }
 
-// syncDest is the path in the container: a file that is synced to a folder ("/app/") keeps its name there.
+// syncDest returns the path in the container: a file that is synced to a folder ("/app/") keeps its name there.
 func syncDest(local, remote string) string {
 	if strings.HasSuffix(remote, "/") {
 		if info, err := os.Stat(local); err == nil && !info.IsDir() {
@@ -199,7 +199,7 @@ func ParseLiveUpdate(c *eval.Call, v starlark.Value) (model.LiveUpdate, []*Step,
 	return lu, steps, nil
 }
 
-// checkOrder enforces: initial_sync, fall_back_on, sync, run, restart_process or restart_container.
+// checkOrder enforces the order initial_sync, fall_back_on, sync, run, restart_process or restart_container.
 func checkOrder(before []*Step, p *Step) error {
 	if len(before) == 0 {
 		return nil
@@ -220,8 +220,8 @@ func checkOrder(before []*Step, p *Step) error {
 	return nil
 }
 
-// CheckSteps finds steps that belong to no image, and sync sources that no image watches. Steps of live updates without an
-// image are for their owners to check, with CheckSources.
+// CheckSteps reports steps that belong to no live update, and local paths that their image does not watch. The owners
+// of live updates without an image check the steps themselves, with CheckSources.
 func (d *Declarations) CheckSteps() error {
 	var all fault.List
 	for _, p := range d.steps {
@@ -235,7 +235,7 @@ func (d *Declarations) CheckSteps() error {
 	return all.Err()
 }
 
-// CheckSources finds steps whose local paths lie outside of what is watched for them.
+// CheckSources reports steps whose local paths are outside of the watched paths.
 func CheckSources(e *eval.Evaluation, steps []*Step, watched []string, whose string) error {
 	var all fault.List
 	for _, p := range steps {

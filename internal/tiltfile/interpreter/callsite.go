@@ -8,8 +8,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 )
 
-// argSite finds the place of an argument of the call whose opening parenthesis stands at a place. An argument that
-// comes out of *args or **kwargs has none of its own: then it is that of the call.
+// argSite finds the place of an argument of the call whose opening parenthesis is at call. An argument from *args or
+// **kwargs has no place of its own: the result is then that of the call.
 func argSite(path, src string, call fault.Site, arg eval.ArgumentPlace) fault.Site {
 	f, err := dialect.Options.Parse(path, src, 0)
 	if err != nil || arg == eval.NoArgument {
@@ -27,7 +27,7 @@ func argSite(path, src string, call fault.Site, arg eval.ArgumentPlace) fault.Si
 	return found
 }
 
-// argOf returns where an argument begins; of a keyword it is the name.
+// argOf returns the beginning of an argument; a keyword argument begins with its name.
 func argOf(c *syntax.CallExpr, arg eval.ArgumentPlace) syntax.Position {
 	position, spread := 0, false
 	for _, a := range c.Args {
@@ -35,7 +35,7 @@ func argOf(c *syntax.CallExpr, arg eval.ArgumentPlace) syntax.Position {
 		switch a := a.(type) {
 		case *syntax.UnaryExpr:
 			if a.Op == syntax.STAR || a.Op == syntax.STARSTAR {
-				spread = true // what follows has no known position any more
+				spread = true // the positions of the following arguments are unknown
 				continue
 			}
 		case *syntax.BinaryExpr:

@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
-// Execute executes the source of a file. The compiled program is remembered: it depends on nothing but path and source, since
-// every evaluation offers the same names to the same file.
+// Execute executes the source of a file. The compiled program is remembered: it depends only on path and source, since
+// every evaluation predeclares the same names for the same file.
 func (i *Interpreter) Execute(path, src string, env starlark.StringDict) (starlark.StringDict, error) {
 	done := i.Profile.Compiling()
 	program, _, err := memo.Recall(i.Memo, memo.Key{Kind: memo.Program, Name: path, Content: src}, func() (*starlark.Program, error) {

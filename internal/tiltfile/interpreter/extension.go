@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
-// ExtensionPath finds the file that ext://name means, and fetches its repository where that is necessary.
+// ExtensionPath finds the file that ext://name means, and fetches its repository if necessary.
 func (i *Interpreter) ExtensionPath(name string) (string, error) {
 	at, err := i.Registry.Resolve(name)
 	switch {
@@ -56,7 +56,7 @@ func (i *Interpreter) embeddedPath(name string) (string, error) {
 	return path, nil
 }
 
-// extensionProblem says which extension could not be had, and which can be.
+// extensionProblem names the extension that is not available, and suggests one that is.
 func extensionProblem(at extension.Location, err error) error {
 	cause, ok := problem.Of(err)
 	if !ok {
@@ -71,7 +71,7 @@ func extensionProblem(at extension.Location, err error) error {
 	return p
 }
 
-// noSuchExtension says that a repository does not hold what was asked for.
+// noSuchExtension reports that a repository does not contain the requested extension.
 func noSuchExtension(at extension.Location, copied extension.Checkout, path string) error {
 	hint := hint.DidYouMean(at.Name, extension.Embedded())
 	if copied.Commit == "" {
@@ -83,7 +83,7 @@ func noSuchExtension(at extension.Location, copied extension.Checkout, path stri
 		"correct the name; or, if it is new in the repository, fetch what is there now:\nhone extensions update")
 }
 
-// moduleSource returns the text of a file that is to be executed.
+// moduleSource returns the text of a file that will be executed.
 func (i *Interpreter) moduleSource(path string) ([]byte, error) {
 	if !extension.IsEmbeddedPath(path) {
 		return i.ReadUpTo(path, file.MostSource)

@@ -1,4 +1,4 @@
-// Package interpreter executes Tiltfiles and the files that they load, extensions included, and finds the place of every error.
+// Package interpreter executes Tiltfiles and the files that they load, extensions included, and locates every error.
 package interpreter
 
 import (
@@ -15,20 +15,20 @@ import (
 // Interpreter runs the files of an evaluation. It is used by one goroutine.
 type Interpreter struct {
 	*eval.Evaluation
-	// Registry knows the extensions that were declared so far.
+	// Registry holds the extensions that have been declared so far.
 	Registry extension.Registry
 	store    extension.Store
-	// Native is the module of that name, which only embedded extensions see.
+	// Native is the module native, which only embedded extensions see.
 	Native  *starlarkstruct.Module
 	modules map[string]*module
-	// Predeclared are the names that every file finds.
+	// Predeclared are the names that every file has.
 	Predeclared starlark.StringDict
 	// functions are the builtins by their dotted names.
 	functions map[string]eval.Function
 }
 
-// New returns an interpreter that takes extensions from a store. It takes over what the evaluation's thread does
-// for load statements.
+// New returns an interpreter that takes extensions from a store. It sets the function that the evaluation's thread
+// calls for load statements.
 func New(e *eval.Evaluation, store extension.Store) *Interpreter {
 	i := &Interpreter{Evaluation: e, store: store, modules: map[string]*module{}}
 	dialect.BoundNesting(e.Thread)
@@ -45,7 +45,7 @@ func (i *Interpreter) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"include": i.include, "load_dynamic": i.loadDynamic}
 }
 
-// Predeclare sets the names that every file finds; a dot puts one into a module.
+// Predeclare sets the names that every file has; a dot puts one into a module.
 func (i *Interpreter) Predeclare(functions map[string]eval.Function, constants starlark.StringDict) {
 	i.functions, i.Predeclared = functions, dialect.Universe()
 	for name, v := range constants {

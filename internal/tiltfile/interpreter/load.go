@@ -17,14 +17,14 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
-// module is a file that was executed; a file's body runs once per evaluation.
+// module is a file that was executed; a file runs once per evaluation.
 type module struct {
 	globals starlark.StringDict
 	err     error
 	loading bool
 }
 
-// Run runs a file, or returns what running it yielded before.
+// Run runs a file, or returns the result of its earlier run.
 func (i *Interpreter) Run(path string) (starlark.StringDict, error) {
 	if m := i.modules[path]; m != nil {
 		if m.loading {
@@ -62,11 +62,11 @@ func (i *Interpreter) execSource(path string) (starlark.StringDict, error) {
 	return i.Execute(path, i.Texts[path], env)
 }
 
-// missing explains why a file could not be read. The root Tiltfile has no line that asks for it.
+// missing explains why a file could not be read. The root Tiltfile has no line that loads it.
 func (i *Interpreter) missing(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && path == i.Main:
-		p := problem.New("there is no Tiltfile here", "write one: a running session begins with it at once; or name another file: -f PATH")
+		p := problem.New("there is no Tiltfile here", "write one: a running session picks it up at once; or name another file: -f PATH")
 		return i.Placed(fault.Site{File: path}, p.Summary, p)
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist%s", path, i.Sibling(path))
@@ -90,7 +90,7 @@ func (i *Interpreter) loadModule(name string) (starlark.StringDict, error) {
 	return i.Run(path)
 }
 
-// modulePath finds the file that load, load_dynamic and include mean by a name.
+// modulePath finds the file that a name means in load, load_dynamic and include.
 func (i *Interpreter) modulePath(name string) (string, error) {
 	if ext, ok := strings.CutPrefix(name, extension.Scheme); ok {
 		return i.ExtensionPath(ext)

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
-// Locate turns what an evaluation failed with into an *Error, or into Errors where several errors are joined.
+// Locate converts the error of an evaluation to a *fault.Error, or to fault.Errors where several errors are joined.
 func (i *Interpreter) Locate(err error) error {
 	if err == nil {
 		return nil
@@ -30,8 +30,8 @@ func (i *Interpreter) Locate(err error) error {
 	return fault.Errors(list)
 }
 
-// locateAll finds the place of an error: the innermost that its chain of causes knows. What the calls on the way there
-// know is added: from where a loaded file was called.
+// locateAll finds the place of an error: the innermost one in its chain of causes. For a loaded file, it adds the place
+// of the call.
 func (i *Interpreter) locateAll(err error) []*fault.Error {
 	found := []*fault.Error{i.Unplaced(err)}
 	var outer *starlark.EvalError
@@ -63,7 +63,7 @@ func (i *Interpreter) locateAll(err error) []*fault.Error {
 	return fromCall(i.Sources, found, outer)
 }
 
-// fromCall adds to errors in a loaded file which line of the root Tiltfile led there.
+// fromCall adds the line of the root Tiltfile that led there to errors in a loaded file.
 func fromCall(s *fault.Sources, found []*fault.Error, outer *starlark.EvalError) []*fault.Error {
 	for _, e := range found {
 		if outer != nil && e.File != s.Main {
@@ -92,7 +92,7 @@ func (i *Interpreter) locateEval(e *starlark.EvalError) *fault.Error {
 	return found
 }
 
-// markArgs finds the arguments at fault. The error is where the first of them is; several are marked one by one.
+// markArgs finds the wrong arguments. The place of the error is that of the first one; several are marked one by one.
 func (i *Interpreter) markArgs(call fault.Site, e *eval.ArgumentsError) (fault.Site, []fault.Mark) {
 	marks := make([]fault.Mark, len(e.Faults))
 	for n, f := range e.Faults {
@@ -111,7 +111,7 @@ func sortMarks(marks []fault.Mark) {
 	slices.SortStableFunc(marks, func(a, b fault.Mark) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col)) })
 }
 
-// locateResolve places what is wrong with names: each that is not known is reported once.
+// locateResolve places errors in names. An unknown name is reported once.
 func (i *Interpreter) locateResolve(list resolve.ErrorList) []*fault.Error {
 	var out []*fault.Error
 	seen := map[string]bool{}
@@ -132,7 +132,7 @@ func (i *Interpreter) locateResolve(list resolve.ErrorList) []*fault.Error {
 	return out
 }
 
-// locateSyntax places a syntax error and says it in plain words.
+// locateSyntax places a syntax error and explains it in plain words.
 func (i *Interpreter) locateSyntax(e syntax.Error) *fault.Error {
 	x := hint.Syntax(i.Texts[e.Pos.Filename()], e)
 	found := i.Placed(fault.Site{File: e.Pos.Filename(), Line: x.Line, Col: x.Col}, x.Msg, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 )
 
-// nameParts are the components of an object's names, from the one that is always there to the one that is seldom
+// nameParts are the components of an object's names, from the one that is always present to the one that is rarely
 // needed.
 func (o *Object) nameParts() []string { return []string{o.Name, o.Kind, o.Namespaced(), o.Group()} }
 
@@ -25,8 +25,7 @@ func (o *Object) possibleNames() []string {
 	return out
 }
 
-// UniqueNames gives each object the shortest of its names that no other has. Objects whose full names are equal are
-// numbered.
+// UniqueNames returns the shortest unique name of each object. Objects with equal full names are numbered.
 func UniqueNames(objs []*Object) []string {
 	count := map[string]int{}
 	for _, o := range objs {
@@ -53,7 +52,7 @@ func UniqueNames(objs []*Object) []string {
 	return out
 }
 
-// selector picks objects by name[:kind[:namespace[:group]]], without regard to case. Parts left empty fit everything.
+// selector selects objects by name[:kind[:namespace[:group]]], ignoring case. Empty parts match everything.
 type selector []string
 
 // ParseSelector reads name[:kind[:namespace[:group]]]; `\:` is a colon in a name.
@@ -79,7 +78,7 @@ func ParseSelector(s string) (selector, error) {
 	return parts, nil
 }
 
-// Matches reports whether the selector picks an object.
+// Matches reports whether the selector selects an object.
 func (p selector) Matches(o *Object) bool {
 	names := o.nameParts()
 	for i, part := range p {

@@ -1,4 +1,4 @@
-// Package k8sobject reads objects of Kubernetes from YAML, with what assembly needs to know of them: pods, images, labels,
+// Package k8sobject reads Kubernetes objects from YAML, with the parts that assembly needs: pods, images, labels,
 // names.
 package k8sobject
 
@@ -24,30 +24,30 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Object is a Kubernetes object with what assembly needs to know about it.
+// Object is a Kubernetes object with the parts that assembly needs.
 type Object struct {
 	model.K8sObject
 	labels map[string]string
-	// podLabels are those of the pods that the object makes; hasPods tells "no labels" from "no pods".
+	// podLabels are those of the pods that the object makes; HasPods distinguishes "no labels" from "no pods".
 	podLabels map[string]string
 	HasPods   bool
-	// Workload is set where a rule for its kind makes the object one, or finds images in it; readiness and locators are what
-	// such rules say.
+	// Workload is set if a rule for the object's kind makes it a workload, or finds images in it; Readiness and
+	// Locators come from such rules.
 	Workload  bool
 	Readiness model.PodReadiness
 	Locators  []model.ImageLocator
-	// Images and envValues are the references and values in its pod specification, in order.
+	// Images and EnvValues are the references and values in its pod specification, in order.
 	Images    []string
 	EnvValues []string
 	// selector is a Service's.
 	selector map[string]string
 	Secret   map[string]string
-	// yaml is the source text; empty where the object came out of a list.
+	// yaml is the source text; empty for an object from a list.
 	yaml string
 	Site fault.Site
 }
 
-// Namespaced returns the namespace, "default" where the YAML leaves it open.
+// Namespaced returns the namespace, or "default" where the YAML has none.
 func (o *Object) Namespaced() string {
 	if o.Namespace == "" {
 		return "default"
@@ -55,7 +55,7 @@ func (o *Object) Namespaced() string {
 	return o.Namespace
 }
 
-// FullName is the name by which messages tell objects apart.
+// FullName is the name that identifies the object in messages.
 func (o *Object) FullName() string { return fmt.Sprintf("%s:%s:%s", o.Name, o.Kind, o.Namespaced()) }
 
 // text returns the object as YAML.
@@ -67,12 +67,12 @@ func (o *Object) text() (string, error) {
 	return string(out), err
 }
 
-// Parse reads the objects in a YAML stream; lists count as what they hold. Documents are read side by side, as
-// long streams are what takes most of the time of an evaluation.
+// Parse reads the objects in a YAML stream; a list is replaced by its items. Documents are read in parallel, since long
+// streams take most of the time of an evaluation.
 //
-// A document is read once as long as the memo remembers it: its objects are copied for each that asks, so that assembly
-// may write into them. The maps that they share are never written to. The profile learns whether the memo knew all of them.
-// Memo and profile may be nil.
+// A document is read once as long as the memo remembers it: each caller gets copies of its objects, so that assembly
+// may write into them. The maps that they share are never written to. The profile records whether the memo knew all
+// documents. Memo and profile may be nil.
 func Parse(m *memo.Memo, p *profile.Profiler, stream, source string) ([]*Object, error) {
 	docs := yamlstream.Split(stream)
 	parsed, errs := make([][]*Object, len(docs)), make([]error, len(docs))
@@ -115,7 +115,7 @@ func joinDocumentErrors(errs []error) error {
 	return p
 }
 
-// documentObjects returns copies of what a document holds.
+// documentObjects returns copies of the objects in a document.
 func documentObjects(m *memo.Memo, d yamlstream.Document, source string) (objs []*Object, known bool, err error) {
 	key := memo.Key{Kind: memo.Document, Content: d.Text}
 	if v, ok := m.Get(key); ok {
@@ -140,7 +140,7 @@ func copies(objs []*Object) []*Object {
 	return out
 }
 
-// objectsOf reads what one document holds.
+// objectsOf reads the objects in one document.
 func objectsOf(d yamlstream.Document, source string) ([]*Object, error) {
 	data, err := d.JSON(source)
 	if err != nil || string(data) == "null" {
@@ -156,7 +156,7 @@ func objectsOf(d yamlstream.Document, source string) ([]*Object, error) {
 	return objs, nil
 }
 
-// typeMeta is the head that every object has.
+// typeMeta has the fields that every object has, and those that some kinds need.
 type typeMeta struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -195,7 +195,8 @@ func parseDocument(data []byte) ([]*Object, error) {
 	return []*Object{o}, nil
 }
 
-// list returns the items of a list; only what ends in List and has items is one.
+// list returns the items of a list. Only an object with items whose kind ends in List is one; the kind List needs no
+// items.
 func (h typeMeta) list() (items []json.RawMessage, ok bool) {
 	if !strings.HasSuffix(h.Kind, "List") || json.Unmarshal(h.Items, &items) != nil && h.Items != nil {
 		return nil, false
@@ -203,7 +204,7 @@ func (h typeMeta) list() (items []json.RawMessage, ok bool) {
 	return items, h.Kind == "List" || h.Items != nil
 }
 
-// jsonKind names a kind of Go or JSON value as YAML users know it.
+// jsonKind names a kind of Go or JSON value in the terms of YAML.
 func jsonKind(kind string) string {
 	switch kind {
 	case "map", "struct", "object":
@@ -238,7 +239,7 @@ func parseList(list typeMeta, items []json.RawMessage) ([]*Object, error) {
 	return out, nil
 }
 
-// canonicalJSON is the form in which objects are kept: keys sorted, no blanks.
+// canonicalJSON returns the form in which objects are kept: keys sorted, no blanks.
 func canonicalJSON(v any) ([]byte, error) { return json.Marshal(v) }
 
 func newObject(head typeMeta, data []byte) (*Object, error) {
@@ -278,7 +279,7 @@ func serviceSelector(spec json.RawMessage) map[string]string {
 	return stringMap(s.Selector)
 }
 
-// secretValues returns the plain values of a Secret. What is not base64 is taken as it stands.
+// secretValues returns the plain values of a Secret. A value that is not base64 is taken as it is.
 func secretValues(head typeMeta) map[string]string {
 	out := map[string]string{}
 	var data, stringData map[string]any
@@ -295,7 +296,7 @@ func secretValues(head typeMeta) map[string]string {
 	return out
 }
 
-// stringMap keeps the values that are strings: the others are for the API server to refuse.
+// stringMap keeps the values that are strings: the others are left for the API server to refuse.
 func stringMap(m map[string]any) map[string]string {
 	if m == nil {
 		return nil
@@ -319,7 +320,7 @@ func (o *Object) HasLabels(want map[string]string) bool {
 	return true
 }
 
-// Join makes one stream of objects.
+// Join returns the objects as one YAML stream.
 func Join(objs []*Object) (string, error) {
 	var b strings.Builder
 	for i, o := range objs {
@@ -338,7 +339,7 @@ func Join(objs []*Object) (string, error) {
 	return b.String(), nil
 }
 
-// SetNamespace puts a namespace into the object's text, after which it must be parsed again.
+// SetNamespace puts a namespace into the object's text, which must then be parsed again.
 func (o *Object) SetNamespace(namespace string) error {
 	var fields map[string]any
 	if err := yaml.Unmarshal([]byte(o.JSON), &fields); err != nil {
@@ -354,7 +355,7 @@ func (o *Object) SetNamespace(namespace string) error {
 	return err
 }
 
-// clusterScoped are the kinds of Kubernetes itself that live in no namespace.
+// clusterScoped are the built-in kinds of Kubernetes that have no namespace.
 var clusterScoped = map[string]bool{
 	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
 	"CustomResourceDefinition": true, "StorageClass": true, "PriorityClass": true, "RuntimeClass": true,
@@ -363,8 +364,8 @@ var clusterScoped = map[string]bool{
 	"ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true, "CertificateSigningRequest": true,
 }
 
-// ClusterScoped reports whether kind is one of Kubernetes' own kinds that live in no namespace.
+// ClusterScoped reports whether kind is a built-in kind of Kubernetes that has no namespace.
 func ClusterScoped(kind string) bool { return clusterScoped[kind] }
 
-// ClusterScopedKinds are the kinds of Kubernetes itself that live in no namespace, sorted.
+// ClusterScopedKinds are the built-in kinds of Kubernetes that have no namespace, sorted.
 func ClusterScopedKinds() []string { return slices.Sorted(maps.Keys(clusterScoped)) }

@@ -2,7 +2,7 @@ package k8sobject
 
 import "encoding/json"
 
-// podTemplate is a pod's labels and specification, as far as assembly looks at them.
+// podTemplate has the parts of a pod's labels and specification that assembly needs.
 type podTemplate struct {
 	Metadata struct {
 		Labels map[string]any `json:"labels"`
@@ -27,8 +27,8 @@ type container struct {
 	} `json:"env"`
 }
 
-// readPods finds the pods that an object of a known kind makes. A specification of a shape that does not fit is left
-// for the API server to refuse.
+// readPods finds the pods that an object of a known kind makes. A malformed specification is left for the API server to
+// refuse.
 func (o *Object) readPods(head typeMeta) {
 	var t podTemplate
 	switch o.Group() + "/" + o.Kind {
@@ -84,7 +84,7 @@ func (o *Object) readImages(spec podSpec) {
 }
 
 // selects reports whether the object's selector targets the pods of another. A Service without a namespace may end up
-// in any; one without a selector targets nothing.
+// in any namespace; one without a selector targets nothing.
 func (o *Object) selects(pods *Object) bool {
 	if len(o.selector) == 0 || !pods.HasPods {
 		return false

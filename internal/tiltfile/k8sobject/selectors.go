@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// selectorIndex finds the objects whose selector may target a workload's pods, without asking each of them: an object
-// that targets pods is found under any one label of its selector.
+// selectorIndex finds the objects whose selector may target a workload's pods without checking all of them: each object
+// is indexed under one label of its selector.
 type selectorIndex map[label][]selecting
 
 type label struct{ key, value string }
 
-// selecting is an object with a selector and its place among the others.
+// selecting is an object with a selector and its position among all objects.
 type selecting struct {
 	place int
 	*Object

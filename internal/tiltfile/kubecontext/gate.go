@@ -1,4 +1,4 @@
-// Package kubecontext keeps Tiltfiles away from clusters that they may not touch: k8s_context(), allow_k8s_contexts(),
+// Package kubecontext restricts the clusters that a Tiltfile may act on: k8s_context(), allow_k8s_contexts(),
 // k8s_namespace().
 package kubecontext
 
@@ -25,25 +25,25 @@ type Gate struct {
 	err       error
 }
 
-// NewGate returns a gate that learns about the cluster from ask, which is called at most once, and only when the answer is
-// needed; nil is no cluster. k8s_namespace() returns namespace unless it is empty.
+// NewGate returns a gate that gets the cluster from ask, which is called at most once, and only when the cluster is
+// needed; nil means that there is none. k8s_namespace() returns namespace unless it is empty.
 func NewGate(ask func() (model.Cluster, error), namespace string) *Gate {
 	return &Gate{ask: ask, namespace: namespace}
 }
 
-// Clone returns a gate that is open for the same contexts. Those that it is opened for later do not open this one.
+// Clone returns a gate that allows the same contexts. Contexts that it allows later are not allowed in g.
 func (g *Gate) Clone() *Gate {
 	c := *g
 	c.contexts = maps.Clone(g.contexts)
 	return &c
 }
 
-// Builtins are the functions that are about the kube context.
+// Builtins are the functions that concern the kube context.
 func (g *Gate) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"allow_k8s_contexts": g.allowContexts, "k8s_context": g.k8sContext, "k8s_namespace": g.k8sNamespace}
 }
 
-// cluster returns the cluster, which is asked for once.
+// cluster returns the cluster, which it requests once.
 func (g *Gate) cluster() (model.Cluster, error) {
 	if !g.asked && g.ask != nil {
 		g.answer, g.err = g.ask()
@@ -52,8 +52,8 @@ func (g *Gate) cluster() (model.Cluster, error) {
 	return g.answer, g.err
 }
 
-// Allowed refuses what the Tiltfile wants to do while the kube context is neither a development cluster nor allowed by
-// name. Without any kubeconfig there is nothing to protect.
+// Allowed returns an error for an act of the Tiltfile if the kube context is neither a development cluster nor allowed
+// by name. Without a kubeconfig there is nothing to protect.
 func (g *Gate) Allowed(what string) error {
 	cl, err := g.cluster()
 	if err != nil {

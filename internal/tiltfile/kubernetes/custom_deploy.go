@@ -101,7 +101,7 @@ func (d *Declarations) finishCustoms() ([]*draft, error) {
 			if im := d.images.Find(ref); im != nil {
 				r.images = append(r.images, im)
 			} else {
-				d.Warn(x.site, "image_deps: no image %q is built here%s, so the command is not told about it", ref, hint.DidYouMean(ref, d.images.Refs()))
+				d.Warn(x.site, "image_deps: no image %q is built here%s, so the command does not receive it", ref, hint.DidYouMean(ref, d.images.Refs()))
 			}
 		}
 		// The results of images are known by the names that the images have, not by those that the deploy calls them.

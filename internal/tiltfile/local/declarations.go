@@ -1,4 +1,4 @@
-// Package local holds what a Tiltfile says about commands on this machine: local(), local_resource(), probes.
+// Package local implements the builtins for commands on this machine: local(), local_resource(), probes.
 package local
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declarations are what the Tiltfile says about commands on this machine. They are used by one goroutine.
+// Declarations are the Tiltfile's declarations of commands on this machine. They are used by one goroutine.
 type Declarations struct {
 	*eval.Evaluation
 	gate     *kubecontext.Gate
@@ -17,8 +17,7 @@ type Declarations struct {
 	locals   []*localResource
 }
 
-// New returns the declarations of an evaluation that has just begun. The gate decides whether commands may
-// run during the evaluation.
+// New returns the empty declarations of an evaluation. The gate decides whether commands may run during the evaluation.
 func New(e *eval.Evaluation, g *kubecontext.Gate, defaults *resource.Defaults) *Declarations {
 	return &Declarations{Evaluation: e, gate: g, defaults: defaults}
 }
@@ -36,8 +35,8 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 	}
 }
 
-// Manifests returns the resources in the order of their calls. A name that another resource has is a fault; sites are
-// those of the other resources by name, and get those of the new ones.
+// Manifests returns the resources in the order of their calls. A name that another resource has is an error. sites
+// holds the sites of the other resources by name; those of the new ones are added.
 func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
 	var all fault.List
 	var out []model.Manifest

@@ -12,13 +12,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// probe is what probe() returns, and what readiness_probe= takes.
+// probe is the value that probe() returns and readiness_probe= takes.
 type probe struct {
 	value.Opaque
 	probe *model.Probe
 }
 
-// probeAction is what a probe does.
+// probeAction is the action of a probe.
 type probeAction struct {
 	value.Opaque
 	exec *model.Cmd
@@ -89,7 +89,7 @@ func newProbe(c *eval.Call) (starlark.Value, error) {
 	return probe{Opaque: value.Opaque{Kind: "probe"}, probe: p}, nil
 }
 
-// apply makes the action that of a probe.
+// apply sets the action of a probe.
 func (a probeAction) apply(p *model.Probe) {
 	switch {
 	case a.exec != nil:

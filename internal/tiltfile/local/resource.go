@@ -28,7 +28,7 @@ func (d *Declarations) localResource(c *eval.Call) (starlark.Value, error) {
 	return d.declare(c, false)
 }
 
-// test is the old name of a local_resource that runs beside others.
+// test is the old name of a local_resource that runs in parallel with others.
 func (d *Declarations) test(c *eval.Call) (starlark.Value, error) {
 	c.Warn(c.Site(), "test() is an old name: use local_resource(…, allow_parallel=True)")
 	return d.declare(c, true)
