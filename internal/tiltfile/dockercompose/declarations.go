@@ -1,5 +1,5 @@
-// Package dockercompose holds what a Tiltfile says about Docker Compose: docker_compose() and dc_resource(). It makes
-// resources of the services.
+// Package dockercompose implements the builtins for Docker Compose: docker_compose() and dc_resource(). It makes
+// resources from the services.
 package dockercompose
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declarations are what the Tiltfile says about Docker Compose. They are used by one goroutine.
+// Declarations are the Tiltfile's declarations for Docker Compose. They are used by one goroutine.
 type Declarations struct {
 	*eval.Evaluation
 	images   *image.Declarations
@@ -19,7 +19,7 @@ type Declarations struct {
 	options []*composeOptions
 }
 
-// New returns the declarations of an evaluation that has just begun. Services may run the given images.
+// New returns the empty declarations of an evaluation. Services may run the given images.
 func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults) *Declarations {
 	return &Declarations{Evaluation: e, images: images, defaults: defaults}
 }
@@ -29,7 +29,7 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 	return map[string]eval.Function{"docker_compose": d.dockerCompose, "dc_resource": d.dcResource}
 }
 
-// Secrets are the values of the projects' secrets.
+// Secrets returns the values of the projects' secrets.
 func (d *Declarations) Secrets() []model.Secret {
 	var out []model.Secret
 	for _, p := range d.projects {

@@ -12,8 +12,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// settleImage settles who makes the image of a service: an image that the Tiltfile builds under the name by which the
-// service calls it takes the place of what Compose would build or pull.
+// settleImage decides what makes the image of a service: an image that the Tiltfile builds under the service's image
+// name replaces the one that Compose would build or pull.
 func (d *Declarations) settleImage(r *composeResource, m *model.Manifest) error {
 	t := m.Compose
 	if im := d.imageOf(r); im != nil {
@@ -46,8 +46,8 @@ func (d *Declarations) imageOf(r *composeResource) *image.Image {
 	return nil
 }
 
-// watch returns the files that Compose builds an image from. The Dockerfile, the Compose files and the Tiltfiles
-// are not among them: a change of those evaluates the Tiltfile again. What the containers mount reaches them without a
+// watch returns the files from which Compose builds an image. The Dockerfile, the Compose files and the Tiltfiles are
+// not among them: their change evaluates the Tiltfile again. Files that the containers mount reach them without a
 // build.
 func (d *Declarations) watch(r *composeResource) model.WatchSpec {
 	var w model.WatchSpec
@@ -80,7 +80,7 @@ func (d *Declarations) watch(r *composeResource) model.WatchSpec {
 	}
 	for _, path := range r.Binds {
 		if filepath.Dir(path) == path {
-			continue // who mounts the whole machine does not do it for the sources
+			continue // a mount of the whole file system is not for the sources
 		}
 		// A folder above the context is mounted with it.
 		if ignore.Under(w.Paths, path) || slices.ContainsFunc(w.Paths, func(dir string) bool { return model.IsChild(path, dir) }) {
@@ -90,8 +90,8 @@ func (d *Declarations) watch(r *composeResource) model.WatchSpec {
 	return w
 }
 
-// buildHash adds to the hash of a service what Compose builds it from, the Dockerfile with it. A Dockerfile that
-// does not exist is for Compose to complain about, once the service is built.
+// buildHash adds the inputs of the build, including the Dockerfile, to the hash of a service. A missing Dockerfile is
+// not an error here: Compose reports it when the service is built.
 func (d *Declarations) buildHash(r *composeResource) string {
 	h := sha256.New()
 	h.Write([]byte(r.Hash + r.BuildHash))

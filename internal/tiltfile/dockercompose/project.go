@@ -18,10 +18,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composeProject is what the calls of docker_compose for one project name have declared.
+// composeProject is a project as declared by all calls of docker_compose for its name.
 type composeProject struct {
 	model.ComposeProject
-	// site is the first call.
+	// site is the place of the first call.
 	site     fault.Site
 	loaded   *compose.Project
 	files    []string
@@ -59,7 +59,7 @@ func (d *Declarations) dockerCompose(c *eval.Call) (starlark.Value, error) {
 	return nil, d.call(c, a)
 }
 
-// composeFile takes one element of configPaths; None is passed over.
+// composeFile takes one element of configPaths; None yields an empty file.
 func composeFile(c *eval.Call, v starlark.Value) (model.ComposeFile, error) {
 	if v == starlark.None {
 		return model.ComposeFile{}, nil
@@ -76,14 +76,14 @@ func composeFile(c *eval.Call, v starlark.Value) (model.ComposeFile, error) {
 	case strings.Contains(t.Value, "\n"):
 		return model.ComposeFile{}, errors.New("configPaths: a string is the path of a file; wrap text in blob(…)")
 	case strings.Contains(t.Value, "://"):
-		return model.ComposeFile{}, problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", t.Value),
+		return model.ComposeFile{}, problem.New(fmt.Sprintf("%s is not a file, and URLs are not fetched", t.Value),
 			fmt.Sprintf("docker_compose(local('curl -fsSL %s'))", t.Value))
 	}
 	return model.ComposeFile{Path: c.Abs(t.Value)}, nil
 }
 
-// call adds a call to the project that it is about, and rereads the project. It is read at once rather than at
-// the end, since the Tiltfile may change the environment in between.
+// call adds a call to its project, and rereads the project. The project is read at once instead of at the end, since
+// the Tiltfile may change the environment in between.
 func (d *Declarations) call(c *eval.Call, a composeArgs) error {
 	o := compose.Options{Files: a.files, Base: c.Dir(), Name: a.name, Profiles: a.profiles.Values, Env: c.Env.Map(), Read: func(path string) ([]byte, error) { return readComposeFile(c.Evaluation, path) }}
 	if a.envFile != "" {
@@ -119,13 +119,13 @@ func (d *Declarations) call(c *eval.Call, a composeArgs) error {
 		}
 	}
 	if unset := src.Unset(); len(unset) > 0 {
-		c.Warn(c.Site(), "docker_compose: variables of the Compose files that are not set count as empty: %s", hint.Quoted(unset))
+		c.Warn(c.Site(), "docker_compose: unset variables in the Compose files count as empty: %s", hint.Quoted(unset))
 	}
 	return nil
 }
 
-// merged returns the options of a project with those of another call: files are added, profiles too; an env file takes the
-// place of the one before.
+// merged returns the options of a project with those of another call: files and profiles are added; an env file
+// replaces the earlier one.
 func (p *composeProject) merged(o compose.Options, src *compose.Source) compose.Options {
 	o.Name = p.Name
 	more := src.Project.Files
@@ -165,7 +165,7 @@ func readComposeFile(e *eval.Evaluation, path string) ([]byte, error) {
 	return nil, e.Unreadable(path, err)
 }
 
-// missingFile says that a file does not exist.
+// missingFile reports that a file does not exist.
 type missingFile struct{ msg string }
 
 // Error returns the message.
@@ -174,7 +174,7 @@ func (m *missingFile) Error() string { return m.msg }
 // Is makes the error one of fs.ErrNotExist.
 func (m *missingFile) Is(target error) bool { return target == fs.ErrNotExist }
 
-// explainCompose adds what the reading of files cannot know: the keys that may have been meant, and what to write.
+// explainCompose adds what package compose does not know: the key that was probably meant, and what to write.
 func explainCompose(err error) error {
 	if errors.Is(err, compose.ErrNoFiles) {
 		return errors.New("configPaths names no Compose file, and COMPOSE_FILE is not set")

@@ -30,7 +30,7 @@ type composeOptions struct {
 	inferLinks value.Bool
 }
 
-// composeResource is a service in the making of a resource.
+// composeResource is a service that becomes a resource.
 type composeResource struct {
 	compose.Service
 	project     *composeProject
@@ -67,11 +67,11 @@ func (d *Declarations) dcResource(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// Manifests makes resources of the services, and applies the calls of dc_resource in order. Sites are those of the
-// resources that exist already, by name; the new ones are added.
+// Manifests makes resources from the services, and applies the calls of dc_resource in order. sites holds the sites of
+// the resources that exist already, by name; those of the new ones are added.
 func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
 	if len(d.projects) > 0 && d.images.Registry != nil {
-		return nil, d.ErrorAt(d.projects[0].site, "docker_compose cannot go with default_registry(%q): Compose runs the images of this machine's engine", d.images.Registry.Host)
+		return nil, d.ErrorAt(d.projects[0].site, "docker_compose cannot be combined with default_registry(%q): Compose runs the images of this machine's engine", d.images.Registry.Host)
 	}
 	list := d.resources()
 	for _, o := range d.options {
@@ -131,7 +131,7 @@ func (d *Declarations) apply(o *composeOptions, list []*composeResource) error {
 	return nil
 }
 
-// target finds the service that a call is about: by its name, or by the name that an earlier call gave it.
+// target finds the service that a call configures: by its name, or by the name that an earlier call gave it.
 func (d *Declarations) target(o *composeOptions, list []*composeResource) (*composeResource, error) {
 	if o.project != "" && d.project(o.project) == nil {
 		names := make([]string, len(d.projects))
@@ -165,7 +165,7 @@ func (d *Declarations) target(o *composeOptions, list []*composeResource) (*comp
 		for _, r := range found {
 			projects = append(projects, r.project.Name)
 		}
-		return nil, d.ErrorAt(o.site, "dc_resource: several projects have a service %q: say which with project_name=, one of %s", o.name, hint.Quoted(projects))
+		return nil, d.ErrorAt(o.site, "dc_resource: several projects have a service %q: select one with project_name=, one of %s", o.name, hint.Quoted(projects))
 	}
 	return nil, d.unknownService(o, names)
 }
@@ -190,7 +190,7 @@ func knownAre(names []string) string {
 	return "; known are " + hint.Quoted(names)
 }
 
-// checkNames refuses names that something else has.
+// checkNames refuses names that are already taken.
 func (d *Declarations) checkNames(list []*composeResource, sites map[model.ManifestName]fault.Site) error {
 	owner := map[string]*composeResource{}
 	for _, r := range list {
@@ -248,8 +248,8 @@ func (r *composeResource) startedAfter(list []*composeResource) []string {
 	return out
 }
 
-// inferredLinks makes a link of each port that is published at a known port of this machine, but for those that a link
-// already leads to.
+// inferredLinks makes a link for each port that is published at a known port of this machine, except where such a link
+// already exists.
 func inferredLinks(ports []model.ComposePort, given []model.Link) []model.Link {
 	var out []model.Link
 	for _, p := range ports {

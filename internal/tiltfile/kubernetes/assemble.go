@@ -15,12 +15,12 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// draft is a Kubernetes resource in the making.
+// draft is a Kubernetes resource during assembly.
 type draft struct {
 	name string
 	// workload is the object that makes the pods; nil for a group of other objects.
 	workload *k8sobject.Object
-	// custom is set for a resource that commands of the user deploy, images are those that the commands are told about.
+	// custom is set for a resource that commands of the user deploy; images are those that the commands receive.
 	custom        *customDeploy
 	images        []*image.Image
 	objects       []*k8sobject.Object
@@ -40,15 +40,15 @@ type draft struct {
 type assembly struct {
 	*Declarations
 	resources []*draft
-	// named finds a resource by its name.
+	// named holds the resources by name.
 	named map[string]*draft
 	// rest are the objects that belong to no resource yet.
 	rest []*k8sobject.Object
 }
 
-// Assemble makes resources of the custom deploys and of the objects: each workload becomes one, with the Services that
-// target its pods; then the calls of k8s_resource are applied in order. What remains is uncategorized. With faults in
-// those calls there is an assembly nonetheless.
+// Assemble makes resources from the custom deploys and the objects: each workload becomes one, with the Services that
+// target its pods. Then it applies the calls of k8s_resource in order. The remaining objects are uncategorized. Errors
+// in those calls are returned together with the assembly.
 func (d *Declarations) Assemble() (*assembly, error) {
 	a := &assembly{Declarations: d, named: map[string]*draft{}}
 	customs, err := d.finishCustoms()
@@ -65,7 +65,7 @@ func (d *Declarations) Assemble() (*assembly, error) {
 		return nil, err
 	}
 	var all fault.List
-	// pending are the names that resources would have but for a fault; that they are not known is no fault of its own.
+	// pending are the names that resources would have if there were no error: calls that refer to them cause no further errors.
 	pending := map[string]bool{}
 	for _, o := range d.options {
 		if a.byName(o.workload) == nil && pending[o.workload] {
@@ -99,7 +99,7 @@ func (a *assembly) workloads() error {
 			return a.ErrorAt(w.Site, "%s: %w", w.FullName(), err)
 		}
 		if other := a.byName(r.name); other != nil {
-			return a.ErrorAt(w.Site, "%s would be the resource %q, but %s declares one of that name; choose another there, or for all with workload_to_resource_function()",
+			return a.ErrorAt(w.Site, "%s would be the resource %q, but %s declares a resource of that name; choose another name there, or name all workloads with workload_to_resource_function()",
 				w.FullName(), r.name, other.site)
 		}
 		for _, o := range selectors.Take(w) {
@@ -171,7 +171,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 	return a.moveObjects(o, r)
 }
 
-// target finds the resource that a call is about, or makes the group that it declares.
+// target finds the resource that a call configures, or makes the group that it declares.
 func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	if o.workload == "" {
 		if a.byName(o.newName) != nil {
@@ -199,7 +199,7 @@ func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	case len(found) > 1:
 		return nil, a.ErrorAt(o.site, "k8s_resource: %q could be any of %s", o.workload, hint.Quoted(resourceNames(found)))
 	case len(names) == 0:
-		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: no YAML given to k8s_yaml holds one", o.workload)
+		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: the YAML given to k8s_yaml has no workloads", o.workload)
 	}
 	return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, hint.DidYouMean(o.workload, names), hint.Quoted(names))
 }
@@ -230,10 +230,10 @@ func (a *assembly) rename(r *draft, name string) {
 	a.named[name] = r
 }
 
-// moveObjects moves what objects= selects out of the rest.
+// moveObjects moves the objects that objects= selects from the rest to the resource.
 func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
 	if r.custom != nil && len(o.objects.Values) > 0 {
-		return a.ErrorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which alone says what belongs to it", r.name)
+		return a.ErrorAt(o.site, "k8s_resource: objects: %q is deployed by a command, which determines its objects", r.name)
 	}
 	var all fault.List
 	for _, text := range o.objects.Values {
@@ -280,7 +280,7 @@ func (a *assembly) ownerOf(o *k8sobject.Object) string {
 	return string(model.UncategorizedName)
 }
 
-// Manifests returns the resources as the model has them.
+// Manifests returns the resources as manifests of the model.
 func (a *assembly) Manifests() []model.Manifest {
 	var out []model.Manifest
 	if len(a.rest) > 0 {
@@ -308,7 +308,7 @@ func (a *assembly) Manifests() []model.Manifest {
 	return out
 }
 
-// Sites are where the resources were declared, by name.
+// Sites returns the places where the resources were declared, by name.
 func (a *assembly) Sites() map[model.ManifestName]fault.Site {
 	out := map[model.ManifestName]fault.Site{}
 	for _, r := range a.resources {
@@ -317,7 +317,7 @@ func (a *assembly) Sites() map[model.ManifestName]fault.Site {
 	return out
 }
 
-// FirstSite is where the first of what is deployed was declared.
+// FirstSite returns the place where the first object, else the first resource, was declared.
 func (a *assembly) FirstSite() fault.Site {
 	if len(a.Declarations.Objects.List) > 0 {
 		return a.Declarations.Objects.List[0].Site
@@ -325,7 +325,7 @@ func (a *assembly) FirstSite() fault.Site {
 	return a.resources[0].site
 }
 
-// podReadiness is what was asked for, else what fits the kind of the workload.
+// podReadiness returns the readiness that is set, else the default of the workload's kind.
 func (r *draft) podReadiness() model.PodReadiness {
 	for _, o := range r.objects {
 		if r.readiness == "" {

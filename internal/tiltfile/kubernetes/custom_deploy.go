@@ -70,7 +70,7 @@ func (d *Declarations) k8sCustomDeploy(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// checkSelectors wants exactly one way to find the containers that are updated in place.
+// checkSelectors requires exactly one way to find the containers that are updated in place.
 func (x *customDeploy) checkSelectors() error {
 	if x.ImageSelector != "" {
 		if _, err := image.ParseRef(x.ImageSelector); err != nil {
@@ -87,7 +87,7 @@ func (x *customDeploy) checkSelectors() error {
 	case x.ImageSelector != "" && x.ContainerSelector != "":
 		return errors.New("live_update: give either image_selector= or container_selector=, not both")
 	case x.ImageSelector == "" && x.ContainerSelector == "":
-		return errors.New("live_update: say which containers are updated, with image_selector= or container_selector=")
+		return errors.New("live_update: select the containers to update with image_selector= or container_selector=")
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (d *Declarations) finishCustoms() ([]*draft, error) {
 				d.Warn(x.site, "image_deps: no image %q is built here%s, so the command does not receive it", ref, hint.DidYouMean(ref, d.images.Refs()))
 			}
 		}
-		// The results of images are known by the names that the images have, not by those that the deploy calls them.
+		// The results of images are stored under the names of the images, which may differ from the names in image_deps.
 		x.ImageDeps = slices.Clone(x.ImageDeps)
 		for i, ref := range x.ImageDeps {
 			if im := d.images.Find(ref); im != nil {
@@ -122,7 +122,7 @@ func (d *Declarations) finishCustoms() ([]*draft, error) {
 	return out, nil
 }
 
-// CheckSteps finds steps of custom deploys whose sources lie outside of what the deploys watch.
+// CheckSteps reports steps of custom deploys whose sources are outside of the paths that the deploys watch.
 func (d *Declarations) CheckSteps() error {
 	var all fault.List
 	for _, x := range d.customs {

@@ -1,5 +1,5 @@
-// Package kubernetes holds what a Tiltfile says about Kubernetes: k8s_yaml(), k8s_resource(), k8s_kind(), k8s_custom_deploy(),
-// port forwards. It assembles the objects to resources.
+// Package kubernetes implements the builtins for Kubernetes: k8s_yaml(), k8s_resource(), k8s_kind(),
+// k8s_custom_deploy(), port forwards. It assembles the objects into resources.
 package kubernetes
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/resource"
 )
 
-// Declarations are what the Tiltfile says about Kubernetes. They are used by one goroutine.
+// Declarations are the Tiltfile's declarations for Kubernetes. They are used by one goroutine.
 type Declarations struct {
 	*eval.Evaluation
 	images   *image.Declarations
@@ -23,7 +23,7 @@ type Declarations struct {
 	nameFn  *nameFunction
 }
 
-// New returns the declarations of an evaluation that has just begun. Objects run the given images.
+// New returns the empty declarations of an evaluation. Objects run the given images.
 func New(e *eval.Evaluation, images *image.Declarations, defaults *resource.Defaults) *Declarations {
 	return &Declarations{Evaluation: e, images: images, defaults: defaults, Objects: objectIndex{byKey: map[objectKey]*k8sobject.Object{}}}
 }

@@ -20,28 +20,29 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// kindRule is one call of k8s_kind or k8s_image_json_path: which objects it is about, and what it says of them.
+// kindRule is one call of k8s_kind or k8s_image_json_path: a pattern for objects, and the properties that it gives
+// them.
 type kindRule struct {
 	builtin   string
 	site      fault.Site
 	which     objectPattern
 	places    []imagePlace
 	readiness model.PodReadiness
-	// workload makes every object that the rule is about a workload, also one without images.
+	// workload makes every matching object a workload, even one without images.
 	workload bool
 }
 
-// imagePlace is where an object names an image: at path as one text, or in two fields of the mapping at path.
+// imagePlace is where an object refers to an image: at path as one text, or in two fields of the mapping at path.
 type imagePlace struct {
 	path      jsonpath.Path
 	repoField string
 	tagField  string
 }
 
-// objectPattern picks objects by regular expressions that need not fit the whole text; nil fits everything.
+// objectPattern selects objects by regular expressions that may match any part of the text; nil matches everything.
 type objectPattern struct{ apiVersion, kind, name, namespace *regexp.Regexp }
 
-// newObjectPattern compiles expressions, without regard to case; empty ones fit everything.
+// newObjectPattern compiles expressions, ignoring case; empty ones match everything.
 func newObjectPattern(apiVersion, kind, name, namespace string) (p objectPattern, err error) {
 	for _, part := range []struct {
 		argument, text string
@@ -109,9 +110,9 @@ func (d *Declarations) k8sImageJSONPath(c *eval.Call) (starlark.Value, error) {
 	}
 	switch {
 	case len(paths.Values) == 0:
-		return nil, errors.New("paths: there is no path")
+		return nil, errors.New("paths: the list is empty")
 	case apiVersion == "" && kind == "" && name == "" && namespace == "":
-		return nil, errors.New("say which objects are meant: give at least one of api_version=, kind=, name= and namespace=")
+		return nil, errors.New("select the objects: give at least one of api_version=, kind=, name= and namespace=")
 	}
 	var err error
 	if r.which, err = newObjectPattern(apiVersion, kind, name, namespace); err != nil {
@@ -158,7 +159,7 @@ func imageObjectPlace(v starlark.Value) (place imagePlace, err error) {
 	return place, err
 }
 
-// applyKinds looks for the images that the rules tell of, and marks the objects that are workloads because of a rule.
+// applyKinds finds the images that the rules point to, and marks the objects that are workloads because of a rule.
 func (d *Declarations) applyKinds() error {
 	for _, o := range d.Objects.List {
 		var root any
@@ -179,7 +180,7 @@ func (d *Declarations) applyKinds() error {
 	return nil
 }
 
-// apply takes what a rule says into an object, whose decoded content is root.
+// apply applies a rule to an object, whose decoded content is root.
 func (r *kindRule) apply(o *k8sobject.Object, root any) error {
 	o.Workload = o.Workload || r.workload
 	if r.readiness != "" {
@@ -200,7 +201,7 @@ func (r *kindRule) apply(o *k8sobject.Object, root any) error {
 	return nil
 }
 
-// images returns the references that an object names at the place; its errors continue "PATH in OBJECT …".
+// images returns the image references of an object at the place; its errors continue "PATH in OBJECT …".
 func (p imagePlace) images(root any) ([]string, error) {
 	var out []string
 	for _, v := range p.path.Find(root) {

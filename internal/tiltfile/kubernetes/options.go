@@ -55,7 +55,7 @@ func (d *Declarations) k8sResource(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// podSelectors takes a dict of labels or a list of those.
+// podSelectors takes a dict of labels or a list of these.
 type podSelectors struct{ list []map[string]string }
 
 // Unpack implements starlark.Unpacker.

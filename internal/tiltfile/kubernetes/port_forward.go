@@ -36,7 +36,7 @@ func newPortForward(c *eval.Call) (starlark.Value, error) {
 	if p.LocalPort, err = value.Port(local.String()); err != nil {
 		return nil, err
 	}
-	if container != nil && container.String() != "0" { // 0 is what the container offers by itself
+	if container != nil && container.String() != "0" { // 0 means the default port
 		if p.ContainerPort, err = value.Port(container.String()); err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func newPortForward(c *eval.Call) (starlark.Value, error) {
 	return p, err
 }
 
-// portForwards takes a port, "L", "L:C", "host:L:C", "[IPv6 address]:L:C", a port_forward(), or a list of those.
+// portForwards takes a port, "L", "L:C", "host:L:C", "[IPv6 address]:L:C", a port_forward(), or a list of these.
 type portForwards struct{ list []model.PortForward }
 
 // Unpack implements starlark.Unpacker.
@@ -82,7 +82,7 @@ func parsePortForward(s string) (model.PortForward, error) {
 	}
 	local, container, both := strings.Cut(ports, ":")
 	if pf.Host != "" && !both {
-		return pf, fmt.Errorf("%q: there is one port beside the host; the form is %s", s, portForwardForms)
+		return pf, fmt.Errorf("%q: there is only one port after the host; the form is %s", s, portForwardForms)
 	}
 	var err error
 	if pf.Host, err = value.BareHost(pf.Host); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/image"
 )
 
-// TagAsTheyAre has images that are not built, and whose Tiltfile names no tag, deployed as the objects name them.
+// TagAsTheyAre gives images that are not built, and for which the Tiltfile sets no tag, the tag by which the objects
+// refer to them, so that they are deployed as they are.
 func (d *Declarations) TagAsTheyAre() error {
 	var all fault.List
 	for _, im := range d.images.List {
@@ -22,7 +23,7 @@ func (d *Declarations) TagAsTheyAre() error {
 		case err != nil:
 			all.Add(err)
 		case len(tags) > 1:
-			all.Add(d.ErrorAt(im.Site, "%s: %s is not built, and the objects run it with the tags %s: say which one is updated in place, with tag=",
+			all.Add(d.ErrorAt(im.Site, "%s: %s is not built, and the objects run it with the tags %s: select the one that is updated in place with tag=",
 				im.Builtin, im.Ref, strings.Join(tags, ", ")))
 		case len(tags) == 1:
 			im.Custom.Tag, im.Custom.DisablePush, im.Custom.SkipsLocalDocker = tags[0], true, true
@@ -31,7 +32,7 @@ func (d *Declarations) TagAsTheyAre() error {
 	return all.Err()
 }
 
-// tagsOf returns the tags by which objects name an image; without one it is the newest.
+// tagsOf returns the tags by which objects refer to an image; a reference without a tag counts as "latest".
 func (d *Declarations) tagsOf(im *image.Image) ([]string, error) {
 	var tags []string
 	for _, o := range d.Objects.List {

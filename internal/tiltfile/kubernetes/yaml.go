@@ -15,14 +15,14 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-// objectKey is what must not be declared twice.
+// objectKey identifies an object, which must not be declared twice.
 type objectKey struct{ group, kind, namespace, name string }
 
 func keyOf(o *k8sobject.Object) objectKey {
 	return objectKey{o.Group(), o.Kind, o.Namespaced(), o.Name}
 }
 
-// objectIndex holds the objects that k8s_yaml took, in order.
+// objectIndex holds the objects from k8s_yaml, in order.
 type objectIndex struct {
 	List  []*k8sobject.Object
 	byKey map[objectKey]*k8sobject.Object
@@ -32,7 +32,7 @@ func (x *objectIndex) add(o *k8sobject.Object, allowDuplicates bool) error {
 	if other := x.byKey[keyOf(o)]; other != nil && !allowDuplicates {
 		return problem.New(
 			fmt.Sprintf("%s is declared twice, here and at %s", o.ID(), other.Site),
-			"drop one of them, or pass allow_duplicates=True if that is meant")
+			"remove one of them, or pass allow_duplicates=True if that is intended")
 	}
 	x.byKey[keyOf(o)] = o
 	x.List = append(x.List, o)
@@ -62,7 +62,7 @@ func (d *Declarations) k8sYAML(c *eval.Call) (starlark.Value, error) {
 	return nil, nil
 }
 
-// readObjects takes what k8s_yaml and filter_yaml take: a path, a blob, or a list of those.
+// readObjects reads the argument of k8s_yaml and filter_yaml: a path, a blob, or a list of these.
 func readObjects(c *eval.Call, v starlark.Value) ([]*k8sobject.Object, error) {
 	var out []*k8sobject.Object
 	for _, e := range value.OneOrMany(v) {
@@ -91,7 +91,7 @@ func readObjects(c *eval.Call, v starlark.Value) ([]*k8sobject.Object, error) {
 func yamlFile(c *eval.Call, path string) (string, error) {
 	switch {
 	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
-		return "", problem.New(fmt.Sprintf("%s is not a file, and nothing is fetched unasked", path),
+		return "", problem.New(fmt.Sprintf("%s is not a file, and URLs are not fetched", path),
 			fmt.Sprintf("k8s_yaml(local('curl -fsSL %s'))", path))
 	case strings.Contains(path, "\n"):
 		return "", errors.New("yaml: a string is the path of a file; wrap text in blob(…)")
@@ -137,7 +137,7 @@ func filterYAML(c *eval.Call) (starlark.Value, error) {
 	return starlark.Tuple{value.NewBlob(a, "filter_yaml"), value.NewBlob(b, "filter_yaml")}, err
 }
 
-// nameFunction is what workload_to_resource_function was given.
+// nameFunction is the function given to workload_to_resource_function.
 type nameFunction struct {
 	fn   starlark.Callable
 	site fault.Site

@@ -1,10 +1,10 @@
-// Package language documents every name of the Tiltfile language: what it does, what it takes, what
-// it returns. The language server shows it to people as they write, "hone tiltfile --builtins" prints it, and
-// BUILTINS.md is the same as a page.
+// Package language documents every name of the Tiltfile language: what it does, what it takes, what it returns. The
+// language server shows this documentation in editors, "hone tiltfile --builtins" prints it, and BUILTINS.md contains
+// it.
 //
 // # Where it is written
 //
-// The source is pages/*.md, which are for people to read and edit. Each file holds chapters:
+// The source is pages/*.md. Each file holds chapters:
 //
 //	# Title of a chapter
 //
@@ -19,13 +19,13 @@
 //	* `parameter: type = default` What it means; a line
 //	  that continues is indented.
 //
-// "## name: type" is a value, "## name: module" a module, "## (type).name -> type" a method. A parameter without a default
-// is required, "x/" is taken by position only, "*" alone ends what is taken by position, "*xs" and "**xs" take any number.
-// Types in quotes are the words that a text may be.
+// "## name: type" is a value, "## name: module" a module, "## (type).name -> type" a method. A parameter without a
+// default is required, "x/" is positional only, "*" alone ends the positional parameters, "*xs" and "**xs" take any
+// number. Types in quotes are the allowed texts.
 //
-// Tests of package tiltfile compare all this with what the interpreter accepts, so that it cannot become wrong unnoticed.
+// Tests of package tiltfile compare the pages with what the interpreter accepts.
 //
 // # Concurrency
 //
-// The pages are read once, on first use. What is returned is shared and must not be changed.
+// The pages are read once, on first use. Returned values are shared and must not be changed.
 package language

@@ -12,7 +12,7 @@ import (
 //go:embed pages/*.md
 var files embed.FS
 
-// Kind is what a name stands for.
+// Kind is the kind of a name.
 type Kind int
 
 // The kinds of names.
@@ -34,37 +34,37 @@ type Chapter struct {
 
 // Entry is one name of the language.
 type Entry struct {
-	// Name is the whole name, "os.path.join"; that of a method is without its type.
+	// Name is the whole name, "os.path.join"; the name of a method is without its type.
 	Name string
 	Kind Kind
 	// Of is the type that a method belongs to; empty otherwise.
 	Of string
 	// Type is what a function returns, or the type of a value; empty for modules.
 	Type string
-	// Text is Markdown. Its first sentence says what the name is for.
+	// Text is Markdown. Its first sentence is a summary.
 	Text   string
 	Params []Param
-	// sig is the signature of an entry of the reference, which is made once.
+	// sig caches the signature of an entry of the reference.
 	sig *Signature
 }
 
 // Param is a parameter of a function.
 type Param struct {
-	// Name is without the stars of "*args" and "**kwargs"; empty for the mark that ends what is taken by position.
+	// Name is without the stars of "*args" and "**kwargs"; empty for the mark that ends the positional parameters.
 	Name string
 	Type string
-	// Default is what the parameter is when it is not given, as it would be written; empty for one that is required.
+	// Default is the default as it would be written; empty for a required parameter.
 	Default string
 	// Text is Markdown.
 	Text string
 	// Stars is 1 for a parameter that takes all further positional arguments, 2 for all further keyword arguments.
 	Stars int
-	// Positional parameters cannot be given by keyword, KeywordOnly ones in no other way.
+	// Positional parameters cannot be given by keyword, KeywordOnly ones only by keyword.
 	Positional  bool
 	KeywordOnly bool
 }
 
-// Mark reports whether the parameter is only the mark that ends what is taken by position.
+// Mark reports whether the parameter is only the mark that ends the positional parameters.
 func (p Param) Mark() bool { return p.Name == "" }
 
 // Required reports whether a call must give the parameter.
@@ -73,7 +73,7 @@ func (p Param) Required() bool { return p.Default == "" && p.Stars == 0 && !p.Ma
 // Keyword reports whether the parameter can be given by keyword.
 func (p Param) Keyword() bool { return p.Stars == 0 && !p.Mark() && !p.Positional }
 
-// Words are the texts that the parameter may be, if it is one of a few.
+// Words returns the allowed texts, if the parameter takes only certain texts.
 func (p Param) Words() []string {
 	var out []string
 	for t := range strings.SplitSeq(p.Type, "|") {
@@ -84,7 +84,7 @@ func (p Param) Words() []string {
 	return out
 }
 
-// Takes reports whether values of a type are among what the parameter takes, also as elements of a list.
+// Takes reports whether the parameter takes values of a type, directly or as elements of a list.
 func (p Param) Takes(typ string) bool {
 	parts := strings.FieldsFunc(p.Type, func(r rune) bool { return strings.ContainsRune("|[], ", r) })
 	return slices.Contains(parts, typ)
@@ -140,15 +140,15 @@ func parseAll(from fs.FS) (reference, error) {
 	return l, nil
 }
 
-// Chapters returns everything, in the order of the reference.
+// Chapters returns all chapters, in the order of the reference.
 func Chapters() []Chapter { return load().chapters }
 
-// Lookup returns the entry of a whole name, such as "docker_build" or "os.path.join"; nil when there is none. Methods are
-// found by Methods.
+// Lookup returns the entry of a whole name, such as "docker_build" or "os.path.join"; nil if there is none. It does not
+// find methods; see Methods.
 func Lookup(name string) *Entry { return load().byName[name] }
 
-// Members returns the entries directly below a module, such as "os"; those that stand in no module for "". They are in the
-// order of the reference.
+// Members returns the entries directly below a module, such as "os", or those outside of modules for "". They are in
+// the order of the reference.
 func Members(module string) []*Entry {
 	prefix := ""
 	if module != "" {
@@ -166,21 +166,22 @@ func Members(module string) []*Entry {
 	return out
 }
 
-// Methods returns the methods of a type's values, such as "str"; none for types without methods. Of "dict[str, any]" the
-// methods are those of "dict".
+// Methods returns the methods of a type, such as "str"; none for types without methods. The methods of "dict[str, any]"
+// are those of "dict".
 func Methods(typ string) []*Entry {
 	base, _, _ := strings.Cut(typ, "[")
 	return load().methods[base]
 }
 
-// OtherNames are keywords under which some parameters are known from documents and from older versions of the language,
-// with the names that they have here. They count where the function has a parameter of that name, and none of their own.
+// OtherNames maps keywords from documents and from older versions of the language to the present names of the
+// parameters. An old keyword is accepted where the function has a parameter of the present name, and none of the old
+// name.
 var OtherNames = map[string]string{
 	"files": "paths", "paths": "path", "file_path": "path", "pathToDir": "path", "pathToChart": "path",
 	"directory": "dir", "contents": "input", "func": "fn", "targpath": "path", "basepath": "start",
 }
 
-// Param returns the parameter that a keyword means: by its name, by one of OtherNames, or "**kwargs".
+// Param returns the parameter that a keyword means: by its name, by OtherNames, or "**kwargs".
 func (e *Entry) Param(keyword string) (Param, bool) {
 	for _, name := range []string{keyword, OtherNames[keyword]} {
 		for _, p := range e.Params {

@@ -14,7 +14,7 @@ var (
 // page is a page being read.
 type page struct {
 	chapters []Chapter
-	// text takes the paragraphs that are being read: those of a chapter or of an entry.
+	// text receives the paragraphs: that of the chapter or of the entry being read.
 	text *string
 	// code is set between ``` marks.
 	code bool
@@ -58,10 +58,10 @@ func (p *page) line(line string) error {
 		e.Params[len(e.Params)-1].Text += " " + strings.TrimSpace(line)
 		return nil
 	case p.inParams() && line != "":
-		return fmt.Errorf("%q goes on after the parameters", line)
+		return fmt.Errorf("%q continues after the parameters", line)
 	}
 	if p.text == nil {
-		return fmt.Errorf("%q stands before the first chapter", line)
+		return fmt.Errorf("%q is before the first chapter", line)
 	}
 	*p.text += line + "\n"
 	return nil
@@ -90,7 +90,7 @@ func (p *page) entry(line string) error {
 	case m == nil:
 		return fmt.Errorf("%q is not the head of an entry", line)
 	case len(p.chapters) == 0:
-		return fmt.Errorf("%q stands before the first chapter", line)
+		return fmt.Errorf("%q is before the first chapter", line)
 	}
 	e := &Entry{Of: m[1], Name: m[2], Type: m[3]}
 	switch {
@@ -129,7 +129,7 @@ func (p *page) param(line string) error {
 	return nil
 }
 
-// check refuses entries that nobody could call.
+// check refuses incomplete or contradictory entries.
 func (e *Entry) check() error {
 	if e.Text == "" {
 		return fmt.Errorf("there is no text")
@@ -142,7 +142,7 @@ func (e *Entry) check() error {
 		case seen[p.Name]:
 			return fmt.Errorf("parameter %s is described twice", p.Name)
 		case p.Required() && optional && !p.KeywordOnly:
-			return fmt.Errorf("parameter %s is required, but stands after one that is not", p.Name)
+			return fmt.Errorf("parameter %s is required, but follows an optional one", p.Name)
 		}
 		seen[p.Name] = true
 		optional = optional || p.Default != ""

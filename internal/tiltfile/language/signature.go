@@ -2,16 +2,16 @@ package language
 
 import "strings"
 
-// Signature is a call as it is shown to people, with the places of the parameters in it.
+// Signature is a call as displayed to users, with the places of the parameters in it.
 type Signature struct {
 	Text string
-	// Params are the ranges of bytes of Text that the entry's parameters stand at, in their order; the mark that ends what
-	// is taken by position has one, too.
+	// Params are the byte ranges of the entry's parameters in Text, in their order; the mark that ends the positional
+	// parameters has one too.
 	Params [][2]int
 }
 
-// Signature returns how a function is called, "sync(local_path: path, remote_path: str) -> step". For anything else it is
-// "name: type", without parameters.
+// Signature returns the signature of a function, "sync(local_path: path, remote_path: str) -> step". For a value it is
+// "name: type", for a module "module name".
 func (e *Entry) Signature() Signature {
 	if e.sig != nil {
 		return *e.sig
@@ -45,7 +45,7 @@ func (e *Entry) Signature() Signature {
 	return s
 }
 
-// String returns the parameter as it stands in a signature, "name: type = default".
+// String returns the parameter as in a signature, "name: type = default".
 func (p Param) String() string {
 	s := strings.Repeat("*", p.Stars) + p.Name
 	if p.Type != "" {
@@ -57,7 +57,7 @@ func (p Param) String() string {
 	return s
 }
 
-// Summary is the first sentence of the text, without Markdown's marks for code.
+// Summary returns the first sentence of the text.
 func (e *Entry) Summary() string {
 	text, _, _ := strings.Cut(e.Text, "\n\n")
 	text = strings.ReplaceAll(text, "\n", " ")
@@ -67,7 +67,7 @@ func (e *Entry) Summary() string {
 	return text
 }
 
-// Markdown returns all that is known about the entry, its parameters included, without a heading.
+// Markdown returns the whole documentation of the entry, with its parameters, without a heading.
 func (e *Entry) Markdown() string {
 	var b strings.Builder
 	b.WriteString("```python\n" + e.long() + "\n```\n\n" + e.Text + "\n")
@@ -85,10 +85,10 @@ func (e *Entry) Markdown() string {
 	return b.String()
 }
 
-// wide is how long a signature may be in one line.
+// wide is the maximum length of a signature on one line.
 const wide = 100
 
-// long is the signature; a parameter per line where one line would be too long.
+// long returns the signature, with one parameter per line if one line would be too long.
 func (e *Entry) long() string {
 	s := e.Signature()
 	if len(s.Text) <= wide || len(s.Params) == 0 {

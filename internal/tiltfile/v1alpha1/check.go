@@ -16,10 +16,10 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Checks of single fields. They get the value of the field's kind.
+// Checks of single fields. They receive a value of the field's kind.
 
-// checkAPIName holds names to what is also one part of a path: that is how the API addresses objects. Tiltfiles in use
-// have names with blanks and colons, so no more is asked.
+// checkAPIName requires a name that can be one segment of a path, since the API addresses objects by path. Existing
+// Tiltfiles have names with blanks and colons, so these are allowed.
 func checkAPIName(x any) error {
 	const longest = 253
 	name := x.(string)
@@ -55,7 +55,7 @@ func checkEnv(x any) error {
 	return nil
 }
 
-// checkVariable wants a name that an environment variable can have.
+// checkVariable requires a possible name of an environment variable.
 func checkVariable(x any) error {
 	if name := x.(string); strings.ContainsAny(name, "=\x00") {
 		return fmt.Errorf("%q cannot be the name of an environment variable", name)
@@ -74,7 +74,7 @@ func checkConfigKeys(x any) error {
 	return nil
 }
 
-// checkInside wants a path that stays inside the folder that it counts from.
+// checkInside requires a relative path that does not leave its folder.
 func checkInside(x any) error {
 	p := x.(string)
 	if clean := path.Clean(p); path.IsAbs(p) || clean == ".." || strings.HasPrefix(clean, "../") {
@@ -92,21 +92,21 @@ func checkLoadHost(x any) error {
 
 func checkDuration(x any) error {
 	if d, err := time.ParseDuration(x.(string)); err != nil || d <= 0 {
-		return fmt.Errorf("%q is no length of time, as 30s is", x)
+		return fmt.Errorf("%q is not a duration such as 30s", x)
 	}
 	return nil
 }
 
 func checkTime(x any) error {
 	if _, err := time.Parse(time.RFC3339, x.(string)); err != nil {
-		return fmt.Errorf("%q is no time, as 2026-01-31T12:00:00Z is", x)
+		return fmt.Errorf("%q is not a time such as 2026-01-31T12:00:00Z", x)
 	}
 	return nil
 }
 
 func checkRegexp(x any) error {
 	if _, err := regexp.Compile(x.(string)); err != nil {
-		return fmt.Errorf("%q is no regular expression: %w", x, err)
+		return fmt.Errorf("%q is not a regular expression: %w", x, err)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func notNegative(x any) error {
 	return nil
 }
 
-// oneOf wants one of the words; no word at all stands for the default.
+// oneOf requires one of the words; an empty text means the default.
 func oneOf(words ...string) func(any) error {
 	return func(x any) error {
 		word := x.(string)
@@ -168,7 +168,7 @@ func checkComponent(x any) error {
 
 // Checks of values as a whole.
 
-// exactlyOne wants one of the fields.
+// exactlyOne requires exactly one of the fields.
 func exactlyOne(names ...string) func(*apiValue) error {
 	return func(v *apiValue) error {
 		if n := v.given(names...); n != 1 {
@@ -201,7 +201,7 @@ func checkRepo(v *apiValue) error {
 	case !ok || !slices.Contains([]string{"https", "http", "file"}, scheme):
 		return fmt.Errorf("url: %q starts with neither https:// nor file://", url)
 	case rest == "":
-		return fmt.Errorf("url: %q names no place", url)
+		return fmt.Errorf("url: %q has no host or path", url)
 	case scheme == "file" && v.text("ref") != "":
 		return errors.New("ref: a file:// URL is used as it is, without a ref")
 	case scheme == "file" && v.text("git_subpath") != "":
@@ -215,7 +215,7 @@ func checkButton(v *apiValue) error {
 	for _, in := range v.many("inputs") {
 		name := in.text("name")
 		if seen[name] {
-			return fmt.Errorf("inputs: two are called %q", name)
+			return fmt.Errorf("inputs: two inputs have the name %q", name)
 		}
 		seen[name] = true
 	}

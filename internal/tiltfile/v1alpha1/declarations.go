@@ -9,13 +9,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Declarations are what the program declared through v1alpha1 so far, in the order of the calls. They are used by one
-// goroutine. Extension repos and extensions also go to the registry while the program runs: a declaration holds for what is
-// loaded after it.
+// Declarations are what the program has declared through v1alpha1 so far, in the order of the calls. They are used by
+// one goroutine. Extension repos and extensions also go to the registry while the program runs: a declaration applies
+// to later loads.
 type Declarations struct {
 	*eval.Evaluation
 	registry extensionRegistry
-	// Beside are resources that there are besides those of the Tiltfile.
+	// Beside are the resources that exist in addition to those of the Tiltfile.
 	Beside         []model.ManifestName
 	sites          map[apiID]fault.Site
 	buttons        []model.Button
@@ -27,13 +27,13 @@ type Declarations struct {
 	kept           []model.KeptObject
 }
 
-// extensionRegistry learns which extensions there are.
+// extensionRegistry receives the declared repositories and extensions.
 type extensionRegistry interface {
 	AddRepo(extension.Repo) error
 	AddExtension(extension.Extension) error
 }
 
-// New returns the declarations of an evaluation that has just begun.
+// New returns the empty declarations of an evaluation.
 func New(e *eval.Evaluation, r extensionRegistry) *Declarations {
 	return &Declarations{Evaluation: e, registry: r}
 }
@@ -47,10 +47,10 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 	return out
 }
 
-// Know takes over where the objects of another evaluation were declared, so that none is declared twice.
+// Know copies the sites of another evaluation's objects, so that none is declared twice.
 func (d *Declarations) Know(other *Declarations) { d.sites = maps.Clone(other.sites) }
 
-// ExtensionSite is where an extension was declared.
+// ExtensionSite returns the place where an extension was declared.
 func (d *Declarations) ExtensionSite(name string) fault.Site {
 	return d.sites[apiID{kindExtension, name}]
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// apiID tells objects apart.
+// apiID identifies an object.
 type apiID struct{ kind, name string }
 
-// resourceAnnotation names the resource in whose log an object speaks.
+// resourceAnnotation names the resource whose log shows the output of an object.
 const resourceAnnotation = "tilt.dev/resource"
 
-// declare takes in an object, unless there is one of its kind and name already.
+// declare adds an object, unless there is already one of its kind and name.
 func (d *Declarations) declare(c *eval.Call, v *apiValue) error {
 	id := apiID{v.t.kind, v.text("name")}
 	if at, taken := d.sites[id]; taken {
@@ -38,7 +38,7 @@ func (v *apiValue) meta() model.Meta {
 	return model.Meta{Labels: v.textMap("labels"), Annotations: v.textMap("annotations")}
 }
 
-// log is the resource in whose log the object says that it speaks; empty where it says nothing.
+// log is the resource whose log shows the object's output, from its annotation; empty where there is none.
 func (v *apiValue) log() model.ManifestName {
 	return model.ManifestName(v.textMap("annotations")[resourceAnnotation])
 }
@@ -62,7 +62,7 @@ func declareCommand(d *Declarations, c *eval.Call, v *apiValue) error {
 	return nil
 }
 
-// disable returns what switches the object off.
+// disable returns what disables the object.
 func (v *apiValue) disable() model.DisableSource {
 	var s model.DisableSource
 	source := v.one("disable_source")
@@ -139,14 +139,14 @@ func declareExtension(d *Declarations, c *eval.Call, v *apiValue) error {
 	return nil
 }
 
-// declareKept takes in an object that hone does nothing about, and says so.
+// declareKept adds an object that has no effect in hone, and warns about that.
 func declareKept(d *Declarations, c *eval.Call, v *apiValue) error {
 	spec, err := v.spec()
 	if err != nil {
 		return err
 	}
 	d.kept = append(d.kept, model.KeptObject{Kind: v.t.kind, Name: v.text("name"), Meta: v.meta(), Spec: spec})
-	c.Warn(c.Site(), "%s: hone keeps the %s %q, but does nothing about it; to deploy objects and follow their pods use "+
+	c.Warn(c.Site(), "%s: hone keeps the %s %q, but it has no effect; to deploy objects and follow their pods use "+
 		"k8s_yaml() with k8s_resource(), or k8s_custom_deploy()", c.Name, v.t.kind, v.text("name"))
 	return nil
 }
@@ -196,12 +196,12 @@ func (v *apiValue) input() model.Input {
 	return in
 }
 
-// AsRepo returns a declared repository as the registry of extensions takes it.
+// AsRepo converts a declared repository for the registry of extensions.
 func AsRepo(r model.ExtensionRepo) extension.Repo {
 	return extension.Repo{Name: r.Name, URL: r.URL, Ref: r.Ref, LoadHost: r.LoadHost, GitSubpath: r.GitSubpath}
 }
 
-// AsExtension returns a declared extension as the registry of extensions takes it.
+// AsExtension converts a declared extension for the registry of extensions.
 func AsExtension(e model.Extension) extension.Extension {
 	return extension.Extension{Name: e.Name, RepoName: e.Repo, RepoPath: e.Path}
 }

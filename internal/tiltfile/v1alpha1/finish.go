@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Objects returns what v1alpha1 declared, and warns of names in it that lead nowhere.
+// Objects returns the declared objects, and warns of references to objects and resources that do not exist.
 func (d *Declarations) Objects(manifests []model.Manifest) model.APIObjects {
 	for i := range d.commands {
 		cmd := &d.commands[i]
@@ -59,7 +59,7 @@ func (d *Declarations) checkCommands(manifests []model.Manifest) {
 	}
 }
 
-// checkKnown warns when an object refers to one that was not declared.
+// checkKnown warns if an object refers to one that was not declared.
 func (d *Declarations) checkKnown(id apiID, field, name, kind string) {
 	var known []string
 	for other := range d.sites {
@@ -73,7 +73,7 @@ func (d *Declarations) checkKnown(id apiID, field, name, kind string) {
 	}
 }
 
-// checkResource warns when an object names a resource that does not exist.
+// checkResource warns if an object names a resource that does not exist.
 func (d *Declarations) checkResource(id apiID, field, name string, manifests []model.Manifest) {
 	names := []string{string(model.TiltfileName), string(model.UncategorizedName)}
 	for _, m := range manifests {
@@ -87,7 +87,7 @@ func (d *Declarations) checkResource(id apiID, field, name string, manifests []m
 	}
 }
 
-// checkSwitch warns of what cannot switch anything off.
+// checkSwitch warns of keys that cannot disable anything.
 func (d *Declarations) checkSwitch(id apiID, off model.DisableSource) {
 	for _, key := range off.Keys {
 		i := slices.IndexFunc(d.configMaps, func(m model.ConfigMap) bool { return m.Name == key.ConfigMap })

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the module of that name: the types of API objects, their values, and what a Tiltfile declares with
-// them.
+// Package v1alpha1 implements the module v1alpha1: the types of API objects, their values, and the objects that a
+// Tiltfile declares.
 package v1alpha1
 
 import (
@@ -16,22 +16,22 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/value"
 )
 
-// apiModule is what the names of the API's types begin with.
+// apiModule is the prefix of the names of the API's types.
 const apiModule = "v1alpha1."
 
 // apiType describes one type of the module v1alpha1. Its constructor, the checks, the attributes of its values and
 // their JSON all come from here: objects.go and helpers.go list the types.
 type apiType struct {
-	// name is that of the constructor: "ui_button".
+	// name is the name of the constructor: "ui_button".
 	name string
-	// kind is that of an object of the API: "UIButton". Types without one are only parts of others.
+	// kind is the kind of an API object: "UIButton". Types without one are only parts of others.
 	kind string
 	doc  string
-	// fields are the arguments, in the order in which they may be given without names.
+	// fields are the arguments, in the order of positional arguments.
 	fields []*apiField
-	// check holds the rules about several fields at once; it may be nil.
+	// check checks the rules that involve several fields; it may be nil.
 	check func(v *apiValue) error
-	// declare takes an object in; nil for parts.
+	// declare adds an object; nil for parts.
 	declare func(d *Declarations, c *eval.Call, v *apiValue) error
 }
 
@@ -39,22 +39,22 @@ type apiType struct {
 type apiField struct {
 	name string
 	kind fieldKind
-	// of is the type of what is in it, for fieldOne and fieldMany.
+	// of is the type of the value or the elements, for fieldOne and fieldMany.
 	of  string
 	doc string
 	// required fields must be given, and not be empty.
 	required bool
-	// nullable fields are None, not empty, while they are not given.
+	// nullable fields are None instead of empty if they are not given.
 	nullable bool
 	// meta fields belong to the object's metadata, not to its specification.
 	meta bool
-	// api is the name in JSON where it is not that in camel case.
+	// api is the name in JSON, where it is not name in camel case.
 	api string
-	// check looks at a value that was given; it may be nil.
+	// check checks a value that was given; it may be nil.
 	check func(x any) error
 }
 
-// fieldKind says what a field takes.
+// fieldKind is the kind of values that a field takes.
 type fieldKind string
 
 // The kinds of fields.
@@ -109,7 +109,7 @@ func (d *Declarations) construct(t *apiType, c *eval.Call) (starlark.Value, erro
 	for i, f := range t.fields {
 		name := f.name
 		if i > 0 || t.declare == nil {
-			name += "??" // finish tells of what is missing
+			name += "??" // finish reports missing fields
 		}
 		pairs = append(pairs, name, &apiSlot{c.Evaluation, f, v})
 	}
@@ -161,7 +161,7 @@ func (v *apiValue) finish() error {
 	return v.t.check(v)
 }
 
-// short is the first statement of the field's description, to stand within a message.
+// short is the first sentence of the field's description, for use within a message.
 func (f *apiField) short() string {
 	first, _, _ := strings.Cut(f.doc, ". ")
 	first = strings.TrimSuffix(first, ".")
@@ -199,7 +199,7 @@ func (f *apiField) json() string {
 	return out
 }
 
-// starlark returns a field's value for the program; nil stands for one that was not given.
+// starlark returns a field's value for the program; x is nil for a field that was not given.
 func (f *apiField) starlark(x any) starlark.Value {
 	switch x := x.(type) {
 	case string:
@@ -233,7 +233,7 @@ func frozen(v starlark.Value) starlark.Value {
 	return v
 }
 
-// zero is what a field that was not given has.
+// zero returns the value of a field that was not given.
 func (f *apiField) zero() starlark.Value {
 	if f.nullable {
 		return starlark.None
@@ -253,7 +253,7 @@ func (f *apiField) zero() starlark.Value {
 	return starlark.None
 }
 
-// apiSlot takes the value of a field.
+// apiSlot unpacks the value of a field.
 type apiSlot struct {
 	*eval.Evaluation
 	field *apiField
@@ -307,7 +307,7 @@ func (a *apiSlot) convert(v starlark.Value) (any, error) {
 	return t.Value, err
 }
 
-// strictList takes a list of strings, and no string alone: that would be a command without its words told apart.
+// strictList takes a list of strings, but not a single string: that would be a command that is not split into words.
 func strictList(v starlark.Value) ([]string, error) {
 	switch v.(type) {
 	case starlark.String, *value.Blob:

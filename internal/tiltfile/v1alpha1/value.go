@@ -8,11 +8,11 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// apiValue is a value of one of the types of v1alpha1. It never changes once it is built.
+// apiValue is a value of one of the types of v1alpha1. It does not change after construction.
 type apiValue struct {
 	t *apiType
-	// set holds the fields that were given, by name: string, int, bool, []string, map[string]string, *apiValue or
-	// []*apiValue, after the field's kind.
+	// set holds the fields that were given, by name. Their types are string, int, bool, []string, map[string]string,
+	// *apiValue or []*apiValue, depending on the field's kind.
 	set map[string]any
 }
 
@@ -38,14 +38,14 @@ func (v *apiValue) Freeze() {}
 // Truth is always true.
 func (v *apiValue) Truth() starlark.Bool { return true }
 
-// Hash says that the value cannot be a key.
+// Hash returns an error: the value cannot be a key.
 func (v *apiValue) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: %s", v.Type()) }
 
 // Attr returns a field; one that was not given has the zero value of its kind, or None.
 func (v *apiValue) Attr(name string) (starlark.Value, error) {
 	f := v.t.field(name)
 	if f == nil {
-		return nil, nil // the interpreter says so, and what was probably meant
+		return nil, nil // the interpreter reports it, and suggests what was probably meant
 	}
 	return f.starlark(v.set[name]), nil
 }
@@ -55,7 +55,7 @@ func (v *apiValue) AttrNames() []string { return v.t.names() }
 
 func (v *apiValue) has(name string) bool { _, ok := v.set[name]; return ok }
 
-// given counts those of the fields that were given.
+// given returns how many of the fields were given.
 func (v *apiValue) given(names ...string) int {
 	n := 0
 	for _, name := range names {
@@ -76,8 +76,8 @@ func (v *apiValue) many(name string) []*apiValue          { return field[[]*apiV
 // one returns the value in a field, or nil.
 func (v *apiValue) one(name string) *apiValue { return field[*apiValue](v, name) }
 
-// field returns a field's value, or the zero value where it was not given. Fields have the types of their kinds, so
-// that a wrong T is a mistake in this package.
+// field returns a field's value, or the zero value where it was not given. Fields have the types of their kinds, so a
+// wrong T is a bug in this package.
 func field[T any](v *apiValue, name string) T {
 	x, ok := v.set[name]
 	if !ok {
@@ -93,7 +93,7 @@ func (v *apiValue) spec() (string, error) {
 	return string(out), err
 }
 
-// plain returns the fields that were given in the form in which JSON knows them.
+// plain returns the fields that were given, in a form for JSON.
 func (v *apiValue) plain() map[string]any {
 	out := map[string]any{}
 	for _, f := range v.t.fields {
