@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// The bounds of what is read, so that a stream that is no LSP at all does not eat the memory.
+// The limits of what is read, so that a stream that is not LSP does not exhaust the memory.
 const (
 	mostHeaderLines = 32
 	longestHeader   = 4 << 10
 	longestMessage  = 64 << 20
 )
 
-// errFraming is the error of a stream whose messages cannot be told apart any more.
+// errFraming is the error of a stream whose message boundaries are lost.
 var errFraming = errors.New("this is not the language server protocol")
 
 // codec reads and writes framed messages: a header with the length, an empty line, and as many bytes of JSON.
@@ -30,7 +30,7 @@ func newCodec(r io.Reader, w io.Writer) *codec {
 	return &codec{bufio.NewReaderSize(r, longestHeader), w}
 }
 
-// read returns the next message's body; io.EOF when the stream ends between two messages.
+// read returns the next message's body; io.EOF if the stream ends between two messages.
 func (c *codec) read() ([]byte, error) {
 	length := -1
 	for i := 0; ; i++ {
@@ -55,18 +55,18 @@ func (c *codec) read() ([]byte, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("%w: %.40q is no header", errFraming, line)
+			return nil, fmt.Errorf("%w: %.40q is not a header", errFraming, line)
 		}
 		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
 			continue
 		}
 		if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil || length < 0 || length > longestMessage {
-			return nil, fmt.Errorf("%w: %.40q is no length", errFraming, value)
+			return nil, fmt.Errorf("%w: %.40q is not a valid length", errFraming, value)
 		}
 	}
 }
 
-// header returns a line of a header without its end.
+// header returns a line of a header without its line break.
 func (c *codec) header() (string, error) {
 	line, err := c.r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

@@ -7,10 +7,10 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// The order in which items are shown: what fits the place best comes first.
+// The order in which items are shown: the best matches come first.
 const (
 	orderKeyword   = "0" // keyword arguments
-	orderFitting   = "1" // values of the type that the place wants
+	orderFitting   = "1" // values of the expected type
 	orderLocal     = "2" // names of the text
 	orderLanguage  = "3" // names of the language
 	orderStatement = "4" // words of Starlark
@@ -24,7 +24,7 @@ func (s *server) completion(p positionParams) (any, error) {
 	return completionList{Items: at.complete()}, nil
 }
 
-// complete returns what can stand at a place.
+// complete returns the completions at a place.
 func (p place) complete() []completionItem {
 	items := []completionItem{}
 	if p.o.inComment(p.at) {
@@ -53,7 +53,7 @@ func (p place) complete() []completionItem {
 	return append(items, c.items...)
 }
 
-// completer collects what can stand in place of the name that begins at start.
+// completer collects the completions for the name that begins at start.
 type completer struct {
 	place
 	start int
@@ -62,7 +62,7 @@ type completer struct {
 	items  []completionItem
 }
 
-// add adds an item that replaces what has been typed.
+// add adds an item that replaces the typed part of the name.
 func (c *completer) add(order, label string, kind int, item completionItem) {
 	item.Label, item.Kind, item.SortText = label, kind, order+label
 	if item.TextEdit == nil {
@@ -72,7 +72,7 @@ func (c *completer) add(order, label string, kind int, item completionItem) {
 	c.items = append(c.items, item)
 }
 
-// members offers what stands behind a dot.
+// members offers the members after a dot.
 func (c *completer) members() {
 	for _, e := range c.o.valueOf(c.before-1, 0).members() {
 		c.entry(orderLanguage, e)
@@ -91,7 +91,7 @@ func (c *completer) entry(order string, e *language.Entry) {
 	c.add(order, name, kind, item)
 }
 
-// call makes an item write the brackets of a call, too, where the editor can put the cursor between them.
+// call makes an item insert the brackets of a call too, if the editor can put the cursor between them.
 func (c *completer) call(item *completionItem, name string) {
 	if !c.snippets || strings.HasPrefix(c.o.text[wordEnd(c.o.text, c.at):], "(") {
 		return
@@ -135,12 +135,12 @@ func (c *completer) names() {
 	}
 }
 
-// statementWordsFit is false at the beginning of an argument, where none of them can stand but not and lambda.
+// statementWordsFit is false at the beginning of an argument, where "not" and "lambda" are the only keywords allowed.
 func (c *completer) statementWordsFit() bool {
 	return !c.o.is(c.before, "(") && !c.o.is(c.before, ",") && !c.o.is(c.before, "=")
 }
 
-// fits reports whether a name of the language makes what a parameter wants above all.
+// fits reports whether a name of the language has the specific type that a parameter takes.
 func fits(p language.Param, e *language.Entry) bool {
 	switch {
 	case p.Name == "" || p.Takes("any"):
@@ -157,7 +157,8 @@ func fits(p language.Param, e *language.Entry) bool {
 	return p.Takes(e.Type)
 }
 
-// wanted is the parameter whose value stands at the place, also within a list; without a name when that is not known.
+// wanted returns the parameter whose value is at the place, also within a list. The result has no name if the parameter
+// is not known.
 func (c *completer) wanted(frames []frame) language.Param {
 	for _, f := range frames {
 		if c.o.is(f.open, "[") && f.callee < 0 && !c.o.isOperand(f.open-1) {
@@ -172,7 +173,7 @@ func (c *completer) wanted(frames []frame) language.Param {
 	return language.Param{}
 }
 
-// callee is the function that a bracket calls; nil when it is not known.
+// callee returns the function that a bracket calls; nil if it is not known.
 func (p place) callee(f frame) *language.Entry {
 	if f.callee < 0 {
 		return nil
@@ -184,7 +185,7 @@ func (p place) callee(f frame) *language.Entry {
 	return e
 }
 
-// keywords offers the arguments of a call that are not given yet.
+// keywords offers the keyword arguments of a call that are not given yet.
 func (c *completer) keywords(f frame) {
 	e := c.callee(f)
 	atStart := c.o.is(c.before, "(") || c.o.is(c.before, ",") || c.o.isKind(c.before, tokenNewline)
@@ -220,7 +221,7 @@ func (c *completer) local(d *definition) {
 	c.add(orderLocal, d.name, kind, item)
 }
 
-// detail is a definition in one line.
+// detail describes a definition in one line.
 func (d *definition) detail() string {
 	text := ""
 	if d.entry != nil {
@@ -233,7 +234,7 @@ func (d *definition) detail() string {
 	return text
 }
 
-// completeString offers what can stand in a string: files, extensions, names that a file defines, words, and resources.
+// completeString offers completions in a string: files, extensions, names that a file defines, allowed words, and resources.
 func (p place) completeString(i int) []completionItem {
 	t := p.o.tokens[i]
 	if p.at < t.inner {
@@ -282,7 +283,7 @@ func (o *outline) loadHas(l loadStatement, t token) bool {
 	return false
 }
 
-// loadable offers what can be loaded.
+// loadable offers the extensions and files that can be loaded.
 func (c *completer) loadable(begun string) {
 	if _, ok := strings.CutPrefix(begun, extensionScheme); ok || !strings.Contains(begun, "/") {
 		for _, n := range c.files.extensionNames() {
@@ -295,7 +296,7 @@ func (c *completer) loadable(begun string) {
 	c.path(begun)
 }
 
-// path offers the files of the folder that has been typed.
+// path offers the files in the typed folder.
 func (c *completer) path(begun string) {
 	c.start += strings.LastIndex(begun, "/") + 1
 	for _, e := range c.files.paths(c.doc, begun) {
@@ -326,7 +327,7 @@ func (c *completer) exported(file string) {
 	}
 }
 
-// resolve adds the documentation to an item that the user looks at.
+// resolve adds the documentation to the item that the user has selected.
 func (s *server) resolve(item completionItem) (any, error) {
 	if item.Data == nil {
 		return item, nil

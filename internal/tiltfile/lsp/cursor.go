@@ -6,26 +6,28 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// frame is an open bracket around a place, with what is known about the call that it belongs to.
+// frame is an open bracket around a place, and the call that it belongs to.
 type frame struct {
-	// open is the index of the bracket, callee that of the last token of what is called; -1 where nothing is.
+	// open is the index of the bracket, callee that of the last token of the called expression; -1 if the bracket is
+	// not a call.
 	open, callee int
-	// index counts the arguments by position before the place; keyword is the name of the one that the place is in.
+	// index is the number of positional arguments before the place; keyword is the keyword of the argument at the
+	// place.
 	index   int
 	keyword string
-	// first is the index of the first token of the argument that the place is in.
+	// first is the index of the first token of the argument at the place.
 	first int
-	// given are the keywords of the call, before and after the place, without the one that the place is in.
+	// given are the other keywords of the call, before and after the place.
 	given []string
-	// texts are the arguments that are plain strings, by parameter, where the call is one of the language.
+	// texts are the arguments that are plain strings, by parameter, for calls of the language.
 	texts map[string]token
-	// spans bound the tokens of each argument, by parameter, where the call is one of the language; stars is set when further
-	// arguments come out of a value.
+	// spans bound the tokens of each argument, by parameter, for calls of the language; stars is set if the call has a
+	// *args or **kwargs argument.
 	spans map[string][2]int
 	stars bool
 }
 
-// frames returns what surrounds a place, innermost first.
+// frames returns the brackets around a place, innermost first.
 func (o *outline) frames(at int) []frame {
 	i, _ := o.tokenAt(at)
 	var out []frame
@@ -69,7 +71,7 @@ func (o *outline) frame(open, at int) frame {
 		i = end + 1
 	}
 	if !found {
-		f.index, f.first = index, i // behind the last comma
+		f.index, f.first = index, i // after the last comma
 	}
 	return f
 }
@@ -91,7 +93,7 @@ func (o *outline) skipLines(i, end int) int {
 	return i
 }
 
-// startOf is where the argument that begins with a token begins for the user who types: behind the comma or bracket before it.
+// startOf returns the offset where an argument begins for the user who types: after the comma or bracket before its first token.
 func (o *outline) startOf(open, i int) int {
 	for i--; i > open; i-- {
 		if o.tokens[i].kind != tokenNewline {
@@ -101,7 +103,7 @@ func (o *outline) startOf(open, i int) int {
 	return o.tokens[max(i, open)].end
 }
 
-// endOf is where the argument that ends before a token ends.
+// endOf returns the offset where an argument ends, given the index of the token after it.
 func (o *outline) endOf(end int) int {
 	if end >= len(o.tokens) {
 		return len(o.text)
@@ -109,7 +111,7 @@ func (o *outline) endOf(end int) int {
 	return o.tokens[end].start
 }
 
-// noteArgument remembers an argument, and that it is nothing but a string.
+// noteArgument records an argument in f.spans, and in f.texts if it is a plain string.
 func (o *outline) noteArgument(f frame, e *language.Entry, keyword string, index, from, to int) {
 	if e == nil {
 		return
@@ -131,7 +133,7 @@ func (o *outline) noteArgument(f frame, e *language.Entry, keyword string, index
 	}
 }
 
-// calleeOf returns the index of the last token of what a bracket calls, or -1.
+// calleeOf returns the index of the last token of the expression that a bracket calls, or -1.
 func (o *outline) calleeOf(open int) int {
 	i := open - 1
 	if !o.is(open, "(") || i < 0 || o.is(i-1, "def") {
@@ -144,7 +146,7 @@ func (o *outline) calleeOf(open int) int {
 	return -1
 }
 
-// keywords are the words of Starlark that cannot be names, and those that it keeps for itself.
+// keywords are the keywords of Starlark, which cannot be names.
 var keywords = map[string]bool{}
 
 func init() {
@@ -164,7 +166,7 @@ func parameter(e *language.Entry, keyword string, index int) (language.Param, bo
 	return language.Param{}, false
 }
 
-// parameterIndex returns the place of the parameter that an argument goes to, or -1.
+// parameterIndex returns the index of the parameter that an argument goes to, or -1.
 func parameterIndex(e *language.Entry, keyword string, index int) int {
 	if keyword != "" {
 		p, ok := e.Param(keyword)
@@ -187,22 +189,23 @@ func parameterIndex(e *language.Entry, keyword string, index int) int {
 	return -1
 }
 
-// value is what is known about an expression.
+// value is the known information about an expression.
 type value struct {
-	// entry is the name of the language, or the function of the text, that the expression stands for.
+	// entry is the name of the language, or the function of the text, that the expression refers to.
 	entry *language.Entry
 	// typ is its type, as the language's documentation writes it; empty when unknown.
 	typ string
 	def *definition
 }
 
-// deepest bounds how far the meaning of a name is followed.
+// deepest bounds how many steps the value of a name is followed.
 const deepest = 8
 
-// entryOf returns the function that an expression stands for; nil when it is none that is known without other files.
+// entryOf returns the function that an expression refers to, given its last token; nil if it is not known from this
+// file alone.
 func (o *outline) entryOf(last int) *language.Entry { return o.valueOf(last, 0).entry }
 
-// valueOf returns what the expression means whose last token is given.
+// valueOf returns the value of the expression with the given last token.
 func (o *outline) valueOf(last, depth int) value {
 	if last < 0 || last >= len(o.tokens) || depth > deepest {
 		return value{}
@@ -237,7 +240,7 @@ func (o *outline) valueOf(last, depth int) value {
 	return value{}
 }
 
-// isOperand reports whether a bracket behind a token takes an element of it.
+// isOperand reports whether a token ends an operand, so that a bracket after it is an index.
 func (o *outline) isOperand(i int) bool {
 	return o.isKind(i, tokenName) && !keywords[o.word(i)] || o.is(i, ")") || o.is(i, "]") || o.isKind(i, tokenString)
 }
@@ -263,7 +266,7 @@ func (o *outline) nameValue(name string, at, depth int) value {
 	return v
 }
 
-// simple reports whether tokens are one operand without operators, but for those of text.
+// simple reports whether tokens are one operand, without operators outside of its brackets.
 func (o *outline) simple(from, to int) bool {
 	for i := from; i < to; i++ {
 		if o.inside[i] != o.inside[from] || i == from {
@@ -277,7 +280,7 @@ func (o *outline) simple(from, to int) bool {
 	return true
 }
 
-// member is the field or method of a value.
+// member returns a field or method of a value.
 func (v value) member(name string) value {
 	for _, e := range v.members() {
 		if memberName(e) == name {
@@ -291,7 +294,7 @@ func (v value) member(name string) value {
 	return value{}
 }
 
-// members are what can stand behind a value's dot.
+// members returns the members of a value.
 func (v value) members() []*language.Entry {
 	if v.entry != nil && v.entry.Kind == language.Module {
 		return language.Members(v.entry.Name)
@@ -299,7 +302,7 @@ func (v value) members() []*language.Entry {
 	return language.Methods(v.typ)
 }
 
-// memberName is the last part of an entry's name.
+// memberName returns the last part of an entry's name.
 func memberName(e *language.Entry) string {
 	for i := len(e.Name) - 1; i >= 0; i-- {
 		if e.Name[i] == '.' {

@@ -9,20 +9,20 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
-// mostFiles bounds how many files are read for what one document depends on.
+// mostFiles is the most files that are read for the dependencies of one document.
 const mostFiles = 100
 
-// declared is what a project says about where extensions are, as far as that is known without running it.
+// declared holds the extensions and repositories that a project declares, as far as they are known without running it.
 type declared struct {
 	extension.Registry
-	// repos and extensions are names of which two things are said, or none that is known; anything is set where not even
-	// the name is known.
+	// repos and extensions are names whose declarations conflict or are not known; anything is set if not even the name
+	// is known.
 	repos, extensions map[string]bool
 	anything          bool
 }
 
-// declared returns what counts where a document is loaded: what the document says, what it loads and includes, and what is
-// said in the open documents that lead to it.
+// declared returns the declarations that apply to a document: its own, those of the files that it loads and includes,
+// and those of the open documents that lead to it.
 func (w *workspace) declared(from *document) *declared {
 	files := w.closure(from)
 	for _, d := range w.open {
@@ -43,7 +43,7 @@ func (w *workspace) declared(from *document) *declared {
 	return out
 }
 
-// closure returns a document and the files of the project that it loads and includes, however far.
+// closure returns a document and the files of the project that it loads and includes, directly or indirectly.
 func (w *workspace) closure(from *document) []*document {
 	files, seen := []*document{from}, map[string]bool{from.path: true}
 	for i := 0; i < len(files) && len(files) < mostFiles; i++ {
@@ -61,7 +61,7 @@ func (w *workspace) closure(from *document) []*document {
 	return files
 }
 
-// dependencies are the names of what the text loads and includes.
+// dependencies returns the names of the files that the text loads and includes.
 func (o *outline) dependencies() []string {
 	var out []string
 	for _, l := range o.loads {
@@ -93,7 +93,7 @@ func (o *outline) calls(name string) []frame {
 	return out
 }
 
-// read adds what a file says.
+// read adds the declarations of a file.
 func (g *declared) read(d *document) {
 	for _, f := range d.outline().calls("v1alpha1.extension_repo") {
 		a := arguments{doc: d, frame: f}
@@ -106,7 +106,7 @@ func (g *declared) read(d *document) {
 		case a.unknown:
 			g.repos[r.Name] = true
 			r.URL, r.Ref = extension.PublicURL, ""
-			_ = g.AddRepo(r) // so that what it serves is found to be unknown
+			_ = g.AddRepo(r) // so that its extensions are found, and found to be unknown
 		case g.AddRepo(r) != nil:
 			g.repos[r.Name] = true
 		}
@@ -125,7 +125,7 @@ func (g *declared) read(d *document) {
 	}
 }
 
-// locate returns what an extension's name means; false where that is not known.
+// locate resolves the name of an extension; false if the result is not known.
 func (g *declared) locate(name string) (extension.Location, bool) {
 	if g.anything || g.extensions[name] {
 		return extension.Location{}, false
@@ -134,15 +134,15 @@ func (g *declared) locate(name string) (extension.Location, bool) {
 	return at, err == nil && !g.repos[at.Repo.Name]
 }
 
-// arguments are those of a call that can be known without running it.
+// arguments reads the arguments of a call that are known without running it.
 type arguments struct {
 	doc *document
 	frame
-	// unknown is set once an argument was asked for whose value is not known.
+	// unknown is set once an argument with an unknown value is requested.
 	unknown bool
 }
 
-// text returns an argument, empty for one that is not given.
+// text returns the value of an argument; empty if it is not given.
 func (a *arguments) text(param string) string {
 	tokens, given := a.spans[param]
 	if !given {
@@ -164,7 +164,7 @@ func (a *arguments) text(param string) string {
 	return value
 }
 
-// textValue is the text that an expression is, where only the document's folder decides about it.
+// textValue returns the text of an expression that depends only on the document's folder.
 func (d *document) textValue(x syntax.Expr) (string, bool) {
 	switch x := x.(type) {
 	case *syntax.Literal:
@@ -176,7 +176,7 @@ func (d *document) textValue(x syntax.Expr) (string, bool) {
 		right, also := d.textValue(x.Y)
 		return left + right, ok && also && x.Op == syntax.PLUS
 	case *syntax.DotExpr:
-		// The folder of the main Tiltfile is known where the document is one.
+		// The folder of the main Tiltfile is known if the document is a Tiltfile.
 		return d.folder(), dotted(x) == "config.main_dir" && filepath.Base(d.path) == extension.Entry
 	case *syntax.CallExpr:
 		return d.pathValue(x)
@@ -184,7 +184,7 @@ func (d *document) textValue(x syntax.Expr) (string, bool) {
 	return "", false
 }
 
-// pathValue is what a call about paths returns.
+// pathValue returns the result of a call of a path function.
 func (d *document) pathValue(call *syntax.CallExpr) (string, bool) {
 	var parts []string
 	for _, arg := range call.Args {
@@ -226,7 +226,7 @@ func (d *document) folder() string {
 	return filepath.Dir(d.path)
 }
 
-// dotted is the name that an expression is, with its modules; empty when it is none.
+// dotted returns the dotted name that an expression is; empty if it is not a name.
 func dotted(x syntax.Expr) string {
 	switch x := x.(type) {
 	case *syntax.Ident:

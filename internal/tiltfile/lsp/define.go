@@ -9,7 +9,7 @@ import (
 // block is a function whose body is being read.
 type block struct {
 	indent int
-	// first is the first of the definitions that belong to the body.
+	// first is the index of the first definition in the body.
 	first int
 }
 
@@ -17,7 +17,7 @@ type block struct {
 type definer struct {
 	*outline
 	blocks []block
-	// docFor takes the text of a string that stands alone as the next line, as the text of the function.
+	// docFor is the function whose docstring may be the next line.
 	docFor *definition
 }
 
@@ -42,14 +42,14 @@ func (o *outline) define() {
 	}
 }
 
-// lineTokens returns the end of the statement line that begins with a token: a line continues while brackets are open.
+// lineTokens returns the end of the statement line that begins with token i: a line continues while brackets are open.
 func (o *outline) lineTokens(i int) int {
 	for first := i; i < len(o.tokens); i++ {
 		if o.tokens[i].kind == tokenNewline && o.inside[i] < 0 {
 			break
 		}
 		if i > first && o.inside[i] < 0 && o.inside[i-1] >= 0 && o.match[i-1] < 0 && o.startsStatement(i) {
-			return i - 1 // the line before was not ended: a bracket is missing
+			return i - 1 // the line before is incomplete: a bracket is missing
 		}
 	}
 	return i
@@ -70,7 +70,7 @@ func (d *definer) line(from, to int) {
 	d.bound(from, to)
 }
 
-// statement reads what begins with a token.
+// statement reads the statement that begins with a token.
 func (d *definer) statement(from, to, indent int) {
 	if from >= to {
 		return
@@ -118,7 +118,7 @@ func (d *definer) assignment(from, to int) {
 	}
 }
 
-// targets adds the names up to a mark. A single one is set to the value.
+// targets adds the names up to a mark. A single name gets the value.
 func (d *definer) targets(from, to int, mark string, value, valueEnd int) {
 	var names []int
 	for i := from; i < to && !d.is(i, mark); i++ {
@@ -145,7 +145,7 @@ func (d *definer) add(kind definitionKind, t token, name string) *definition {
 	return def
 }
 
-// closeBlocks ends the functions that a line of some indentation is not part of.
+// closeBlocks ends the functions that do not contain a line of the given indentation.
 func (d *definer) closeBlocks(indent, at int) {
 	for len(d.blocks) > 0 && indent <= d.blocks[len(d.blocks)-1].indent {
 		last := len(d.blocks) - 1
@@ -232,7 +232,7 @@ func (d *definer) defaultEnd(i, open, end int) int {
 	return i
 }
 
-// bound adds the names that comprehensions and lambdas bind, for the line that they stand in.
+// bound adds the names that comprehensions and lambdas bind, with the line as their scope.
 func (d *definer) bound(from, to int) {
 	end := len(d.text)
 	if to < len(d.tokens) {
@@ -283,7 +283,7 @@ func (d *definer) load(open int) {
 	}
 }
 
-// docText is the text of a docstring without the indentation of the program.
+// docText returns the text of a docstring without the indentation of the program.
 func docText(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	cut := -1

@@ -14,17 +14,17 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// dialect is the Starlark that Tiltfiles are written in.
+// dialect is the Starlark dialect of Tiltfiles.
 var dialect = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
 
-// fault is something wrong with a text, between two offsets.
+// fault is an error or a warning between two offsets of a text.
 type fault struct {
 	from, to int
 	severity int
 	text     string
 }
 
-// publish tells the editor what is wrong with a document.
+// publish sends the errors and warnings of a document to the editor.
 func (s *server) publish(d *document) error {
 	s.files.link(d)
 	list := []diagnostic{}
@@ -34,7 +34,7 @@ func (s *server) publish(d *document) error {
 	return s.notify("textDocument/publishDiagnostics", publishDiagnostics{URI: d.uri, Version: d.version, Diagnostics: list})
 }
 
-// diagnose finds what is wrong with a document: a text that cannot be read has just that one fault.
+// diagnose finds the errors and warnings of a document. A text that cannot be parsed has only that error.
 func (w *workspace) diagnose(d *document) []fault {
 	p, err := d.program()
 	if err != nil {
@@ -53,8 +53,8 @@ func (w *workspace) diagnose(d *document) []fault {
 	return faults
 }
 
-// syntaxFault is the place where the parser gave up. A bracket that is never closed is shown itself, since the parser only
-// notices at the end.
+// syntaxFault returns the error of the parser with its place. For a bracket that is never closed, the place is that
+// bracket, since the parser notices only at the end.
 func syntaxFault(d *document, err error) fault {
 	var at syntax.Error
 	if !errors.As(err, &at) {
@@ -72,7 +72,7 @@ func syntaxFault(d *document, err error) fault {
 	return fault{from, tokenEnd(d, from), severityError, at.Msg}
 }
 
-// offsetOf is the place of a position of the parser, whose columns count code points from 1.
+// offsetOf returns the offset of a position of the parser, whose columns count code points from 1.
 func offsetOf(d *document, p syntax.Position) int {
 	if p.Line < 1 {
 		return 0
@@ -91,7 +91,7 @@ func offsetOf(d *document, p syntax.Position) int {
 	return at
 }
 
-// tokenEnd is the end of the token at a place, or of the character where there is none.
+// tokenEnd returns the end of the token at a place, or of the character if there is no token.
 func tokenEnd(d *document, from int) int {
 	if i, touching := d.outline().tokenAt(from + 1); touching {
 		t := d.outline().tokens[i]
@@ -107,7 +107,7 @@ func tokenEnd(d *document, from int) int {
 	return from
 }
 
-// undefined finds names that mean nothing, and whatever else the resolver refuses.
+// undefined finds undefined names, and other errors of the resolver.
 func undefined(p *program) []fault {
 	d := p.doc
 	var list resolve.ErrorList
@@ -126,7 +126,7 @@ func undefined(p *program) []fault {
 	return out
 }
 
-// names are those of definitions and of the language.
+// names returns the names of definitions and of the language.
 func names(defs []*definition) []string {
 	var out []string
 	for _, d := range defs {
@@ -188,7 +188,7 @@ func unknownKeyword(e *language.Entry, name string) string {
 	return fmt.Sprintf("%s has no argument %s%s", e.Name, name, hint)
 }
 
-// calledEntry returns the function of the language that an expression names; nil when it is anything else, as a name that
+// calledEntry returns the function of the language that an expression names; nil for anything else, such as a name that
 // the text defines itself.
 func calledEntry(fn syntax.Expr) *language.Entry {
 	name := ""
@@ -211,8 +211,8 @@ func calledEntry(fn syntax.Expr) *language.Entry {
 	}
 }
 
-// loadFaults checks that what is loaded is there. A file may come into being while the Tiltfile runs, so that these are
-// warnings; an extension that is not on this machine may be anywhere, and is left alone.
+// loadFaults checks that loaded files and names exist. The results are warnings, since a file may be created while the
+// Tiltfile runs. Extensions that are not on this machine are not checked.
 func (w *workspace) loadFaults(d *document) []fault {
 	var out []fault
 	for _, l := range d.outline().loads {
@@ -226,7 +226,7 @@ func (w *workspace) loadFaults(d *document) []fault {
 		for _, n := range l.names {
 			defs := file.outline().exports()
 			if strings.HasPrefix(n.remote, "_") {
-				continue // that they cannot be loaded is said already
+				continue // the resolver reports that it cannot be loaded
 			}
 			if !slices.ContainsFunc(defs, func(e *definition) bool { return e.name == n.remote }) {
 				hint := didYouMean(n.remote, exportNames(defs))

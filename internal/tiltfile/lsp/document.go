@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// encoding is how the client counts characters in a line.
+// encoding is the unit in which the client counts characters in a line.
 type encoding string
 
-// The encodings that are understood; every client understands the second.
+// The supported encodings; every client supports the second.
 const (
 	utf8Units  encoding = "utf-8"
 	utf16Units encoding = "utf-16"
@@ -28,9 +28,9 @@ type document struct {
 	text     string
 	// lines are the offsets at which lines begin.
 	lines []int
-	// scanned is made on first use.
+	// scanned is the outline, made on first use.
 	scanned *outline
-	// parsed or unparsed is made on first use, too: the text as a program, or why it is none.
+	// parsed is the text as a program, or unparsed the error of the parser; one of them is set on first use.
 	parsed   *program
 	unparsed error
 }
@@ -60,7 +60,7 @@ func (d *document) outline() *outline {
 	return d.scanned
 }
 
-// apply makes a change. Places beyond the text count as its end.
+// apply applies a change. Positions beyond the text count as its end.
 func (d *document) apply(c contentChange, e encoding) {
 	if c.Range == nil {
 		d.set(c.Text)
@@ -71,7 +71,7 @@ func (d *document) apply(c contentChange, e encoding) {
 	d.set(d.text[:from] + c.Text + d.text[to:])
 }
 
-// offset is the place of a position in the text; positions beyond a line's end mean its end.
+// offset returns the byte offset of a position; positions beyond a line's end mean its end.
 func (d *document) offset(p position, e encoding) int {
 	switch {
 	case p.Line < 0:
@@ -106,7 +106,7 @@ func (d *document) position(at int, e encoding) position {
 	return p
 }
 
-// lineOf returns the last of the sorted line starts that is not behind an offset.
+// lineOf returns the index of the last line that starts at or before an offset; lines are sorted line starts.
 func lineOf(lines []int, at int) int {
 	low, high := 0, len(lines)
 	for high-low > 1 {
@@ -119,7 +119,7 @@ func lineOf(lines []int, at int) int {
 	return low
 }
 
-// units is how many characters of the client a rune is.
+// units returns the length of a rune in the client's encoding.
 func units(r rune, size int, e encoding) int {
 	switch {
 	case e == utf8Units:
@@ -134,7 +134,7 @@ func (d *document) span(from, to int, e encoding) span {
 	return span{d.position(from, e), d.position(to, e)}
 }
 
-// pathOf returns the path that a file: address means, or "".
+// pathOf returns the path of a file: address, or "".
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" {

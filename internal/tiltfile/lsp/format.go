@@ -12,8 +12,8 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// formatting answers with the edit that lays a document out. A text that cannot be read is left alone, and the answer says
-// where the reading ended.
+// formatting returns the edit that formats a document. For a text that cannot be parsed, it returns an error with the
+// place where parsing failed.
 func (s *server) formatting(p documentParams) (any, error) {
 	d, err := s.document(p.TextDocument.URI)
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *server) formatting(p documentParams) (any, error) {
 	return []textEdit{{Range: d.span(from, to, s.encoding), NewText: replacement}}, nil
 }
 
-// format returns a document's text in the layout that the tools of Starlark agree on. The program stays the same, which is
-// checked: the formatter has a parser of its own.
+// format returns a document's text in the standard layout of Starlark tools. It checks that the program stays the same,
+// since the formatter has its own parser.
 func format(d *document) (string, error) {
 	before, err := dialect.Parse(d.path, d.text, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func format(d *document) (string, error) {
 	out := strings.ReplaceAll(string(build.FormatWithoutRewriting(parsed)), loop, "while ")
 	after, err := dialect.Parse(d.path, out, 0)
 	if err != nil || !sameProgram(before.Stmts, after.Stmts) {
-		return "", errors.New("cannot format: the text would mean something else")
+		return "", errors.New("cannot format: the program would change")
 	}
 	if !slices.Equal(d.outline().commentTexts(), newOutline(out).commentTexts()) {
 		return "", errors.New("cannot format: a comment would be lost")
@@ -57,7 +57,7 @@ func format(d *document) (string, error) {
 	return out, nil
 }
 
-// commentTexts are the comments without what stands around them, sorted: formatting may move one past a comma.
+// commentTexts returns the trimmed comments, sorted: formatting may move a comment past a comma.
 func (o *outline) commentTexts() []string {
 	var out []string
 	for _, t := range o.comments {
@@ -67,8 +67,8 @@ func (o *outline) commentTexts() []string {
 	return out
 }
 
-// formattable returns a text of the same layout that the formatter can read: it knows neither while nor tabs. Each while is
-// a for, whose beginning occurs nowhere else, and indentation is of spaces.
+// formattable returns a text of the same layout that the formatter can parse, since it supports neither while nor tabs.
+// Each while becomes a for with the unique beginning loop, and indentation becomes spaces.
 func formattable(o *outline) (text, loop string) {
 	name := "while_"
 	for strings.Contains(o.text, name) {
@@ -94,10 +94,10 @@ func formattable(o *outline) (text, loop string) {
 	return b.String() + o.text[from:], loop
 }
 
-// tabStop is how the interpreter counts a tab in front of a line: up to the next multiple.
+// tabStop is the tab width of the interpreter's indentation: a tab advances to the next multiple.
 const tabStop = 8
 
-// spaced returns what stands before a statement, white space and comments, with spaces in place of tabs before each line.
+// spaced returns the white space and comments before a statement with the tabs at the beginning of each line replaced by spaces.
 func spaced(gap string) string {
 	lines := strings.Split(gap, "\n")
 	for i, line := range lines {
@@ -114,13 +114,13 @@ func spaced(gap string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lineOf names a place for people.
+// lineOf formats a place for messages.
 func (d *document) lineOf(at int) string {
 	p := d.position(at, utf16Units)
 	return fmt.Sprintf("line %d, column %d", p.Line+1, p.Character+1)
 }
 
-// unformattable says what the formatter cannot read, although the interpreter can.
+// unformattable returns the error for a text that the formatter cannot parse, although the interpreter can.
 func unformattable(err error) error {
 	var at build.ParseError
 	if errors.As(err, &at) {
@@ -129,7 +129,7 @@ func unformattable(err error) error {
 	return fmt.Errorf("cannot format: %w", err)
 }
 
-// positionType is what sameProgram passes over: where things stand is what formatting changes.
+// positionType is the type that sameProgram ignores: formatting changes positions.
 var positionType = reflect.TypeFor[syntax.Position]()
 
 // sameProgram reports whether two programs mean the same: they may differ in places, brackets around expressions, comments,
@@ -168,7 +168,7 @@ func sameNode(a, b reflect.Value) bool {
 	return reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
-// plainNode follows pointers, interfaces and brackets to the node behind them; the zero Value stands for none.
+// plainNode follows pointers, interfaces and brackets to the node; the zero Value means none.
 func plainNode(v reflect.Value) reflect.Value {
 	for v.IsValid() && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
 		switch node := v.Interface().(type) {
@@ -183,7 +183,7 @@ func plainNode(v reflect.Value) reflect.Value {
 	return v
 }
 
-// difference returns the lines of a text that another one has different, and what it has instead.
+// difference returns the range of lines in which a differs from b, and the replacement from b.
 func difference(a, b string) (from, to int, replacement string) {
 	for {
 		i := strings.IndexByte(a[from:], '\n') + 1

@@ -27,7 +27,7 @@ func (s *server) hover(p positionParams) (any, error) {
 	return hover{Contents: *markdown(text), Range: at.span(t.start, t.end)}, nil
 }
 
-// describe says what a name means, in Markdown; nothing when it is not known.
+// describe returns the documentation of a name in Markdown; empty if it is not known.
 func (p place) describe(i int) string {
 	if param, ok := p.keywordAt(i); ok {
 		return "```python\n" + param.String() + "\n```\n\n" + param.Text + "\n"
@@ -42,7 +42,7 @@ func (p place) describe(i int) string {
 	return ""
 }
 
-// keywordAt returns the parameter that a name stands for as the keyword of an argument.
+// keywordAt returns the parameter that a name refers to as the keyword of an argument.
 func (p place) keywordAt(i int) (language.Param, bool) {
 	open := p.o.inside[i]
 	if open < 0 || !p.o.is(i+1, "=") || p.o.is(i+2, "=") || p.o.is(i-1, ".") {
@@ -55,7 +55,7 @@ func (p place) keywordAt(i int) (language.Param, bool) {
 	return e.Param(p.o.word(i))
 }
 
-// describeDefinition says what a name of the text is.
+// describeDefinition describes a name that the text defines.
 func (p place) describeDefinition(v value) string {
 	d := v.def
 	text := d.name
@@ -97,7 +97,7 @@ func (s *server) signatureHelp(p positionParams) (any, error) {
 	return nil, nil
 }
 
-// help shows a signature with one of its parameters marked.
+// help returns the signature help of a function; active is the index of the marked parameter, or -1.
 func help(e *language.Entry, active int) signatureHelp {
 	sig := e.Signature()
 	if active < 0 {

@@ -11,28 +11,28 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// program is a document as the interpreter's parser reads it, with what its names are bound to.
+// program is a document as parsed by the interpreter's parser, with the bindings of its names.
 type program struct {
 	doc  *document
 	file *syntax.File
-	// refused is what the resolver refuses; nil when it refuses nothing.
+	// refused is the error of the resolver, or nil.
 	refused error
-	// bound counts how often a name is bound, in whichever scope. What is bound once can have one value only.
+	// bound counts how often a name is bound, in any scope. A name that is bound once has only one value.
 	bound map[string]int
-	// values are what names are set to, and loaded where they are loaded from.
+	// values are the values of assigned names, loaded the origins of loaded names.
 	values map[string]syntax.Expr
 	loaded map[string]loadedName
-	// asked are the members that the text asks for with hasattr, and may use where they are.
+	// asked are the members that the text tests with hasattr, and may therefore use.
 	asked map[string]bool
 }
 
-// nativeModule is what extensions that are part of hone know beyond the language.
+// nativeModule is the name of the module that only extensions that are part of hone see.
 const nativeModule = "native"
 
 // loadedName is a name of another file.
 type loadedName struct{ file, remote string }
 
-// program returns what the parser makes of the text, or its error.
+// program returns the parsed text, or the error of the parser.
 func (d *document) program() (*program, error) {
 	if d.parsed == nil && d.unparsed == nil {
 		d.parsed, d.unparsed = newProgram(d)
@@ -86,7 +86,7 @@ func (p *program) note(n syntax.Node) {
 	}
 }
 
-// bind counts the names of what stands on the left of an assignment.
+// bind counts the names on the left side of an assignment.
 func (p *program) bind(x syntax.Expr) {
 	switch x := x.(type) {
 	case *syntax.Ident:
@@ -117,7 +117,7 @@ func (p *program) parameters(params []syntax.Expr) {
 	}
 }
 
-// textOf is the text of a string literal.
+// textOf returns the text of a string literal.
 func textOf(x syntax.Expr) (string, bool) {
 	l, ok := x.(*syntax.Literal)
 	if !ok || l.Token != syntax.STRING {
@@ -126,19 +126,19 @@ func textOf(x syntax.Expr) (string, bool) {
 	return l.Value.(string), true
 }
 
-// shape is all that can stand behind the dot of a value.
+// shape is the complete set of members of a value.
 type shape struct {
-	// of names the value, for people.
+	// of names the value, for messages.
 	of string
 	// names are the members.
 	names []string
-	// member is the shape of a member; nil where it is not known.
+	// member returns the shape of a member; nil if it is not known.
 	member func(name string) *shape
 	// elsewhere is set for values of other files, which may change before they are loaded.
 	elsewhere bool
 }
 
-// shapeOf returns the members of an expression's value; nil unless it can have these and no others.
+// shapeOf returns the members of an expression's value; nil unless they are completely known.
 func (w *workspace) shapeOf(p *program, x syntax.Expr, depth int) *shape {
 	if depth > deepest {
 		return nil
@@ -174,7 +174,7 @@ func methodShape(typ string) *shape {
 	return s
 }
 
-// moduleShape is that of a module of the language.
+// moduleShape returns the shape of a module of the language.
 func moduleShape(module string) *shape {
 	s := &shape{of: module}
 	for _, e := range language.Members(module) {
@@ -189,7 +189,7 @@ func moduleShape(module string) *shape {
 	return s
 }
 
-// predeclared reports whether an expression is the name of something of the language.
+// predeclared returns the name that an expression is, and whether it is a name of the language.
 func predeclared(x syntax.Expr) (string, bool) {
 	id, ok := x.(*syntax.Ident)
 	if !ok {
@@ -199,7 +199,7 @@ func predeclared(x syntax.Expr) (string, bool) {
 	return id.Name, ok && b.Scope == resolve.Predeclared
 }
 
-// structShape is that of a value that struct() or module() makes, where all its fields are named.
+// structShape returns the shape of a value that struct() or module() makes, if all its fields are named.
 func (w *workspace) structShape(p *program, call *syntax.CallExpr, depth int) *shape {
 	if fn, ok := predeclared(call.Fn); !ok || fn != "struct" && fn != "module" {
 		return nil
@@ -228,13 +228,13 @@ func (w *workspace) structShape(p *program, call *syntax.CallExpr, depth int) *s
 	return s
 }
 
-// isStars reports whether an argument stands for any number of them.
+// isStars reports whether an argument is *args or **kwargs.
 func isStars(x syntax.Expr) bool {
 	u, ok := x.(*syntax.UnaryExpr)
 	return ok && (u.Op == syntax.STAR || u.Op == syntax.STARSTAR)
 }
 
-// nameShape is that of what a name means.
+// nameShape returns the shape of a name's value.
 func (w *workspace) nameShape(p *program, id *syntax.Ident, depth int) *shape {
 	if name, ok := predeclared(id); ok {
 		if e := language.Lookup(name); e != nil && e.Kind == language.Module {
@@ -267,7 +267,7 @@ func (w *workspace) nameShape(p *program, id *syntax.Ident, depth int) *shape {
 	return s
 }
 
-// named gives the value of a struct the name by which it is used.
+// named gives the shape of a struct the name by which it is used.
 func named(s *shape, name string) *shape {
 	if s != nil && strings.HasPrefix(s.of, "the struct") {
 		s.of = name
@@ -275,10 +275,11 @@ func named(s *shape, name string) *shape {
 	return s
 }
 
-// mostMembers bounds how many members a message lists.
+// mostMembers is the most members that a message lists.
 const mostMembers = 12
 
-// memberFaults finds members that modules, structs and plain values lack. A value that is not known has any.
+// memberFaults finds uses of members that modules, structs and plain values lack. Values that are not known are not
+// checked.
 func (w *workspace) memberFaults(p *program) []fault {
 	var out []fault
 	syntax.Walk(p.file, func(n syntax.Node) bool {
@@ -301,7 +302,7 @@ func (w *workspace) memberFaults(p *program) []fault {
 	return out
 }
 
-// lacks says that there is no such member, and what there is.
+// lacks returns the message for a missing member, with the existing ones.
 func (s *shape) lacks(name string) string {
 	hint := didYouMean(name, s.names)
 	switch {

@@ -7,22 +7,21 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/language"
 )
 
-// outline is what can be said about a text without understanding all of it: tokens, brackets, and defined names.
+// outline is the part of a text's structure that does not require it to be valid: tokens, brackets, and defined names.
 type outline struct {
 	text string
-	// tokens are without comments; comments are apart.
+	// tokens excludes comments, which are in comments.
 	tokens, comments []token
-	// match holds for each bracket the index of its partner, -1 for anything else and for a bracket that lacks one.
+	// match holds the index of each bracket's partner, and -1 for other tokens and for unmatched brackets.
 	match []int
-	// inside holds for each token, and for the end of the text, the index of the innermost bracket that is open there, or
-	// -1.
+	// inside holds, for each token and for the end of the text, the index of the innermost open bracket, or -1.
 	inside []int
-	// defs are in the order of the text, loads too.
+	// defs and loads are in the order of the text.
 	defs  []*definition
 	loads []loadStatement
 }
 
-// definitionKind tells definitions apart.
+// definitionKind is the kind of a definition.
 type definitionKind int
 
 const (
@@ -36,19 +35,19 @@ const (
 type definition struct {
 	kind definitionKind
 	name string
-	// start and end bound the name, from and to where it can be used.
+	// start and end bound the name, from and to its scope.
 	start, end, from, to int
 	// global is set for names of the whole file, which other files can load.
 	global bool
-	// entry describes a function as those of the language are described.
+	// entry describes a function in the form of the language's own.
 	entry *language.Entry
-	// value and valueEnd bound the tokens of what a variable is set to; equal where that is not known.
+	// value and valueEnd bound the tokens of a variable's value; equal where it is not known.
 	value, valueEnd int
-	// file and remote say what a loaded name is in which file.
+	// file and remote are the file of a loaded name, and the name in it.
 	file, remote string
 }
 
-// loadStatement is a load statement's file, with the token of its string.
+// loadStatement is a load statement: its file, and the token of the string that names it.
 type loadStatement struct {
 	file  string
 	token token
@@ -77,7 +76,7 @@ func newOutline(text string) *outline {
 	return o
 }
 
-// word is the text of a token.
+// word returns the text of a token, or "" beyond the tokens.
 func (o *outline) word(i int) string {
 	if i < 0 || i >= len(o.tokens) {
 		return ""
@@ -85,7 +84,7 @@ func (o *outline) word(i int) string {
 	return o.text[o.tokens[i].start:o.tokens[i].end]
 }
 
-// is reports whether a token is a mark or a name; false beyond the tokens.
+// is reports whether a token is the given mark or name; false beyond the tokens.
 func (o *outline) is(i int, mark string) bool {
 	return i >= 0 && i < len(o.tokens) && o.tokens[i].is(o.text, mark)
 }
@@ -94,13 +93,13 @@ func (o *outline) isKind(i int, kind tokenKind) bool {
 	return i >= 0 && i < len(o.tokens) && o.tokens[i].kind == kind
 }
 
-// str is the text between the quotes of a string.
+// str returns the text between the quotes of a string.
 func (o *outline) str(t token) string { return o.text[t.inner:t.innerEnd] }
 
 var partner = map[string]string{")": "(", "]": "[", "}": "{"}
 
-// brackets finds which brackets belong together, and reports whether all do. When they do not, the user is typing: then a
-// line that looks like a new statement ends all that is open.
+// brackets matches brackets, and reports whether all have a partner. If not, the user is typing: with recover, a line
+// that looks like a new statement closes all open brackets.
 func (o *outline) brackets(recover bool) bool {
 	o.match, o.inside = slices.Repeat([]int{-1}, len(o.tokens)), make([]int, 0, len(o.tokens)+1)
 	var open []int
@@ -139,7 +138,7 @@ func lastOr(list []int, otherwise int) int {
 	return list[len(list)-1]
 }
 
-// startsStatement reports whether a token at the very beginning of a line looks like that of a statement.
+// startsStatement reports whether a token is at the very beginning of a line and looks like the start of a statement.
 func (o *outline) startsStatement(i int) bool {
 	t := o.tokens[i]
 	if t.kind != tokenName || t.start > 0 && o.text[t.start-1] != '\n' {
@@ -152,8 +151,8 @@ func (o *outline) startsStatement(i int) bool {
 	return o.is(i+1, "(") || o.is(i+1, ".") || o.is(i+1, "=") && !o.is(i+2, "=")
 }
 
-// tokenAt returns the index of the token that a place is in or at the end of, where that is a name, a number or a string;
-// otherwise of the next token. touching says which of both.
+// tokenAt returns the index of the name, number or string that contains a place or ends at it; touching is then true.
+// Otherwise it returns the index of the next token.
 func (o *outline) tokenAt(at int) (i int, touching bool) {
 	i, _ = slices.BinarySearchFunc(o.tokens, at, func(t token, at int) int {
 		if t.start < at {
@@ -176,8 +175,8 @@ func (o *outline) inComment(at int) bool {
 	return slices.ContainsFunc(o.comments, func(c token) bool { return c.start < at && at <= c.end })
 }
 
-// lookup returns what a name means at a place: the definition of the innermost scope, and of those the nearest before the
-// place.
+// lookup returns the definition of a name at a place: in the innermost scope, the nearest one before the place. It
+// returns nil if there is none.
 func (o *outline) lookup(name string, at int) *definition {
 	var best *definition
 	for _, d := range o.defs {
@@ -218,7 +217,7 @@ func (o *outline) exports() []*definition {
 	return out
 }
 
-// resourceNames are the parameters that name resources when text is given for them.
+// resourceNames are the parameters whose text names a resource, by builtin.
 var resourceNames = map[string][]string{
 	"local_resource": {"name"}, "test": {"name"}, "k8s_custom_deploy": {"name"}, "dc_resource": {"new_name", "name"},
 	"k8s_resource": {"new_name", "workload"},
@@ -227,7 +226,7 @@ var resourceNames = map[string][]string{
 // resourceCall is a call that names a resource.
 type resourceCall struct {
 	builtin string
-	// start is where the call begins, name the string with the name.
+	// start is the beginning of the call, name the string with the name.
 	start int
 	name  token
 }
@@ -251,7 +250,7 @@ func (o *outline) resourceCalls() []resourceCall {
 	return out
 }
 
-// resources are the names that the text gives to resources, sorted.
+// resources returns the names of the resources that the text declares, sorted.
 func (o *outline) resources() []string {
 	var out []string
 	for _, c := range o.resourceCalls() {

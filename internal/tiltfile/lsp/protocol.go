@@ -2,7 +2,7 @@ package lsp
 
 import "encoding/json"
 
-// The part of LSP 3.17 that the server speaks. Names and numbers are those of the protocol.
+// The part of LSP 3.17 that the server implements. Names and numbers are those of the protocol.
 
 // message is a request, a notification or a response.
 type message struct {
@@ -88,7 +88,7 @@ type syncOptions struct {
 	Change    int  `json:"change"`
 }
 
-// syncIncremental says that changes are sent as edits.
+// syncIncremental means that changes are sent as edits.
 const syncIncremental = 2
 
 type completionOptions struct {
@@ -135,7 +135,7 @@ type didChangeParams struct {
 	ContentChanges []contentChange `json:"contentChanges"`
 }
 
-// contentChange replaces Range by Text, or the whole document where there is no Range.
+// contentChange replaces Range with Text, or the whole document if there is no Range.
 type contentChange struct {
 	Range *span  `json:"range"`
 	Text  string `json:"text"`
@@ -167,9 +167,9 @@ type completionItem struct {
 	Data          *completionTag `json:"data,omitempty"`
 }
 
-// completionTag is what completionItem/resolve needs to find the documentation of an item.
+// completionTag identifies an item for completionItem/resolve, which looks up its documentation.
 type completionTag struct {
-	// Name is that of an entry of the language, Of the type that a method belongs to.
+	// Name is the name of an entry of the language, Of the type of a method.
 	Name string `json:"name"`
 	Of   string `json:"of,omitempty"`
 }
@@ -218,7 +218,7 @@ type signatureInformation struct {
 	Parameters    []parameterInformation `json:"parameters"`
 }
 
-// parameterInformation marks a parameter in the label by the offsets of its UTF-16 units.
+// parameterInformation marks a parameter in the label by offsets in UTF-16 units.
 type parameterInformation struct {
 	Label         [2]int  `json:"label"`
 	Documentation *markup `json:"documentation,omitempty"`

@@ -2,7 +2,7 @@ package lsp
 
 import "strings"
 
-// tokenKind tells tokens apart.
+// tokenKind is the kind of a token.
 type tokenKind int
 
 const (
@@ -15,13 +15,13 @@ const (
 	tokenMark
 )
 
-// token is a piece of the text between two offsets. White space is none.
+// token is a piece of the text between two offsets. White space is not a token.
 type token struct {
 	kind       tokenKind
 	start, end int
-	// inner and innerEnd bound what stands between the quotes of a string.
+	// inner and innerEnd bound the text between the quotes of a string.
 	inner, innerEnd int
-	// open is set for a string that is not ended.
+	// open is set for an unterminated string.
 	open bool
 }
 
@@ -29,7 +29,8 @@ func (t token) is(text, mark string) bool {
 	return (t.kind == tokenMark || t.kind == tokenName) && text[t.start:t.end] == mark
 }
 
-// scan cuts a text into tokens. Any text will do: what is not ended ends with its line, or with the text.
+// scan splits a text into tokens. The text need not be valid: an unterminated token ends with its line, or with the
+// text.
 func scan(text string) []token {
 	var out []token
 	for i := 0; i < len(text); {
@@ -61,7 +62,7 @@ func scan(text string) []token {
 	return out
 }
 
-// scanString reads the string that starts at start, with its quotes from quote on.
+// scanString reads the string that starts at start and whose opening quote is at quote.
 func scanString(text string, start, quote int) token {
 	t := token{kind: tokenString, start: start}
 	mark := text[quote : quote+1]

@@ -11,48 +11,48 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
-// Options are what a server needs to know.
+// Options configure a server.
 type Options struct {
-	// Version is told to the editor.
+	// Version is sent to the editor.
 	Version string
-	// Extensions are those that "ext://" names; nil for none.
+	// Extensions finds the extensions that "ext://" names; nil means none.
 	Extensions Extensions
-	// Fault is told of a panic while a message was answered, with the stack; nil discards it. The server keeps running.
+	// Fault receives a panic in the handling of a message, with the stack; nil discards it. The server keeps running.
 	Fault func(text string)
 }
 
-// Extensions finds extensions on this machine, without any network. Its methods are called from one goroutine.
+// Extensions finds extensions on this machine, without the network. Its methods are called from one goroutine.
 type Extensions interface {
-	// Names returns the names of the extensions that can be loaded whatever a Tiltfile declares, without "ext://".
+	// Names returns the names, without "ext://", of the extensions that can be loaded without a declaration.
 	Names() []string
-	// Find returns the path of an extension's Tiltfile; or its text, where it is part of hone and there is no file. The
-	// error is fs.ErrNotExist for one that is not on this machine.
+	// Find returns the path of an extension's Tiltfile, or its text if it is part of hone and has no file. The error is
+	// fs.ErrNotExist for an extension that is not on this machine.
 	Find(at extension.Location) (path, text string, err error)
 	// Unpack returns the path of the Tiltfile of an extension that is part of hone, and writes the file if there is none.
 	Unpack(at extension.Location) (path string, err error)
-	// Unpacked reports whether a file is one that Unpack wrote. Such may use names that no other file knows.
+	// Unpacked reports whether a file was written by Unpack. Such files may use names that others cannot.
 	Unpacked(path string) bool
 }
 
-// ErrNoShutdown says that the editor went away without saying so.
+// ErrNoShutdown means that the editor disconnected without a shutdown request.
 var ErrNoShutdown = errors.New("the editor ended the connection without a shutdown")
 
 // server is one connection. It is used by one goroutine.
 type server struct {
 	opts  Options
 	codec *codec
-	// files are the documents and what they load.
+	// files are the documents and the files that they load.
 	files workspace
-	// encoding is how the editor counts characters, snippets whether it understands them.
+	// encoding is the editor's unit of characters; snippets is set if the editor supports snippets.
 	encoding    encoding
 	snippets    bool
 	initialized bool
 	shutdown    bool
 }
 
-// Serve answers an editor until it says exit, its stream ends, or ctx is cancelled; then it closes in. It returns nil after
-// an orderly shutdown, ErrNoShutdown without one, and ctx's error when it was cancelled. Closing in must make a read of it
-// return.
+// Serve serves an editor until it sends exit, its stream ends, or ctx is cancelled; then it closes in. It returns nil
+// after an orderly shutdown, ErrNoShutdown without one, and the cause of ctx after a cancellation. Closing in must
+// unblock its Read.
 func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, o Options) error {
 	s := &server{opts: o, codec: newCodec(in, out), encoding: utf16Units, files: newWorkspace(o.Extensions)}
 	bodies, failed := make(chan []byte), make(chan error, 1)
@@ -80,7 +80,7 @@ func Serve(ctx context.Context, in io.ReadCloser, out io.Writer, o Options) erro
 	return err
 }
 
-// errExit ends the loop as the editor wants it.
+// errExit ends the loop at the editor's request.
 var errExit = errors.New("exit")
 
 func (s *server) loop(ctx context.Context, bodies <-chan []byte, failed <-chan error) error {
@@ -110,7 +110,7 @@ func (s *server) loop(ctx context.Context, bodies <-chan []byte, failed <-chan e
 	}
 }
 
-// receive answers one message.
+// receive handles one message.
 func (s *server) receive(body []byte) error {
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -121,7 +121,7 @@ func (s *server) receive(body []byte) error {
 	}
 	if m.Method == "" {
 		if m.ID != nil && m.Params == nil {
-			return nil // an answer to a request that was never made
+			return nil // a response, but the server makes no requests
 		}
 		return s.answer(json.RawMessage("null"), nil, &responseError{codeInvalidRequest, "there is no method"})
 	}
@@ -129,14 +129,14 @@ func (s *server) receive(body []byte) error {
 	if m.ID == nil {
 		var refused *responseError
 		if errors.As(err, &refused) {
-			return nil // there is no answer to a notification
+			return nil // notifications have no response
 		}
 		return err
 	}
 	return s.answer(*m.ID, result, err)
 }
 
-// answer sends the response to a request. An error that is not of the protocol ends the connection.
+// answer sends the response to a request. An error other than a *responseError ends the connection.
 func (s *server) answer(id json.RawMessage, result any, err error) error {
 	r := response{Version: "2.0", ID: id}
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *server) notify(method string, params any) error {
 	return s.codec.write(notification{"2.0", method, params})
 }
 
-// handle runs the handler of a message. A panic is an error of that message alone.
+// handle runs the handler of a message. A panic is returned as an error of that message.
 func (s *server) handle(m message) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -173,19 +173,19 @@ func (s *server) handle(m message) (result any, err error) {
 	case !s.initialized:
 		return nil, &responseError{codeNotInitialized, "the first message must be initialize"}
 	case s.shutdown:
-		return nil, &responseError{codeInvalidRequest, "nothing is answered after shutdown"}
+		return nil, &responseError{codeInvalidRequest, "the server is shut down"}
 	case m.Method == "shutdown":
 		s.shutdown = true
 		return nil, nil
 	}
 	h, ok := handlers[m.Method]
 	if !ok {
-		return nil, &responseError{codeUnknownMethod, fmt.Sprintf("%q is not served", m.Method)}
+		return nil, &responseError{codeUnknownMethod, fmt.Sprintf("method %q is not supported", m.Method)}
 	}
 	return h(s, m.Params)
 }
 
-// handlers answer what can be asked once the connection is initialized.
+// handlers handle the messages of an initialized connection.
 var handlers = map[string]func(*server, json.RawMessage) (any, error){
 	"initialized":                 func(*server, json.RawMessage) (any, error) { return nil, nil },
 	"textDocument/didOpen":        with((*server).didOpen),
@@ -200,7 +200,7 @@ var handlers = map[string]func(*server, json.RawMessage) (any, error){
 	"textDocument/formatting":     with((*server).formatting),
 }
 
-// with makes a handler of a function that takes decoded parameters.
+// with makes a handler from a function that takes decoded parameters.
 func with[P any](fn func(*server, P) (any, error)) func(*server, json.RawMessage) (any, error) {
 	return func(s *server, raw json.RawMessage) (any, error) {
 		var params P
@@ -267,7 +267,7 @@ func (s *server) didClose(p documentParams) (any, error) {
 	return nil, s.notify("textDocument/publishDiagnostics", publishDiagnostics{URI: p.TextDocument.URI, Diagnostics: []diagnostic{}})
 }
 
-// document returns an open document, with what it loads up to date.
+// document returns an open document.
 func (s *server) document(uri string) (*document, error) {
 	d := s.files.open[uri]
 	if d == nil {

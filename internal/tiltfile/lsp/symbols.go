@@ -20,7 +20,7 @@ func (s *server) definition(p positionParams) (any, error) {
 	return nil, nil
 }
 
-// definitionOf returns where the name or the file is that a token stands for.
+// definitionOf returns the location of the name or the file that a token refers to, or nil.
 func (p place) definitionOf(i int) *location {
 	t := p.o.tokens[i]
 	if t.kind == tokenString {
@@ -54,7 +54,8 @@ func (p place) definitionOf(i int) *location {
 	return &location{p.doc.uri, p.span(d.start, d.end)}
 }
 
-// loadedLocation is where a loaded name is defined; nil when that is no file that an editor can open.
+// loadedLocation returns the location of a loaded name's definition; nil if it is not in a file that an editor can
+// open.
 func (p place) loadedLocation(d *definition) *location {
 	target, file := p.files.target(p.doc, d)
 	l := p.fileLocation(d.file)
@@ -102,7 +103,7 @@ func (s *server) documentSymbol(p documentParams) (any, error) {
 	return out, nil
 }
 
-// resourceSymbols are the calls that name resources.
+// resourceSymbols returns the calls that name resources, as symbols.
 func (s *server) resourceSymbols(d *document) []documentSymbol {
 	var out []documentSymbol
 	for _, r := range d.outline().resourceCalls() {

@@ -10,22 +10,22 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
-// biggestFile bounds what is read of a file that a document loads.
+// biggestFile is the size in bytes of the largest loaded file that is read.
 const biggestFile = 1 << 20
 
-// extensionScheme is what the names of extensions begin with.
+// extensionScheme is the prefix of the names of extensions.
 const extensionScheme = "ext://"
 
 // workspace holds the open documents and the files that they load.
 type workspace struct {
-	// open are the documents that the editor has open, by their address.
+	// open are the documents that are open in the editor, by their URI.
 	open       map[string]*document
 	extensions Extensions
-	// read are the files that were read, by path.
+	// read caches the files that were read, by path.
 	read map[string]readFile
 }
 
-// readFile is a file as it was when it was read.
+// readFile is a file and its state when it was read.
 type readFile struct {
 	doc     *document
 	modTime time.Time
@@ -36,7 +36,7 @@ func newWorkspace(e Extensions) workspace {
 	return workspace{open: map[string]*document{}, extensions: e, read: map[string]readFile{}}
 }
 
-// loadedBy returns the file that a document loads by a name; nil when there is none.
+// loadedBy returns the file that a document loads by a name; nil if there is none.
 func (w *workspace) loadedBy(from *document, name string) *document {
 	ext, ok := strings.CutPrefix(name, extensionScheme)
 	if !ok {
@@ -60,7 +60,7 @@ func (w *workspace) loadedBy(from *document, name string) *document {
 	return newDocument("", "", text)
 }
 
-// extension returns what an extension's name means where a document loads it; false where that is not known.
+// extension resolves the name of an extension that a document loads; false if the result is not known.
 func (w *workspace) extension(from *document, name string) (extension.Location, bool) {
 	if w.extensions == nil {
 		return extension.Location{}, false
@@ -68,8 +68,8 @@ func (w *workspace) extension(from *document, name string) (extension.Location, 
 	return w.declared(from).locate(name)
 }
 
-// pathOf returns the path of the file that a document loads by a name, for an editor to open; empty when there is none. An
-// extension that is part of hone gets a file by that.
+// pathOf returns the path of the file that a document loads by a name, for an editor to open; empty if there is none.
+// An extension that is part of hone is written to disk for that.
 func (w *workspace) pathOf(from *document, name string) string {
 	file := w.loadedBy(from, name)
 	switch {
@@ -89,7 +89,7 @@ func (w *workspace) pathOf(from *document, name string) string {
 	return path
 }
 
-// at returns the file at a path: as it is in the editor, or on the disk; nil when there is none.
+// at returns the file at a path: as open in the editor, else as on disk; nil if there is none.
 func (w *workspace) at(path string) *document {
 	for _, d := range w.open {
 		if d.path == path {
@@ -99,7 +99,7 @@ func (w *workspace) at(path string) *document {
 	return w.file(path)
 }
 
-// resolve returns the absolute path that a document means by a name; empty when that cannot be known.
+// resolve returns the absolute path that a name in a document means; empty if it cannot be known.
 func (w *workspace) resolve(from *document, name string) string {
 	switch {
 	case name == "" || strings.Contains(name, "://"):
@@ -112,7 +112,7 @@ func (w *workspace) resolve(from *document, name string) string {
 	return filepath.Join(filepath.Dir(from.path), name)
 }
 
-// file returns a file, which is read again when it has changed.
+// file returns a file, and reads it again if it has changed.
 func (w *workspace) file(path string) *document {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > biggestFile {
@@ -131,7 +131,7 @@ func (w *workspace) file(path string) *document {
 	return d
 }
 
-// link gives the names that a document loads the meaning that they have in their files.
+// link sets the entries of the names that a document loads to those in their files.
 func (w *workspace) link(d *document) {
 	for _, def := range d.outline().defs {
 		if def.kind != definedLoad {
@@ -144,7 +144,7 @@ func (w *workspace) link(d *document) {
 	}
 }
 
-// target returns the definition that a loaded name stands for, and its file.
+// target returns the definition of a loaded name, and its file.
 func (w *workspace) target(from *document, def *definition) (*definition, *document) {
 	file := w.loadedBy(from, def.file)
 	if file == nil {
@@ -158,7 +158,7 @@ func (w *workspace) target(from *document, def *definition) (*definition, *docum
 	return nil, file
 }
 
-// mostPaths bounds how many files of a folder are offered.
+// mostPaths is the most files of a folder that are offered.
 const mostPaths = 500
 
 // pathEntry is a file or folder to complete.
@@ -167,7 +167,7 @@ type pathEntry struct {
 	dir  bool
 }
 
-// paths lists the folder that the beginning of a path leads to. Hidden files are listed when the last part begins with a dot.
+// paths lists the folder of a partial path. Hidden files are listed only if the last part begins with a dot.
 func (w *workspace) paths(from *document, begun string) []pathEntry {
 	dir, base := "", begun
 	if i := strings.LastIndex(begun, "/"); i >= 0 {
@@ -199,7 +199,7 @@ func (w *workspace) paths(from *document, begun string) []pathEntry {
 	return out
 }
 
-// extensionNames are the extensions that there are, sorted.
+// extensionNames returns the names of the available extensions, sorted.
 func (w *workspace) extensionNames() []string {
 	if w.extensions == nil {
 		return nil
