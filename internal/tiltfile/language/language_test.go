@@ -160,7 +160,7 @@ func TestParseRefuses(t *testing.T) {
 		"# A\n## f -> None\nF.\n* `x: int`\n": "lacks its name, type or text",
 		"# A\n## f -> None\nF.\n* x: int\n* `x: int = ` X.\n":       "5: ",
 		"# A\n## f -> None\nF.\n* `x: int` X.\n* `x: int` X.\n":     "described twice",
-		"# A\n## f -> None\nF.\n* `x: int = 1` X.\n* `y: int` Y.\n": "required, but stands after",
+		"# A\n## f -> None\nF.\n* `x: int = 1` X.\n* `y: int` Y.\n": "required, but follows an optional one",
 		"# A\n## f -> None\nF.\n* `x: int` X.\nMore.\n":             "5: \"More.\" goes on",
 		"# A\n## f -> None\nF.\n## f -> None\nF.\n":                 "f is described twice",
 	} {

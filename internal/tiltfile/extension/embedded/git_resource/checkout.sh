@@ -3,7 +3,7 @@
 #
 #   checkout.sh FOLDER URL REF UNSAFE
 #
-# REF may be empty. Unless UNSAFE is, changes in the folder may be lost.
+# REF and UNSAFE may be empty. If UNSAFE is not empty, changes in the folder may be lost.
 set -eu
 
 folder=$1 url=$2 ref=$3 unsafe=$4
@@ -18,14 +18,14 @@ if [ ! -e "$folder" ] || [ -z "$(ls -A "$folder")" ]; then
   exit 0
 fi
 if [ ! -e "$folder/.git" ]; then
-  echo "$folder is there already and is not a git repository; move it away, or name another folder" >&2
+  echo "$folder already exists and is not a git repository; move it away, or name another folder" >&2
   exit 1
 fi
 force=
 if [ -n "$unsafe" ]; then
   force=--force
 elif [ -n "$(git -C "$folder" status --porcelain)" ]; then
-  echo "$folder has changes that are not committed; commit them, or pass unsafe_mode=True to lose them" >&2
+  echo "$folder has uncommitted changes; commit them, or pass unsafe_mode=True to lose them" >&2
   exit 1
 fi
 if git -C "$folder" fetch --quiet -- "$url" "${ref:-HEAD}"; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches a chart into a folder, which appears whole or not at all.
+# Fetches a chart into a folder, which is created atomically.
 #
 #   pull.sh FOLDER CHART URL REPOSITORY VERSION USER
 #
@@ -12,7 +12,7 @@ work=$(mktemp -d "$(dirname "$folder")/.pull.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# password hands the password to a command on its input, where no list of processes shows it.
+# password passes the password to a command on its input, where no list of processes shows it.
 password() { printf '%s' "${HONE_HELM_PASSWORD:-}" | "$@" --username "$user" --password-stdin; }
 
 case $url in
@@ -39,7 +39,7 @@ esac
 [ -z "$version" ] || set -- "$@" --version "$version"
 helm pull "$@" --untar --untardir "$work/chart"
 
-# Some versions of helm leave an empty folder, named after the archive, beside the chart.
+# Some versions of helm leave an empty folder, named after the archive, next to the chart.
 chart_folder=
 for found in "$work"/chart/*/; do
   if [ -f "$found/Chart.yaml" ]; then chart_folder=${found%/}; fi
@@ -50,9 +50,9 @@ if [ -z "$chart_folder" ]; then
   exit 1
 fi
 
-# A folder without Chart.yaml is the remainder of a fetch that broke off.
+# A folder without Chart.yaml is left over from an aborted fetch.
 if [ -e "$folder" ] && [ ! -f "$folder/Chart.yaml" ]; then mv "$folder" "$work/broken"; fi
-# To move a folder into another one under its own name is one rename, which fails where there is such a folder by now:
+# Moving a folder into another one under its own name is a single rename, which fails if there is such a folder by now:
 # then another process was faster, and its chart is as good.
 name=$(basename "$folder")
 mkdir "$work/whole"

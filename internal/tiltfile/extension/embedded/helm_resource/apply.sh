@@ -1,10 +1,11 @@
 #!/bin/sh
-# Installs or upgrades a release, and writes what it consists of to standard output as YAML.
+# Installs or upgrades a release, and writes its objects to standard output as YAML.
 #
 #   apply.sh RELEASE CHART [FLAG…]
 #
-# The flags are helm's, but for those that put an image into the values: @image:N:KEY stands for all of it, @registry:N:KEY,
-# @path:N:KEY (without the registry), @repository:N:KEY (with it) and @tag:N:KEY for a part. Image N is in TILT_IMAGE_N.
+# The flags are helm's, except those that put an image into the values: @image:N:KEY puts the whole reference,
+# @registry:N:KEY, @path:N:KEY (without the registry), @repository:N:KEY (with it) and @tag:N:KEY put a part. Image N is
+# in TILT_IMAGE_N.
 set -eu
 
 release=$1 chart=$2
@@ -33,7 +34,7 @@ part() {
   esac
 }
 
-# Each word goes from the front of the list to its end, those about images in the form that helm takes.
+# Each word moves from the front of the list to its end; flags for images are converted to helm's.
 left=$#
 while [ "$left" -gt 0 ]; do
   word=$1
@@ -64,7 +65,7 @@ if [ -n "${HONE_HELM_NAMESPACE:-}" ]; then
   set -- --namespace "$HONE_HELM_NAMESPACE"
 fi
 manifest=$(helm get manifest "$release" "$@")
-# The manifest leaves the namespace of many objects open; the cluster knows it.
+# The manifest omits the namespace of many objects; the cluster knows it.
 if [ -n "$manifest" ] && command -v kubectl > /dev/null 2>&1; then
   printf '%s\n' "$manifest" | kubectl get "$@" --ignore-not-found -o yaml -f -
 else

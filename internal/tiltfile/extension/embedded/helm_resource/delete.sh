@@ -1,5 +1,5 @@
 #!/bin/sh
-# Uninstalls a release. One that is not there is no fault.
+# Uninstalls a release. A missing release is not an error.
 #
 #   delete.sh RELEASE [FLAG…]
 set -u
