@@ -150,9 +150,9 @@ func TestParam(t *testing.T) {
 // TestParseRefuses checks that a slip of whoever edits the pages is noticed, with its line.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"text":                                "1: \"text\" stands before",
+		"text":                                "1: \"text\" is before",
 		"# A\n## f\n":                         "2: \"## f\" is not the head",
-		"## f -> None\n":                      "1: \"## f -> None\" stands before",
+		"## f -> None\n":                      "1: \"## f -> None\" is before",
 		"# A\n## f -> None\n":                 "f: there is no text",
 		"# A\n* `x: int` X.\n":                "2: \"* `x: int` X.\" does not belong",
 		"# A\n## v: int\nV.\n* `x: int` X.\n": "does not belong",
@@ -161,7 +161,7 @@ func TestParseRefuses(t *testing.T) {
 		"# A\n## f -> None\nF.\n* x: int\n* `x: int = ` X.\n":       "5: ",
 		"# A\n## f -> None\nF.\n* `x: int` X.\n* `x: int` X.\n":     "described twice",
 		"# A\n## f -> None\nF.\n* `x: int = 1` X.\n* `y: int` Y.\n": "required, but follows an optional one",
-		"# A\n## f -> None\nF.\n* `x: int` X.\nMore.\n":             "5: \"More.\" goes on",
+		"# A\n## f -> None\nF.\n* `x: int` X.\nMore.\n":             "5: \"More.\" continues",
 		"# A\n## f -> None\nF.\n## f -> None\nF.\n":                 "f is described twice",
 	} {
 		_, err := parseAll(fstest.MapFS{"pages/a.md": {Data: []byte(text)}})
