@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAPIOrder checks that what loading needs to know is there while the program still runs.
+// TestAPIOrder checks that repositories and extensions are registered while the program still runs, as load needs them.
 func TestAPIOrder(t *testing.T) {
 	res := loadText(t, "v1alpha1.extension_repo('b', url='https://example.com/b')\nv1alpha1.extension_repo('a', url='file:///a')\n"+
 		"v1alpha1.extension('z', repo_name='b')\nv1alpha1.extension('y', repo_name='a')\n", nil)
@@ -27,10 +27,10 @@ func TestAPIOrder(t *testing.T) {
 	}
 }
 
-// slow is what is another program, or a long one.
+// slow are builtins that run other programs, or that take long.
 var slow = regexp.MustCompile(`[\n\r;*]|local\(|helm|kustomize|range|for\s|listdir|read_|load|include`)
 
-// FuzzAPI calls a constructor with arguments of all kinds: none may panic.
+// FuzzAPI calls constructors with arguments of all kinds: none may panic.
 func FuzzAPI(f *testing.F) {
 	for _, s := range []string{
 		"ui_button('x', text='X', location={'component_type': 'global', 'component_id': 'nav'}, inputs=[{'name': 'A', 'bool': {}}])",

@@ -64,7 +64,8 @@ data:
 ---
 `
 
-// benchProject writes a Tiltfile that declares so many resources in plain YAML, a file each, and returns its path.
+// benchProject writes a Tiltfile that declares a number of resources in plain YAML, one file each, and returns its
+// path.
 func benchProject(b *testing.B, n int) string {
 	b.Helper()
 	dir := b.TempDir()
@@ -76,7 +77,7 @@ func benchProject(b *testing.B, n int) string {
 	return filepath.Join(dir, "Tiltfile")
 }
 
-// benchEdit writes the YAML of a resource with so many replicas.
+// benchEdit writes the YAML of a resource with a number of replicas.
 func benchEdit(b *testing.B, dir string, i, replicas int) {
 	text := strings.Replace(fmt.Sprintf(benchYAML, i), "replicas: 1", fmt.Sprint("replicas: ", replicas), 1)
 	writeFile(b, filepath.Join(dir, fmt.Sprintf("svc%d.yaml", i)), []byte(text))
@@ -91,7 +92,7 @@ func benchLoad(b *testing.B, n int, o Options) {
 
 var benchSizes = []int{10, 100, 300, 1000}
 
-// BenchmarkLoad evaluates a Tiltfile for the first time whose YAML stands in one file.
+// BenchmarkLoad evaluates a Tiltfile with all YAML in one file for the first time.
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -126,7 +127,7 @@ func BenchmarkReload(b *testing.B) {
 	}
 }
 
-// BenchmarkReadYAML only reads the same YAML, as the Kubernetes clients do: what an evaluation cannot do without.
+// BenchmarkReadYAML only reads the same YAML, as the Kubernetes clients do: the work that no evaluation can avoid.
 func BenchmarkReadYAML(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

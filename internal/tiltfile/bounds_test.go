@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/file"
 )
 
-// TestBounds checks that what is too large is an error that says so.
+// TestBounds checks that input that is too large is an error that says so.
 func TestBounds(t *testing.T) {
 	for _, tc := range []struct {
 		name, program, want string
@@ -53,8 +53,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestNesting checks that values that get deeper and deeper end the evaluation with an error that says so and where, before
-// what prints, hashes or freezes them has to follow.
+// TestNesting checks that ever deeper values end the evaluation with an error that names the reason and the place,
+// before code that prints, hashes or freezes them recurses too deep.
 func TestNesting(t *testing.T) {
 	const loop = "\nfor i in range(30000000):\n    "
 	for name, program := range map[string]string{
@@ -94,7 +94,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestEndlessIsCancelled checks that what never ends by itself ends with the context.
+// TestEndlessIsCancelled checks that endless programs end with the context.
 func TestEndlessIsCancelled(t *testing.T) {
 	for name, program := range map[string]string{
 		"loop": "print('on the way')\nwhile True: pass\n", "command": "local('echo on the way; sleep 1000')\n",
@@ -117,7 +117,7 @@ func TestEndlessIsCancelled(t *testing.T) {
 	}
 }
 
-// odd makes values that hold themselves, and such that are very deep or long.
+// odd makes values that contain themselves, and values that are very deep or long.
 const odd = `
 def deep(wrap, n=3000):
     x = None
@@ -141,8 +141,8 @@ odd = {
 
 var oddNames = []string{"cycle", "ring", "deep list", "deep dict", "deep tuple", "deep struct", "deep JSON", "deep YAML", "alias", "large"}
 
-// oddCall evaluates the call of a builtin with an odd value in place of an argument. It may be taken or refused, but the
-// evaluation must come back, with an error that has a place.
+// oddCall evaluates the call of a builtin with an odd value as an argument. The builtin may accept or refuse it, but
+// the evaluation must return, and an error must have a place.
 func oddCall(t testing.TB, dir, name, param, key string) {
 	_, err := runSample(t, dir, odd+sampleProgram(name, param+"=odd['"+key+"']()"))
 	var placed *fault.Error
@@ -151,7 +151,7 @@ func oddCall(t testing.TB, dir, name, param, key string) {
 	}
 }
 
-// TestOddValues calls every builtin with two odd values in place of each of its arguments; FuzzOddValues knows more.
+// TestOddValues calls every builtin with two odd values for each of its arguments; FuzzOddValues tries more.
 func TestOddValues(t *testing.T) {
 	dir := sampleFolder(t)
 	for _, name := range slices.Sorted(maps.Keys(sampleArgs)) {

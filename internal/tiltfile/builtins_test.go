@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBuiltinsList keeps the list of names that the language offers: adding or losing one is a decision.
+// TestBuiltinsList checks the list of names in the language, so that none is added or removed by accident.
 func TestBuiltinsList(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
 	got := strings.Join(append(builtinNames(), slices.Sorted(maps.Keys(s.constants()))...), "\n") + "\n"
@@ -31,8 +31,8 @@ func TestBuiltinsList(t *testing.T) {
 	}
 }
 
-// TestBuiltinsRefuseNonsense calls every builtin with an argument that none takes: each must name itself, and none may
-// panic.
+// TestBuiltinsRefuseNonsense calls every builtin with an unknown argument: each error must name the builtin, and none
+// may panic.
 func TestBuiltinsRefuseNonsense(t *testing.T) {
 	for _, name := range builtinNames() {
 		res := loadText(t, name+"(no_such_argument=1)\n", nil)

@@ -19,7 +19,8 @@ func composeService(t *testing.T, dir, tiltfile string) *model.ComposeTarget {
 	return res.Manifests[0].Compose
 }
 
-// TestComposeBuildHash checks that the Dockerfile belongs to a service that Compose builds, and not to one that hone does.
+// TestComposeBuildHash checks that the hash of a service includes the Dockerfile if Compose builds the image, but not
+// if hone does.
 func TestComposeBuildHash(t *testing.T) {
 	const own = "docker_compose('compose.yml', project_name='shop')\n"
 	const replaced = own + "docker_build('shop-web', '.')\n"
@@ -32,25 +33,25 @@ func TestComposeBuildHash(t *testing.T) {
 	write("FROM a\n", compose)
 	built, other := composeService(t, dir, own).Hash, composeService(t, dir, replaced).Hash
 	if again := composeService(t, dir, own).Hash; again != built {
-		t.Error("the same files give another hash")
+		t.Error("the hash differs for the same files")
 	}
 	write("FROM b\n", compose)
 	if composeService(t, dir, own).Hash == built {
-		t.Error("another Dockerfile gives the same hash of what Compose builds")
+		t.Error("another Dockerfile does not change the hash of a service that Compose builds")
 	}
 	if composeService(t, dir, replaced).Hash != other {
-		t.Error("another Dockerfile gives another hash of what hone builds")
+		t.Error("another Dockerfile changes the hash of a service that hone builds")
 	}
 	write("FROM a\n", "services:\n  web:\n    build: {context: ., args: {A: \"2\"}}\n")
 	if composeService(t, dir, own).Hash == built {
-		t.Error("another build arg gives the same hash of what Compose builds")
+		t.Error("another build arg does not change the hash of a service that Compose builds")
 	}
 	if composeService(t, dir, replaced).Hash != other {
-		t.Error("a build arg that is not used gives another hash of what hone builds")
+		t.Error("an unused build arg changes the hash of a service that hone builds")
 	}
 }
 
-// FuzzCompose reads any text as the Compose file of a Tiltfile: what comes out is resources, or an error at the call.
+// FuzzCompose reads any text as the Compose file of a Tiltfile: the result is resources, or an error at the call.
 func FuzzCompose(f *testing.F) {
 	f.Add("services: {web: {image: a, ports: [\"1:1\"], depends_on: [db]}, db: {build: .}}")
 	f.Add("services: {\"(Tiltfile)\": {image: a}}")

@@ -26,11 +26,11 @@ type accepted struct {
 	target   any
 }
 
-// parametersOf asks a builtin what it takes. It says nothing for those that look at their arguments themselves.
+// parametersOf returns the parameters of a builtin; nothing for builtins that do not use Unpack.
 func parametersOf(name string) (params []accepted, unpacks bool) {
 	s := newState(context.Background(), "/Tiltfile", Options{Logger: logstore.Discard})
 	pairs, unpacks := s.Takes(name, s.builtins()[name])
-	optional := false // what follows an optional parameter is optional, too
+	optional := false // parameters after an optional one are optional too
 	for i := 0; i < len(pairs); i += 2 {
 		p := pairs[i].(string)
 		bare := strings.TrimRight(p, "?")
@@ -75,7 +75,7 @@ func compareParameters(t *testing.T, name string, documented []language.Param, t
 	documented = slices.DeleteFunc(slices.Clone(documented), language.Param.Mark)
 	if !unpacks {
 		if !slices.ContainsFunc(documented, func(p language.Param) bool { return p.Stars > 0 }) {
-			t.Errorf("%s looks at its arguments itself, but is documented to take just so many", name)
+			t.Errorf("%s does not use Unpack, but is documented with a fixed number of parameters", name)
 		}
 		return
 	}
@@ -92,12 +92,12 @@ func compareParameters(t *testing.T, name string, documented []language.Param, t
 	}
 	for i, p := range takes {
 		if types := typesOf(p.target); types != nil && !slices.Contains(types, plainType(documented[i])) {
-			t.Errorf("%s: %s is documented as %s, but the interpreter wants one of %q", name, p.name, documented[i].Type, types)
+			t.Errorf("%s: %s is documented as %s, but the interpreter takes one of %q", name, p.name, documented[i].Type, types)
 		}
 	}
 }
 
-// plainType is a parameter's type with words as the text that they are, and paths as the text that they are.
+// plainType is a parameter's type, with words and paths as str.
 func plainType(p language.Param) string {
 	if p.Words() != nil {
 		return "str"
@@ -105,7 +105,8 @@ func plainType(p language.Param) string {
 	return strings.ReplaceAll(p.Type, "path", "str")
 }
 
-// typesOf returns the documented types that fit where a builtin stores an argument; nil where any may.
+// typesOf returns the documented types that fit the variable in which a builtin stores an argument; nil if any type
+// fits.
 func typesOf(target any) []string {
 	switch strings.ToLower(reflect.TypeOf(target).Elem().Name()) {
 	case "string", "duration":
@@ -132,7 +133,7 @@ func typesOf(target any) []string {
 	return nil
 }
 
-// TestNothingElseIsDocumented finds entries of names that are not there.
+// TestNothingElseIsDocumented finds entries for names that do not exist.
 func TestNothingElseIsDocumented(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
 	for _, c := range language.Chapters() {
@@ -141,13 +142,13 @@ func TestNothingElseIsDocumented(t *testing.T) {
 				continue
 			}
 			if !defined(s.interp.Predeclared, e.Name) && !starlark.Universe.Has(e.Name) {
-				t.Errorf("%s is documented, but the interpreter does not know it", e.Name)
+				t.Errorf("%s is documented, but does not exist", e.Name)
 			}
 		}
 	}
 }
 
-// TestModulesAreDocumented checks that each member of a module is documented: an editor says of others that there are none.
+// TestModulesAreDocumented checks that each member of a module is documented, since editors report other members as missing.
 func TestModulesAreDocumented(t *testing.T) {
 	s := newState(context.Background(), "/Tiltfile", Options{})
 	for _, c := range language.Chapters() {
@@ -157,7 +158,7 @@ func TestModulesAreDocumented(t *testing.T) {
 			}
 			m, ok := valueOf(s.interp.Predeclared, e.Name).(starlark.HasAttrs)
 			if !ok {
-				t.Errorf("%s is no module", e.Name)
+				t.Errorf("%s is not a module", e.Name)
 				continue
 			}
 			var documented []string
@@ -172,10 +173,10 @@ func TestModulesAreDocumented(t *testing.T) {
 	}
 }
 
-// defined reports whether a dotted name leads to a value.
+// defined reports whether a dotted name has a value.
 func defined(names starlark.StringDict, dotted string) bool { return valueOf(names, dotted) != nil }
 
-// valueOf is what a dotted name leads to; nil when that is nothing.
+// valueOf returns the value of a dotted name; nil if there is none.
 func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 	first, rest, nested := strings.Cut(dotted, ".")
 	v := names[first]
@@ -191,7 +192,7 @@ func valueOf(names starlark.StringDict, dotted string) starlark.Value {
 	return v
 }
 
-// TestMethodsAreDocumented compares the documented methods with those that values have.
+// TestMethodsAreDocumented compares the documented methods with those of values.
 func TestMethodsAreDocumented(t *testing.T) {
 	dir := sampleFolder(t)
 	s := newState(context.Background(), filepath.Join(dir, "Tiltfile"), Options{Logger: logstore.Discard})
@@ -228,7 +229,7 @@ func TestWholeLanguage(t *testing.T) {
 	}
 }
 
-// TestSharedKeywordsMean checks the table of other names against the functions that it is for.
+// TestSharedKeywordsMean checks the table of other names against the parameters of functions.
 func TestSharedKeywordsMean(t *testing.T) {
 	used := map[string]bool{}
 	for _, c := range language.Chapters() {
@@ -240,7 +241,7 @@ func TestSharedKeywordsMean(t *testing.T) {
 	}
 	for other, name := range language.OtherNames {
 		if !used[name] {
-			t.Errorf("%s is another name of %s, which nothing takes", other, name)
+			t.Errorf("%s is another name of %s, which is not a parameter of any function", other, name)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestErrorIsProblemWithBacktrace(t *testing.T) {
 		}
 	}
 	if strings.Contains(e.Error(), "Traceback") {
-		t.Errorf("the message holds the backtrace: %s", e)
+		t.Errorf("the message contains the backtrace: %s", e)
 	}
 	p, ok := problem.Of(res.Err)
 	if !ok || !strings.Contains(p.Detail, "^") || !strings.Contains(p.Detail, "why") {
@@ -58,7 +58,7 @@ func TestNoTiltfile(t *testing.T) {
 		t.Errorf("got %v, want a problem with a mend", res.Err)
 	}
 	if len(res.ConfigFiles) == 0 || res.ConfigFiles[len(res.ConfigFiles)-1] != path {
-		t.Errorf("config files %v lack the Tiltfile that may come", res.ConfigFiles)
+		t.Errorf("config files %v lack the Tiltfile that may be created", res.ConfigFiles)
 	}
 }
 
@@ -103,8 +103,8 @@ func TestCancelStopsEndlessLoop(t *testing.T) {
 	}
 }
 
-// TestCancelKillsProcessGroup cancels while a command waits for a child of its own. Both hold the same pipe open, whose
-// end tells that both are gone.
+// TestCancelKillsProcessGroup cancels while a command waits for its child. Both hold the same pipe open, and its end
+// means that both are gone.
 func TestCancelKillsProcessGroup(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -134,7 +134,7 @@ func TestCancelKillsProcessGroup(t *testing.T) {
 	}
 }
 
-// TestBackgroundChildDoesNotBlock runs a command that leaves a child behind which keeps the output open.
+// TestBackgroundChildDoesNotBlock runs a command that leaves behind a child that keeps the output open.
 func TestBackgroundChildDoesNotBlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the output to time out")

@@ -11,8 +11,8 @@ import (
 
 var embeddedSum = regexp.MustCompile(`(\.data/embedded/[a-z0-9_]+)-[0-9a-f]{12}`)
 
-// masked hides what differs between builds of hone: by which content the folder of an extension is named, and where the
-// program is.
+// masked hides the differences between builds of hone: the content hash in the folder of an extension, and the path of
+// the program.
 func masked(text string) string {
 	exe, err := os.Executable()
 	if err == nil {
@@ -21,7 +21,8 @@ func masked(text string) string {
 	return embeddedSum.ReplaceAllString(text, "$1-SUM")
 }
 
-// gitEnv is the environment in which git finds https://git.test/NAME in the folder git/NAME, and nothing else.
+// gitEnv returns an environment in which git finds https://git.test/NAME in the folder git/NAME, and no other
+// repository.
 func gitEnv(root string) []string {
 	return []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=3",
@@ -33,8 +34,8 @@ func gitEnv(root string) []string {
 	}
 }
 
-// makeRepo makes a repository of a folder. Each of its folders "@TAG" is a commit of its own with that tag, holding the
-// files of that folder; the rest is the newest commit, on branch main.
+// makeRepo makes a repository from a folder. Each of its folders "@TAG" becomes a separate commit with that tag and the
+// files of that folder; the rest becomes the newest commit, on branch main.
 func makeRepo(t *testing.T, dir string, env []string) {
 	t.Helper()
 	work := t.TempDir()

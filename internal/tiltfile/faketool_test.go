@@ -25,7 +25,7 @@ var fakeTool = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// writeTool puts the program that stands for helm or kustomize at a path.
+// writeTool puts the program that replaces helm or kustomize at a path.
 func writeTool(t testing.TB, path string) {
 	t.Helper()
 	data, err := fakeTool()

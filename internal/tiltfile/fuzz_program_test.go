@@ -23,7 +23,7 @@ var syntaxSeeds = []string{
 	"services:\n  web:\n", "f(\n a,\n b=1\n c=2)\n", "x = 'a\\q'\n", "print 'é' 'x'\n", "{1, 2}\n", "x++\n", "<<<<<<< A\n", "", "\n", "\x00", "x = (", "#", "'",
 }
 
-// FuzzSyntaxError explains what the parser refuses: the place must lie in the text, and something must be said.
+// FuzzSyntaxError explains errors of the parser: the place must be in the text, and the message must not be empty.
 func FuzzSyntaxError(f *testing.F) {
 	for _, s := range syntaxSeeds {
 		f.Add(s)
@@ -46,7 +46,7 @@ func FuzzSyntaxError(f *testing.F) {
 	})
 }
 
-// inert are builtins that neither run commands nor read files nor change anything outside of the evaluation.
+// inert are builtins that neither run commands, nor read files, nor change anything outside of the evaluation.
 var inert = []string{
 	"docker_build", "custom_build", "default_registry", "sync", "run", "fall_back_on", "restart_container", "initial_sync",
 	"k8s_yaml", "filter_yaml", "workload_to_resource_function", "k8s_resource", "port_forward", "link", "trigger_mode",
@@ -55,7 +55,7 @@ var inert = []string{
 	"update_settings", "ci_settings", "version_settings", "config.define_string", "config.define_bool",
 }
 
-// FuzzProgram runs programs with the builtins that touch nothing. Every fault must have a place, and none may panic.
+// FuzzProgram runs programs with inert builtins. Every error must have a place, and none may panic.
 func FuzzProgram(f *testing.F) {
 	for _, s := range syntaxSeeds {
 		f.Add(s)

@@ -40,7 +40,7 @@ func (p *toolProject) write(name, text string) {
 	writeFile(p.t, filepath.Join(p.root, name), []byte(text))
 }
 
-// writeUnnoticed replaces a file by one of the same age and length.
+// writeUnnoticed replaces a file with one of the same age and length.
 func (p *toolProject) writeUnnoticed(name, text string) {
 	p.t.Helper()
 	path := filepath.Join(p.root, name)
@@ -89,18 +89,18 @@ func TestHelmRunsWhenItsInputsChange(t *testing.T) {
 		want int
 	}{
 		{"nothing", func(*toolProject) {}, 0},
-		{"a file that is no input", func(p *toolProject) { p.write("README", "x") }, 0},
+		{"a file that is not an input", func(p *toolProject) { p.write("README", "x") }, 0},
 		{"a template", func(p *toolProject) { p.write("chart/templates/a", "b: 1") }, 1},
 		{"a template of the same age and length", func(p *toolProject) { p.writeUnnoticed("chart/templates/a", "b: {{ .Values.x }}") }, 1},
 		{"a new template", func(p *toolProject) { p.write("chart/templates/c", "") }, 1},
-		{"one template less", func(p *toolProject) { os.Remove(filepath.Join(p.root, "chart/templates/a")) }, 1},
+		{"a removed template", func(p *toolProject) { os.Remove(filepath.Join(p.root, "chart/templates/a")) }, 1},
 		{"a subchart", func(p *toolProject) { p.write("chart/charts/sub/b", "two") }, 1},
 		{"values", func(p *toolProject) { p.writeUnnoticed("values.yaml", "x: 2\n") }, 1},
 		{"the kubeconfig", func(p *toolProject) { p.write(".kube/config", "new") }, 1},
 		{"another flag", func(p *toolProject) { p.write("Tiltfile", strings.ReplaceAll(files["Tiltfile"], "a=b", "a=c")) }, 1},
 		{"the environment", func(p *toolProject) { p.write("Tiltfile", "os.putenv('FAKE_ENV', 'x')\n"+files["Tiltfile"]) }, 1},
 		{"a comment in the Tiltfile", func(p *toolProject) { p.write("Tiltfile", "# x\n"+files["Tiltfile"]) }, 0},
-		{"asked twice", func(p *toolProject) {
+		{"requested twice", func(p *toolProject) {
 			p.write("Tiltfile", "helm('chart', name='x', values=['values.yaml'], set=['a=b'])\n"+files["Tiltfile"])
 		}, 0},
 		{"another program", func(p *toolProject) {
@@ -140,9 +140,9 @@ func TestHelmAlwaysRunsWhenItsInputsAreUnknown(t *testing.T) {
 				p.t.Fatal(err)
 			}
 		},
-		"a template that tells the time": func(p *toolProject) { p.write("chart/templates/a", "a: {{ now | date \"2006\" }}") },
-		"a password by chance":           func(p *toolProject) { p.write("chart/templates/a", "a: {{- randAlphaNum 8 -}}") },
-		"a lookup in values":             func(p *toolProject) { p.write("values.yaml", "x: '{{ lookup \"v1\" \"Secret\" \"\" \"\" }}'") },
+		"a template that prints the time": func(p *toolProject) { p.write("chart/templates/a", "a: {{ now | date \"2006\" }}") },
+		"a password by chance":            func(p *toolProject) { p.write("chart/templates/a", "a: {{- randAlphaNum 8 -}}") },
+		"a lookup in values":              func(p *toolProject) { p.write("values.yaml", "x: '{{ lookup \"v1\" \"Secret\" \"\" \"\" }}'") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func TestKustomizeRunsWhenItsInputsChange(t *testing.T) {
 		want int
 	}{
 		{"nothing", func(*toolProject) {}, 0},
-		{"a file that it does not name", func(p *toolProject) { p.write("over/unrelated", "y") }, 0},
+		{"a file that is not named", func(p *toolProject) { p.write("over/unrelated", "y") }, 0},
 		{"a resource of the base", func(p *toolProject) { p.writeUnnoticed("base/b.yaml", "two") }, 1},
 		{"a patch", func(p *toolProject) { p.write("over/patch.yaml", "other") }, 1},
 		{"a file of a generator", func(p *toolProject) { p.writeUnnoticed("over/data.txt", "atad") }, 1},
@@ -217,8 +217,8 @@ func TestKustomizeRunsWhenItsInputsChange(t *testing.T) {
 	}
 }
 
-// TestChangedChartsRunSideBySide changes two charts so that each run of helm waits for the other: one after the other
-// they would never end.
+// TestChangedChartsRunSideBySide changes two charts so that each run of helm waits for the other: in sequence they
+// would never end.
 func TestChangedChartsRunSideBySide(t *testing.T) {
 	p := newToolProject(t, map[string]string{
 		"Tiltfile":     "k8s_yaml(helm('a'))\nlocal('echo local >> runs.local')\nk8s_yaml(helm('b'))\n",

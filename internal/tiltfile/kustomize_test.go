@@ -14,7 +14,7 @@ func TestRealKustomize(t *testing.T) {
 		t.Skip("needs kubectl")
 	}
 	if _, err := exec.LookPath("kustomize"); err == nil {
-		t.Skip("kustomize itself would be taken")
+		t.Skip("kustomize itself would be used")
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{

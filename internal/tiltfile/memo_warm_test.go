@@ -40,7 +40,7 @@ func TestMemoServesSeveralEvaluationsAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// memoProject is a project that random edits change. Every file that the Tiltfile reads exists in some of its states.
+// memoProject is a project with random edits. Every file that the Tiltfile reads exists in some of its states.
 type memoProject struct {
 	*toolProject
 	rand *rand.Rand
@@ -67,7 +67,7 @@ local('cat a.yaml | wc -c', quiet=True)
 port()
 `
 
-// memoFiles are the contents that each file may have; "" is none.
+// memoFiles are the contents that each file may have; "" means that there is no file.
 var memoFiles = map[string][]string{
 	"Tiltfile":                {memoTiltfile, memoTiltfile + "# x\n", "os.putenv('FAKE_ENV', 'x')" + memoTiltfile, memoTiltfile + "fail('no')\n"},
 	"lib.star":                {"def port():\n  k8s_resource('web', port_forwards=8001)\n", "def port():\n  k8s_resource('web', port_forwards=8002)\n", "def port(:\n", "def port():\n  k8s_resource('wbe')\n"},
@@ -99,8 +99,8 @@ func newMemoProject(t *testing.T, r *rand.Rand) *memoProject {
 	return p
 }
 
-// set gives a file its content, by one of the ways in which files change: written in place, replaced, behind a link, or
-// with the age of before.
+// set gives a file its content in one of the ways in which files change: written in place, replaced, behind a link, or
+// with the same age as before.
 func (p *memoProject) set(name, text string) {
 	p.t.Helper()
 	path := filepath.Join(p.root, name)
@@ -135,7 +135,7 @@ func (p *memoProject) set(name, text string) {
 	}
 }
 
-// compare evaluates with and without what was remembered, and returns how the evaluation failed.
+// compare evaluates with and without the memo, and returns the error of the evaluation.
 func (p *memoProject) compare(after string) error {
 	p.t.Helper()
 	warm := Load(p.t.Context(), p.o)
@@ -157,7 +157,7 @@ func (p *memoProject) compare(after string) error {
 	return cold.Err
 }
 
-// TestWarmEqualsCold edits a project at random: an evaluation that remembers must yield what one yields that does not.
+// TestWarmEqualsCold edits a project at random: an evaluation with a memo must have the same result as one without.
 func TestWarmEqualsCold(t *testing.T) {
 	steps := 100
 	if testing.Short() {
@@ -172,7 +172,7 @@ func TestWarmEqualsCold(t *testing.T) {
 			names := slices.Sorted(maps.Keys(memoFiles))
 			failed, last := 0, error(nil)
 			for i := range steps {
-				// Now and then all files are good again, so that faults do not hide what comes behind them.
+				// Occasionally all files are valid again, so that errors do not hide later ones.
 				if i%5 == 4 {
 					for _, n := range names {
 						p.set(n, memoFiles[n][r.IntN(min(2, len(memoFiles[n])))])
@@ -185,7 +185,7 @@ func TestWarmEqualsCold(t *testing.T) {
 				}
 			}
 			if failed > steps*3/4 {
-				t.Errorf("%d of %d evaluations failed: too few say anything; the last: %v", failed, steps, last)
+				t.Errorf("%d of %d evaluations failed: too few are meaningful; the last: %v", failed, steps, last)
 			}
 		})
 	}

@@ -47,6 +47,6 @@ func TestProfile(t *testing.T) {
 		t.Errorf("impossible times: %+v", p)
 	}
 	if plain := Load(t.Context(), Options{Path: main}); plain.Profile != nil {
-		t.Error("a profile that nobody asked for")
+		t.Error("a profile that was not requested")
 	}
 }

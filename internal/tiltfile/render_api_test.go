@@ -9,7 +9,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// apiObjects shows what v1alpha1 declared.
+// apiObjects prints the objects that v1alpha1 declared.
 func (p *printer) apiObjects(o model.APIObjects) {
 	for _, r := range o.ExtensionRepos {
 		p.line(0, "extension repo %s: url=%q ref=%q load_host=%q git_subpath=%q", r.Name, r.URL, r.Ref, r.LoadHost, r.GitSubpath)

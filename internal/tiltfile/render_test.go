@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// printer writes a result in a form that people can review.
+// printer writes a result in readable form.
 type printer struct {
 	strings.Builder
 	root string
@@ -28,7 +28,7 @@ func (p *printer) list(indent int, name string, values []string) {
 	}
 }
 
-// render shows everything that differs from the defaults.
+// render prints everything that differs from the defaults.
 func render(r Result, root string) string {
 	p := &printer{root: root}
 	if r.Err != nil {

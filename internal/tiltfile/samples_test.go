@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 )
 
-// sampleArgs are arguments with which each builtin that unpacks its arguments can be called, after sampleSetup. Tests
-// change one of them at a time.
+// sampleArgs are valid arguments for each builtin that uses Unpack, after sampleSetup. Tests change one of them at a
+// time.
 var sampleArgs = map[string]string{
 	"allow_k8s_contexts":             `contexts=['kind']`,
 	"blob":                           `input='x'`,
@@ -129,7 +129,7 @@ var sampleArgs = map[string]string{
 	"v1alpha1.ui_text_input_spec":                 ``,
 }
 
-// sampleUse is what must follow some samples: a step that is part of nothing is an error.
+// sampleUse is code that must follow some samples: a step that is not part of a live update is an error.
 var sampleUse = func() map[string]string {
 	out := map[string]string{}
 	for _, step := range []string{"fall_back_on", "initial_sync", "restart_container", "restart_process", "run", "sync"} {
@@ -138,10 +138,10 @@ var sampleUse = func() map[string]string {
 	return out
 }()
 
-// sampleSetup declares what the samples speak of.
+// sampleSetup declares the objects that the samples refer to.
 const sampleSetup = "k8s_yaml('app.yaml')\nlocal_resource('server', serve_cmd='sleep 1')\n"
 
-// sampleFiles are the files that the samples speak of.
+// sampleFiles are the files that the samples refer to.
 var sampleFiles = map[string]string{
 	"app.yaml":                `{apiVersion: v1, kind: Pod, metadata: {name: app}, spec: {containers: [{name: a, image: web}]}}`,
 	"more.yaml":               `{apiVersion: v1, kind: Pod, metadata: {name: more}, spec: {containers: [{name: a, image: web}]}}`,
@@ -156,7 +156,7 @@ var sampleFiles = map[string]string{
 	"repo/.git/HEAD":          "",
 }
 
-// sampleFolder writes the files, and programs that stand for helm and kustomize.
+// sampleFolder writes the files, and programs that replace helm and kustomize.
 func sampleFolder(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -171,8 +171,8 @@ func sampleFolder(t testing.TB) string {
 	return dir
 }
 
-// sampleProgram calls a builtin with its sample's arguments and further ones, and prints what it returns. Of an argument
-// that is given twice the last counts.
+// sampleProgram calls a builtin with its sample's arguments and further ones, and prints the result. If an argument is
+// given twice, the last one counts.
 func sampleProgram(name string, more ...string) string {
 	setup := sampleSetup
 	if name == "dc_resource" {
@@ -182,7 +182,7 @@ func sampleProgram(name string, more ...string) string {
 		"x = " + name + "(**args)\nprint(type(x), x)\n" + sampleUse[name]
 }
 
-// runSample evaluates a program in a sample folder. What it says is the result, and what it printed.
+// runSample evaluates a program in a sample folder. It returns the result and the printed output.
 func runSample(t testing.TB, dir, program string) (said string, err error) {
 	t.Helper()
 	writeFile(t, filepath.Join(dir, "Tiltfile"), []byte(program))
@@ -193,7 +193,7 @@ func runSample(t testing.TB, dir, program string) (said string, err error) {
 	return render(res, dir) + log.String(), res.Err
 }
 
-// TestEveryBuiltinHasSample checks that the table is whole and its calls work.
+// TestEveryBuiltinHasSample checks that the table is complete and its calls work.
 func TestEveryBuiltinHasSample(t *testing.T) {
 	dir := sampleFolder(t)
 	for _, name := range builtinNames() {

@@ -24,10 +24,10 @@ import (
 var update = flag.Bool("update", false, "rewrite the want and log sections of testdata/*.txtar")
 
 // TestScenarios runs every testdata/*.txtar: its files are written to a folder, the Tiltfile is evaluated, and the
-// result is compared with the "want" section, what was logged with the "log" section where there is one. The section
-// "options" holds lines "key: value" for Options; "git: NAME" makes a repository of the folder git/NAME, which git finds at
-// https://git.test/NAME, and nothing else can be fetched. A line that ends in ### "regexp" is the one that must be at fault,
-// with a message that fits, and there may be several; then the "want" section shows the problem as the user sees it.
+// result is compared with the "want" section, and the log with the "log" section if there is one. The section "options"
+// holds lines "key: value" for Options; "git: NAME" makes a repository from the folder git/NAME, which git finds at
+// https://git.test/NAME; no other repository can be fetched. A line that ends in ### "regexp" must have an error with a
+// matching message. There may be several such lines; then the "want" section shows the problem as the user sees it.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -156,7 +156,7 @@ func setOptions(t *testing.T, o *Options, root, text string) {
 	o.Cluster = func() (model.Cluster, error) { return cluster, nil }
 }
 
-// expected is a line that must be reported.
+// expected is a line that must have an error.
 type expected struct {
 	file string
 	line int
@@ -180,7 +180,7 @@ func findFaults(t *testing.T, path, text string) []expected {
 	return out
 }
 
-// checkFault finds each fault among the errors: as an error of its own, or as a mark of one.
+// checkFault finds each expected line among the errors: as a separate error, or as a mark of one.
 func checkFault(t *testing.T, faults []expected, err error) {
 	t.Helper()
 	if len(faults) == 0 {
@@ -211,10 +211,10 @@ func checkFault(t *testing.T, faults []expected, err error) {
 	walk(err)
 	for _, f := range faults {
 		if !slices.ContainsFunc(said[place{f.file, f.line}], f.re.MatchString) {
-			t.Errorf("%s:%d: no error fits %q; got %v", f.file, f.line, f.re, err)
+			t.Errorf("%s:%d: no error matches %q; got %v", f.file, f.line, f.re, err)
 		}
 	}
 	if _, ok := problem.Of(err); !ok {
-		t.Error("the error is no problem")
+		t.Error("the error is not a problem")
 	}
 }

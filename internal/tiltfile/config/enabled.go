@@ -67,7 +67,7 @@ func (d *Declarations) Enabled(manifests []model.Manifest) ([]model.ManifestName
 func (d *Declarations) unknownResource(name string, known []string) error {
 	msg := fmt.Sprintf("there is no resource %q%s", name, hint.DidYouMean(name, known))
 	if len(known) > 0 {
-		msg += "; known are " + hint.Quoted(known)
+		msg += "; known names: " + hint.Quoted(known)
 	}
 	at := d.enabledSite
 	if at.File == "" {

@@ -61,7 +61,7 @@ func (d *Declarations) define(kind flagKind) eval.Function {
 		case f.defs[def.name] != nil:
 			return nil, fmt.Errorf("setting %q is defined twice", def.name)
 		case args && f.positional != "":
-			return nil, fmt.Errorf("both %q and %q want the positional arguments (args=True)", f.positional, def.name)
+			return nil, fmt.Errorf("both %q and %q take the positional arguments (args=True)", f.positional, def.name)
 		}
 		if args {
 			f.positional = def.name
@@ -163,7 +163,7 @@ func (f *flags) hint(name string) string {
 	if h := hint.DidYouMean(name, f.order); h != "" {
 		return h
 	}
-	return "; defined are " + strings.Join(f.order, ", ")
+	return "; the defined settings are " + strings.Join(f.order, ", ")
 }
 
 // help lists the settings as they are written after "--".

@@ -66,7 +66,7 @@ func composeFile(c *eval.Call, v starlark.Value) (model.ComposeFile, error) {
 	}
 	var t value.Text
 	if err := t.Unpack(v); err != nil {
-		return model.ComposeFile{}, fmt.Errorf("configPaths: got %s, want the path of a file, a blob, or a list of those", v.Type())
+		return model.ComposeFile{}, fmt.Errorf("configPaths: got %s, want the path of a file, a blob, or a list of these", v.Type())
 	}
 	switch {
 	case t.IsBlob:

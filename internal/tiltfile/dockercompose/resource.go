@@ -187,7 +187,7 @@ func knownAre(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "; known are " + hint.Quoted(names)
+	return "; known names: " + hint.Quoted(names)
 }
 
 // checkNames refuses names that are already taken.

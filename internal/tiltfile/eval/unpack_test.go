@@ -9,8 +9,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/dialect"
 )
 
-// FuzzUnpack compares what a builtin is given with starlark.UnpackArgs: both must refuse the same calls and understand
-// the others alike.
+// FuzzUnpack compares Unpack with starlark.UnpackArgs: both must refuse the same calls, and unpack the others alike.
 func FuzzUnpack(f *testing.F) {
 	for _, s := range []string{"1, 'x'", "a=1", "'x', b=None", "1, 2, 3, 4, 5", "c=True, c=False", "b='x', a=1, d=[1]", "d={}", "e=len", "None, None, None", "a='x', b=1, z=3"} {
 		f.Add(s)

@@ -37,7 +37,7 @@ func TestCatalogOfEmbedded(t *testing.T) {
 		}
 	}
 	if c.Unpacked(filepath.Join(c.Store.Dir, "repos", "x", Entry)) || c.Unpacked("") {
-		t.Error("foreign files are said to be unpacked")
+		t.Error("foreign files count as unpacked")
 	}
 }
 
@@ -55,7 +55,7 @@ func TestCatalogFetchesNothing(t *testing.T) {
 	}
 	at.Path = "gone"
 	if _, _, err := c.Find(at); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 	at = Location{Name: "a", Repo: Repo{Name: "own", URL: "file://" + u.dir}, Path: "a"}
 	if path, _, err := c.Find(at); err != nil || path != filepath.Join(u.dir, "a", Entry) {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestEmbeddedDir has several goroutines ask for the same folder: each gets it whole.
+// TestEmbeddedDir has several goroutines request the same folder: each gets it complete.
 func TestEmbeddedDir(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
@@ -58,7 +58,7 @@ func TestEmbeddedNames(t *testing.T) {
 	}
 }
 
-// TestReadmeListsEmbedded keeps the list in the project's README true.
+// TestReadmeListsEmbedded checks the list in the project's README.
 func TestReadmeListsEmbedded(t *testing.T) {
 	text, err := os.ReadFile("../../../README.md")
 	if err != nil {
@@ -77,6 +77,6 @@ func TestReadmeListsEmbedded(t *testing.T) {
 	}
 	slices.Sort(listed)
 	if diff := cmp.Diff(Embedded(), listed); diff != "" {
-		t.Errorf("README.md lists others than are embedded (-embedded +listed):\n%s", diff)
+		t.Errorf("the list in README.md differs from the embedded extensions (-embedded +listed):\n%s", diff)
 	}
 }

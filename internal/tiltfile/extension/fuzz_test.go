@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzPin reads what stands in the place of a pin: the commit becomes a folder's name, so it is nothing but a commit.
+// FuzzPin reads any text as a pin: the commit becomes a folder's name, so it must be a valid commit.
 func FuzzPin(f *testing.F) {
 	f.Add([]byte(`{"url":"https://x","commit":"0123456789012345678901234567890123456789","fetched":"2026-01-02T03:04:05Z"}`))
 	f.Add([]byte(`{"commit":"../../etc"}`))

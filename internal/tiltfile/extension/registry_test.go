@@ -103,7 +103,7 @@ func FuzzResolve(f *testing.F) {
 		}
 		for part := range strings.SplitSeq(at.Path, "/") {
 			if at.Embedded == "" && (part == "" || part == "." || part == "..") {
-				t.Errorf("%q leads to %q", name, at.Path)
+				t.Errorf("%q resolves to %q", name, at.Path)
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fakeHelm writes its arguments, and what comes in, to standard error; HELM_FAILS is the error that it ends with.
+// fakeHelm writes its arguments and its input to standard error; HELM_FAILS is the error that it ends with.
 const fakeHelm = `#!/bin/sh
 echo "helm $*" >&2
 case "$*" in
@@ -25,7 +25,7 @@ echo "kubectl $*" >&2
 sed 's/^/found /'
 `
 
-// TestHelmScripts runs the scripts of helm_resource with programs that say how they were called.
+// TestHelmScripts runs the scripts of helm_resource with programs that print their arguments.
 func TestHelmScripts(t *testing.T) {
 	s := &Store{Dir: t.TempDir()}
 	dir, err := s.EmbeddedDir("helm_resource")
@@ -54,10 +54,10 @@ func TestHelmScripts(t *testing.T) {
 			"helm upgrade --install rel c --wait --set-string image=localhost:5000/api:hone-1 --set-string i.repo=gcr.io/shop/web --set-string i.tag=hone-2" +
 				" --set-string j.reg=gcr.io --set-string j.repo=shop/web --set-string k.reg=docker.io --set-string k.repo=redis --set-string k.tag=7" +
 				" --set-string l.repo=me/x --set-string l.tag=sha256:ab --set-string l.reg=docker.io\nhelm get manifest rel\n", false},
-		{"an image that is not there", "apply.sh", []string{"rel", "c", "@image:4:image"}, nil, true, "", "TILT_IMAGE_4 is not set: there is no image for image\n", true},
+		{"a missing image", "apply.sh", []string{"rel", "c", "@image:4:image"}, nil, true, "", "TILT_IMAGE_4 is not set: there is no image for image\n", true},
 		{"helm fails", "apply.sh", []string{"rel", "c"}, []string{"HELM_FAILS=no"}, true, "", "helm upgrade --install rel c\nError: no\n", true},
 		{"delete", "delete.sh", []string{"rel", "--namespace", "ns"}, nil, true, "", "helm uninstall rel --namespace ns\n", false},
-		{"delete what is gone", "delete.sh", []string{"rel"}, []string{"HELM_FAILS=uninstall: Release not loaded: rel: release: not found"}, true,
+		{"delete a missing release", "delete.sh", []string{"rel"}, []string{"HELM_FAILS=uninstall: Release not loaded: rel: release: not found"}, true,
 			"", "helm uninstall rel\nError: uninstall: Release not loaded: rel: release: not found\n", false},
 		{"delete fails", "delete.sh", []string{"rel"}, []string{"HELM_FAILS=cluster unreachable"}, true, "", "helm uninstall rel\nError: cluster unreachable\n", true},
 		{"repository", "repo.sh", []string{"bitnami", "https://charts.test/b", ""}, nil, true, "", "helm repo add bitnami https://charts.test/b --force-update\n", false},
@@ -84,7 +84,7 @@ func TestHelmScripts(t *testing.T) {
 	}
 }
 
-// tools returns a folder with the programs that scripts may use, and no others.
+// tools returns a folder with only the programs that scripts may use.
 func tools(t *testing.T, noKubectl bool) string {
 	t.Helper()
 	bin := t.TempDir()

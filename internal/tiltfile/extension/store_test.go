@@ -61,7 +61,7 @@ func (u *upstream) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes a file and returns the commit that holds it.
+// commit writes and commits a file, and returns the commit.
 func (u *upstream) commit(name, content string) string {
 	u.t.Helper()
 	path := filepath.Join(u.dir, name)
@@ -103,7 +103,7 @@ func holds(t *testing.T, c Checkout, want string) {
 	}
 }
 
-// leftovers returns what a fetch should have cleared away.
+// leftovers returns the files that a fetch should have removed.
 func (u *upstream) leftovers() []string {
 	found, err := filepath.Glob(filepath.Join(u.store.Dir, "*", "*", ".*"))
 	if err != nil {
@@ -139,7 +139,7 @@ func TestRefresh(t *testing.T) {
 	u := newUpstream(t)
 	first := u.checkout(u.repo)
 	if _, changed := u.refresh(); changed {
-		t.Error("a refresh without news says that there are some")
+		t.Error("a refresh without changes reports some")
 	}
 	u.commit("a/Tiltfile", "two")
 	second, changed := u.refresh()
@@ -147,7 +147,7 @@ func TestRefresh(t *testing.T) {
 		t.Errorf("changed %v, pins %s and %s", changed, first.Pin, second.Pin)
 	}
 	holds(t, second, "two")
-	holds(t, first, "one") // a session that runs may still read it
+	holds(t, first, "one") // a running session may still read it
 	if now := u.checkout(u.repo); now != second {
 		t.Errorf("the refreshed copy is not used: %+v", now)
 	}
@@ -197,7 +197,7 @@ func TestDamagedPinIsFetchedAnew(t *testing.T) {
 	holds(t, u.checkout(u.repo), "one")
 }
 
-// TestConcurrentCheckouts stands for several sessions that start at once: stores of their own on the same folder.
+// TestConcurrentCheckouts simulates several sessions that start at once: separate stores on the same folder.
 func TestConcurrentCheckouts(t *testing.T) {
 	u := newUpstream(t)
 	var wg sync.WaitGroup
@@ -278,7 +278,7 @@ func TestSilentGit(t *testing.T) {
 	u.fakeGit("trap 'exit 1' TERM; while :; do sleep 0.01; done")
 	_, err := u.store.Checkout(t.Context(), u.repo)
 	if p, ok := problem.Of(err); !ok || !errors.Is(err, errSilent) || p.Mend == "" {
-		t.Errorf("got %v, want a problem about a git that says nothing", err)
+		t.Errorf("got %v, want a problem about a git that makes no progress", err)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestSlowGit(t *testing.T) {
 	}
 }
 
-// TestFetchProblems checks that each failure says what is wrong and what to do.
+// TestFetchProblems checks that each failure is a problem with a reason and a mend.
 func TestFetchProblems(t *testing.T) {
 	for _, tc := range []struct {
 		name, env string

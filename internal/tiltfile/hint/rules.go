@@ -19,7 +19,7 @@ func (x *Explanation) say(mend, format string, args ...any) bool {
 func (x *Explanation) indentation(src, got, msg string) bool {
 	switch {
 	case strings.HasSuffix(msg, "want indent"):
-		return x.say(tabMend(src, "indent it with four spaces; pass stands for a block that does nothing"), "the line below a : must be indented")
+		return x.say(tabMend(src, "indent it with four spaces; pass is a block that does nothing"), "the line below a : must be indented")
 	case got == "indent":
 		return x.say(tabMend(src, "begin it below the first letter of the line above"), "this line is indented, but the one above does not open a block with :")
 	case strings.Contains(msg, "unindent does not match"):
@@ -67,7 +67,7 @@ func (x *Explanation) elseWord(want string) bool {
 	if want == "newline" {
 		return x.say("write else: on a line of its own, below the if; for a value: a if condition else b", "else cannot stand on the line of its if")
 	}
-	return x.say("else stands below its if, indented as far as it", "there is no if above that this else belongs to")
+	return x.say("put else below its if, with the same indentation", "there is no if above that this else belongs to")
 }
 
 var stringPrefix = regexp.MustCompile(`(^|\W)([fFuUtT][rRbB]?|[rRbB][fF])$`)
@@ -163,7 +163,7 @@ func (x *Explanation) missingSign(line, got, want string) bool {
 	case want == "'('" && strings.HasPrefix(strings.TrimSpace(line), "def"):
 		return x.say("def name(a, b):", "a function needs parentheses after its name, even when it takes no parameters")
 	case want == "newline" && got == "string literal" && strings.HasSuffix(before, "'"), want == "newline" && got == "string literal" && strings.HasSuffix(before, `"`):
-		return x.say("+ joins two strings: 'a' + 'b'", "two strings stand side by side")
+		return x.say("+ joins two strings: 'a' + 'b'", "two strings are next to each other")
 	case want == "newline" && callWithoutParentheses.MatchString(line) && !strings.ContainsAny(before, " =("):
 		name := callWithoutParentheses.FindStringSubmatch(line)[1]
 		return x.say(name+"(…)", "a call needs parentheses around its arguments")
@@ -184,7 +184,7 @@ func (x *Explanation) otherMessage(msg string) bool {
 		{"does not associate with", "comparisons do not chain", "a < b and b < c"},
 		{"load statement must import at least", "load must list the names that it takes from the file", "load('./file', 'name'); include('./file') only runs it"},
 		{"first operand of load statement", "load takes the path as plain text in quotes", "load_dynamic(path) loads a file whose path is computed"},
-		{"load operand must be", "the names that load takes stand in quotes", "load('./file', 'name'), or load('./file', other='name')"},
+		{"load operand must be", "the names that load takes must be in quotes", "load('./file', 'name'), or load('./file', other='name')"},
 		{"keyword argument must have form", "in a call, the left side of = is the name of a parameter, without quotes", "f(name=value)"},
 		{"stray backslash", "a \\ is allowed only at the end of a line that continues on the next one", ""},
 		{"obsolete form of octal literal", "a number does not begin with 0", "0o777 is octal, 777 decimal"},

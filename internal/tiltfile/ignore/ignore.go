@@ -95,7 +95,7 @@ func Only(context string, only []string) (model.Ignore, error) {
 		}
 		switch {
 		case rel == ".." || strings.HasPrefix(rel, "../"):
-			return r, fmt.Errorf("only: %q lies outside of the context %s", p, context)
+			return r, fmt.Errorf("only: %q is outside of the context %s", p, context)
 		case rel == ".":
 			r.Patterns = append(r.Patterns, "!**")
 		default:

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// FuzzIgnoreFile makes rules of ignore files and asks them about paths: each file is understood, or refused with its name.
+// FuzzIgnoreFile makes rules from ignore files and applies them to paths: each file is accepted, or refused with its name.
 func FuzzIgnoreFile(f *testing.F) {
 	f.Add("# c\n*.tmp\n!keep.tmp\n/a/**/b\n\\#x\n", "a/x/b/c.tmp")
 	f.Add("[a-\n", "a")
@@ -30,11 +30,11 @@ func FuzzIgnoreFile(f *testing.F) {
 			return
 		}
 		if m.Matches("/src") {
-			t.Errorf("%q leaves out the folder that it is for", text)
+			t.Errorf("%q excludes its own folder", text)
 		}
 		full := filepath.Join("/src", path)
 		if m.MatchesEntireDir(full) && !m.Matches(filepath.Join(full, "below")) {
-			t.Errorf("%q leaves out all of %s, but not what is below it", text, full)
+			t.Errorf("%q excludes all of %s, but not the files below it", text, full)
 		}
 	})
 }

@@ -147,7 +147,7 @@ func findDockerfile(c *eval.Call, b *model.DockerBuild, context, path string, co
 		case path != "" || !errors.Is(err, os.ErrNotExist):
 			return c.Unreadable(b.Dockerfile, err)
 		case b.Context != "" && !file.IsDir(b.Context):
-			return fmt.Errorf("context: there is no folder %s%s, which should hold the Dockerfile; name that with dockerfile= if the folder comes later",
+			return fmt.Errorf("context: there is no folder %s%s, which should contain the Dockerfile; set dockerfile= if the folder is created later",
 				b.Context, c.Sibling(b.Context))
 		}
 		return fmt.Errorf("there is no Dockerfile in %s%s; name it with dockerfile=", base, c.Sibling(b.Dockerfile))

@@ -207,7 +207,7 @@ func checkOrder(before []*Step, p *Step) error {
 	last := before[len(before)-1]
 	switch {
 	case p.Kind == last.Kind && (p.order == stepInitialSync || p.order == stepRestart):
-		return fmt.Errorf("%s() may stand only once", p.Kind)
+		return fmt.Errorf("%s() may be used only once", p.Kind)
 	case p.order == stepRestart && last.order == stepRestart:
 		return errors.New("give either restart_process() or restart_container(), not both")
 	case p.order == stepInitialSync:
@@ -245,7 +245,7 @@ func CheckSources(e *eval.Evaluation, steps []*Step, watched []string, whose str
 		}
 		for _, src := range sources {
 			if !ignore.Under(watched, src) {
-				all.Add(e.ErrorAt(p.site, "%s: %s lies outside of what %s watches (%s)", p.Kind, src, whose, strings.Join(watched, ", ")))
+				all.Add(e.ErrorAt(p.site, "%s: %s is outside of the paths that %s watches (%s)", p.Kind, src, whose, strings.Join(watched, ", ")))
 			}
 		}
 	}

@@ -201,7 +201,7 @@ func (a *assembly) target(o *resourceOptions) (*draft, error) {
 	case len(names) == 0:
 		return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q: the YAML given to k8s_yaml has no workloads", o.workload)
 	}
-	return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q%s; known are %s", o.workload, hint.DidYouMean(o.workload, names), hint.Quoted(names))
+	return nil, a.ErrorAt(o.site, "k8s_resource: there is no workload %q%s; known names: %s", o.workload, hint.DidYouMean(o.workload, names), hint.Quoted(names))
 }
 
 func resourceNames(list []*draft) []string {
@@ -245,7 +245,7 @@ func (a *assembly) moveObjects(o *resourceOptions, r *draft) error {
 		found := sel.Pick(a.Declarations.Objects.List)
 		switch {
 		case len(found) == 0:
-			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known are %s", text,
+			all.Add(a.ErrorAt(o.site, "k8s_resource: objects: there is no object %q%s; known names: %s", text,
 				hint.DidYouMean(sel[0], objectNames(a.Declarations.Objects.List)), k8sobject.QuotedNames(a.Declarations.Objects.List)))
 			continue
 		case len(found) > 1:

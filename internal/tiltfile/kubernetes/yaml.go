@@ -68,7 +68,7 @@ func readObjects(c *eval.Call, v starlark.Value) ([]*k8sobject.Object, error) {
 	for _, e := range value.OneOrMany(v) {
 		var t value.Text
 		if err := t.Unpack(e); err != nil {
-			return nil, fmt.Errorf("yaml: got %s, want the path of a file, a blob, or a list of those", e.Type())
+			return nil, fmt.Errorf("yaml: got %s, want the path of a file, a blob, or a list of these", e.Type())
 		}
 		source := t.Source
 		if !t.IsBlob {

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write BUILTINS.md")
 
-// TestPage keeps the generated page fresh.
+// TestPage checks that the generated page is up to date.
 func TestPage(t *testing.T) {
 	var got bytes.Buffer
 	if err := WritePage(&got); err != nil {
@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestStyle holds what every entry of the language must have.
+// TestStyle checks the text of every entry of the language.
 func TestStyle(t *testing.T) {
 	for _, c := range Chapters() {
 		for _, e := range c.Entries {
@@ -43,7 +43,7 @@ func TestStyle(t *testing.T) {
 				t.Errorf("%s: the text does not begin with a sentence: %q", e.Name, s)
 			}
 			if strings.Count(e.Text, "```")%2 != 0 {
-				t.Errorf("%s: code is not ended", e.Name)
+				t.Errorf("%s: a code block is not closed", e.Name)
 			}
 			for _, p := range e.Params {
 				if !p.Mark() && !strings.HasSuffix(p.Text, ".") && !strings.HasSuffix(p.Text, "…") {
@@ -114,7 +114,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("dict[str, any] has %d methods", len(got))
 	}
 	if Members("nowhere") != nil || Lookup("nowhere") != nil || Methods("nowhere") != nil {
-		t.Error("what does not exist has something")
+		t.Error("an unknown name has members")
 	}
 }
 
@@ -147,7 +147,7 @@ func TestParam(t *testing.T) {
 	}
 }
 
-// TestParseRefuses checks that a slip of whoever edits the pages is noticed, with its line.
+// TestParseRefuses checks that mistakes in the pages are reported, with their line.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"text":                                "1: \"text\" is before",

@@ -52,7 +52,7 @@ func (d *Declarations) declare(c *eval.Call, parallel bool) (starlark.Value, err
 		return nil, err
 	}
 	if strings.ContainsAny(l.name, "/%") {
-		return nil, fmt.Errorf("name: %q: the name of a local resource must not hold / or %%", l.name)
+		return nil, fmt.Errorf("name: %q: the name of a local resource must not contain / or %%", l.name)
 	}
 	if len(cmd.Words) == 0 && len(serve.Words) == 0 {
 		return nil, errors.New("give cmd=, to run something on each update, or serve_cmd=, to keep something running, or both")

@@ -20,12 +20,12 @@ type client struct {
 	in     *io.PipeWriter
 	ended  chan error
 	nextID int
-	// notifications are what came while an answer was waited for.
+	// notifications are those that arrived while the client waited for a response.
 	notifications []message
 	closing       sync.Once
 }
 
-// start runs a server until the test ends.
+// start runs a server until the end of the test.
 func start(t *testing.T, o Options) *client {
 	t.Helper()
 	if o.Fault == nil {
@@ -49,7 +49,7 @@ func start(t *testing.T, o Options) *client {
 	return c
 }
 
-// wait returns what Serve returned.
+// wait returns the result of Serve.
 func (c *client) wait() (err error) {
 	c.closing.Do(func() { err = <-c.ended })
 	return err
@@ -68,7 +68,7 @@ func (c *client) notify(method string, params any) {
 	c.send(notification{"2.0", method, params})
 }
 
-// reply is an answer as the client sees it.
+// reply is a response as the client sees it.
 type reply struct {
 	ID     *json.RawMessage `json:"id"`
 	Method string           `json:"method"`
@@ -91,7 +91,7 @@ func (c *client) receive() reply {
 	return r
 }
 
-// call makes a request, and decodes its result where one is wanted. Notifications that come before are kept.
+// call makes a request, and decodes its result if result is not nil. Notifications that arrive before are kept.
 func (c *client) call(method string, params, result any) *responseError {
 	c.t.Helper()
 	c.nextID++
@@ -104,7 +104,7 @@ func (c *client) call(method string, params, result any) *responseError {
 			continue
 		}
 		if r.ID == nil || string(*r.ID) != string(id) {
-			c.t.Fatalf("got the answer to %v, want that to %s", r.ID, id)
+			c.t.Fatalf("got the response to %v, want that to %s", r.ID, id)
 		}
 		if r.Error == nil && result != nil {
 			if err := json.Unmarshal(r.Result, result); err != nil {
@@ -126,14 +126,14 @@ func (c *client) initialize(capabilities string) initializeResult {
 	return result
 }
 
-// open opens a document and returns what is wrong with it.
+// open opens a document and returns its diagnostics.
 func (c *client) open(uri, text string) []diagnostic {
 	c.t.Helper()
 	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": uri, "languageId": "tiltfile", "version": 1, "text": text}})
 	return c.diagnostics(uri, 1)
 }
 
-// diagnostics returns the next that are published.
+// diagnostics returns the next published diagnostics.
 func (c *client) diagnostics(uri string, version int) []diagnostic {
 	c.t.Helper()
 	r := c.receive()

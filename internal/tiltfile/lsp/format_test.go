@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFormatEverything formats every Tiltfile of the tests that can be read: the program stays the same, which format checks
-// itself, and a second time changes nothing.
+// TestFormatEverything formats every valid Tiltfile of the tests: the program stays the same, which format itself
+// checks, and formatting again changes nothing.
 func TestFormatEverything(t *testing.T) {
 	formatted := 0
 	for _, text := range samples(t) {
@@ -28,7 +28,7 @@ func TestFormatEverything(t *testing.T) {
 	}
 }
 
-// TestFormatKeepsLineEnds checks that a file from Windows stays one.
+// TestFormatKeepsLineEnds checks that a file with Windows line ends keeps them.
 func TestFormatKeepsLineEnds(t *testing.T) {
 	got, err := format(newDocument("", "Tiltfile", "x=1\r\nif x :\r\n  print( '''a\r\nb''' )\r\n"))
 	if want := "x = 1\r\nif x:\r\n    print(\"\"\"a\r\nb\"\"\")\r\n"; err != nil || got != want {
@@ -36,7 +36,7 @@ func TestFormatKeepsLineEnds(t *testing.T) {
 	}
 }
 
-// TestDifference checks the edit that makes one text of another: the smallest of whole lines.
+// TestDifference checks the edit that turns one text into another: the smallest one of whole lines.
 func TestDifference(t *testing.T) {
 	for _, tc := range []struct{ a, b, replaced, by string }{
 		{"", "", "", ""},
@@ -59,7 +59,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// TestSameProgram checks that the check of the formatter's work sees what may and what may not differ.
+// TestSameProgram checks which differences sameProgram allows.
 func TestSameProgram(t *testing.T) {
 	const text = "x = f(a, 'b', [1, 2], k=10) # c\n"
 	for other, want := range map[string]bool{

@@ -11,7 +11,8 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/extension"
 )
 
-// everywhere asks for all there is at places of a text, step bytes apart; nothing may panic, and what is answered must lie in the text.
+// everywhere makes all requests at places of a text, step bytes apart; nothing may panic, and the places in the results
+// must be in the text.
 func everywhere(t *testing.T, text string, step int) {
 	t.Helper()
 	s := &server{encoding: utf16Units, files: newWorkspace(nil), snippets: true}
@@ -50,7 +51,7 @@ func everywhere(t *testing.T, text string, step int) {
 	}
 }
 
-// samples are texts of Tiltfiles: those of the scenarios here, and of those of the interpreter.
+// samples are texts of Tiltfiles, from the scenarios here and from those of the interpreter.
 func samples(t testing.TB) []string {
 	var out []string
 	for _, pattern := range []string{"testdata/*.txtar", "../testdata/*.txtar"} {
@@ -73,7 +74,7 @@ func samples(t testing.TB) []string {
 	return out
 }
 
-// TestEverywhere asks at every place of many Tiltfiles, and of those that are cut off there.
+// TestEverywhere makes requests at every place of many Tiltfiles, and of Tiltfiles that are cut off there.
 func TestEverywhere(t *testing.T) {
 	for _, text := range samples(t) {
 		everywhere(t, text[:min(len(text), 300)], 7)
@@ -95,7 +96,7 @@ func FuzzEverywhere(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { everywhere(t, text, 1+len(text)/8) })
 }
 
-// TestSamplesAreFine checks that no Tiltfile that the interpreter accepts is told to be wrong.
+// TestSamplesAreFine checks that no Tiltfile that the interpreter accepts has diagnostics.
 func TestSamplesAreFine(t *testing.T) {
 	files, err := filepath.Glob("../testdata/*.txtar")
 	if err != nil {
@@ -121,7 +122,7 @@ func TestSamplesAreFine(t *testing.T) {
 	}
 }
 
-// TestHugeTexts checks that no text makes the editor wait: brackets without end, and a thousand definitions.
+// TestHugeTexts checks that no text makes the editor wait: endless brackets, and a thousand definitions.
 func TestHugeTexts(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("f(", 3000), strings.Repeat("[", 3000), strings.Repeat("x = x.y\n", 1500), strings.Repeat("def f(a):\n  b = a\n", 1000),
@@ -131,7 +132,7 @@ func TestHugeTexts(t *testing.T) {
 	}
 }
 
-// TestExtensionsAreFine checks that what definitions lead to is not told to be wrong either.
+// TestExtensionsAreFine checks that embedded extensions, which definitions lead to, have no diagnostics either.
 func TestExtensionsAreFine(t *testing.T) {
 	for _, name := range extension.Embedded() {
 		text, err := extension.EmbeddedSource(name)

@@ -22,10 +22,10 @@ var update = flag.Bool("update", false, "rewrite the want sections of testdata/*
 // cursor marks a place in a scenario's Tiltfile.
 const cursor = "¦"
 
-// TestScenarios opens the Tiltfile of every testdata/*.txtar, asks at each ¦ in it what the sections "completion", "hover",
-// "signature" and "definition" are for, and compares the answers with them; "diagnostics" and "symbols" are about the whole
-// text, and "formatted" is what formatting makes of it. "ext/NAME" is the text of an extension. Other sections are files
-// beside the Tiltfile, whose folder is $ROOT.
+// TestScenarios opens the Tiltfile of every testdata/*.txtar, makes the requests of the sections "completion", "hover",
+// "signature" and "definition" at each ¦ in it, and compares the results with the sections; "diagnostics" and "symbols"
+// concern the whole text, and "formatted" is the formatted text. "ext/NAME" is the text of an extension. Other sections
+// are files next to the Tiltfile, whose folder is $ROOT.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -111,7 +111,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// extensions are those of a store, and texts by name, which have no file.
+// extensions are those of a store, and texts without a file, by name.
 type extensions struct {
 	extension.Catalog
 	texts map[string]string
@@ -126,10 +126,10 @@ func (e extensions) Find(at extension.Location) (path, text string, err error) {
 	return e.Catalog.Find(at)
 }
 
-// contentSum is what names the folder of an extension that is part of hone.
+// contentSum matches the content hash in the folder name of an extension that is part of hone.
 var contentSum = regexp.MustCompile(`(embedded/[a-z_]+)-[0-9a-f]{12}`)
 
-// answer returns what makes the text of a section; nil for sections that are files.
+// answer returns the function that makes the text of a section; nil for sections that are files.
 func (s *scenario) answer(section string) func() string {
 	each := func(at func(p positionParams) string) func() string {
 		return func() string {
@@ -159,8 +159,8 @@ func (s *scenario) answer(section string) func() string {
 	return nil
 }
 
-// completion shows what fits to the letters that have been typed, as an editor does. What is offered everywhere is only
-// counted where nothing has been typed.
+// completion prints the items that match the typed letters, as an editor does. Where nothing has been typed, it only
+// counts the items that are offered everywhere.
 func (s *scenario) completion(p positionParams) string {
 	var list completionList
 	if err := s.call("textDocument/completion", p, &list); err != nil {

@@ -114,7 +114,7 @@ func itoa(n int) string {
 	return string(b)
 }
 
-// TestPanicIsAnAnswer checks that a mistake of ours costs one answer, not the connection.
+// TestPanicIsAnAnswer checks that a panic fails one request, not the connection.
 func TestPanicIsAnAnswer(t *testing.T) {
 	var told string
 	s := &server{initialized: true, opts: Options{Fault: func(text string) { told = text }}}
@@ -170,7 +170,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestOpenFileCounts checks that what is loaded is taken from the editor when it is open there.
+// TestOpenFileCounts checks that a loaded file is taken from the editor if it is open there.
 func TestOpenFileCounts(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/lib.star", "def saved(): pass\n")

@@ -15,7 +15,7 @@ func TestMemoIsBounded(t *testing.T) {
 			t.Fatal(i, known, err)
 		}
 		if v, known, _ := Recall(m, key(0), func() (int, error) { return 0, nil }); !known || v != 0 {
-			t.Fatalf("after %d: what is asked for again and again was dropped", i)
+			t.Fatalf("after %d: a frequently used answer was dropped", i)
 		}
 	}
 	if m.size > m.limit || m.recent.Len() != len(m.answers) || len(m.answers) < 10 {

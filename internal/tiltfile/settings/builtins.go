@@ -125,7 +125,7 @@ func versionSettings(c *eval.Call) (starlark.Value, error) {
 	ok, err := version.Satisfies(tiltVersion, constraint)
 	if err == nil && !ok {
 		err = problem.New(
-			fmt.Sprintf("this Tiltfile wants Tilt %s, but the language here is that of Tilt %s", constraint, tiltVersion),
+			fmt.Sprintf("this Tiltfile requires Tilt %s, but this hone implements the language of Tilt %s", constraint, tiltVersion),
 			"update hone, or relax the constraint in version_settings()")
 	}
 	return nil, err

@@ -27,9 +27,9 @@ func checkAPIName(x any) error {
 	case name == "." || name == "..":
 		return fmt.Errorf("%q cannot be a name", name)
 	case strings.ContainsAny(name, "/%"):
-		return fmt.Errorf("%q: a name must not hold / or %%", name)
+		return fmt.Errorf("%q: a name must not contain / or %%", name)
 	case strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("%q: a name must not hold line breaks or other control characters", name)
+		return fmt.Errorf("%q: a name must not contain line breaks or other control characters", name)
 	case strings.TrimSpace(name) != name:
 		return fmt.Errorf("%q: a name must not begin or end with a blank", name)
 	case len(name) > longest:

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/v1alpha1.golden")
 
-// TestAPISchema checks that the table of types is whole.
+// TestAPISchema checks that the table of types is complete.
 func TestAPISchema(t *testing.T) {
 	for name, typ := range apiTypes {
 		if typ.doc == "" || (typ.kind == "") != (typ.declare == nil) {
@@ -35,7 +35,7 @@ func TestAPISchema(t *testing.T) {
 	}
 }
 
-// TestAPIReference keeps testdata/v1alpha1.golden, which shows every type with its fields and their names in JSON.
+// TestAPIReference checks testdata/v1alpha1.golden, which lists every type with its fields and their names in JSON.
 func TestAPIReference(t *testing.T) {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(apiTypes)) {

@@ -144,7 +144,7 @@ func (e *encoder) enter(v starlark.Value) error {
 	switch v.(type) {
 	case *starlark.List, *starlark.Dict: // only mutable values can contain themselves
 		if slices.Contains(e.inside, v) {
-			return fmt.Errorf("the value holds a %s that holds itself", v.Type())
+			return fmt.Errorf("the value contains a %s that contains itself", v.Type())
 		}
 	default:
 		v = starlark.None // tuples, which may be among the others, cannot be compared

@@ -89,7 +89,7 @@ type doubleKeyError string
 
 // Error names the key.
 func (e doubleKeyError) Error() string {
-	return fmt.Sprintf("key %q stands twice in a mapping, in different notations", string(e))
+	return fmt.Sprintf("key %q appears twice in a mapping, in different notations", string(e))
 }
 
 // mappingKey returns a key as a JSON key.

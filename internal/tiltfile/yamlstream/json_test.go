@@ -22,7 +22,7 @@ func FuzzYAMLToJSON(f *testing.F) {
 		got, err := yamlToJSON(in)
 		if (err != nil) != (wantErr != nil) {
 			if wantErr == nil && errors.As(err, new(doubleKeyError)) {
-				return // the clients take either of the values, by chance
+				return // the clients take one of the values at random
 			}
 			t.Fatalf("%q: got %v, want %v", in, err, wantErr)
 		}

@@ -1,5 +1,5 @@
-// Command faketool stands for helm and kustomize in tests, by the name that it is called by. What it prints is decided by
-// the files that the real one would read. It appends a line to the file that FAKE_RUNS names.
+// Command faketool replaces helm and kustomize in tests, depending on the name by which it is called. Its output
+// depends on the files that the real program would read. It appends a line to the file that FAKE_RUNS names.
 package main
 
 import (
@@ -48,7 +48,7 @@ func run(out io.Writer, tool string, args []string) error {
 	return nil
 }
 
-// kustomized are the files that a kustomization consists of. Its lists stand on one line: "resources: [a, b]".
+// kustomized returns the files of a kustomization, whose lists must be on one line: "resources: [a, b]".
 func kustomized(dir string) []string {
 	file := filepath.Join(dir, "kustomization.yaml")
 	files := []string{file}
@@ -84,7 +84,7 @@ func count(line string) error {
 	return err
 }
 
-// walk visits a file, or those in a folder, through links; links that lead nowhere are passed over.
+// walk visits a file, or the files in a folder, following links; broken links are skipped.
 func walk(root string, visit func(path, text string) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -106,8 +106,8 @@ func walk(root string, visit func(path, text string) error) error {
 	return err
 }
 
-// meet waits for another run: a file that says "write-to FIFO" or "read-from FIFO" opens it, which ends when another one
-// does the opposite.
+// meet waits for another run: for a file with "write-to FIFO" or "read-from FIFO" it opens the FIFO, which blocks until
+// another run does the opposite.
 func meet(text string) error {
 	word, fifo, ok := strings.Cut(strings.TrimSpace(text), " ")
 	mode := os.O_RDONLY
