@@ -67,7 +67,7 @@ func (s *Store) clone(ctx context.Context, r Repo, dir string) (string, error) {
 	}
 	commit = strings.TrimSpace(commit)
 	if !commitText.MatchString(commit) {
-		return "", fmt.Errorf("git says that %s is commit %q", r, commit)
+		return "", fmt.Errorf("git reports that %s is commit %q", r, commit)
 	}
 	if _, err := g.run(ctx, "checkout", "--quiet", "--detach", commit); err != nil {
 		return "", explain(ctx, r, err)

@@ -148,7 +148,7 @@ func readPin(file string) (pin, error) {
 		return p, err
 	}
 	if !commitText.MatchString(p.Commit) {
-		return p, errors.New("the commit is none")
+		return p, errors.New("the commit is invalid")
 	}
 	return p, nil
 }

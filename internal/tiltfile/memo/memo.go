@@ -104,8 +104,9 @@ func (m *Memo) Put(key Key, value any, extra int) {
 	}
 }
 
-// Recall returns the answer to a question: from the memo if it is known, else from make, and then remembers it. The
-// memo keeps the key's content, so clone content that is a small part of a large string.
+// Recall returns the answer to a question: from the memo if it is known, else from make, and then remembers it. known
+// reports whether it came from the memo. The memo keeps the key's content, so clone content that is a small part of a
+// large string.
 func Recall[V any](m *Memo, key Key, make func() (V, error)) (value V, known bool, err error) {
 	if v, ok := m.Get(key); ok {
 		return v.(V), true, nil
