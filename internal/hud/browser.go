@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// OpenBrowser shows a web address with the system's own means. It refuses everything that is not http or https: such a
+// OpenBrowser opens a web address with the system's opener. It refuses everything that is not http or https, because such a
 // link could start any program. The browser outlives hone.
 func OpenBrowser(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
@@ -30,7 +30,7 @@ func OpenBrowser(ctx context.Context, address string) error {
 	return nil
 }
 
-// opener is the command that opens an address.
+// opener returns the command that opens an address.
 func opener(goos, address string) []string {
 	switch goos {
 	case "darwin":

@@ -24,7 +24,7 @@ type Options struct {
 	// Quit is called when the user requests the end of the session, possibly more than once. It must return at once; Run
 	// continues until its context is done.
 	Quit func()
-	// Stats are the counters of the store's loop; nil leaves its time out of the header.
+	// Stats are the counters of the store's loop. If nil, the header does not show the loop's time.
 	Stats *store.Stats
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
@@ -35,7 +35,7 @@ type Options struct {
 	// Open shows an address in a browser; nil means OpenBrowser.
 	Open    func(ctx context.Context, url string) error
 	Version string
-	// NoColor is for people who want no colours. New sets it where the environment has NO_COLOR.
+	// NoColor disables colours. New sets it if the environment has NO_COLOR.
 	NoColor bool
 }
 
@@ -73,7 +73,7 @@ func (s *Subscriber) Contract() store.Contract {
 		Outputs:   store.Shares(state.ResourcesTriggered{}),
 		Externals: []string{"terminal"},
 		Stage:     store.StageView,
-		Feedback:  "what it dispatches is the answer to a key, never to what is shown",
+		Feedback:  "it dispatches in response to keys only, never in response to what it shows",
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *session) text() string {
 
 func (s *session) shows(want string) {
 	s.t.Helper()
-	time.Sleep(time.Second) // in a bubble: no time passes
+	time.Sleep(time.Second) // in a bubble: no real time passes
 	synctest.Wait()
 	if got := s.text(); !strings.Contains(got, want) {
 		s.t.Errorf("the screen does not show %q:\n%s", want, got)
@@ -126,7 +126,7 @@ func TestTriggerIsDispatched(t *testing.T) {
 	})
 }
 
-// TestQuit checks that the summary is about what the user saw when they quit, not about what stopping did to it.
+// TestQuit checks that the summary shows the state that the user saw when quitting, not the state after stopping.
 func TestQuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, hudtest.Shop())
@@ -138,7 +138,7 @@ func TestQuit(t *testing.T) {
 		s.shows("stopping…")
 		s.scene.At(42*time.Minute, state.BuildCompleted{Resource: "worker", Serial: 2, At: hudtest.ShopTime, Err: "killed"})
 		s.shows("killed")
-		s.press(tcell.KeyCtrlC, 0) // leaves the screen; the session goes on until it has stopped
+		s.press(tcell.KeyCtrlC, 0) // leaves the screen; the session continues until it has stopped
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}
@@ -172,7 +172,7 @@ func TestOpenBrowserRefusesWhatIsNoWebAddress(t *testing.T) {
 	}
 }
 
-// TestOpenBrowserRuns uses a browser of its own.
+// TestOpenBrowserRuns uses a fake browser.
 func TestOpenBrowserRuns(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is an xdg-open on Linux only")
@@ -206,7 +206,7 @@ func TestOpenBrowserRuns(t *testing.T) {
 	}
 }
 
-// ptyTerminal opens the slave side of a new pseudo terminal, and returns what is read from its master side so far.
+// ptyTerminal opens the slave side of a new pseudo terminal, and returns the output read from its master side so far.
 func ptyTerminal(t *testing.T) (screen.Terminal, *os.File, <-chan string) {
 	t.Helper()
 	t.Setenv("TERM", "xterm-256color")

@@ -23,7 +23,7 @@ type Past struct {
 	By, Version string
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
-	// NoColor is for people who want no colours; so is NO_COLOR in the environment.
+	// NoColor disables colours; so does NO_COLOR in the environment.
 	NoColor bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 )
 
-// TestPast shows the shop as it was: rows, details and logs are there, nothing can be asked of it, and q leaves it.
+// TestPast shows the shop as it was: rows, details and logs are there, no key acts on the session, and q leaves the screen.
 func TestPast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, err := logstore.New(logstore.Options{})
@@ -34,7 +34,7 @@ func TestPast(t *testing.T) {
 		s.shows("picked job 8812")
 		s.press(tcell.KeyRune, 't')
 		if strings.Contains(s.text(), "will be updated") || strings.Contains(s.text(), "t trigger") {
-			t.Errorf("something can be asked of the past:\n%s", s.text())
+			t.Errorf("a key acts on the past session:\n%s", s.text())
 		}
 		s.press(tcell.KeyEscape, 0)
 		s.shows("q or Ctrl-C leaves")
@@ -45,7 +45,7 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// TestPastAsText prints the shop for those who have no screen.
+// TestPastAsText prints the shop without a screen.
 func TestPastAsText(t *testing.T) {
 	p := Past{View: hudtest.Shop().View(t.Context()), At: hudtest.ShopTime, By: "0.9.0"}
 	got := p.Shown().Text()

@@ -21,12 +21,12 @@ type TerminalsOptions struct {
 	Logs *logstore.Store
 	// Session is the session's name.
 	Session string
-	// Stats are the counters of the store's loop; nil leaves its time out of the header.
+	// Stats are the counters of the store's loop. If nil, the header does not show the loop's time.
 	Stats   *store.Stats
 	Version string
 }
 
-// Terminals shows the session in any number of terminals elsewhere, which come and go.
+// Terminals shows the session in any number of attached terminals, which come and go.
 type Terminals struct {
 	options  TerminalsOptions
 	arrivals chan arrival
@@ -105,7 +105,7 @@ func (t *Terminals) Run(ctx context.Context, rt *store.Runtime) error {
 	}
 }
 
-// poke delivers a value to a slot, unless there is one already.
+// poke puts a value into a slot, unless the slot is full.
 func poke(slot chan struct{}) {
 	select {
 	case slot <- struct{}{}:
@@ -118,9 +118,9 @@ func (t *Terminals) show(ctx context.Context, rt *store.Runtime, a arrival, chan
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
-	// At the end of the session, a client that does not read is not waited for.
+	// At the end of the session, do not wait for a client that does not read.
 	defer context.AfterFunc(ctx, a.far.Finish)()
-	left := false // said on the screen's goroutine, which has ended when run returns
+	left := false // set on the screen's goroutine, which has ended when run returns
 	err := t.run(ctx, rt, a.far, changed, func() { left = true })
 	a.far.Finish()
 	_ = a.far.Send(terminal.End, []byte(t.goodbye(left, err)))
@@ -139,7 +139,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Trigger:  func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
 		Quit:     left,
 		Leave:    t.options.Session,
-		// A browser belongs where the user is.
+		// The browser must open on the user's machine.
 		Open:    func(_ context.Context, url string) error { return far.Send(terminal.Open, []byte(url)) },
 		Version: t.options.Version,
 		NoColor: far.Description.NoColor,
@@ -149,7 +149,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 // goodbye returns the message that the user sees after the screen has closed.
 func (t *Terminals) goodbye(left bool, err error) string {
 	switch {
-	case err != nil && !errors.Is(err, screen.ErrGone): // the end of the session looks the same
+	case err != nil && !errors.Is(err, screen.ErrGone): // the end of the session also appears as ErrGone
 		return problem.Text(err)
 	case left:
 		return "Detached from session " + t.options.Session + ", which keeps running."

@@ -18,8 +18,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// attachable is a session to which terminals attach. It runs in real time: a bubble's stands still while one goroutine
-// waits for a lock that another holds, as those of a slow terminal do.
+// attachable is a session to which terminals attach. It runs in real time, because the time of a synctest bubble stands still
+// while a goroutine waits for a lock that another goroutine holds, as happens with a slow terminal.
 type attachable struct {
 	t     *testing.T
 	scene *hudtest.Scene
@@ -59,7 +59,7 @@ func newAttachable(t *testing.T) *attachable {
 type client struct {
 	*terminal.Conn
 	t     *testing.T
-	done  chan struct{} // closed when the session has let go
+	done  chan struct{} // closed when the session has released the connection
 	shown strings.Builder
 }
 
@@ -83,7 +83,7 @@ func (a *attachable) attach(term string, columns, rows int) *client {
 	return c
 }
 
-// moves are what stands between words that are drawn where blanks were.
+// moves matches the cursor movements that replace blanks between words.
 var moves, codes = regexp.MustCompile("\x1b\\[[0-9;]*H"), regexp.MustCompile("\x1b(\\[[0-9;?>]*[a-zA-Z]|\\(B)")
 
 // plain is what was drawn since the last call of shows, without colours.
@@ -114,7 +114,7 @@ func (c *client) types(keys string) {
 	}
 }
 
-// ends reads to the end, and checks what is said to the user, after the terminal was given back.
+// ends reads to the end, and checks that the terminal was restored and which message the user gets after that.
 func (c *client) ends(want string) {
 	c.t.Helper()
 	for {
@@ -124,14 +124,14 @@ func (c *client) ends(want string) {
 		}
 		if f.Kind == terminal.End {
 			if string(f.Content) != want {
-				c.t.Errorf("the end says %q, want %q", f.Content, want)
+				c.t.Errorf("the last message is %q, want %q", f.Content, want)
 			}
 			break
 		}
 		c.shown.Write(f.Content)
 	}
 	if last := c.shown.String(); !strings.Contains(last, "\x1b[?1049l") || !strings.Contains(last, "\x1b[?25h") {
-		c.t.Errorf("the terminal is not given back: %q", last)
+		c.t.Errorf("the terminal was not restored: %q", last)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestTerminals(t *testing.T) {
 	two.shows("api will be updated")
 	wake, done := a.scene.Store.Watch()
 	for state.Updates.In(a.scene.Store.Snapshot().All()).Value("api").Triggered.IsZero() {
-		<-wake // the screen says what was asked for, the store follows
+		<-wake // the screen confirms the request before the store has it
 	}
 	done()
 	if err := two.SendSize(140, 30); err != nil {
@@ -170,7 +170,8 @@ func TestTerminals(t *testing.T) {
 	three.ends("Session shop is over.")
 }
 
-// TestSlowTerminal attaches a terminal that nobody reads: the session, other terminals and the end do not wait for it.
+// TestSlowTerminal attaches a terminal whose client does not read: neither the session nor other terminals nor the end of the
+// session wait for it.
 func TestSlowTerminal(t *testing.T) {
 	a := newAttachable(t)
 	a.attach("xterm-256color", 120, 34)
@@ -180,11 +181,11 @@ func TestSlowTerminal(t *testing.T) {
 		a.scene.At(time.Duration(i)*time.Minute, state.ClusterReported{Cluster: model.Cluster{Context: "kind-dev"}, Err: strings.Repeat(string(rune('a'+i%26)), 8)})
 	}
 	one.shows("zzzzzzzz")
-	go a.stop() // waits for nobody but the screens, and those give up on whoever does not read
+	go a.stop() // waits only for the screens, which stop waiting for a client that does not read
 	one.ends("Session shop is over.")
 }
 
-// TestTerminalGoesAway closes a connection without a word, and sends nonsense over another.
+// TestTerminalGoesAway closes one connection without notice, and sends nonsense over another.
 func TestTerminalGoesAway(t *testing.T) {
 	a := newAttachable(t)
 	one, two := a.attach("xterm", 120, 34), a.attach("xterm", 80, 24)

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// Start is when scenes begin. ShopTime is the moment of the story at which the shop is looked at.
+// Start is when scenes begin. ShopTime is the moment of the story at which tests look at the shop.
 var (
 	Start    = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	ShopTime = Start.Add(41 * time.Minute)
@@ -65,7 +65,7 @@ func (s *Scene) Open(tf model.Tiltfile) {
 	s.At(time.Second, state.TiltfileLoaded{Result: tf, At: Start.Add(420 * time.Millisecond)})
 }
 
-// Build lets a resource be built from one offset to another.
+// Build dispatches a build of a resource that lasts from one offset to another.
 func (s *Scene) Build(name model.ManifestName, serial int, from, to time.Duration, b state.BuildCompleted, files ...string) {
 	reason := state.ReasonFiles
 	if len(files) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// canvas draws text into lines of the terminal, never beyond their ends.
+// canvas draws text into lines of the terminal, never past their ends.
 type canvas struct {
 	tcell.Screen
 	theme theme
@@ -23,7 +23,7 @@ func (c canvas) spans(x, y, width int, cell view.Cell) int {
 	return x
 }
 
-// text draws foreign or own text from x on in at most width columns and returns the column after it.
+// text draws text, hone's own or a program's, from x on in at most width columns and returns the column after it.
 func (c canvas) text(x, y, width int, s string, style tcell.Style) int {
 	for _, g := range text.Parse(s) {
 		if g.Width > width {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// simulated is a terminal of a size.
+// simulated is a terminal of a fixed size.
 type simulated struct {
 	tcell.SimulationScreen
 	width, height int
@@ -158,7 +158,7 @@ func (d *driver) press(keys string) {
 
 // after lets time pass.
 func (d *driver) after(pause time.Duration) {
-	time.Sleep(pause) // in a bubble: no time passes
+	time.Sleep(pause) // in a bubble: no real time passes
 	synctest.Wait()
 }
 

@@ -39,7 +39,7 @@ func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 	}
 	info := *known
 	if !info.TrueColor {
-		// tcell has gone by the environment of this process.
+		// tcell has used the environment of this process, not the client's.
 		info.SetFgRGB, info.SetBgRGB, info.SetFgBgRGB = "", "", ""
 		if trueColor(d.ColorTerm) {
 			info.SetFgRGB = "\x1b[38;2;%p1%d;%p2%d;%p3%dm"
@@ -50,31 +50,31 @@ func describe(d terminal.Description) (*terminfo.Terminfo, error) {
 	return &info, nil
 }
 
-// trueColor reports whether COLORTERM promises 24 bits of colour.
+// trueColor reports whether COLORTERM announces 24-bit colour.
 func trueColor(colorterm string) bool {
 	return colorterm == "truecolor" || colorterm == "24bit" || colorterm == "24-bit"
 }
 
-// asciiOnly is a terminal that shows less than it could be sent.
+// asciiOnly is a terminal that shows only ASCII, although tcell could send it more.
 type asciiOnly struct{ Terminal }
 
 // CharacterSet implements tcell.Screen.
 func (asciiOnly) CharacterSet() string { return "US-ASCII" }
 
-// farTTY is a far terminal as tcell wants it.
+// farTTY adapts a far terminal to tcell's interface.
 type farTTY struct {
 	far *terminal.Far
-	// partial is the beginning of a character whose rest has not come yet; the reader's.
+	// partial is the beginning of a character whose rest has not arrived yet. Only the reader uses it.
 	partial []byte
 }
 
 var _ tcell.Tty = (*farTTY)(nil)
 
-// mouthful is how many bytes are read at a time. tcell queues several of them, and cannot end while more events are queued
-// than it has room for.
+// mouthful is the number of bytes per read. tcell queues several reads, and cannot end while more events are pending than its
+// queue has room for.
 const mouthful = 8
 
-// Start implements tcell.Tty. The client has made its terminal ready.
+// Start implements tcell.Tty. The client has already prepared its terminal.
 func (*farTTY) Start() error { return nil }
 
 // Stop implements tcell.Tty.
@@ -95,7 +95,7 @@ func (t *farTTY) WindowSize() (tcell.WindowSize, error) {
 	return tcell.WindowSize{Width: columns, Height: rows}, nil
 }
 
-// Read implements tcell.Tty. It passes on characters only: tcell would try to decode anything else for ever.
+// Read implements tcell.Tty. It passes on valid characters only, because tcell would try to decode anything else forever.
 func (t *farTTY) Read(p []byte) (int, error) {
 	for {
 		p = p[:min(len(p), mouthful)]
@@ -131,5 +131,5 @@ func characters(b []byte) (kept int, partial []byte) {
 // Write implements tcell.Tty.
 func (t *farTTY) Write(p []byte) (int, error) { return t.far.Write(p) }
 
-// Close implements tcell.Tty. The connection is not the screen's.
+// Close implements tcell.Tty. The connection does not belong to the screen.
 func (*farTTY) Close() error { return nil }

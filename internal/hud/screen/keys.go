@@ -35,7 +35,7 @@ const (
 	keysHint   = "keys"
 	detachHint = "detach"
 
-	backVerb = "back: closes help and details, forgets filter and search"
+	backVerb = "back: closes help and details, clears filter and search"
 )
 
 // key is a letter, or a named key.
@@ -134,8 +134,8 @@ func keymap(o Options) []binding {
 		{letters("2"), inMain, "build log", "", func(u *ui) { u.setSource(buildLog) }},
 		{letters("3"), inMain, "runtime log", "", func(u *ui) { u.setSource(runtimeLog) }},
 		{letters("l"), inMain, "follow the newest line of the log", "", func(u *ui) { u.log.end() }},
-		{letters("n"), inMain, "next place that was found", "", func(u *ui) { u.findAgain(false) }},
-		{letters("N"), inMain, "place found before", "", func(u *ui) { u.findAgain(true) }},
+		{letters("n"), inMain, "next match", "", func(u *ui) { u.findAgain(false) }},
+		{letters("N"), inMain, "previous match", "", func(u *ui) { u.findAgain(true) }},
 		{append(named(tcell.KeyUp), letters("k")...), inTable, "row up", "", func(u *ui) { u.move(-1) }},
 		{append(named(tcell.KeyDown), letters("j")...), inTable, "row down", "", func(u *ui) { u.move(1) }},
 		{named(tcell.KeyPgUp), inTable, "page up", "", func(u *ui) { u.move(-u.table.page()) }},

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// logPane shows the newest lines of a log, or a place in its past. It reads no more than it shows.
+// logPane shows the newest lines of a log, or older ones. It reads no more lines than it shows.
 type logPane struct {
 	*tview.Box
 	theme theme
@@ -22,7 +22,7 @@ type logPane struct {
 
 	resource model.ManifestName // whose lines are shown; empty shows all
 	source   logSource
-	found    string // what is marked in the lines, in lower case
+	found    string // the text marked in the lines, in lower case
 	marked   uint64 // the line in which it was found last
 
 	follow bool
@@ -80,7 +80,7 @@ func (p *logPane) choose(resource model.ManifestName, source logSource) {
 	}
 }
 
-// height is how many rows of text fit.
+// height returns how many rows of text fit.
 func (p *logPane) height() int {
 	_, _, _, h := p.GetRect()
 	if !p.bare {
@@ -89,7 +89,7 @@ func (p *logPane) height() int {
 	return max(h, 0)
 }
 
-// total counts the lines that there have ever been.
+// total returns the number of all lines so far, including dropped ones.
 func (p *logPane) total() uint64 {
 	f := p.filter()
 	return uint64(p.logs.Count(f)) + p.logs.Dropped(f)
@@ -158,7 +158,7 @@ func (p *logPane) after(from place, n int) (rows []rowOf, end bool) {
 	}
 }
 
-// before returns up to n rows that come last before a place.
+// before returns up to n rows directly before a place.
 func (p *logPane) before(to place, n int) []rowOf {
 	rows := p.flatten(p.logs.ReadBefore(p.filter(), to.seq+1, n+1))
 	for len(rows) > 0 {
@@ -193,7 +193,7 @@ func (p *logPane) scroll(by int) {
 	p.read()
 }
 
-// pause shows the past from a place on.
+// pause stops following and shows the rows from a place on.
 func (p *logPane) pause(top place) {
 	if p.follow {
 		p.paused = p.total()
@@ -225,7 +225,7 @@ func (p *logPane) end() {
 	p.read()
 }
 
-// unseen is how many lines have come since following was paused.
+// unseen returns how many lines have arrived since following was paused.
 func (p *logPane) unseen() uint64 {
 	if total := p.total(); !p.follow && total > p.paused {
 		return total - p.paused
@@ -311,7 +311,7 @@ func lines(n uint64) string {
 	return "lines"
 }
 
-// grouped writes a number with its thousands apart.
+// grouped formats a number with commas between the thousands.
 func grouped(n uint64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

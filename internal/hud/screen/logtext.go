@@ -137,7 +137,7 @@ func (o *wrapped) draw(c canvas, x, y, width, row int) {
 	}
 }
 
-// latest leaves out the lines of a progress that a later one among them replaces.
+// latest omits progress lines that a later line among them replaces.
 func latest(lines []logstore.Line) []logstore.Line {
 	type key struct{ span, id string }
 	last := map[key]uint64{}

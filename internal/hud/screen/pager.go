@@ -26,7 +26,7 @@ func (p *pager) show(title string, content func(width int) []view.Cell) {
 	p.title, p.content, p.offset = title, content, 0
 }
 
-// page is how many rows of text fit.
+// page returns how many rows of text fit.
 func (p *pager) page() int {
 	_, _, _, h := p.GetRect()
 	return max(1, h-2)
@@ -57,7 +57,7 @@ func (p *pager) Draw(screen tcell.Screen) {
 	}
 }
 
-// split wraps a line into rows. Continued rows are indented as the line is.
+// split wraps a line into rows. Continuation rows are indented.
 func split(line view.Cell, width int) []view.Cell {
 	if line.Width() <= width {
 		return []view.Cell{line}

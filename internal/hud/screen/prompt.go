@@ -9,12 +9,12 @@ import (
 type prompt struct {
 	label string
 	text  string
-	// changed is called after every key, done once at the end: with false when the user gave up.
+	// changed is called after every key, and done once at the end. ok is false if the user cancelled the prompt.
 	changed func(string)
 	done    func(text string, ok bool)
 }
 
-// key takes in a key and reports whether the prompt stays open.
+// key handles a key and reports whether the prompt stays open.
 func (p *prompt) key(event *tcell.EventKey) bool {
 	switch event.Key() {
 	case tcell.KeyEnter:
@@ -40,7 +40,7 @@ func (p *prompt) key(event *tcell.EventKey) bool {
 	return true
 }
 
-// withoutLast takes away the last grapheme.
+// withoutLast returns s without its last grapheme.
 func withoutLast(s string) string {
 	end, state, rest := 0, -1, s
 	for rest != "" {

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// frameTime is the least time between two drawings that are not answers to keys.
+	// frameTime is the minimum time between two drawings that no key has caused.
 	frameTime = time.Second / 30
 	// spinnerStep is the time between two steps of the spinner.
 	spinnerStep = 100 * time.Millisecond
 )
 
-// pump brings frames to tview's goroutine.
+// pump passes frames to tview's goroutine.
 type pump struct {
 	ui       *ui
 	app      *tview.Application
@@ -68,7 +68,7 @@ func (p *pump) pause(ctx context.Context) bool {
 	return retry.Sleep(ctx, wait)
 }
 
-// draw hands the newest frame to tview and waits until it is drawn.
+// draw passes the newest frame to tview and waits until it is drawn.
 func (p *pump) draw(rebuild bool, then func()) {
 	now := p.options.Now()
 	if rebuild {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// minWidth and minHeight are the smallest terminal that shows the table.
+	// minWidth and minHeight are the size of the smallest terminal that shows the table.
 	minWidth, minHeight = 60, 15
 	// turnsHeight is the height below which table and log take turns.
 	turnsHeight = 20
-	// shortLog is how many rows a short log has, its title included.
+	// shortLog is the number of rows of a short log, including its title.
 	shortLog = 9
 )
 
@@ -29,7 +29,7 @@ const (
 	logSizes
 )
 
-// root is everything on the screen: it gives each part its place and draws it.
+// root is the whole screen: it lays out all parts and draws them.
 type root struct {
 	*tview.Flex
 	ui *ui
@@ -45,14 +45,14 @@ func newRoot(u *ui) *root {
 	return r
 }
 
-// blank reserves space in the layout for what root draws.
+// blank reserves space in the layout for the parts that root itself draws.
 type blank struct{ *tview.Box }
 
 // Draw implements tview.Primitive.
 func (blank) Draw(tcell.Screen) {}
 
-// Draw implements tview.Primitive. A panic ends the screen instead of the program, so that the terminal is given back
-// before anything is printed.
+// Draw implements tview.Primitive. A panic ends the screen instead of the program, so that the terminal is restored before
+// anything is printed.
 func (r *root) Draw(screen tcell.Screen) {
 	defer r.ui.guard()
 	if r.ui.ended() {
@@ -66,7 +66,7 @@ func (r *root) Draw(screen tcell.Screen) {
 	r.drawFooter(c)
 }
 
-// place gives every part its height.
+// place sets the height of every part.
 func (r *root) place() {
 	_, _, width, height := r.GetRect()
 	var header, table, log, pager, footer int
@@ -110,7 +110,7 @@ func (r *root) share(rows int) (table, log, pager int) {
 	return table, rows - table, 0
 }
 
-// notices is how many lines of notices are shown.
+// notices returns how many lines of notices are shown.
 func (r *root) notices() int { return min(len(r.ui.frame.View.Notices), 2) }
 
 func (r *root) drawHeader(c canvas) {
@@ -132,7 +132,7 @@ func (r *root) drawHeader(c canvas) {
 	}
 }
 
-// drawTitle draws project and cluster at the left and the counters at the right.
+// drawTitle draws project and cluster on the left and the counters on the right.
 func (r *root) drawTitle(c canvas, x, y, width int) {
 	h := r.ui.frame.View.Header
 	left := view.Cell{{Text: " hone  ", Tone: view.Strong}, {Text: h.Project}}
@@ -193,11 +193,11 @@ func (r *root) drawFooter(c canvas) {
 	c.spans(x+1, y, width-1, r.hints(width-2))
 }
 
-// lasting reports whether the footer has room for a key's hint in any case.
+// lasting reports whether the footer always shows a key's hint.
 func lasting(b binding) bool { return b.hint == keysHint || b.hint == detachHint }
 
-// hints are the keys that work now, as many as fit. The way to all others is always among them, and the way out of an
-// attached screen.
+// hints returns the hints of the keys that work now, as many as fit. They always include the key that shows all keys, and the
+// key that leaves an attached screen.
 func (r *root) hints(width int) view.Cell {
 	u := r.ui
 	var hints, last view.Cell

@@ -36,8 +36,8 @@ type Options struct {
 	Open func(ctx context.Context, url string) error
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Leave is the name of the session for an attached screen: leaving it ends only the screen, and Quit only reports that
-	// the user did so.
+	// Leave is the name of the session for an attached screen. Leaving such a screen ends only the screen, and Quit only
+	// reports that the user left.
 	Leave string
 	// Past is set for a screen that shows a past session: Trigger is not called, and leaving it works as with Leave.
 	Past bool
@@ -47,10 +47,10 @@ type Options struct {
 	NoColor bool
 }
 
-// leaves reports whether leaving the screen ends it alone.
+// leaves reports whether leaving the screen ends only the screen, not the session.
 func (o Options) leaves() bool { return o.Leave != "" || o.Past }
 
-// errLeft is why a screen ends that the user left while the session was still stopping.
+// errLeft is the cause of the end if the user leaves the screen before the session has ended.
 var errLeft = errors.New("left by the user")
 
 // Run shows the screen until ctx is done, which is not an error, or until the user leaves it. The user can leave only after
@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) error {
 	work.Go(func() { defer ui.guard(); s.run(ctx) })
 	closer.Go(func() {
 		work.Wait()
-		app.QueueUpdate(func() {}) // stopping it before it runs would make it open a terminal of its own
+		app.QueueUpdate(func() {}) // stopping tview before it runs would make it open its own terminal
 		app.Stop()
 	})
 	if returned, err := show(ui, app); returned {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) error {
 	return outcome(context.Cause(ctx))
 }
 
-// show lets tview run.
+// show runs tview. returned is false if tview panicked.
 func show(ui *ui, app *tview.Application) (returned bool, err error) {
 	defer ui.guard()
 	err = app.Run()
@@ -110,7 +110,7 @@ func outcome(cause error) error {
 	return nil
 }
 
-// offer gives the pump something to do, unless it has something already.
+// offer gives the pump a job, unless one is already pending.
 func (p *pump) offer(job func(context.Context) string) {
 	select {
 	case p.jobs <- job:
@@ -118,7 +118,7 @@ func (p *pump) offer(job func(context.Context) string) {
 	}
 }
 
-// guard ends the screen when the function that deferred it panicked.
+// guard ends the screen if the function that defers it panics.
 func (u *ui) guard() {
 	if p := recover(); p != nil {
 		u.leave(bug.Caught("show the screen", p))

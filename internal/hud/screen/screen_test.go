@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// play runs a test on a shown shop in a terminal of 120 × 34.
+// play runs a test on a screen that shows the shop in a terminal of 120 × 34.
 func play(t *testing.T, f func(t *testing.T, d *driver), change ...func(*driver, *Options)) {
 	t.Helper()
 	playAt(t, newTerminal("UTF-8", 120, 34), shop(t), f, change...)
@@ -35,7 +35,7 @@ func playAt(t *testing.T, term simulated, v store.View, f func(t *testing.T, d *
 			t.Error(err)
 		}
 		if term.finished.Load() == 0 {
-			t.Error("the terminal was not given back")
+			t.Error("the terminal was not restored")
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestSelectionStaysOnItsName(t *testing.T) {
 		}
 		d.changed <- struct{}{}
 		d.after(time.Second)
-		d.shows("▌ ✔ api") // what stands in its place
+		d.shows("▌ ✔ api") // the row that took its place
 	})
 }
 
@@ -195,7 +195,7 @@ func TestHelpNamesEveryKey(t *testing.T) {
 	taken := map[string]string{}
 	for _, b := range u.keys {
 		if !strings.Contains(all.String(), b.verb) {
-			t.Errorf("help does not say %q", b.verb)
+			t.Errorf("the help lacks %q", b.verb)
 		}
 		for _, k := range b.keys {
 			for _, in := range []focus{inTable, inLog, inPager} {
@@ -335,12 +335,12 @@ func TestFind(t *testing.T) {
 		d.shows("line 0198")
 		d.press("nn")
 		d.after(time.Second)
-		d.shows(`"line 01": nothing more is found`)
+		d.shows(`"line 01": no more matches`)
 		d.press("<Esc>fneedle<Enter>")
 		d.after(time.Second)
 		d.shows("web │ needle")
 		d.press("<Esc><Esc>n")
-		d.shows("nothing to find")
+		d.shows("no search text")
 	})
 }
 
@@ -477,7 +477,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 					t.Errorf("the panic was in %s", p.Where)
 				}
 				if term.finished.Load() == 0 {
-					t.Error("the terminal was not given back")
+					t.Error("the terminal was not restored")
 				}
 			})
 		})

@@ -23,7 +23,7 @@ type table struct {
 	folded map[string]bool
 	query  string
 	all    []view.Row
-	// selected is kept by name, so that it survives every change of order. previous is where it stood.
+	// selected is kept by name, so that it survives every change of order. previous is the index of its line.
 	selected model.ManifestName
 	previous int
 	offset   int // the first line that is drawn
@@ -43,13 +43,13 @@ func newTable(t theme) *table {
 	return &table{Box: tview.NewBox(), theme: t, folded: map[string]bool{}, focused: true}
 }
 
-// setRows takes in the newest rows.
+// setRows replaces the rows.
 func (t *table) setRows(rows []view.Row) {
 	t.all = rows
 	t.arrange()
 }
 
-// setQuery narrows the table.
+// setQuery limits the table to the rows that match a query.
 func (t *table) setQuery(q string) {
 	t.query = q
 	t.arrange()
@@ -83,7 +83,7 @@ func (t *table) arrange() {
 	t.reselect()
 }
 
-// heading returns the heading of the newest group if it is the given one.
+// heading returns the last heading if it is the heading of the given group, else nil.
 func (t *table) heading(group string) *tableLine {
 	for i := len(t.lines) - 1; i >= 0; i-- {
 		if l := &t.lines[i]; l.row == nil {
@@ -96,7 +96,7 @@ func (t *table) heading(group string) *tableLine {
 	return nil
 }
 
-// reselect keeps the selection on the same name, else at the same place.
+// reselect keeps the selection on the same name, or at the same place if that row is gone.
 func (t *table) reselect() {
 	if i := t.index(); i >= 0 {
 		t.previous = i
@@ -116,7 +116,7 @@ func (t *table) index() int {
 	return slices.IndexFunc(t.lines, func(l tableLine) bool { return l.row != nil && l.row.Name == t.selected })
 }
 
-// next returns the first line with a row from i in a direction; -1 if there is none.
+// next returns the first line with a row, starting at i in the given direction; -1 if there is none.
 func (t *table) next(i, direction int) int {
 	for ; i >= 0 && i < len(t.lines); i += direction {
 		if t.lines[i].row != nil {
@@ -138,7 +138,7 @@ func (t *table) current() *view.Row {
 	return nil
 }
 
-// move moves the selection by so many rows.
+// move moves the selection by the given number of rows; negative numbers move it up.
 func (t *table) move(by int) {
 	direction := 1
 	if by < 0 {
@@ -201,7 +201,7 @@ func (t *table) fold(hide bool) {
 // height returns how many lines the whole table takes.
 func (t *table) height() int { return 1 + max(1, len(t.lines)) }
 
-// page is how many rows fit.
+// page returns how many rows fit.
 func (t *table) page() int {
 	_, _, _, h := t.GetRect()
 	return max(1, h-2)

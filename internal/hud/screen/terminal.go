@@ -13,7 +13,7 @@ import (
 // Terminal is where the screen is drawn.
 type Terminal = tcell.Screen
 
-// ErrGone is why a screen ends whose terminal can no longer be read: its window was closed.
+// ErrGone is the reason for the end of a screen whose terminal can no longer be read: its window was closed.
 var ErrGone = errors.New("the terminal is gone")
 
 // open takes control of a terminal: the given one, or the terminal of the process.
@@ -53,7 +53,7 @@ type guarded struct {
 	gone func(error)
 }
 
-// Init does nothing: open has done it, and has looked at the error.
+// Init does nothing: open has already initialized the terminal and checked the error.
 func (g guarded) Init() error { return nil }
 
 // PollEvent withholds the errors of the terminal from tview, which would otherwise stop permanently.

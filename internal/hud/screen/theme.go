@@ -43,7 +43,7 @@ func (t theme) style(tone view.Tone) tcell.Style {
 var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
 	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
 
-// named returns the style of a resource's name in the log, which is the same whenever hone runs.
+// named returns the style of a resource's name in the log, which is the same in every session.
 func (t theme) named(name string) tcell.Style {
 	if t.noColor {
 		return tcell.StyleDefault
@@ -95,7 +95,7 @@ func (t theme) moving(step int) view.Span {
 	return view.Span{Text: frames[step%len(frames)], Tone: view.Accent}
 }
 
-// plainForms are the replacements of characters where only ASCII can be shown, of the same width.
+// plainForms are the replacements of characters, of the same width, for terminals that show only ASCII.
 var plainForms = map[string]string{
 	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
 	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// messageTime is how long a message covers the footer at least.
+// messageTime is how long a message covers the footer, unless a key removes it.
 const messageTime = 4 * time.Second
 
 // ui is the state of the screen. Only tview's goroutine touches it.
@@ -31,7 +31,7 @@ type ui struct {
 
 	paging  bool // the pager covers table and log
 	inLog   bool // keys go to the log
-	one     bool // the log is the selected resource's
+	one     bool // the log shows only the selected resource
 	size    logSize
 	tiny    bool // the terminal is too small for more than the log
 	turns   bool // table and log take turns
@@ -40,7 +40,7 @@ type ui struct {
 	expires time.Time // of message
 
 	stopping bool
-	// leave ends the screen; job hands something to the pump; search hands a search to the searcher; sync redraws.
+	// leave ends the screen; job passes a job to the pump; search passes a request to the searcher; sync redraws.
 	leave  context.CancelCauseFunc
 	done   <-chan struct{}
 	job    func(func(context.Context) string)
@@ -67,7 +67,7 @@ func (u *ui) say(message string) {
 	u.message, u.expires = message, u.options.Now().Add(messageTime)
 }
 
-// apply takes in a new frame.
+// apply shows a new frame.
 func (u *ui) apply(f Frame, now time.Time) {
 	u.frame = f
 	if now.After(u.expires) {
@@ -89,7 +89,7 @@ func (u *ui) where() focus {
 	return inTable
 }
 
-// key takes in a key. It always consumes it: nothing is left to tview.
+// key handles a key. It always consumes the key, so that tview sees none.
 func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	defer u.guard()
 	u.message = ""
@@ -152,7 +152,7 @@ func (u *ui) switchFocus() {
 
 func (u *ui) nextError() {
 	if !u.table.nextError() {
-		u.say("nothing fails")
+		u.say("nothing is failing")
 		return
 	}
 	u.one = true
@@ -200,7 +200,7 @@ func (u *ui) openDetails() {
 		}
 		lines := u.frame.Details(name)
 		if lines == nil {
-			lines = []view.Cell{{{Text: "there is no such resource any more", Tone: view.Dim}}}
+			lines = []view.Cell{{{Text: "this resource no longer exists", Tone: view.Dim}}}
 		}
 		return lines
 	})
@@ -270,8 +270,8 @@ func (u *ui) close() bool {
 	return true
 }
 
-// quit ends the session; while it stops the screen stays, and a second time leaves it at once. A screen that is attached
-// to a session ends alone.
+// quit ends the session. The screen stays while the session stops; a second quit leaves it at once. On an attached screen,
+// quit ends only the screen.
 func (u *ui) quit() {
 	if u.stopping {
 		u.leave(errLeft)
@@ -313,7 +313,7 @@ func (u *ui) askFind() {
 // findAgain searches for the next or the previous line that contains the search text.
 func (u *ui) findAgain(back bool) {
 	if u.log.found == "" {
-		u.say("nothing to find: f asks for it")
+		u.say("no search text: press f to enter it")
 		return
 	}
 	f := u.log.filter()
@@ -326,12 +326,12 @@ func (u *ui) findAgain(back bool) {
 	u.search(request{filter: f, from: from, back: back, found: u.log.found})
 }
 
-// showFound takes in the answer to a search.
+// showFound shows the answer to a search.
 func (u *ui) showFound(a answer) {
 	switch {
 	case a.found != u.log.found:
 	case a.seq == 0:
-		u.say(fmt.Sprintf("%q: nothing more is found", a.found))
+		u.say(fmt.Sprintf("%q: no more matches", a.found))
 	default:
 		u.message = ""
 		u.log.marked = a.seq
@@ -339,7 +339,7 @@ func (u *ui) showFound(a answer) {
 	}
 }
 
-// matcher returns a test for lines that hold a text, whatever the case of its letters and the colours in between.
+// matcher returns a test for lines that contain a text, regardless of letter case.
 func matcher(lower string) func([]byte) bool {
 	return func(line []byte) bool { return strings.Contains(strings.ToLower(string(line)), lower) }
 }

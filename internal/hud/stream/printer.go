@@ -19,19 +19,19 @@ const (
 	firstPause = 5 * time.Second
 )
 
-// Printer writes lines from elsewhere as the stream writes its own. It is for one goroutine.
+// Printer writes lines from another source in the stream's format. It is not safe for concurrent use.
 type Printer struct {
 	out     io.Writer
 	printer printer
 }
 
-// NewPrinter returns a printer of all lines that it is given.
+// NewPrinter returns a printer without filters.
 func NewPrinter(out io.Writer, color ColorMode) *Printer {
 	return &Printer{out, printer{color: Options{Out: out, Color: color}.colored(), progress: map[progressKey]progress{}}}
 }
 
-// Print writes lines, after the note that some before them are missing unless skipped is 0. Of a progress it writes the first
-// line and the last, and those between less and less often.
+// Print writes lines. If skipped is not 0, it first notes how many lines before them are missing. Of a progress, it writes the
+// first and the last line, and those between them less and less often.
 func (p *Printer) Print(skipped uint64, lines ...logstore.Line) error {
 	var b bytes.Buffer
 	if skipped > 0 {
@@ -101,7 +101,7 @@ func banner(l logstore.Line) bool {
 		(strings.HasPrefix(rest, " Changed: [") || strings.HasPrefix(rest, "s Changed: ["))
 }
 
-// due reports whether a line may be printed now. The first and the last line of a progress always are.
+// due reports whether a line may be printed now. The first and the last line of a progress are always due.
 func (p *printer) due(l logstore.Line) bool {
 	if l.ProgressID == "" {
 		return true
@@ -138,7 +138,7 @@ func nameStyle(name model.ManifestName) text.Style {
 	return text.Style{Fg: text.Color{Kind: text.ColorPalette, Index: hues[text.Hash(string(name), len(hues))]}}
 }
 
-// foreign adds text of a program: with its own colours where there are colours, and without any escape sequence else.
+// foreign adds text of a program: with its own colours if colours are used, otherwise without escape sequences.
 func (p *printer) foreign(out *bytes.Buffer, s string, level logstore.Level) {
 	if !p.color {
 		out.WriteString(text.CleanTabs(s))

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// batch is how many lines are written at once.
+// batch is the maximum number of lines written at once.
 const batch = 1000
 
 // Options configure the stream. Logs and Out must be set.

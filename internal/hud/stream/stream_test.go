@@ -146,7 +146,7 @@ func TestNoColorsWithoutATerminal(t *testing.T) {
 	}
 	defer file.Close()
 	if (Options{Out: file}).colored() || (Options{Out: &bytes.Buffer{}}).colored() {
-		t.Error("a file gets colours")
+		t.Error("output to a file has colours")
 	}
 }
 
@@ -280,7 +280,7 @@ func TestDroppedLinesAreTold(t *testing.T) {
 	}
 }
 
-// TestEverythingIsPrintedOnce runs the stream under a supervisor with writers that go on until the end.
+// TestEverythingIsPrintedOnce runs the stream under a supervisor with writers that write until the end.
 func TestEverythingIsPrintedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logs, err := logstore.New(logstore.Options{MemoryPerResource: 64 << 20})
@@ -336,7 +336,7 @@ func TestEverythingIsPrintedOnce(t *testing.T) {
 			}
 		}
 		if next["late"] != 1 {
-			t.Error("what closing the store completes is not printed")
+			t.Error("the line that closing the store completes is not printed")
 		}
 	})
 }

@@ -30,7 +30,7 @@ func Paint(s string, style Style) string {
 	return style.sequence() + s + "\x1b[0m"
 }
 
-// sequence returns the escape sequence that sets the style, whatever was set before.
+// sequence returns the escape sequence that sets the style, regardless of the current one.
 func (s Style) sequence() string {
 	params := []string{"0"}
 	for _, a := range []struct {

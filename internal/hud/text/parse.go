@@ -78,7 +78,7 @@ func (p *parser) step() {
 	}
 }
 
-// sequence consumes an escape sequence, and a C1 control, and takes in the style that it sets.
+// sequence consumes an escape sequence or a C1 control, and applies the style that it sets.
 func (p *parser) sequence() {
 	if p.rest[0] != escape { // a two-byte C1 control
 		p.rest = p.rest[2:]
@@ -106,7 +106,7 @@ func parameters(params ansi.Params) []int {
 func (p *parser) grapheme() {
 	cluster, rest, width, _ := uniseg.FirstGraphemeClusterInString(p.rest, -1)
 	p.rest = rest
-	if width == 0 { // a mark with nothing to stand on
+	if width == 0 { // a combining mark without a base character
 		return
 	}
 	p.add(strings.ToValidUTF8(cluster, "\uFFFD"), width)
@@ -155,8 +155,8 @@ func printable(line string) bool {
 	return true
 }
 
-// Wrap splits cells into rows of at most width columns, at least one. It breaks after a space where one lies in the
-// last third of a row. A cell that is wider than a row gets a row of its own.
+// Wrap splits cells into one or more rows of at most width columns. It breaks after a space if there is one in the last third
+// of a row. A cell that is wider than a row gets a row of its own.
 func Wrap(cells []Cell, width int) [][]Cell {
 	width = max(width, 1)
 	var rows [][]Cell

@@ -3,7 +3,7 @@ package text
 // Color is a colour in the output of a program: none, a colour of the terminal's palette, or an RGB value.
 type Color struct {
 	Kind    ColorKind
-	Index   uint8 // of the palette
+	Index   uint8 // in the palette
 	R, G, B uint8
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width returns how many columns s takes. It knows nothing of escape sequences and control characters.
+// Width returns how many columns s takes. It does not interpret escape sequences or control characters.
 func Width(s string) int {
 	if ascii(s) {
 		return len(s)
@@ -23,7 +23,7 @@ func ascii(s string) bool {
 	return true
 }
 
-// Cut returns s in at most width columns, with an ellipsis at its end where something is missing.
+// Cut returns s in at most width columns, with an ellipsis at its end if it was cut.
 func Cut(s string, width int) string {
 	if Width(s) <= width {
 		return s
@@ -34,8 +34,8 @@ func Cut(s string, width int) string {
 	return head(s, width-1) + "…"
 }
 
-// CutMiddle returns s in at most width columns, with an ellipsis in its middle where something is missing, so that
-// names that differ at their ends stay apart.
+// CutMiddle returns s in at most width columns, with an ellipsis in its middle if it was cut, so that names that differ only
+// at their ends stay distinct.
 func CutMiddle(s string, width int) string {
 	if Width(s) <= width {
 		return s
@@ -47,8 +47,8 @@ func CutMiddle(s string, width int) string {
 	return head(s, front) + "…" + tail(s, width-1-front)
 }
 
-// CutFront returns s in at most width columns, with an ellipsis at its front if it was cut. It is for text that is being
-// typed.
+// CutFront returns s in at most width columns, with an ellipsis at its front if it was cut. It is for text that the user is
+// typing.
 func CutFront(s string, width int) string {
 	if Width(s) <= width {
 		return s
@@ -97,7 +97,7 @@ func tail(s string, width int) string {
 	return rest
 }
 
-// Hash returns a number from 0 to n-1 that is always the same for s, to choose a colour by.
+// Hash returns a number from 0 to n-1 that depends only on s and n, for choosing a colour.
 func Hash(s string, n int) int {
 	h := uint32(2166136261)
 	for i := range len(s) {

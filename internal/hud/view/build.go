@@ -29,7 +29,7 @@ func Build(v store.View, now time.Time, loop time.Duration) View {
 	return out
 }
 
-// builder is one pass over a snapshot.
+// builder builds one view of a snapshot.
 type builder struct {
 	v        store.View
 	now      time.Time
@@ -73,7 +73,7 @@ func (b *builder) header(loop time.Duration) Header {
 	return h
 }
 
-// notices are the troubles of the session as a whole, the worst first.
+// notices returns the problems of the session as a whole, the worst first.
 func (b *builder) notices() []Span {
 	var out []Span
 	if e := b.session.Ended; e != nil && e.Failure != "" {
@@ -115,7 +115,7 @@ func count(rows []Row) Counts {
 	return c
 }
 
-// refresh returns when the first age of the view changes: seconds are shown for a minute only.
+// refresh returns how long it takes until an age of the view changes. Ages show seconds only for the first minute.
 func refresh(rows []Row, now time.Time) time.Duration {
 	for _, r := range rows {
 		if r.Status == Updating || r.Behind > 0 || !r.Changed.IsZero() && now.Sub(r.Changed) < time.Minute {

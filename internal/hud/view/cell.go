@@ -67,11 +67,11 @@ func (c Cell) Fit(width int) Cell {
 	return out
 }
 
-// plain is a cell of one span.
+// plain returns a cell of one span.
 func plain(s string) Cell { return Cell{{Text: s}} }
 
 // none is shown for an empty value.
 var none = Cell{{Text: "–", Tone: Dim}}
 
-// firstLine is the first line of foreign text, fit to be shown.
+// firstLine returns the first line of foreign text, cleaned for display.
 func firstLine(s string) string { return text.Clean(words.FirstLine(s)) }

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// one is a session of one deployed resource, "api", to which a test adds what it is about.
+// one is a session of one deployed resource, "api", to which a test adds its own story.
 func one(change func(*model.Manifest), rest func(s *hudtest.Scene)) *hudtest.Scene {
 	m := model.Manifest{Name: "api", AutoInit: true, K8s: &model.K8sTarget{PodReadiness: model.PodWait},
 		Images: []model.ImageTarget{{Ref: "api", Docker: &model.DockerBuild{}}}}
@@ -53,7 +53,7 @@ func TestCells(t *testing.T) {
 		update, runtime string
 		short           string
 	}{
-		{"wanted now", nil, func(*hudtest.Scene) {}, Updating, "starting", "–", "–"},
+		{"about to start", nil, func(*hudtest.Scene) {}, Updating, "starting", "–", "–"},
 		{"no engine", nil, func(s *hudtest.Scene) { s.At(minute, state.EngineReported{Err: "refused"}) }, Waiting,
 			"waits for the container engine to answer", "–", "–"},
 		{"a Compose service that cannot be started", func(m *model.Manifest) {
@@ -92,7 +92,7 @@ func TestCells(t *testing.T) {
 			p.Status, p.Containers[0].State, p.Containers[0].Reason, p.Containers[0].ExitCode = "OOMKilled", model.ContainerTerminated, "OOMKilled", 137
 			s.At(6*minute, state.PodChanged{Pod: p})
 		}, Failed, "exit 2", "out of memory  exit 137", "memory"},
-		{"cancelled build counts for nothing", nil, func(s *hudtest.Scene) {
+		{"cancelled build is ignored", nil, func(s *hudtest.Scene) {
 			running(s)
 			s.Build("api", 2, 4*minute, 5*minute, state.BuildCompleted{Cancelled: true}, "main.go")
 		}, Well, "ok  image 1 m 0 s", "running 1/1", "1/1"},
@@ -116,7 +116,7 @@ func TestCells(t *testing.T) {
 			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
 			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, Build: 1, ExitCode: 3, Err: "serve_cmd ended: exit 3"}})
 		}, Failed, "ok  serve_cmd", "failed  exit 3", "failed"},
-		{"server ended without a fault", local, func(s *hudtest.Scene) {
+		{"server ended without an error", local, func(s *hudtest.Scene) {
 			s.Build("api", 1, minute, minute, state.BuildCompleted{Mode: "local", Deployed: true})
 			s.At(2*minute, state.ProcessChanged{Process: state.Process{Resource: "api", State: state.ProcessFailed, Build: 1, Err: "serve_cmd ended: exit 0"}})
 		}, Failed, "ok  serve_cmd", "failed  exit 0", "failed"},
@@ -212,7 +212,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestNoticesOfWhatNobodyNeeds leaves out a cluster and an engine that do not answer where no resource is for them.
+// TestNoticesOfWhatNobodyNeeds expects no notice about a cluster and an engine that do not answer if no resource needs them.
 func TestNoticesOfWhatNobodyNeeds(t *testing.T) {
 	s := one(func(m *model.Manifest) {
 		m.Images, m.K8s, m.Local = nil, nil, &model.LocalTarget{Serve: model.Cmd{Argv: []string{"serve"}}}

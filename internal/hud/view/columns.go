@@ -5,7 +5,7 @@ import "github.com/hone-dev/hone/internal/hud/text"
 // Kind is the content of a column.
 type Kind uint8
 
-// The kinds of columns. Important is the more important one of UPDATE and RUNTIME.
+// The kinds of columns. ColumnImportant is the more important of UPDATE and RUNTIME.
 const (
 	ColumnName Kind = iota
 	ColumnUpdate
@@ -22,7 +22,7 @@ type Column struct {
 	Title string
 	// Width is in columns of the screen, without the gap after it.
 	Width int
-	// Short columns show their contents in a word.
+	// Short columns show their contents in one word.
 	Short bool
 }
 
@@ -32,7 +32,7 @@ const (
 	Margin = 5
 )
 
-// The widths from which on more is shown.
+// The terminal widths from which more is shown.
 const (
 	widest = 140
 	wide   = 120
@@ -40,7 +40,7 @@ const (
 	narrow = 80
 )
 
-// Columns returns the columns of a table in a terminal of the given width whose longest name takes so many columns.
+// Columns returns the columns of a table in a terminal of the given width. longestName is the width of the longest name.
 func Columns(width, longestName int) []Column {
 	name := func(most int) Column {
 		return Column{Kind: ColumnName, Title: "NAME", Width: min(max(longestName, 12), most)}
@@ -77,7 +77,7 @@ func Columns(width, longestName int) []Column {
 }
 
 // Text returns the content of the row in a column, in at most the column's width. hasChanged is whether there is a column
-// CHANGED; without it, its content is part of UPDATE.
+// CHANGED; without it, UPDATE includes the age.
 func (r Row) Text(c Column, hasChanged bool) Cell {
 	switch c.Kind {
 	case ColumnName:
@@ -108,7 +108,7 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 	return important.fitUpdate(c.Width)
 }
 
-// updateText is UPDATE with the age at its end where there is room for both.
+// updateText returns UPDATE, with the age at its end if there is room for both.
 func (r Row) updateText(c Column, hasChanged bool) Cell {
 	if hasChanged || r.Changed.IsZero() || r.Status == Updating {
 		return r.fitUpdate(c.Width)

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestComposeService shows a Compose service: the ports that its containers publish, also one that the engine has chosen, and
+// TestComposeService shows a Compose service: the ports that its containers publish, including one chosen by the engine, and
 // containers where a Kubernetes resource has objects and pods, with the exit code of one that died.
 func TestComposeService(t *testing.T) {
 	const minute = time.Minute

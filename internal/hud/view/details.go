@@ -18,7 +18,7 @@ import (
 const shownBuilds = 12
 
 // DetailsOf returns the lines of the screen about one resource, or about (Tiltfile), without line breaks: errors, addresses,
-// pods and containers, last updates. It returns none if the resource does not exist.
+// pods and containers, last updates. It returns nil if the resource does not exist.
 func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
 	b := newBuilder(v, now)
 	if name == model.TiltfileName {

@@ -18,8 +18,8 @@ const shownContainers = 8
 // podWidth is how many columns of a pod's name are shown before its stages, so that the line fits into 80 columns.
 const podWidth = 13
 
-// took is how long a build took: for an update in place, from the save until the slowest of the containers that have it was
-// done.
+// took returns how long a build took. An update in place takes from the save until the slowest container that has the update
+// was done.
 func took(b state.Build) time.Duration {
 	if c, ok := slowest(b.Containers); ok {
 		return c.Stages.Total()
@@ -82,7 +82,7 @@ func (p *page) containers(b state.Build, newest bool) {
 	}
 }
 
-// stages draws how long each stage took, in milliseconds where it does not say otherwise:
+// stages formats how long each stage took, in milliseconds unless it shows another unit:
 // "▏noticed 0.3 ▏sent 0.4 ▏applied 1.4 ▏ran 1.2 s".
 func stages(c model.ContainerUpdate) string {
 	var parts []string

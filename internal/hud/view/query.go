@@ -42,7 +42,7 @@ func statusName(r Row) string {
 		Failed: "failing"}[r.Status]
 }
 
-// subsequence reports whether the letters of word stand in name in that order.
+// subsequence reports whether name contains the letters of word in that order.
 func subsequence(name, word string) bool {
 	for _, c := range word {
 		i := strings.IndexRune(name, c)

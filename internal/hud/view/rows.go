@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// rows are all rows in the order of the screen.
+// rows returns all rows in the order of the screen.
 func (b *builder) rows() []Row {
 	rows := append(b.resourceRows(), b.disabledRows()...)
 	order := make([]*Row, len(rows))
@@ -28,7 +28,7 @@ func (b *builder) rows() []Row {
 	return out
 }
 
-// resourceRows are the rows of the resources that the session has, in the order of the Tiltfile.
+// resourceRows returns the rows of the session's resources, in the order of the Tiltfile.
 func (b *builder) resourceRows() []Row {
 	entries := state.InOrder(b.v)
 	updates := state.Updates.In(b.v)
@@ -121,7 +121,7 @@ func group(m model.Manifest) string {
 	return m.Labels[0]
 }
 
-// disabledRows are the rows of the resources that are switched off.
+// disabledRows returns the rows of the disabled resources.
 func (b *builder) disabledRows() []Row {
 	off := slices.SortedStableFunc(state.Disabled(b.v), func(x, y *store.Entry[state.Resource]) int { return x.Value.Order - y.Value.Order })
 	rows := make([]Row, len(off))
@@ -136,7 +136,7 @@ func (b *builder) disabledRow(m model.Manifest) Row {
 		Age: Age(time.Time{}, b.now)}
 }
 
-// tiltfileRow is the row of the evaluation of the Tiltfile.
+// tiltfileRow returns the row of the Tiltfile's evaluation.
 func (b *builder) tiltfileRow() Row {
 	t := b.tiltfile
 	r := Row{Name: model.TiltfileName, Runtime: none, RuntimeShort: none,
@@ -160,8 +160,7 @@ func (b *builder) tiltfileRow() Row {
 	return r
 }
 
-// arrange puts rows under their groups: groups by name, rows without a group last, each in the order in which they
-// were.
+// arrange sorts rows by group: groups by name, rows without a group last. Within a group, the order stays the same.
 func arrange(rows []*Row) {
 	slices.SortStableFunc(rows, func(a, b *Row) int {
 		if (a.Group == "") != (b.Group == "") {
@@ -194,7 +193,7 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 	return out
 }
 
-// endpoints are the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
+// endpoints returns the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
 func (b *builder) endpoints(m model.Manifest) []Endpoint {
 	var out []Endpoint
 	add := func(url, name string) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// statusWords are Kubernetes' reasons in words that fit into a column: long, and in a word.
+// statusWords are Kubernetes' reasons in words that fit into a column: a long form, and a single word.
 var statusWords = map[string][2]string{
 	"CrashLoopBackOff":           {"crash loop", "crash"},
 	"ImagePullBackOff":           {"image cannot be pulled", "pull"},
@@ -90,7 +90,7 @@ func (b *builder) process(m model.Manifest) (state.Process, bool) {
 	return e.Value, ok
 }
 
-// inWords translates a runtime text, whose first word may be one of Kubernetes', and shortens it to one word.
+// inWords translates a runtime text, whose first word may be a Kubernetes reason, and also shortens it to one word.
 func inWords(s string) (long, short string) {
 	first, rest, _ := strings.Cut(s, " ")
 	if w, ok := statusWords[first]; ok {

@@ -78,7 +78,7 @@ func (v View) Text() string {
 	return b.String()
 }
 
-// plainWords are the statuses for those who see no glyphs.
+// plainWords are the statuses in words, for output without glyphs.
 var plainWords = map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating", Failed: "failed"}
 
 // portNumbers lists ports: "8080 9229".

@@ -47,7 +47,8 @@ func TestSwitched(t *testing.T) {
 	}
 }
 
-// TestTakenDown looks at rows whose objects "hone down" has deleted: neither well nor failed, whatever they were before.
+// TestTakenDown looks at rows whose objects "hone down" has deleted: neither well nor failed, regardless of their state
+// before.
 func TestTakenDown(t *testing.T) {
 	s := hudtest.Shop()
 	s.At(41*time.Minute, state.ObjectsTakenDown{By: "hone down (pid 42)"})
@@ -63,6 +64,6 @@ func TestTakenDown(t *testing.T) {
 		}
 	}
 	if n < 5 {
-		t.Errorf("%d rows are said to be deleted", n)
+		t.Errorf("%d rows are shown as deleted", n)
 	}
 }

@@ -93,7 +93,7 @@ func (b *builder) past(m model.Manifest, u state.Update) Cell {
 	return cell
 }
 
-// outcome is mode and duration of a successful build: "in place 2.1 ms", "ok  image 3.9 s", "3 objects applied  0.4 s".
+// outcome returns mode and duration of a successful build: "in place 2.1 ms", "ok  image 3.9 s", "3 objects applied  0.4 s".
 func outcome(m model.Manifest, u state.Update, b state.Build) string {
 	took := Duration(took(b))
 	switch {
@@ -118,7 +118,7 @@ func outcome(m model.Manifest, u state.Update, b state.Build) string {
 // inPlace reports whether a mode updates running containers.
 func inPlace(mode string) bool { return mode == "synclet" || mode == "container" || mode == "exec" }
 
-// Mode is a build's mode in words for people.
+// Mode returns a build's mode in words for users.
 func Mode(mode string) string {
 	if inPlace(mode) {
 		return "in place"

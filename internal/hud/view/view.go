@@ -9,8 +9,8 @@ import (
 // Status is the status of a resource, as shown by its glyph.
 type Status uint8
 
-// The statuses. A resource that is being updated shows that, whatever the last update and the runtime say; they stay
-// visible in their columns.
+// The statuses. A resource that is being updated has status Updating, regardless of its last update and its runtime, which
+// stay visible in their columns.
 const (
 	Idle     Status = iota // disabled, or not started yet
 	Well                   // update and runtime are well
@@ -27,7 +27,7 @@ type View struct {
 	Notices []Span
 	// Rows are in the order of the screen: (Tiltfile), then group after group.
 	Rows []Row
-	// Refresh is how long the view stays true if nothing happens: then an age changes.
+	// Refresh is how long the view stays valid if nothing happens; then an age changes.
 	Refresh time.Duration
 }
 
@@ -38,13 +38,13 @@ type Header struct {
 	Target  string
 	URL     string
 	Counts  Counts
-	// Loop is how long the store's last batch took; zero when that is not known.
+	// Loop is how long the store's last batch took; zero if unknown.
 	Loop time.Duration
 	// Ending is set once the session has ended.
 	Ending bool
 }
 
-// Counts is how many rows have which status; those with warnings count as well.
+// Counts is the number of rows for each status. Rows with warnings count as Well.
 type Counts struct{ Well, Updating, Waiting, Failed, Idle int }
 
 // Row is one resource.
@@ -57,12 +57,13 @@ type Row struct {
 	// status of the runtime, and RuntimeShort the same in one word.
 	Update, Runtime, RuntimeShort Cell
 	Ports                         []Port
-	// Changed is when the newest update ended, now while one runs, zero before the first; Age is that in words.
+	// Changed is when the newest update ended: the current time while one runs, zero before the first. Age is the time since
+	// then in words.
 	Changed time.Time
 	Age     string
 	// UpdateErr and RuntimeErr are the full texts of the errors; empty if there are none.
 	UpdateErr, RuntimeErr string
-	// Behind is how many containers have an update under way that the others have already.
+	// Behind is the number of containers in which an update is still running that the others already have.
 	Behind int
 	// Pod is the name of the newest pod, and Restarts is the number of restarts of its containers.
 	Pod       string
