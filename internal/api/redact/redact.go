@@ -1,5 +1,5 @@
-// Package redact removes secrets from the JSON that the session's API sends, and restores them where a client sends the
-// redacted text back.
+// Package redact removes secrets from the JSON that the session's API sends, and restores them when a client sends redacted
+// text back.
 package redact
 
 import (
@@ -41,7 +41,7 @@ func Of(v store.View) *Redactor {
 	return New(state.TheTiltfile(v).Result.Secrets, names)
 }
 
-// identity are the fields of an object's metadata that say which object it is.
+// identity are the fields of an object's metadata that identify it.
 var identity = map[string]bool{"name": true, "namespace": true, "uid": true, "resourceVersion": true}
 
 // Text returns a text without secrets.
@@ -62,7 +62,7 @@ func (r *Redactor) JSON(doc []byte) []byte {
 	d.UseNumber()
 	var tree any
 	if err := d.Decode(&tree); err != nil {
-		return []byte("null") // rather nothing than a secret; our own documents are well-formed
+		return []byte("null") // nothing is better than a secret; hone's own documents are well-formed
 	}
 	out, err := json.Marshal(r.Tree(tree))
 	if err != nil {
@@ -71,7 +71,7 @@ func (r *Redactor) JSON(doc []byte) []byte {
 	return out
 }
 
-// Tree is JSON for a decoded document, which it changes.
+// Tree is like JSON for a decoded document, which it changes in place.
 func (r *Redactor) Tree(tree any) any { return r.walk(tree, false) }
 
 func (r *Redactor) walk(tree any, metadata bool) any {

@@ -23,8 +23,8 @@ func TestJSON(t *testing.T) {
 		{"with other escapes", `{"a":"\u0035\u0034321"}`, `{"a":"[redacted secret db:port]"}`},
 		{"a line of several, escaped", `{"a":"  \"private\": \"abcdefgh\""}`, `{"a":"  [redacted secret key:json]"}`},
 		{"base64", `{"a":"cG9zdGdyZXM="}`, `{"a":"[redacted secret db:user]"}`},
-		{"what a resource is called", `{"a":"postgres","b":"postgres:1"}`, `{"a":"postgres","b":"[redacted secret db:user]:1"}`},
-		{"what an object is called", `{"metadata":{"name":"54321","labels":{"l":"54321"}}}`, `{"metadata":{"labels":{"l":"[redacted secret db:port]"},"name":"54321"}}`},
+		{"the name of a resource", `{"a":"postgres","b":"postgres:1"}`, `{"a":"postgres","b":"[redacted secret db:user]:1"}`},
+		{"the name of an object", `{"metadata":{"name":"54321","labels":{"l":"54321"}}}`, `{"metadata":{"labels":{"l":"[redacted secret db:port]"},"name":"54321"}}`},
 		{"names of fields", `{"54321":"54321"}`, `{"54321":"[redacted secret db:port]"}`},
 		{"half a document", `{"a":"54321`, `null`},
 	} {

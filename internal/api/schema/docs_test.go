@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write docs.txt")
 // documented are the packages whose types the API shows.
 var documented = []string{"internal/api/tables", "internal/loop/state", "internal/loop/store", "pkg/model", "pkg/api/v1alpha1"}
 
-// TestDocs keeps docs.txt like the comments in the source.
+// TestDocs checks that docs.txt matches the comments in the source.
 func TestDocs(t *testing.T) {
 	var lines []string
 	for _, dir := range documented {

@@ -1,5 +1,5 @@
-// Package schema describes Go types as the session's API shows them: which fields they have in JSON, and their OpenAPI
-// schemas with the sentences that stand above types and fields in the source.
+// Package schema describes Go types as the session's API shows them: their fields in JSON, and their OpenAPI schemas, whose
+// descriptions are the comments on types and fields in the source.
 package schema
 
 import (
@@ -9,17 +9,17 @@ import (
 	"unicode"
 )
 
-// Field is a field of a struct as JSON has it.
+// Field is a field of a struct as it appears in JSON.
 type Field struct {
 	// Name is the name in JSON: the name in the tag, else the Go name with a lower-case first letter.
 	Name string
 	// Index is for reflect's FieldByIndex.
 	Index []int
 	Type  reflect.Type
-	// Owner and GoName say where the field is declared.
+	// Owner and GoName identify the declaration of the field.
 	Owner  reflect.Type
 	GoName string
-	// Optional fields are left out when they are empty.
+	// Optional fields are omitted when they are empty.
 	Optional bool
 }
 
@@ -75,7 +75,7 @@ func deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// plain reports whether values of a type say something outside of the program.
+// plain reports whether values of a type have a meaning outside the program.
 func plain(t reflect.Type) bool {
 	switch t = deref(t); t.Kind() {
 	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
@@ -88,7 +88,7 @@ func plain(t reflect.Type) bool {
 	return true
 }
 
-// lower makes a Go name one of JSON: "CITimeout" is "ciTimeout", "PID" is "pid".
+// lower converts a Go name to a JSON name: "CITimeout" is "ciTimeout", "PID" is "pid".
 func lower(name string) string {
 	r := []rune(name)
 	n := 0

@@ -24,8 +24,8 @@ func NewDefinitions(prefix string) *Definitions {
 	return &Definitions{Prefix: prefix, All: map[string]any{}}
 }
 
-// Shown is implemented by types of which JSON has another value. Shown returns that value; it is of the same type for all
-// values of a type, the zero value included.
+// Shown is implemented by types that appear in JSON as a different value. Shown returns that value; its type is the same for
+// all values of a type, including the zero value.
 type Shown interface{ Shown() any }
 
 // Restored is implemented by pointers to types whose shown form can be read again: Restore takes a value that Shown returned.
@@ -34,7 +34,7 @@ type Restored interface {
 	Restore(shown any)
 }
 
-// modulePath is the prefix of the Go package paths of our own types.
+// modulePath is the prefix of the Go package paths of hone's own types.
 const modulePath = "github.com/hone-dev/hone/"
 
 // Name returns the name of a struct's schema.
@@ -144,7 +144,7 @@ func (d *Definitions) object(t reflect.Type) map[string]any {
 	return o
 }
 
-// swaggerDoc returns the sentences that Kubernetes' own types carry.
+// swaggerDoc returns the documentation that Kubernetes' own types carry.
 func swaggerDoc(t reflect.Type) map[string]string {
 	if d, ok := reflect.New(t).Interface().(interface{ SwaggerDoc() map[string]string }); ok {
 		return d.SwaggerDoc()
@@ -152,7 +152,7 @@ func swaggerDoc(t reflect.Type) map[string]string {
 	return nil
 }
 
-// leaf reports whether a struct is written as one text.
+// leaf reports whether a struct is written as a single string.
 func leaf(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -166,7 +166,7 @@ func named(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[interface{ String() string }]())
 }
 
-// docsText has a line for each type and field of our own that has a comment: "package.Type.Field<tab>sentences".
+// docsText has a line for each of hone's own types and fields that has a comment: "package.Type.Field<tab>sentences".
 //
 //go:embed docs.txt
 var docsText string
@@ -181,7 +181,7 @@ var docs = sync.OnceValue(func() map[string]string {
 	return m
 })
 
-// docOf returns the comment on a type, or on a field of it.
+// docOf returns the comment on a type, or on one of its fields.
 func docOf(t reflect.Type, field string) string {
 	path, ours := strings.CutPrefix(t.PkgPath(), modulePath)
 	if !ours {

@@ -45,7 +45,7 @@ func (d *document) close() {
 	d.ends, d.more = d.ends[:n], d.more[:n]
 }
 
-// value writes a value without secrets. In a list it has no name.
+// value writes a value without secrets. In a list, name is empty.
 func (d *document) value(name string, v any) {
 	if d.err != nil {
 		return
@@ -69,7 +69,7 @@ func (d *document) next(name string) {
 		d.put([]byte("\n"))
 	}
 	if name != "" {
-		quoted, _ := json.Marshal(name) // texts can always be written
+		quoted, _ := json.Marshal(name) // a string can always be encoded
 		d.put(append(quoted, ": "...))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Open returns where a snapshot is going to be written, after checking that it can be. Only its owner may read it, for logs
-// are private.
+// Open returns the file that a snapshot will be written to, after checking that it can be written. Only its owner may read it,
+// because logs are private.
 func Open(path string) (*outputfile.File, error) {
 	f, err := outputfile.Open(path, 0o600)
 	var at *fs.PathError

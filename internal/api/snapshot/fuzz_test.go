@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzRead opens snapshots of others: each is restored, or refused with a reason.
+// FuzzRead opens arbitrary files: each is restored, or refused with a reason.
 func FuzzRead(f *testing.F) {
 	f.Add(`{"snapshotVersion":1,"version":"0.1","snapshot":5,"tables":{"resources":[{"id":"web","version":1,"phase":"running","entry":{}}]}}`)
 	f.Add(`{"snapshotVersion":1,"tables":{"sessions":[{"id":"","entry":null}],"updates":[{"entry":{"history":[{}]}}]}}`)
@@ -17,7 +17,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if _, err := Restore(s); err != nil && err.Error() == "" {
-			t.Error("an error without words")
+			t.Error("an error without a text")
 		}
 	})
 }

@@ -21,7 +21,7 @@ import (
 const maxSize = 2 << 30
 
 // createMend explains how to create a snapshot.
-const createMend = "make one with hone snapshot create FILE, or with hone ci --output-snapshot-on-exit FILE"
+const createMend = "create one with hone snapshot create FILE, or with hone ci --output-snapshot-on-exit FILE"
 
 // Read reads a snapshot that Write wrote. name is the name of the file, for messages. A file that is not a snapshot is a
 // problem.
@@ -37,16 +37,16 @@ func Read(r io.Reader, name string) (api.Snapshot, error) {
 	case errors.Is(err, io.EOF):
 		return s, problem.New(name+" is empty", createMend)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return s, problem.New(name+" is not whole: it ends in the middle", createMend)
+		return s, problem.New(name+" is incomplete: it ends in the middle", createMend)
 	case errors.As(err, &syntax), errors.As(err, &kind) && s.SnapshotVersion == 0:
-		return s, problem.Wrap(err, name+" is no snapshot", createMend)
+		return s, problem.Wrap(err, name+" is not a snapshot", createMend)
 	case s.SnapshotVersion > api.SnapshotVersion:
-		return s, problem.New(fmt.Sprintf("%s has version %d of snapshots, and this hone knows %d", name, s.SnapshotVersion, api.SnapshotVersion),
-			fmt.Sprintf("look at it with a newer hone: it was made by v%s", s.Version))
+		return s, problem.New(fmt.Sprintf("%s has snapshot version %d, but this hone supports only %d", name, s.SnapshotVersion, api.SnapshotVersion),
+			fmt.Sprintf("view it with a newer hone: it was created by v%s", s.Version))
 	case err != nil:
 		return s, fmt.Errorf("read %s: %w", name, err)
 	case s.SnapshotVersion == 0:
-		return s, problem.New(name+" is no snapshot of hone's: it has no snapshotVersion", createMend)
+		return s, problem.New(name+" is not a snapshot of hone: it has no snapshotVersion", createMend)
 	}
 	return s, nil
 }

@@ -1,8 +1,8 @@
-// Package snapshot writes a session as it is at one moment, its state and its logs, as JSON without secrets, and reads it
-// back, so that it can be looked at elsewhere and later.
+// Package snapshot writes the state and the logs of a session at one moment as JSON without secrets, and reads them back, so
+// that the session can be viewed elsewhere and later.
 //
-// Everything is written piece by piece out of an immutable snapshot of the store and out of the log store: nothing waits
-// for the store's loop, and no document is ever in memory as a whole.
+// Everything is written piece by piece from an immutable snapshot of the store and from the log store: nothing waits for the
+// store's loop, and no document is ever in memory as a whole.
 package snapshot
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The bounds of the logs of each resource in a snapshot.
+// The limits on the logs of each resource in a snapshot.
 const (
 	maxLines = 10_000
 	maxText  = 2 << 20
@@ -43,13 +43,13 @@ type Session struct {
 	At       time.Time
 }
 
-// Line is a line of a log as the API has it.
+// Line converts a line of a log to its API form.
 func Line(l logstore.Line) api.LogLine {
 	return api.LogLine{Seq: l.Seq, Time: l.Time, Resource: string(l.Resource), Span: l.Span, Source: string(l.Source), Level: l.Level.String(),
 		Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
 }
 
-// Write writes an api.Snapshot. It ends early with ctx.
+// Write writes an api.Snapshot. It stops early when ctx is done.
 func (s Session) Write(ctx context.Context, w io.Writer) error {
 	d := begin(w, s.Redactor)
 	d.value("snapshotVersion", api.SnapshotVersion)
@@ -64,7 +64,7 @@ func (s Session) Write(ctx context.Context, w io.Writer) error {
 	return d.end()
 }
 
-// WriteEngine writes an api.EngineDump. n are the store's own numbers. It stops early when ctx is done.
+// WriteEngine writes an api.EngineDump. n are the store's own statistics. It stops early when ctx is done.
 func (s Session) WriteEngine(ctx context.Context, w io.Writer, n tables.Numbers) error {
 	d := begin(w, s.Redactor)
 	d.value("version", s.Version)
@@ -90,7 +90,7 @@ func (s Session) WriteEngine(ctx context.Context, w io.Writer, n tables.Numbers)
 	return d.end()
 }
 
-// WriteLogs writes an api.LogDump. It ends early with ctx.
+// WriteLogs writes an api.LogDump. It stops early when ctx is done.
 func (s Session) WriteLogs(ctx context.Context, w io.Writer) error {
 	d := begin(w, s.Redactor)
 	d.value("createdAt", s.At)
@@ -140,16 +140,16 @@ func entry(row store.Row) api.TableEntry {
 	m := row.Metadata()
 	value, err := json.Marshal(tables.Value(row.Any()))
 	if err != nil {
-		value = []byte("null") // never: Value makes nothing but what JSON has
+		value = []byte("null") // never: Value returns only JSON types
 	}
 	return api.TableEntry{ID: m.ID, Phase: string(m.Phase), Version: m.Version, Owner: m.Owner, Finalizers: m.Finalizers, Labels: m.Labels,
 		Created: m.Created, Updated: m.Updated, Entry: value}
 }
 
-// part is the part of a resource's lines that is wanted: those after from up to to.
+// part is a range of log lines: those after from, up to and including to.
 type part struct{ from, to uint64 }
 
-// newest writes the newest lines of each resource, as many as the bounds allow.
+// newest writes the newest lines of each resource, as many as the limits allow.
 func (s Session) newest(ctx context.Context, d *document) error {
 	parts, leftOut := map[model.ManifestName]part{}, map[string]uint64{}
 	all := part{from: math.MaxUint64}
@@ -178,7 +178,7 @@ func (s Session) newest(ctx context.Context, d *document) error {
 	})
 }
 
-// start returns the number of the line before the newest ones of a resource that the bounds allow, and how many those are.
+// start returns the number of the line before the newest lines of a resource that the limits allow, and how many these are.
 func (s Session) start(ctx context.Context, name model.ManifestName, end uint64) (start, taken uint64, err error) {
 	f := logstore.Filter{Resources: []model.ManifestName{name}}
 	text, before := 0, end+1
@@ -201,7 +201,7 @@ func (s Session) start(ctx context.Context, name model.ManifestName, end uint64)
 	return start, taken, nil
 }
 
-// lines writes those lines of a part of all that wanted chooses; nil chooses all.
+// lines writes the lines in a part of the log that wanted accepts; a nil wanted accepts all.
 func (s Session) lines(ctx context.Context, d *document, of part, wanted func(logstore.Line) bool) error {
 	cursor := s.Logs.CursorAt(logstore.Filter{}, of.from)
 	for d.err == nil {

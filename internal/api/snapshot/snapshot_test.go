@@ -203,7 +203,7 @@ func TestLogDump(t *testing.T) {
 			}
 		}
 		if n != r.Lines || len(r.Segments) == 0 {
-			t.Errorf("%s: %d lines, it says %d in %d segments", r.Resource, n, r.Lines, len(r.Segments))
+			t.Errorf("%s: %d lines, the inventory has %d in %d segments", r.Resource, n, r.Lines, len(r.Segments))
 		}
 		if r.Resource == "worker" && (len(r.Spans) != 1 || r.Spans[0].Span != "build:worker:2" || r.Spans[0].First >= r.Spans[0].Last) {
 			t.Errorf("spans of worker: %+v", r.Spans)
@@ -229,7 +229,7 @@ func TestEngineDump(t *testing.T) {
 	}
 }
 
-// TestCancelled breaks off in the middle.
+// TestCancelled stops in the middle.
 func TestCancelled(t *testing.T) {
 	s := shop(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -240,7 +240,7 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := write(t.Context(), broken{}); !errors.Is(err, errBroken) {
-			t.Errorf("%s to one that does not listen: %v", name, err)
+			t.Errorf("%s to a writer that fails: %v", name, err)
 		}
 	}
 }
@@ -256,12 +256,12 @@ func TestNoSnapshot(t *testing.T) {
 	whole := string(written(t, shop(t).Write))
 	for doc, want := range map[string]string{
 		"":                         "file is empty",
-		"hello":                    "file is no snapshot",
-		"[]":                       "file is no snapshot",
-		`{"view":{"resources":1}}`: "file is no snapshot",
-		`{"view":{},"createdAt":"2026-01-02T03:04:05Z"}`: "file is no snapshot of hone's: it has no snapshotVersion",
-		`{"snapshotVersion":7,"version":"9.9.9"}`:        "file has version 7 of snapshots, and this hone knows 1",
-		whole[:len(whole)/2]:                             "file is not whole: it ends in the middle",
+		"hello":                    "file is not a snapshot",
+		"[]":                       "file is not a snapshot",
+		`{"view":{"resources":1}}`: "file is not a snapshot",
+		`{"view":{},"createdAt":"2026-01-02T03:04:05Z"}`: "file is not a snapshot of hone: it has no snapshotVersion",
+		`{"snapshotVersion":7,"version":"9.9.9"}`:        "file has snapshot version 7, but this hone supports only 1",
+		whole[:len(whole)/2]:                             "file is incomplete: it ends in the middle",
 	} {
 		_, err := Read(strings.NewReader(doc), "file")
 		var p *problem.Problem
@@ -270,7 +270,7 @@ func TestNoSnapshot(t *testing.T) {
 		}
 	}
 	s := api.Snapshot{SnapshotVersion: 1, Version: "3.0.0", Tables: map[string][]api.TableEntry{"pods": {{ID: "p", Entry: []byte(`{"ready":"perhaps"}`)}}}}
-	if _, err := Restore(s); err == nil || !strings.Contains(problem.Text(err), "pods p: ready: true or false") || !strings.Contains(problem.Text(err), "v3.0.0") {
+	if _, err := Restore(s); err == nil || !strings.Contains(problem.Text(err), "pods p: ready: expected true or false") || !strings.Contains(problem.Text(err), "v3.0.0") {
 		t.Error(err)
 	}
 	s.Tables = map[string][]api.TableEntry{"pods": {{ID: "p", Entry: []byte(`{}`)}, {ID: "p", Entry: []byte(`{}`)}}}
@@ -306,7 +306,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestBigSession writes out of a large store without holding the document.
+// TestBigSession writes a large store without holding the document in memory.
 func TestBigSession(t *testing.T) {
 	manifests := make([]model.Manifest, 1000)
 	for i := range manifests {

@@ -37,13 +37,13 @@ func col[T any](name, doc string, value func(v T) any) projection.Column {
 	}}
 }
 
-// wide is a column for where there is room.
+// wide marks a column that is shown only where there is room.
 func wide(c projection.Column) projection.Column {
 	c.Wide = true
 	return c
 }
 
-// cell is a value as it fits into a line.
+// cell converts a value to a form that fits into a line.
 func cell(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -59,7 +59,7 @@ func cell(v any) any {
 	return v
 }
 
-// some lists texts, of many only the first.
+// some lists the first few strings, and the number of the others.
 func some[S ~string](all []S) string {
 	const most = 3
 	var out []string
@@ -73,7 +73,7 @@ func some[S ~string](all []S) string {
 	return text
 }
 
-// took is how long something took that has ended.
+// took returns how long something took; 0 if it has not ended.
 func took(start, end time.Time) time.Duration {
 	if start.IsZero() || end.IsZero() {
 		return 0
@@ -81,15 +81,15 @@ func took(start, end time.Time) time.Duration {
 	return max(0, end.Sub(start))
 }
 
-// chosen are the columns of each table, between the name and the columns that all tables have.
+// chosen are the columns of each table that stand between the name and the columns that all tables share.
 var chosen = map[string][]projection.Column{
 	state.Sessions.Name(): {
 		col("Command", "The command of the session: up or ci.", func(s state.Session) any { return string(s.Command) }),
-		col("Tiltfile", "Its path.", func(s state.Session) any { return s.Tiltfile }),
+		col("Tiltfile", "The path of the Tiltfile.", func(s state.Session) any { return s.Tiltfile }),
 		col("Args", "The Tiltfile's arguments.", func(s state.Session) any { return strings.Join(s.Args, " ") }),
-		col("URL", "Where the session's API answers.", func(s state.Session) any { return s.URL }),
-		col("PID", "The process.", func(s state.Session) any { return s.PID }),
-		col("Ended", "How it ended.", func(s state.Session) any {
+		col("URL", "The address of the session's API.", func(s state.Session) any { return s.URL }),
+		col("PID", "The process ID.", func(s state.Session) any { return s.PID }),
+		col("Ended", "How the session ended.", func(s state.Session) any {
 			if s.Ended == nil {
 				return ""
 			}
@@ -108,18 +108,18 @@ var chosen = map[string][]projection.Column{
 			}
 			return "ok"
 		}),
-		col("Resources", "How many it declares.", func(t state.Tiltfile) any { return len(t.Result.Manifests) }),
-		col("Runs", "How often it was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
+		col("Resources", "How many resources it declares.", func(t state.Tiltfile) any { return len(t.Result.Manifests) }),
+		col("Runs", "How often the Tiltfile was evaluated.", func(t state.Tiltfile) any { return t.Runs }),
 		col("Took", "How long the last evaluation took.", func(t state.Tiltfile) any { return took(t.StartedAt, t.FinishedAt) }),
-		col("Warnings", "How many it has.", func(t state.Tiltfile) any { return len(t.Warnings) }),
+		col("Warnings", "The number of warnings.", func(t state.Tiltfile) any { return len(t.Warnings) }),
 		col("Error", "The error of the last evaluation.", func(t state.Tiltfile) any { return t.Err }),
 	},
 	state.Resources.Name(): {
 		col("Type", "k8s, local or compose.", func(r state.Resource) any { return string(r.Manifest.DeployID().Type) }),
-		col("Enabled", "Whether anything acts on it.", func(r state.Resource) any { return r.Enabled }),
-		col("Trigger", "Whether changes update it by themselves.", func(r state.Resource) any { return r.Manifest.TriggerMode.String() }),
-		col("Needs", "The resources that come first.", func(r state.Resource) any { return some(r.Manifest.ResourceDeps) }),
-		col("Labels", "Its labels.", func(r state.Resource) any { return some(r.Manifest.Labels) }),
+		col("Enabled", "Whether the resource is enabled.", func(r state.Resource) any { return r.Enabled }),
+		col("Trigger", "Whether changes update it automatically.", func(r state.Resource) any { return r.Manifest.TriggerMode.String() }),
+		col("Needs", "The resources that must be ready first.", func(r state.Resource) any { return some(r.Manifest.ResourceDeps) }),
+		col("Labels", "The labels of the resource.", func(r state.Resource) any { return some(r.Manifest.Labels) }),
 		col("Images", "The images that it needs.", func(r state.Resource) any {
 			var refs []string
 			for _, im := range r.Manifest.Images {
@@ -129,12 +129,12 @@ var chosen = map[string][]projection.Column{
 		}),
 	},
 	state.Updates.Name(): {
-		col("Status", "What it is doing, or the result of the last update.", func(u state.Update) any { return updateWord(u) }),
-		col("Reason", "Why it is, or was, updated.", newest(func(b state.Build) any { return b.Reason.String() })),
-		col("Mode", "How it is, or was, updated.", newest(func(b state.Build) any { return b.Mode })),
-		col("Took", "How long that took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
-		col("Updates", "How many there have been.", func(u state.Update) any { return u.Serial }),
-		col("Changed", "Files that have changed since.", func(u state.Update) any {
+		col("Status", "The current activity, or the result of the last update.", func(u state.Update) any { return updateWord(u) }),
+		col("Reason", "The reason for the update.", newest(func(b state.Build) any { return b.Reason.String() })),
+		col("Mode", "The mode of the update.", newest(func(b state.Build) any { return b.Mode })),
+		col("Took", "How long the update took.", newest(func(b state.Build) any { return took(b.StartedAt, b.FinishedAt) })),
+		col("Updates", "The number of updates so far.", func(u state.Update) any { return u.Serial }),
+		col("Changed", "The number of files that have changed since.", func(u state.Update) any {
 			n := 0
 			for _, c := range u.Changes {
 				n += c.Len()
@@ -142,32 +142,32 @@ var chosen = map[string][]projection.Column{
 			return n
 		}),
 		col("Error", "Why the last update failed.", newest(func(b state.Build) any { return b.Err })),
-		wide(col("Files", "The changed files that it took in.", newest(func(b state.Build) any { return some(b.Files) }))),
+		wide(col("Files", "The changed files that the update includes.", newest(func(b state.Build) any { return some(b.Files) }))),
 	},
 	state.Clusters.Name(): {
-		col("Connected", "Whether it answers.", func(c state.Cluster) any { return c.Connected }),
+		col("Connected", "Whether it responds.", func(c state.Cluster) any { return c.Connected }),
 		col("Context", "The kubeconfig context.", func(c state.Cluster) any { return c.Context }),
-		col("Namespace", "Where objects go that name none.", func(c state.Cluster) any { return c.Namespace }),
+		col("Namespace", "The namespace of objects that specify none.", func(c state.Cluster) any { return c.Namespace }),
 		col("Product", "The product that runs the cluster.", func(c state.Cluster) any { return string(c.Product) }),
-		col("Version", "That of its API server.", func(c state.Cluster) any { return c.Version }),
-		col("Error", "Why it does not answer.", func(c state.Cluster) any { return c.Err }),
-		wide(col("Server", "Its address.", func(c state.Cluster) any { return c.Server })),
+		col("Version", "The version of the API server.", func(c state.Cluster) any { return c.Version }),
+		col("Error", "Why it does not respond.", func(c state.Cluster) any { return c.Err }),
+		wide(col("Server", "The address of the API server.", func(c state.Cluster) any { return c.Server })),
 	},
 	state.ClusterWatches.Name(): {
-		col("Resources", "The resources that it is for.", func(w state.ClusterWatch) any { return some(w.Resources) }),
-		col("Blinds", "Whether nothing is known of them without it.", func(w state.ClusterWatch) any { return w.Blinds }),
-		col("Problem", "Why it does not work.", func(w state.ClusterWatch) any { return w.Problem.Summary }),
-		wide(col("Mend", "What to do about it.", func(w state.ClusterWatch) any { return w.Problem.Mend })),
+		col("Resources", "The resources that need the watch.", func(w state.ClusterWatch) any { return some(w.Resources) }),
+		col("Blinds", "Whether their status is unknown without the watch.", func(w state.ClusterWatch) any { return w.Blinds }),
+		col("Problem", "Why the watch fails.", func(w state.ClusterWatch) any { return w.Problem.Summary }),
+		wide(col("Mend", "How to fix the problem.", func(w state.ClusterWatch) any { return w.Problem.Mend })),
 	},
 	state.Engines.Name(): {
-		col("Connected", "Whether it answers.", func(e state.Engine) any { return e.Connected }),
+		col("Connected", "Whether it responds.", func(e state.Engine) any { return e.Connected }),
 		col("Version", "Its version.", func(e state.Engine) any { return e.Version }),
 		col("Platform", "The platform that it builds for.", func(e state.Engine) any { return e.Platform }),
-		col("Host", "Where it is.", func(e state.Engine) any { return e.Host }),
-		col("Error", "Why it does not answer.", func(e state.Engine) any { return e.Err }),
+		col("Host", "The address of the engine.", func(e state.Engine) any { return e.Host }),
+		col("Error", "Why it does not respond.", func(e state.Engine) any { return e.Err }),
 	},
 	state.Pods.Name(): {
-		col("Resource", "Whose it is.", func(p state.Pod) any { return p.Resource }),
+		col("Resource", "The resource that it belongs to.", func(p state.Pod) any { return p.Resource }),
 		col("Pod", "Its namespace and name.", func(p state.Pod) any { return joined(p.Namespace, p.Pod.Name) }),
 		col("Ready", "How many of its containers are ready.", func(p state.Pod) any {
 			ready := 0
@@ -180,34 +180,34 @@ var chosen = map[string][]projection.Column{
 		}),
 		col("Status", "Its status.", func(p state.Pod) any { return p.Status }),
 		col("Restarts", "How often its containers were restarted.", func(p state.Pod) any { return p.Restarts() }),
-		col("Current", "Whether it is of the newest deploy.", func(p state.Pod) any { return p.Current }),
-		wide(col("Node", "Where it runs.", func(p state.Pod) any { return p.NodeName })),
+		col("Current", "Whether it belongs to the newest deploy.", func(p state.Pod) any { return p.Current }),
+		wide(col("Node", "The node that it runs on.", func(p state.Pod) any { return p.NodeName })),
 		wide(col("Message", "Kubernetes' explanation of the status.", func(p state.Pod) any { return p.Message })),
 	},
 	state.Services.Name(): {
-		col("Resource", "Whose it is.", func(s model.Service) any { return s.Resource }),
+		col("Resource", "The resource that it belongs to.", func(s model.Service) any { return s.Resource }),
 		col("Service", "Its namespace and name.", func(s model.Service) any { return joined(s.Namespace, s.Name) }),
-		col("URL", "Where it is reached from this machine.", func(s model.Service) any { return s.URL }),
+		col("URL", "The address on this machine.", func(s model.Service) any { return s.URL }),
 	},
 	state.Objects.Name(): {
-		col("Resource", "Whose it is.", func(o model.ObjectStatus) any { return o.Resource }),
+		col("Resource", "The resource that it belongs to.", func(o model.ObjectStatus) any { return o.Resource }),
 		col("Object", "Its kind, namespace and name.", func(o model.ObjectStatus) any { return o.Kind + " " + joined(o.Namespace, o.Name) }),
 		col("Health", "Its status.", func(o model.ObjectStatus) any { return o.Health }),
 		col("Message", "Why.", func(o model.ObjectStatus) any { return o.Message }),
 	},
 	state.Forwards.Name(): {
-		col("Resource", "Whose it is.", func(f state.Forward) any { return f.Resource }),
-		col("URL", "Where to look.", func(f state.Forward) any { return f.URL }),
+		col("Resource", "The resource that it belongs to.", func(f state.Forward) any { return f.Resource }),
+		col("URL", "The address to open.", func(f state.Forward) any { return f.URL }),
 		col("State", "waiting, ready or failed.", func(f state.Forward) any { return string(f.State) }),
-		col("Pod", "Where new connections go.", func(f state.Forward) any { return f.Pod }),
+		col("Pod", "The pod that new connections go to.", func(f state.Forward) any { return f.Pod }),
 		col("Error", "Why it is not ready.", func(f state.Forward) any { return f.Err }),
 	},
 	state.Synclets.Name(): {
-		col("Resource", "Whose it is.", func(s state.Synclet) any { return s.Resource }),
-		col("Pod", "Where it runs.", func(s state.Synclet) any { return joined(s.Namespace, s.Pod) }),
-		col("Container", "In which container.", func(s state.Synclet) any { return s.Container }),
+		col("Resource", "The resource that it belongs to.", func(s state.Synclet) any { return s.Resource }),
+		col("Pod", "The pod that it runs in.", func(s state.Synclet) any { return joined(s.Namespace, s.Pod) }),
+		col("Container", "The container that it runs in.", func(s state.Synclet) any { return s.Container }),
 		col("State", "starting, ready, broken or failed.", func(s state.Synclet) any { return s.State }),
-		col("Way", "How it got in.", func(s state.Synclet) any { return s.Way }),
+		col("Way", "How it was put into the container.", func(s state.Synclet) any { return s.Way }),
 		col("Process", "The state of the process that it runs, if any.", func(s state.Synclet) any {
 			switch {
 			case !s.Supervised:
@@ -218,12 +218,12 @@ var chosen = map[string][]projection.Column{
 			return fmt.Sprintf("exit code %d", s.ExitCode)
 		}),
 		col("Error", "Why it is not ready.", func(s state.Synclet) any { return s.Err }),
-		wide(col("Passed", "Why faster ways did not do.", func(s state.Synclet) any { return s.Passed })),
+		wide(col("Passed", "Why faster ways could not be used.", func(s state.Synclet) any { return s.Passed })),
 	},
 	state.Processes.Name(): {
 		col("State", "starting, running, stopping, failed or stopped.", func(p state.Process) any { return string(p.State) }),
 		col("Ready", "Whether it can be used.", func(p state.Process) any { return p.Ready }),
-		col("PID", "The process.", func(p state.Process) any { return orNone(p.PID) }),
+		col("PID", "The process ID.", func(p state.Process) any { return orNone(p.PID) }),
 		col("Message", "Why it is not ready, or has failed.", func(p state.Process) any { return cmp.Or(p.Err, p.Detail) }),
 		col("Started", "When it was started.", func(p state.Process) any { return p.StartedAt }),
 	},
@@ -247,15 +247,15 @@ var chosen = map[string][]projection.Column{
 	state.Commands.Name(): {
 		col("State", "The state of the newest run.", func(c state.DeclaredCommand) any { return string(c.State) }),
 		col("Ready", "Whether it can be used.", func(c state.DeclaredCommand) any { return c.Ready }),
-		col("PID", "The process.", func(c state.DeclaredCommand) any { return orNone(c.PID) }),
+		col("PID", "The process ID.", func(c state.DeclaredCommand) any { return orNone(c.PID) }),
 		col("Runs", "How often it has run.", func(c state.DeclaredCommand) any { return c.Runs }),
-		col("Command", "What runs.", func(c state.DeclaredCommand) any { return strings.Join(c.Cmd.Argv, " ") }),
+		col("Command", "The command line.", func(c state.DeclaredCommand) any { return strings.Join(c.Cmd.Argv, " ") }),
 		col("Error", "How the newest run failed.", func(c state.DeclaredCommand) any { return c.Err }),
 	},
 	state.FileWatches.Name(): {
-		col("Changes", "How often something has changed.", func(w state.FileWatch) any { return w.Changes }),
-		col("Changed", "When that was last.", func(w state.FileWatch) any { return w.ChangedAt }),
-		col("Files", "The files that changed last.", func(w state.FileWatch) any {
+		col("Changes", "The number of changes.", func(w state.FileWatch) any { return w.Changes }),
+		col("Changed", "When something last changed.", func(w state.FileWatch) any { return w.ChangedAt }),
+		col("Files", "The files that last changed.", func(w state.FileWatch) any {
 			var names []string
 			for _, f := range w.Files {
 				names = append(names, filepath.Base(f))
@@ -267,17 +267,17 @@ var chosen = map[string][]projection.Column{
 		col("Keys", "The keys of the config map.", func(m model.ConfigMap) any { return some(slices.Sorted(maps.Keys(m.Data))) }),
 	},
 	state.Extensions.Name(): {
-		col("Repo", "The repository that has it.", func(e model.Extension) any { return e.Repo }),
-		col("Path", "Where it is there.", func(e model.Extension) any { return e.Path }),
-		col("Args", "Its arguments.", func(e model.Extension) any { return strings.Join(e.Args, " ") }),
+		col("Repo", "The repository of the extension.", func(e model.Extension) any { return e.Repo }),
+		col("Path", "The path in the repository.", func(e model.Extension) any { return e.Path }),
+		col("Args", "The arguments of the extension.", func(e model.Extension) any { return strings.Join(e.Args, " ") }),
 	},
 	state.ExtensionRepos.Name(): {
-		col("URL", "Where it is.", func(r model.ExtensionRepo) any { return r.URL }),
+		col("URL", "The address of the repository.", func(r model.ExtensionRepo) any { return r.URL }),
 		col("Ref", "The branch, tag or commit.", func(r model.ExtensionRepo) any { return r.Ref }),
 	},
 	state.Events.Name(): {
 		col("Type", "The type of the event.", func(e state.Event) any { return string(e.Type) }),
-		col("Resource", "Whom it is about.", func(e state.Event) any { return e.Resource }),
+		col("Resource", "The resource of the event.", func(e state.Event) any { return e.Resource }),
 		{Name: "What", Doc: "What happened.", Value: func(o projection.Object) any {
 			r := o.(*Row)
 			e, ok := r.value.(state.Event)
@@ -290,11 +290,11 @@ var chosen = map[string][]projection.Column{
 	state.Subscribers.Name(): {
 		col("State", "running, backing off, or done.", func(s state.Subscriber) any { return string(s.State) }),
 		col("Crashes", "How often it failed.", func(s state.Subscriber) any { return s.Crashes }),
-		col("Error", "Why it failed the last time.", func(s state.Subscriber) any { return s.Err }),
+		col("Error", "Why it last failed.", func(s state.Subscriber) any { return s.Err }),
 	},
 }
 
-// joined is "namespace/name", or only the name.
+// joined returns "namespace/name", or only one of them if the other is empty.
 func joined(namespace, name string) string {
 	if namespace == "" || name == "" {
 		return namespace + name
@@ -302,7 +302,7 @@ func joined(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// orNone returns nil for zero.
+// orNone returns "" for zero.
 func orNone(n int) any {
 	if n == 0 {
 		return ""
@@ -327,7 +327,7 @@ func updateWord(u state.Update) string {
 	return "ok"
 }
 
-// newest returns a value of the running update, else of the last one.
+// newest returns a function that returns a value of the running update, else of the last one, else "".
 func newest(of func(b state.Build) any) func(u state.Update) any {
 	return func(u state.Update) any {
 		if u.Current != nil {

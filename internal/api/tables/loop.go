@@ -31,17 +31,17 @@ type ControllerStatus struct {
 	State string `json:"state"`
 	// WakeUps is how often the subscriber was woken because a table that it reads has changed.
 	WakeUps uint64 `json:"wakeUps"`
-	// Reads counts its looks at snapshots.
+	// Reads counts the snapshots that it has read.
 	Reads uint64 `json:"reads"`
-	// Writes counts its actions.
+	// Writes counts the actions that it has dispatched.
 	Writes uint64 `json:"writes"`
 	// Crashes counts how often it failed and was started again.
 	Crashes uint64 `json:"crashes"`
 	// Busy is the time that it worked between wake-ups, excluding the work of its own goroutines.
 	Busy metav1.Duration `json:"busy"`
-	// LastError is why it failed the last time, also after it has recovered.
+	// LastError is why it last failed; it stays after a recovery.
 	LastError string `json:"lastError,omitempty"`
-	// LastErrorAt is when that was.
+	// LastErrorAt is the time of LastError.
 	LastErrorAt metav1.Time `json:"lastErrorAt,omitzero"`
 	// RetryAt is when it will be started again, while it backs off.
 	RetryAt metav1.Time `json:"retryAt,omitzero"`
@@ -63,11 +63,11 @@ type Loop struct {
 
 // LoopStatus is the status of the loop.
 type LoopStatus struct {
-	// Batches counts the batches of actions, each of which has made a snapshot.
+	// Batches counts the batches of actions. Each batch produces a snapshot.
 	Batches uint64 `json:"batches"`
-	// Actions counts the actions in them.
+	// Actions counts the actions in all batches.
 	Actions uint64 `json:"actions"`
-	// Queued is how many actions wait.
+	// Queued is how many actions are waiting.
 	Queued int `json:"queued"`
 	// Busy is the time spent reducing.
 	Busy metav1.Duration `json:"busy"`
@@ -75,7 +75,7 @@ type LoopStatus struct {
 	Average metav1.Duration `json:"average"`
 	Last    metav1.Duration `json:"last"`
 	Slowest metav1.Duration `json:"slowest"`
-	// Took divides the batches by how long they took.
+	// Took is a histogram of the durations of batches.
 	Took []Bucket `json:"took"`
 }
 
@@ -84,7 +84,7 @@ type Bucket struct {
 	// UpTo is the upper bound of the bucket; the lower bound is the UpTo of the previous bucket. It is empty for the last
 	// bucket.
 	UpTo string `json:"upTo,omitempty"`
-	// Batches is their number.
+	// Batches is the number of batches in the bucket.
 	Batches uint64 `json:"batches"`
 }
 
@@ -100,7 +100,8 @@ var (
 	_ projection.Object = (*Loop)(nil)
 )
 
-// Machine returns the kinds that describe the status of the store. Their values are those at the first read of a snapshot.
+// Machine returns the kinds that describe the status of the store. Their values are current as of the first read of a
+// snapshot.
 func Machine(n Numbers) []projection.Kind { return []projection.Kind{controllers(n), loop(n)} }
 
 func controllers(n Numbers) projection.Kind {
@@ -125,11 +126,11 @@ func controllers(n Numbers) projection.Kind {
 		Columns: []projection.Column{
 			{Name: "State", Doc: "running, backing off, or done.", Value: func(o projection.Object) any { return status(o).State }},
 			{Name: "Wake-ups", Doc: "How often a table that it reads has changed.", Value: func(o projection.Object) any { return int64(status(o).WakeUps) }},
-			{Name: "Reads", Doc: "Its looks at snapshots.", Value: func(o projection.Object) any { return int64(status(o).Reads) }},
-			{Name: "Writes", Doc: "Its actions.", Value: func(o projection.Object) any { return int64(status(o).Writes) }},
+			{Name: "Reads", Doc: "The snapshots that it has read.", Value: func(o projection.Object) any { return int64(status(o).Reads) }},
+			{Name: "Writes", Doc: "The actions that it has dispatched.", Value: func(o projection.Object) any { return int64(status(o).Writes) }},
 			{Name: "Crashes", Doc: "How often it failed.", Value: func(o projection.Object) any { return int64(status(o).Crashes) }},
 			{Name: "Busy", Doc: "The time that it worked.", Value: func(o projection.Object) any { return status(o).Busy.Round(time.Microsecond).String() }},
-			{Name: "Last Error", Doc: "Why it failed the last time.", Value: func(o projection.Object) any { return status(o).LastError }},
+			{Name: "Last Error", Doc: "Why it last failed.", Value: func(o projection.Object) any { return status(o).LastError }},
 		},
 		New: func() projection.Object { return &Controller{} },
 	}
@@ -156,7 +157,7 @@ func loop(n Numbers) projection.Kind {
 		Columns: []projection.Column{
 			{Name: "Batches", Doc: "The batches of actions.", Value: func(o projection.Object) any { return int64(status(o).Batches) }},
 			{Name: "Actions", Doc: "The actions in them.", Value: func(o projection.Object) any { return int64(status(o).Actions) }},
-			{Name: "Queued", Doc: "The actions that wait.", Value: func(o projection.Object) any { return int64(status(o).Queued) }},
+			{Name: "Queued", Doc: "The actions that are waiting.", Value: func(o projection.Object) any { return int64(status(o).Queued) }},
 			{Name: "Busy", Doc: "The time spent reducing.", Value: func(o projection.Object) any { return status(o).Busy.Duration.String() }},
 			{Name: "Average", Doc: "How long a batch takes.", Value: func(o projection.Object) any { return status(o).Average.Duration.String() }},
 			{Name: "Slowest", Doc: "The longest batch.", Value: func(o projection.Object) any { return status(o).Slowest.Duration.String() }},

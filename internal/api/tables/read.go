@@ -17,7 +17,7 @@ import (
 // Read is the inverse of Value: it sets a value of the store from a document that Value created, decoded from JSON with or
 // without json.Decoder's UseNumber. into is a pointer to the value. Parts that Value omits stay zero: the texts of secrets,
 // functions, unexported fields, and the content of fields that can be of any type. Fields that the type does not have are
-// ignored, so that values of other versions can be read. An error names the field whose value does not fit its type.
+// ignored, so that values from other versions can be read. An error names the field whose value does not match its type.
 func Read(doc, into any) error { return read(doc, reflect.ValueOf(into).Elem(), 0) }
 
 func read(doc any, v reflect.Value, depth int) error {
@@ -78,17 +78,17 @@ func read(doc any, v reflect.Value, depth int) error {
 	return nil
 }
 
-// wants returns an error unless ok.
+// wants returns an error that names the expected value, unless ok.
 func wants(ok bool, what string, doc any) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("%s is wanted, not %.100v", what, doc)
+	return fmt.Errorf("expected %s, got %.100v", what, doc)
 }
 
 func readText(doc any) (string, error) {
 	text, ok := doc.(string)
-	return text, wants(ok, "a text", doc)
+	return text, wants(ok, "a string", doc)
 }
 
 func readTime(doc any, into *time.Time) error {
@@ -131,13 +131,14 @@ func readNumber(doc any, v reflect.Value) error {
 	return nil
 }
 
-// words are the values of the numbers that are written as words, by type.
+// words caches the results of wordsOf by type.
 var words sync.Map
 
-// manyWords is beyond the numbers that have words: they are few constants, or sets of up to eight of them.
+// manyWords is above all numbers that are written as words: these are a few constants, or sets of up to eight of them.
 const manyWords = 1 << 8
 
-// wordsOf returns the values of a type of numbers by the words that stand for them; of several the smallest.
+// wordsOf returns the values of a number type by the words that stand for them. If several values have the same word, it
+// returns the smallest.
 func wordsOf(t reflect.Type) map[string]reflect.Value {
 	if m, ok := words.Load(t); ok {
 		return m.(map[string]reflect.Value)
@@ -197,7 +198,7 @@ func readMap(doc any, v reflect.Value, depth int) error {
 	return nil
 }
 
-// readKey is the reverse of key.
+// readKey is the inverse of key.
 func readKey(name string, into reflect.Value) error {
 	if id, ok := into.Addr().Interface().(*model.TargetID); ok {
 		kind, name, found := strings.Cut(name, ":")

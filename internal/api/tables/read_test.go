@@ -64,14 +64,14 @@ func TestReadWords(t *testing.T) {
 // TestReadOthers reads documents that Value does not write.
 func TestReadOthers(t *testing.T) {
 	for doc, want := range map[string]string{
-		`{"serial":"x"}`:              "serial: a number is wanted, not x",
-		`{"serial":{}}`:               "serial: a number is wanted, not map[]",
-		`{"startedAt":1}`:             "startedAt: a text is wanted, not 1",
-		`{"cancelled":"yes"}`:         "cancelled: true or false is wanted, not yes",
-		`{"files":{}}`:                "files: a list is wanted, not map[]",
-		`{"files":["a",1]}`:           "files: 1: a text is wanted, not 1",
-		`[]`:                          "an object is wanted, not []",
-		`{"reason":"never heard of"}`: "reason: one of the words of state.BuildReason is wanted, not never heard of",
+		`{"serial":"x"}`:              "serial: expected a number, got x",
+		`{"serial":{}}`:               "serial: expected a number, got map[]",
+		`{"startedAt":1}`:             "startedAt: expected a string, got 1",
+		`{"cancelled":"yes"}`:         "cancelled: expected true or false, got yes",
+		`{"files":{}}`:                "files: expected a list, got map[]",
+		`{"files":["a",1]}`:           "files: 1: expected a string, got 1",
+		`[]`:                          "expected an object, got []",
+		`{"reason":"never heard of"}`: "reason: expected one of the words of state.BuildReason, got never heard of",
 		`{"unheard":1,"serial":2}`:    "",
 		`null`:                        "",
 	} {

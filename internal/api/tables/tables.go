@@ -33,17 +33,17 @@ type Row struct {
 	Phase store.Phase `json:"phase,omitempty"`
 	// Version counts the changes of the entry, from 1.
 	Version uint64 `json:"version,omitempty"`
-	// Owner names the part of hone whose action created the entry.
+	// Owner is the component of hone whose action created the entry.
 	Owner string `json:"owner,omitempty"`
 	// Updated is when the entry last changed.
 	Updated metav1.Time `json:"updated,omitzero"`
 	// Entry is the value.
 	Entry any `json:"entry"`
-	// value is the entry's value as the store has it, for the columns.
+	// value is the entry's value as stored, for the columns.
 	value any
 }
 
-// DeepCopyObject implements runtime.Object. Entries are never changed, so that copies share theirs.
+// DeepCopyObject implements runtime.Object. Entries are never changed, so copies share them.
 func (r *Row) DeepCopyObject() runtime.Object {
 	c := *r
 	c.ObjectMeta = *r.ObjectMeta.DeepCopy()

@@ -48,7 +48,7 @@ func TestValue(t *testing.T) {
 			N  int
 			In inner
 		}{}, `{"b":false,"n":0}`},
-		{"what is inside of the program only", struct {
+		{"values without a meaning outside the program", struct {
 			F      func()
 			C      chan int
 			Fs     []func()
@@ -63,7 +63,7 @@ func TestValue(t *testing.T) {
 		{"times", struct{ At time.Time }{now}, `{"at":"2026-01-02T02:04:05.000000006Z"}`},
 		{"words for numbers", struct{ M model.TriggerMode }{model.TriggerManual}, `{"m":"manual"}`},
 		{"maps", map[model.TargetID]map[string]time.Time{{Type: "image", Name: "web"}: {"/a": now}}, `{"image:web":{"/a":"2026-01-02T02:04:05.000000006Z"}}`},
-		{"what shows another value", struct {
+		{"types that show a different value", struct {
 			G guests
 			N guests
 		}{G: guests{[]string{"a"}}}, `{"g":{"a":true}}`},
@@ -212,7 +212,7 @@ func TestEveryTable(t *testing.T) {
 		}
 		for _, c := range chosen[k.Plural] {
 			if cell := c.Value(row); cell == "" && c.Name != "Took" { // nothing takes any time here
-				t.Errorf("%s: the column %s shows nothing of a full entry", k.Plural, c.Name)
+				t.Errorf("%s: the column %s is empty for a filled entry", k.Plural, c.Name)
 			}
 		}
 	}
@@ -255,11 +255,11 @@ func describes(t *testing.T, where string, d *schema.Definitions, s map[string]a
 		}
 	case string:
 		if s["type"] != "string" {
-			t.Errorf("%s: a text, the schema says %v", where, s["type"])
+			t.Errorf("%s: a string, the schema has %v", where, s["type"])
 		}
 	case bool:
 		if s["type"] != "boolean" {
-			t.Errorf("%s: a bool, the schema says %v", where, s["type"])
+			t.Errorf("%s: a bool, the schema has %v", where, s["type"])
 		}
 	}
 }

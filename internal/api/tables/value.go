@@ -14,16 +14,16 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// maxDepth bounds values that contain themselves.
+// maxDepth limits the nesting, for values that contain themselves.
 const maxDepth = 32
 
-// Value converts a value of the store to the types of JSON: maps, lists, texts, numbers and bools. Fields have the names that
-// package schema defines. Empty texts, lists, maps and times are omitted, and so are values without a meaning outside of the
-// program (functions, channels, unexported fields) and private values such as the texts of secrets. A schema.Shown determines
-// its own form.
+// Value converts a value of the store to the types of JSON: maps, lists, strings, numbers and bools. Fields have the names
+// that package schema defines. Empty strings, lists, maps and times are omitted, and so are values without a meaning outside
+// the program (functions, channels, unexported fields) and private values such as the texts of secrets. A schema.Shown
+// determines its own form.
 func Value(v any) any { return value(reflect.ValueOf(v), 0) }
 
-// private returns the part that may be shown of a value that must not be shown as a whole.
+// private returns the part of a private value that may be shown; ok is false if the value is not private.
 func private(v any) (shown any, ok bool) {
 	switch x := v.(type) {
 	case model.Secret:
@@ -56,7 +56,7 @@ func k8sObject(o model.K8sObject) any {
 				data[k] = hidden
 			}
 		}
-		delete(metadata(tree), "annotations") // kubectl keeps a whole copy in one
+		delete(metadata(tree), "annotations") // kubectl keeps a whole copy in an annotation
 		text, err := json.Marshal(tree)
 		if err != nil {
 			text = nil
@@ -72,7 +72,7 @@ func metadata(tree map[string]any) map[string]any {
 	return m
 }
 
-// composeFile hides the text of a project, which may hold passwords.
+// composeFile hides the text of a project, which may contain passwords.
 func composeFile(f model.ComposeFile) any {
 	if f.Content != "" {
 		f.Content = hidden
@@ -160,7 +160,7 @@ func value(v reflect.Value, depth int) any {
 	case reflect.Struct:
 		return structure(v, depth)
 	}
-	return nil // functions, channels and their like
+	return nil // functions, channels and the like
 }
 
 // number returns a number that JSON can represent.
@@ -202,10 +202,10 @@ func key(v reflect.Value) string {
 	if v.Kind() == reflect.String {
 		return text(v.String())
 	}
-	return text(fmt.Sprint(v.Interface())) // Stringer, TextMarshaler's type or a number
+	return text(fmt.Sprint(v.Interface())) // a Stringer, a TextMarshaler or a number
 }
 
-// fields remembers the fields of struct types.
+// fields caches the fields of struct types.
 var fields sync.Map
 
 func fieldsOf(t reflect.Type) []schema.Field {
@@ -233,7 +233,7 @@ func structure(v reflect.Value, depth int) any {
 	return out
 }
 
-// empty reports whether a field is left out. False and 0 say something.
+// empty reports whether an optional field is omitted. False and 0 are not empty, because they have a meaning.
 func empty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String, reflect.Map, reflect.Slice:
