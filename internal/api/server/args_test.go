@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestSetArgs sets arguments one time after the other. Each answer comes when they are set.
+// TestSetArgs sets arguments several times. Each answer comes when they are set.
 func TestSetArgs(t *testing.T) {
 	f := serveLive(t)
 	loaded := statetest.Loaded(statetest.Local("a"))

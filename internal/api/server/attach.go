@@ -20,7 +20,7 @@ func (s *Subscriber) attach(w http.ResponseWriter, r *http.Request) {
 		return
 	case !strings.EqualFold(r.Header.Get("Upgrade"), terminal.Protocol) || !hasToken(r.Header.Get("Connection"), "upgrade"):
 		w.Header().Set("Upgrade", terminal.Protocol)
-		fail(w, http.StatusUpgradeRequired, "ask for an upgrade of the connection to "+terminal.Protocol)
+		fail(w, http.StatusUpgradeRequired, "request an upgrade of the connection to "+terminal.Protocol)
 		return
 	}
 	// The body of the request must not be mistaken for typed input.
@@ -59,7 +59,7 @@ func hasToken(header, token string) bool {
 	return false
 }
 
-// upgraded is a connection of which something was read already.
+// upgraded is a connection from which some bytes have already been read.
 type upgraded struct {
 	net.Conn
 	r *bufio.Reader

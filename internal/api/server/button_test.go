@@ -96,7 +96,7 @@ func TestButtonsInView(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(body, "secret") {
-		t.Error("the view tells what hidden inputs hold")
+		t.Error("the view shows the values of hidden inputs")
 	}
 	if len(v.Buttons) != 2 || v.Buttons[0].LastClickedAt.IsZero() || !v.Buttons[1].LastClickedAt.IsZero() || len(v.Commands) != 2 || v.Commands[0].EndedAt.IsZero() {
 		t.Fatalf("%+v %+v", v.Buttons, v.Commands)
@@ -123,7 +123,7 @@ func TestButtonsInView(t *testing.T) {
 	}
 }
 
-// TestEnded says that what is asked of a session whose loop has ended is not done.
+// TestEnded checks that requests to a session whose loop has ended are refused.
 func TestEnded(t *testing.T) {
 	f := newFixture(statetest.Session, withButtons())
 	over, end := context.WithCancel(t.Context())

@@ -12,9 +12,9 @@ import (
 	"github.com/hone-dev/hone/internal/api/snapshot"
 )
 
-// dump responds with a document that may be long. It is written from one snapshot as fast as the client reads it, taking
-// turns with other requests. A client that does not read loses the connection. A truncated response is not properly
-// terminated, so that clients do not take it for complete.
+// dump responds with a document that may be long. It is written from one snapshot as fast as the client reads it, taking turns
+// with other requests. A client that does not read loses the connection. A truncated response is not terminated properly, so
+// that clients do not mistake it for a complete one.
 func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Session, io.Writer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.options.Logs == nil {
@@ -33,14 +33,14 @@ func (s *Subscriber) dump(src *source, write func(context.Context, snapshot.Sess
 		of := snapshot.Session{View: v, Shown: View(v, s.options.Version), Logs: s.options.Logs, Redactor: src.Redactor(v),
 			Version: s.options.Version, At: time.Now()}
 		if err := write(r.Context(), of, extending{w, s.working}); err != nil {
-			s.options.Log.Info("a dump broke off", "path", r.URL.Path, "error", err)
-			panic(http.ErrAbortHandler) // so that the answer does not look whole; no bug
+			s.options.Log.Info("a dump was aborted", "path", r.URL.Path, "error", err)
+			panic(http.ErrAbortHandler) // so that the answer does not look complete; not a bug
 		}
 	}
 }
 
-// extending is an answer that may take as long as its client keeps reading. It is written
-// within the limit of working requests, which is released while the network is waited for.
+// extending is an answer that may take as long as its client keeps reading. It holds a unit of the limit of working requests,
+// except while it waits for the network.
 type extending struct {
 	http.ResponseWriter
 	working *semaphore.Weighted

@@ -37,7 +37,7 @@ func (f *live) fetch(listener, path string) (int, []byte) {
 	return resp.StatusCode, body
 }
 
-// TestDumps serves the whole session in each of the documents, without its secrets, while the loop is at work.
+// TestDumps serves the whole session in each of the documents, without its secrets, while the loop is busy.
 func TestDumps(t *testing.T) {
 	const secret = "correct horse battery"
 	f := serveLive(t)
@@ -80,7 +80,7 @@ func TestDumps(t *testing.T) {
 	f.alive()
 }
 
-// TestDumpIsNotCut ends the session while a dump is read slowly: what was read has no end that looks whole.
+// TestDumpIsNotCut ends the session while a client reads a dump slowly: the part that was read does not look complete.
 func TestDumpIsNotCut(t *testing.T) {
 	f := serveLive(t)
 	f.declare(20)
@@ -105,6 +105,6 @@ func TestDumpIsNotCut(t *testing.T) {
 		t.Errorf("stopping took %s", took)
 	}
 	if rest, err := io.ReadAll(resp.Body); err == nil {
-		t.Errorf("%d bytes more, and an end", len(rest))
+		t.Errorf("%d more bytes, and a proper end", len(rest))
 	}
 }

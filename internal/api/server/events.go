@@ -26,7 +26,7 @@ type eventQuery struct {
 	follow bool
 }
 
-// events answers GET /api/events with one object per line.
+// events handles GET /api/events. It responds with one object per line.
 func (s *Subscriber) events(src *source, w http.ResponseWriter, r *http.Request) {
 	q, err := readEventQuery(r.URL.Query(), time.Now())
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Subscriber) events(src *source, w http.ResponseWriter, r *http.Request)
 		return
 	}
 	if newest := state.NewestEvent(src.View()); q.cursor.After > newest {
-		fail(w, http.StatusGone, fmt.Sprintf("since: this session has had %d events; %d must be of another one", newest, q.cursor.After))
+		fail(w, http.StatusGone, fmt.Sprintf("since: this session has had %d events; event %d must be from another session", newest, q.cursor.After))
 		return
 	}
 	w.Header().Set("Content-Type", "application/jsonl")
@@ -75,7 +75,7 @@ func readEventQuery(v url.Values, now time.Time) (q eventQuery, err error) {
 	return q, nil
 }
 
-// listed returns the values of a parameter that may be given more than once, and as a list with commas.
+// listed returns the values of a parameter that may be repeated and may contain lists with commas.
 func listed(values []string) []string {
 	var out []string
 	for _, v := range values {

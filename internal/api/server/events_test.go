@@ -36,7 +36,7 @@ func serve(t *testing.T, actions ...store.Action) *session {
 	return s
 }
 
-// stream is an answer that goes on.
+// stream is an answer that continues.
 type stream struct {
 	t     *testing.T
 	lines *bufio.Scanner
@@ -133,7 +133,7 @@ func TestEventQueries(t *testing.T) {
 		{"since=1", "", 200},
 		{"since=2025-12-31T00:00:00Z&type=session", `"type":"session-started"`, 200},
 		{"since=5m", "", 200},
-		{"since=2", "this session has had 1 events; 2 must be of another one", 410},
+		{"since=2", "this session has had 1 events; event 2 must be from another session", 410},
 		{"since=yesterday", "neither a duration such as 5m", 400},
 		{"since=-1", "nor the number of an event", 400},
 		{"type=pood", `type: \"pood\" is none of session-started`, 400},
@@ -166,13 +166,13 @@ func TestEventsHoldNoSecrets(t *testing.T) {
 	}
 }
 
-// TestSlowReader lets a client stand still while more happens than is kept. The loop goes on meanwhile; the client gets what
-// was on its way, then a gap that says exactly what is missing, then the rest.
+// TestSlowReader stops a client while more events happen than are kept. The loop keeps running meanwhile. The client receives
+// the events that were on their way, then a gap that states exactly what is missing, then the rest.
 func TestSlowReader(t *testing.T) {
 	s := serve(t, statetest.Session, statetest.Loaded(statetest.Local("a")))
 	f := s.follow("follow=true")
 	f.wants("1 session-started")
-	long := strings.Repeat("x", 8000) // so that neither end's buffers hold all
+	long := strings.Repeat("x", 8000) // so that the buffers of both ends cannot hold everything
 	for i := range 3 * state.KeptEvents / 2 {
 		s.Dispatch(state.BuildStarted{Resource: "a", Serial: i + 1}, state.BuildCompleted{Resource: "a", Serial: i + 1, FellBack: long})
 	}
@@ -199,7 +199,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestDeadReaders lets clients ask and never read. The loop goes on, and the end of the session does not wait for them.
+// TestDeadReaders has clients that send requests and never read. The loop keeps running, and the end of the session does not
+// wait for them.
 func TestDeadReaders(t *testing.T) {
 	s := serve(t, statetest.Session, statetest.Loaded(statetest.Local("a")))
 	for range 20 {

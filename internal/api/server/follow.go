@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 )
 
-// pieceBytes is about how much of an answer a request holds at a time.
+// pieceBytes is the approximate number of bytes of an answer that a request holds at a time.
 const pieceBytes = 64 << 10
 
 // answer is a response that is sent piece by piece. Creating a piece is work that waits for its turn; other requests have
@@ -16,13 +16,13 @@ const pieceBytes = 64 << 10
 type answer struct {
 	w http.ResponseWriter
 	r *http.Request
-	// make adds the next piece, and reports whether there is more already.
+	// make adds the next piece, and reports whether more is already available.
 	make func(piece *bytes.Buffer) (more bool)
 	// changed returns a channel that signals when there may be more; nil for a response without following.
 	changed func() <-chan struct{}
 }
 
-// send writes all pieces. It returns when the answer is complete, or the request over.
+// send writes all pieces. It returns when the answer is complete or the request has ended.
 func (s *Subscriber) send(a answer) {
 	ctx := a.r.Context()
 	var piece bytes.Buffer
@@ -53,7 +53,7 @@ func (s *Subscriber) send(a answer) {
 	}
 }
 
-// push writes a piece and reports whether the client took it.
+// push writes a piece and reports whether that succeeded.
 func push(w http.ResponseWriter, piece *bytes.Buffer) bool {
 	access.Extend(w)
 	_, err := piece.WriteTo(w)

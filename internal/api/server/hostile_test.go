@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/attackers"
 )
 
-// TestHostile attacks a server whose loop is at work, as its owner looks on.
+// TestHostile attacks a server whose loop is busy, while its owner uses it.
 func TestHostile(t *testing.T) {
 	for _, a := range attackers.Attacks {
 		t.Run(a.Name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// talks writes logs enough to fill the buffers of whoever follows them.
+// talks writes enough logs to fill the buffers of the clients that follow them.
 func (f *live) talks() {
 	l := f.logs.Logger("r0001", "span", "build")
 	for range 20000 {
@@ -61,24 +61,24 @@ func (f *live) talks() {
 	}
 }
 
-// changes changes objects often enough to fill the buffers of whoever watches them.
+// changes changes objects often enough to fill the buffers of the clients that watch them.
 func (f *live) changes() {
 	before := f.Store.Loop().Batches
 	wake, stop := f.Store.Watch()
 	defer stop()
-	for i := range 500 { // one by one, so that the length of a batch is not ours
+	for i := range 500 { // one by one, so that the test does not make long batches
 		at := f.Store.Dispatch(statetest.Loaded(statetest.K8s(fmt.Sprintf("r%d", i%7)), statetest.K8s("r0001")))
 		for f.Store.Snapshot().At.Before(at) {
 			<-wake
 		}
 	}
-	f.Until("the loop goes on", func(store.View) bool { return f.Store.Loop().Batches > before })
+	f.Until("the loop keeps running", func(store.View) bool { return f.Store.Loop().Batches > before })
 }
 
-// spareFiles is how many files a test and its server have open beside connections.
+// spareFiles is how many files a test and its server have open in addition to connections.
 const spareFiles = 200
 
-// mostIdle is how many idle connections a test can have whose server is in the same process.
+// mostIdle returns how many idle connections a test can have whose server is in the same process.
 func mostIdle(t testing.TB) int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -87,12 +87,12 @@ func mostIdle(t testing.TB) int {
 	return min(attackers.Idle, int(limit.Cur/2)-spareFiles)
 }
 
-// bounded checks that the server keeps no more connections than it is to, beside the clients of TestHostile.
+// bounded checks that the server keeps no more connections than allowed, in addition to those of TestHostile's clients.
 func (f *live) bounded() {
 	f.t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		return // this machine does not tell which files are open
+		return // this machine does not list open files
 	}
 	if most := mostIdle(f.t) + access.MaxConnections + spareFiles; len(entries) > most {
 		f.t.Errorf("%d files are open, more than %d", len(entries), most)

@@ -7,7 +7,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// lag is nil when no container is behind.
+// lag returns the containers that are behind; nil if there are none.
 func lag(m model.Manifest, u state.Update, pods []state.Pod) *api.Lag {
 	behind, of := buildcontrol.Behind(m, u, pods)
 	if len(behind) == 0 {

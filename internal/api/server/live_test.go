@@ -55,7 +55,7 @@ func serveLive(t testing.TB) *live {
 	return f
 }
 
-// echo is a screen that says what it is told.
+// echo is a screen that returns its input in upper case.
 func echo(_ context.Context, c net.Conn) error {
 	b := make([]byte, 100)
 	for {
@@ -107,7 +107,8 @@ func (f *live) declare(n int) {
 	f.Dispatch(statetest.Session, statetest.Loaded(manifests...))
 }
 
-// busy keeps the loop of a live server at work, and afterwards says how its batches did and checks that they went on.
+// busy keeps the loop of a live server busy. At the end, it logs the statistics of the batches and checks that the loop kept
+// running.
 func (f *live) busy() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
@@ -144,7 +145,7 @@ func (f *live) alive() {
 		r.Header.Set("Authorization", "Bearer "+token)
 		var resp *http.Response
 		var err error
-		for limit := time.Now().Add(20 * time.Second); ; { // a full house empties itself soon
+		for limit := time.Now().Add(20 * time.Second); ; { // connections become free again soon
 			if resp, err = c.Do(r); err == nil || time.Now().After(limit) {
 				break
 			}

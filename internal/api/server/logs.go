@@ -29,16 +29,16 @@ const logChunk = 512
 // logQuery is the query of a request for logs.
 type logQuery struct {
 	filter logstore.Filter
-	// tail is how many of the newest lines are wanted, negative for all.
+	// tail is the number of newest lines requested; negative requests all.
 	tail int
 	// after is the number of the line to continue after.
 	after  uint64
 	follow bool
-	// lines wants JSON lines.
+	// lines requests JSON lines instead of text.
 	lines bool
 }
 
-// logs answers GET /api/logs.
+// logs handles GET /api/logs.
 func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
 	if s.options.Logs == nil {
 		fail(w, http.StatusNotFound, "this session keeps no logs")
@@ -61,8 +61,8 @@ func (s *Subscriber) logs(src *source, w http.ResponseWriter, r *http.Request) {
 	s.sendLogs(w, r, q)
 }
 
-// audible refuses names that no resource has or has had. Before the first successful evaluation of the Tiltfile the names are
-// not known, so all are accepted.
+// audible refuses names that no resource has or has had. Before the first successful evaluation of the Tiltfile, the names are
+// unknown, so all are accepted.
 func (s *Subscriber) audible(v store.View, names []model.ManifestName) error {
 	if !state.TheTiltfile(v).Good {
 		return nil
@@ -98,12 +98,12 @@ func readLogQuery(v url.Values, accept string, now time.Time) (q logQuery, err e
 	}
 	if t := v.Get("tail"); t != "" {
 		if q.tail, err = strconv.Atoi(t); err != nil || q.tail < -1 {
-			return q, fmt.Errorf("tail: %q is no number of lines", t)
+			return q, fmt.Errorf("tail: %q is not a number of lines", t)
 		}
 	}
 	if a := v.Get("after"); a != "" {
 		if q.after, err = strconv.ParseUint(a, 10, 64); err != nil {
-			return q, fmt.Errorf("after: %q is no number of a line", a)
+			return q, fmt.Errorf("after: %q is not the number of a line", a)
 		}
 	}
 	if q.filter, err = logFilter(v, now); err != nil {
@@ -155,20 +155,20 @@ func logFilter(v url.Values, now time.Time) (f logstore.Filter, err error) {
 	return f, nil
 }
 
-// sinceTime reads a time, or how long ago it was.
+// sinceTime parses a time, or a duration before now.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.Year() < 1970 || t.Year() > 2200 { // beyond that nanoseconds do not reach
+	if err != nil || t.Year() < 1970 || t.Year() > 2200 { // nanoseconds do not reach beyond that
 		return t, fmt.Errorf("since: %q is neither a duration such as 5m nor a time such as %s", text, now.UTC().Format(time.RFC3339))
 	}
 	return t, nil
 }
 
-// sendLogs writes lines, piece by piece, and waits for more where that is wanted. Those that were dropped before a slow
-// client took them are counted for it.
+// sendLogs writes lines, piece by piece, and waits for more if requested. A slow client receives the number of lines that were
+// dropped before it could read them.
 func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery) {
 	logs := s.options.Logs
 	changed, cancel := logs.Subscribe()
@@ -207,8 +207,8 @@ func (s *Subscriber) sendLogs(w http.ResponseWriter, r *http.Request, q logQuery
 	}
 }
 
-// startOfTail returns the number of the line before the newest n, without holding all of them. It is not ok when the
-// request is over.
+// startOfTail returns the number of the line before the newest n, without holding all of them. ok is false if the request has
+// ended.
 func (s *Subscriber) startOfTail(ctx context.Context, f logstore.Filter, n int) (start uint64, ok bool) {
 	logs := s.options.Logs
 	before := logs.Newest() + 1

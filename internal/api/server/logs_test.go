@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// TestLogsOfUnknownResources names resources that there are, were and never have been.
+// TestLogsOfUnknownResources names resources that exist, that existed, and that never existed.
 func TestLogsOfUnknownResources(t *testing.T) {
 	f := withLogs(t, 2)
 	ask := func(name string) (int, api.Failure) {
@@ -46,8 +46,8 @@ func TestLogsOfUnknownResources(t *testing.T) {
 	}
 }
 
-// TestLogsOfASlowReader lets a client stand still while more is said than is kept: it gets what was on its way, then how many
-// lines are missing, exactly, then the rest.
+// TestLogsOfASlowReader stops a client while more lines are logged than are kept. The client receives the lines that were on
+// their way, then the exact number of missing lines, then the rest.
 func TestLogsOfASlowReader(t *testing.T) {
 	f := serveLive(t)
 	const lines = 3000
@@ -74,7 +74,7 @@ func TestLogsOfASlowReader(t *testing.T) {
 	if got := next(); got.Text != "first" {
 		t.Fatalf("%+v", got)
 	}
-	long := strings.Repeat("x", 8000) // so that neither end's buffers hold all
+	long := strings.Repeat("x", 8000) // so that the buffers of both ends cannot hold everything
 	for i := range lines {
 		l.Write(logstore.LevelInfo, fmt.Sprintf("%d %s\n", i, long))
 	}
@@ -92,6 +92,6 @@ func TestLogsOfASlowReader(t *testing.T) {
 		want++
 	}
 	if skipped == 0 {
-		t.Error("nothing is missing, so that nothing is proved")
+		t.Error("nothing is missing, so the test proves nothing")
 	}
 }

@@ -100,7 +100,7 @@ func writeView(out *bytes.Buffer, src *source, version string) error {
 	return out.WriteByte('\n')
 }
 
-// stop answers first and ends the session then.
+// stop answers first and then ends the session.
 func (s *Subscriber) stop(w http.ResponseWriter, r *http.Request) {
 	var req struct{}
 	if !decode(w, r, &req) {

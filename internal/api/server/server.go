@@ -36,9 +36,9 @@ import (
 
 const (
 	name = "Server"
-	// maxBody bounds a request to one of our own routes; the longest is a list of resource names.
+	// maxBody limits the body of a request to hone's own routes; the longest body is a list of resource names.
 	maxBody = 1 << 20
-	// stopTimeout keeps a client that does not listen from holding up the session's end.
+	// stopTimeout limits how long a client that does not read can delay the end of the session.
 	stopTimeout = 2 * time.Second
 )
 
@@ -48,7 +48,7 @@ type Options struct {
 	// Unix and TCP are the listeners, which the server closes; a nil listener is not served. Every client that can connect to
 	// Unix may do everything: the mode of the socket's file controls access.
 	Unix, TCP net.Listener
-	// Token is the token that requests over TCP must have. If it is empty, all of them are refused.
+	// Token is the token that requests over TCP must have. If it is empty, all these requests are refused.
 	Token string
 	// Certificate lets connections over TCP use TLS; without a certificate they are plain.
 	Certificate *tls.Certificate
@@ -59,10 +59,10 @@ type Options struct {
 	Logs  *logstore.Store
 	// Stop ends the session.
 	Stop func()
-	// Attach opens the screen on a connection, and returns when it is closed there or ctx is done. Closing the connection is
-	// up to the server.
+	// Attach shows the screen on a connection, and returns when the user closes the screen or ctx is done. The server closes
+	// the connection.
 	Attach func(ctx context.Context, c net.Conn) error
-	// Log is hone's own; nil for none.
+	// Log is hone's own log; nil means none.
 	Log *slog.Logger
 }
 
@@ -75,7 +75,7 @@ type Subscriber struct {
 	attached sync.WaitGroup
 }
 
-// work does some of a request's work within the limit, and reports false when ctx was done before.
+// work runs a part of a request's work within the limit. It returns false if ctx is done before that.
 func (s *Subscriber) work(ctx context.Context, do func()) bool {
 	if s.working.Acquire(ctx, 1) != nil {
 		return false
@@ -102,10 +102,10 @@ func (s *Subscriber) Contract() store.Contract {
 		Doc:       "Serves the session's API: every table, objects for scripts, logs, triggers and clicks.",
 		Inputs:    store.WithReleases(store.ReadsAll(state.Schema)),
 		Outputs:   store.Shares(append(projection.Actions(), state.ResourcesTriggered{}, state.ObjectsTakenDown{})...),
-		Calls:     []store.Call{{To: "Terminals", Doc: "It hands over the connection of a terminal that attaches."}},
+		Calls:     []store.Call{{To: "Terminals", Doc: "It passes on the connection of a terminal that attaches."}},
 		Externals: []string{"sockets"},
 		Stage:     store.StageInput,
-		Feedback:  "what it writes is a wish from outside, never an answer to a table",
+		Feedback:  "what it writes comes from requests, never in response to a table",
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Subscriber) announce(ctx context.Context, rt *store.Runtime, failed <-c
 	}
 }
 
-// restBetween is how long watchers are left alone at least.
+// restBetween is the minimum time between two notifications of requests.
 const restBetween = 2 * time.Millisecond
 
 // cookie names the cookie in which a browser keeps the token of this session, by its port.
@@ -204,17 +204,17 @@ func (s *Subscriber) handler(rt *store.Runtime) http.Handler {
 	return s.recovered(mux)
 }
 
-// recovered turns a panic of a request into an answer and a line in the log.
+// recovered turns a panic in a request into an error response and a line in the log.
 func (s *Subscriber) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch p := recover(); p {
 			case nil:
 			case http.ErrAbortHandler:
-				panic(p) // the answer is not to look whole
+				panic(p) // the answer must not look complete
 			default:
 				bug.Caught("answer "+r.Method+" "+words.Clip(r.URL.Path, access.MostEchoed), p)
-				refuse(w, r, http.StatusInternalServerError, "this request has met a bug in hone")
+				refuse(w, r, http.StatusInternalServerError, "this request ran into a bug in hone")
 			}
 		}()
 		next.ServeHTTP(w, r)

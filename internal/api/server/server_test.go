@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is the handler of a store whose loop runs when the test says so.
+// fixture is the handler of a store whose loop runs only when the test steps it.
 type fixture struct {
 	store   *store.Store
 	handler http.Handler
@@ -40,7 +40,7 @@ func newFixture(actions ...store.Action) fixture {
 	return f
 }
 
-// request is a request as a script on this machine makes it.
+// request returns a request like that of a script on this machine.
 func request(method, path, body string) *http.Request {
 	if method == http.MethodGet {
 		body = ""
@@ -84,7 +84,7 @@ func TestGuard(t *testing.T) {
 		{"by address", "GET", "127.0.0.1:10350", nil, 200},
 		{"by IPv6 address", "GET", "[::1]:10350", nil, 200},
 		{"without a port", "GET", "localhost", nil, 200},
-		{"a name that somebody made resolve here", "GET", "evil.example:10350", nil, 403},
+		{"a foreign name that resolves to this machine", "GET", "evil.example:10350", nil, 403},
 		{"a name that begins like ours", "GET", "localhost.evil.example", nil, 403},
 		{"a name that begins like an address", "GET", "127.0.0.1.evil.example:10350", nil, 403},
 		{"no host", "GET", "", nil, 403},
@@ -95,7 +95,7 @@ func TestGuard(t *testing.T) {
 		{"JSON", "POST", "localhost:10350", map[string]string{"Content-Type": "application/json; charset=utf-8"}, 200},
 		{"a form", "POST", "localhost:10350", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415},
 		{"plain text, which a page may send anywhere", "POST", "localhost:10350", map[string]string{"Content-Type": "text/plain"}, 415},
-		{"no type at all", "POST", "localhost:10350", map[string]string{"Content-Type": ""}, 415},
+		{"no type", "POST", "localhost:10350", map[string]string{"Content-Type": ""}, 415},
 		{"JSON from a foreign page", "POST", "localhost:10350", map[string]string{"Content-Type": "application/json", "Origin": "https://evil.example"}, 403},
 	} {
 		path := map[string]string{"GET": "/api/view", "POST": "/api/trigger"}[tc.method]
@@ -178,7 +178,7 @@ func TestEmptyView(t *testing.T) {
 	}
 }
 
-// TestViewOfServers shows the server of a local resource, and no word about a cluster that nobody needs.
+// TestViewOfServers shows the server of a local resource, and no error about a cluster that no resource needs.
 func TestViewOfServers(t *testing.T) {
 	srv := statetest.Local("srv")
 	srv.Local.Serve = model.Cmd{Argv: []string{"serve"}}

@@ -50,7 +50,7 @@ type broadcast struct {
 	ch chan struct{}
 }
 
-// wait returns a channel that the next call of tell closes.
+// wait returns a channel that the next call to tell closes.
 func (b *broadcast) wait() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -22,7 +22,7 @@ func labelled(name string, labels ...string) model.Manifest {
 	return m
 }
 
-// positions are the resources of a store with what they are or will be: "a+ b-".
+// positions returns the resources of a store with their current or next state: "a+ b-".
 func positions(v store.View) string {
 	var out []string
 	for _, t := range intent.Switchable(v) {
@@ -31,7 +31,7 @@ func positions(v store.View) string {
 	return strings.Join(out, " ")
 }
 
-// TestSwitch asks for switches one after the other: each begins with a and b on, and c off.
+// TestSwitch requests switches one after another: each starts with a and b on, and c off.
 func TestSwitch(t *testing.T) {
 	f := serveLive(t)
 	f.Dispatch(statetest.Session, statetest.Loaded(labelled("b", "front", "web"), labelled("a", "back"), labelled("c", "front")))
@@ -42,15 +42,15 @@ func TestSwitch(t *testing.T) {
 	for _, tc := range []struct {
 		name, body string
 		code       int
-		// want is what is there afterwards, answer what the answer holds.
+		// want are the positions afterwards, answer is a part of the answer.
 		want, answer string
 	}{
 		{"disable some", `{"state":"disabled","manifest_names":["a","b"]}`, 200, "b- a- c-", `{"enabled":[],"disabled":["b","a"],"unchanged":[]}`},
-		{"enable what is on", `{"state":"enabled","manifest_names":["a"]}`, 200, "b+ a+ c-", `{"enabled":[],"disabled":[],"unchanged":["a"]}`},
+		{"enable an enabled resource", `{"state":"enabled","manifest_names":["a"]}`, 200, "b+ a+ c-", `{"enabled":[],"disabled":[],"unchanged":["a"]}`},
 		{"all on", `{"state":"enabled","all":true}`, 200, "b+ a+ c+", `{"enabled":["c"],"disabled":[],"unchanged":["b","a"]}`},
 		{"all off", `{"state":"disabled","all":true}`, 200, "b- a- c-", `{"enabled":[],"disabled":["b","a"],"unchanged":["c"]}`},
 		{"only one", `{"state":"enabled","manifest_names":["c"],"only":true}`, 200, "b- a- c+", `{"enabled":["c"],"disabled":["b","a"],"unchanged":[]}`},
-		{"only what is on", `{"state":"enabled","labels":["back"],"only":true}`, 200, "b- a+ c-", `{"enabled":[],"disabled":["b"],"unchanged":["a"]}`},
+		{"only an enabled resource", `{"state":"enabled","labels":["back"],"only":true}`, 200, "b- a+ c-", `{"enabled":[],"disabled":["b"],"unchanged":["a"]}`},
 		{"by label", `{"state":"enabled","labels":["front"]}`, 200, "b+ a+ c+", `{"enabled":["c"],"disabled":[],"unchanged":["b"]}`},
 		{"by label and name", `{"state":"disabled","labels":["web"],"manifest_names":["a"]}`, 200, "b- a- c-", `{"enabled":[],"disabled":["b","a"],"unchanged":[]}`},
 		{"an unknown name: nothing is done", `{"state":"disabled","manifest_names":["a","bb"]}`, 404, "b+ a+ c-",
@@ -60,8 +60,8 @@ func TestSwitch(t *testing.T) {
 		{"the Tiltfile", `{"state":"disabled","manifest_names":["a","(Tiltfile)"]}`, 404, "b+ a+ c-", `(Tiltfile) cannot be enabled or disabled`},
 		{"nothing", `{"state":"disabled"}`, 400, "b+ a+ c-", `must specify at least one resource`},
 		{"only nothing", `{"state":"enabled","only":true}`, 400, "b+ a+ c-", `must specify at least one resource`},
-		{"all and names", `{"state":"disabled","all":true,"manifest_names":["a"]}`, 400, "b+ a+ c-", `all stands alone`},
-		{"all and only", `{"state":"enabled","all":true,"only":true}`, 400, "b+ a+ c-", `all stands alone`},
+		{"all and names", `{"state":"disabled","all":true,"manifest_names":["a"]}`, 400, "b+ a+ c-", `all cannot be combined`},
+		{"all and only", `{"state":"enabled","all":true,"only":true}`, 400, "b+ a+ c-", `all cannot be combined`},
 		{"another state", `{"state":"off","all":true}`, 400, "b+ a+ c-", `\"off\" is neither enabled nor disabled`},
 		{"no JSON", `all`, 400, "b+ a+ c-", `read the request`},
 	} {
@@ -70,7 +70,7 @@ func TestSwitch(t *testing.T) {
 		if code != tc.code || !strings.Contains(body, tc.answer) {
 			t.Errorf("%s: %d %s, want %d %s", tc.name, code, body, tc.code, tc.answer)
 		}
-		// The answer comes when it is done, so that nothing has to be waited for.
+		// The answer comes when the switch is done, so there is nothing to wait for.
 		if got := positions(f.Store.Snapshot().All()); got != tc.want {
 			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
 		}
@@ -127,7 +127,7 @@ func TestSwitchThousand(t *testing.T) {
 	}
 }
 
-// writes is how many actions the server has dispatched.
+// writes returns how many actions the server has dispatched.
 func (f *live) writes() (n uint64) {
 	for _, s := range f.Store.Subscribers() {
 		if s.Name == name {

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// stillTimeout bounds the time until the updates have ended that a take-down comes in between of.
+// stillTimeout limits the wait for updates that are running when a take-down begins.
 const stillTimeout = 30 * time.Second
 
 // takenDown handles POST /api/taken_down. It responds once nothing applies the objects any longer.

@@ -19,7 +19,7 @@ func View(v store.View, version string) api.View {
 		TiltfileError: t.Err, EngineError: state.TheEngine(v).Err,
 		WatchError: state.Watches.In(v).Value(state.Only).Problem,
 		Buttons:    buttons(v), Commands: commands(v),
-		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // lists in JSON, also while they are empty
+		Resources: []api.Resource{}, Subscribers: []api.Subscriber{}, // JSON lists even when they are empty
 	}
 	if state.NeedsCluster(v) {
 		out.ClusterError = c.Err
@@ -61,7 +61,7 @@ func View(v store.View, version string) api.View {
 	return out
 }
 
-// disabled is a resource that is switched off.
+// disabled returns a disabled resource as the API shows it.
 func disabled(e *store.Entry[state.Resource]) api.Resource {
 	m := e.Value.Manifest
 	return api.Resource{Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),

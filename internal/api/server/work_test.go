@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestWorkIsBounded has many requests work at once: never more than half of the processors' number do.
+// TestWorkIsBounded has many requests work at once: never more than half the number of processors do.
 func TestWorkIsBounded(t *testing.T) {
 	s := New(Options{})
 	var now, most atomic.Int64
@@ -32,7 +32,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestWorkIsGivenUp stops waiting with its context; a panic leaves the limit as it was.
+// TestWorkIsGivenUp checks that waiting ends with the context, and that a panic releases the limit.
 func TestWorkIsGivenUp(t *testing.T) {
 	s := New(Options{})
 	for range 2 * runtime.GOMAXPROCS(0) {
@@ -43,7 +43,7 @@ func TestWorkIsGivenUp(t *testing.T) {
 	}
 	n := int64(max(1, runtime.GOMAXPROCS(0)/2))
 	if !s.working.TryAcquire(n) {
-		t.Fatal("what panicked holds the limit still")
+		t.Fatal("the limit is still held after a panic")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -52,6 +52,6 @@ func TestWorkIsGivenUp(t *testing.T) {
 	}
 	s.working.Release(n)
 	if !s.work(t.Context(), func() {}) {
-		t.Error("no work though the limit is free")
+		t.Error("no work although the limit is free")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// answer is one request and the way to answer it.
+// answer is one request and the writer of its response.
 type answer struct {
 	w http.ResponseWriter
 	r *http.Request

@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/api/server/access"
 )
 
-// maxBody bounds the body of a request, as Kubernetes' own servers do.
+// maxBody limits the body of a request, as Kubernetes' own servers do.
 const maxBody = 3 << 20
 
 // body reads the body of a request; media is its type without parameters.

@@ -104,7 +104,7 @@ func categories(k *kind) []string {
 	return []string{group}
 }
 
-// aggregated returns every group with everything in it.
+// aggregated returns every group with all its versions and resources.
 func (h *Handler) aggregated() []apidiscoveryv2.APIGroupDiscovery {
 	var out []apidiscoveryv2.APIGroupDiscovery
 	for _, g := range h.groups() {

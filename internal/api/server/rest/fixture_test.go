@@ -181,7 +181,7 @@ func (w *world) tell() {
 	}
 }
 
-// then hands actions to the loop and waits until they are reduced, each in a snapshot of its own.
+// then dispatches actions and waits until they are reduced, each in its own snapshot.
 func (w *world) then(actions ...store.Action) {
 	w.t.Helper()
 	for _, a := range actions {
@@ -211,7 +211,7 @@ func put(name, text string, labels ...string) written {
 
 const notesPath = "/apis/test.dev/v1alpha1/notes"
 
-// ask makes a request; headers are "Name: value".
+// ask sends a request; headers are "Name: value".
 func (w *world) ask(method, path, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body == "" {
@@ -241,7 +241,7 @@ func (w *world) get(path string, headers ...string) map[string]any {
 	return out
 }
 
-// at finds a value in a decoded document by the names and numbers on the way to it.
+// at returns a value in a decoded document by the names and indices on the path to it.
 func at(doc any, path ...any) any {
 	for _, p := range path {
 		switch step := p.(type) {
@@ -287,7 +287,7 @@ func (w *world) serve() string {
 	return "http://" + l.Addr().String()
 }
 
-// stream is a watch under way.
+// stream is a running watch.
 type stream struct {
 	t    testing.TB
 	dec  *json.Decoder
@@ -334,7 +334,7 @@ func (s *stream) next() (string, map[string]any) {
 	return strings.TrimSpace(fmt.Sprintf("%v %v %v", e["type"], name, at(o, "spec", "text"))), e
 }
 
-// expect wants events in their order.
+// expect expects events in the given order.
 func (s *stream) expect(want ...string) {
 	s.t.Helper()
 	for _, w := range want {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// FuzzPatch applies patches of every kind that a client may send: what comes out is JSON.
+// FuzzPatch applies patches of every kind that a client may send: the result is always JSON.
 func FuzzPatch(f *testing.F) {
 	doc := `{"metadata":{"name":"a","labels":{"b":"c"}},"spec":{"list":[1,{"d":null}]}}`
 	for i, p := range []string{

@@ -17,14 +17,14 @@ const (
 	maxAge     = 5 * time.Minute
 )
 
-// item is an object in one state. It is never changed.
+// item is an object in one state. Items are immutable.
 type item struct {
 	projection.Item
-	// version is the number of the snapshot that showed this state first.
+	// version is the number of the first snapshot with this state.
 	version uint64
 }
 
-// alone returns a copy of the item that shares no memory with others and can be kept.
+// alone returns a copy of the item that shares no memory with other items and can be kept.
 func (it *item) alone() *item {
 	own := *it
 	own.Maker = own.Alone()
@@ -69,8 +69,8 @@ func (h *history) at(v store.View) (uint64, []*item) {
 	return h.seq, h.items
 }
 
-// since returns the changes after the snapshot numbered from, and the number of the newest snapshot. ok is false if from is
-// too old to be remembered or lies in the future.
+// since returns the changes after snapshot number from, and the number of the newest snapshot. ok is false if from is too old
+// or in the future.
 func (h *history) since(v store.View, from uint64) (seq uint64, changes []change, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +110,7 @@ func (h *history) after(v store.View, from uint64) (changes []change, ok bool) {
 	return h.changes[i:], true
 }
 
-// look brings the history up to a snapshot. The mutex is held.
+// look updates the history to a snapshot. The mutex is held.
 func (h *history) look(v store.View) {
 	if h.looked && v.Seq <= h.seq {
 		return
@@ -131,7 +131,8 @@ func (h *history) look(v store.View) {
 	h.forget()
 }
 
-// collect returns the objects of a snapshot by name, as new ones. Of several with one name it takes the first.
+// collect returns the objects of a snapshot, sorted by name, as new items. If several objects have the same name, it takes the
+// first.
 func collect(k projection.Kind, v store.View, about int) []item {
 	items := make([]item, 0, about)
 	sorted := true
@@ -188,7 +189,7 @@ func (h *history) merge(now []item, seq uint64) []*item {
 	return out
 }
 
-// forget drops changes that are too many or too old, now and then.
+// forget drops the oldest changes when there are too many, and changes that are too old.
 func (h *history) forget() {
 	n := 0
 	if len(h.changes) > 2*maxChanges {
@@ -202,7 +203,7 @@ func (h *history) forget() {
 		return
 	}
 	h.horizon = h.changes[n-1].seq
-	for n < len(h.changes) && h.changes[n].seq == h.horizon { // a snapshot's changes go together
+	for n < len(h.changes) && h.changes[n].seq == h.horizon { // the changes of a snapshot stay together
 		n++
 	}
 	h.changes = slices.Clone(h.changes[n:])
@@ -210,7 +211,7 @@ func (h *history) forget() {
 
 func byItemName(a, b *item) int { return cmp.Compare(a.Name, b.Name) }
 
-// find returns the item of a name.
+// find returns the item with the given name; nil if there is none.
 func find(items []*item, name string) *item {
 	i, ok := slices.BinarySearchFunc(items, name, func(it *item, name string) int { return cmp.Compare(it.Name, name) })
 	if !ok {

@@ -44,7 +44,7 @@ func kubectlBinary(t *testing.T) string {
 	return path
 }
 
-// certificate makes one for this machine, which signs itself.
+// certificate creates a self-signed certificate for this machine.
 func certificate(t testing.TB) (tls.Certificate, []byte) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -59,7 +59,7 @@ func certificate(t testing.TB) (tls.Certificate, []byte) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// kubectl is the program, aimed at a world over TLS with a token.
+// kubectl is the program, connected to a world over TLS with a token.
 type kubectl struct {
 	t      *testing.T
 	binary string
@@ -105,7 +105,7 @@ func (k *kubectl) run(stdin string, args ...string) (string, bool) {
 	return string(out), err == nil
 }
 
-// says runs kubectl and wants a regular expression in what it prints.
+// says runs kubectl and expects its output to match a regular expression.
 func (k *kubectl) says(want, stdin string, args ...string) string {
 	k.t.Helper()
 	out, ok := k.run(stdin, args...)
@@ -115,7 +115,7 @@ func (k *kubectl) says(want, stdin string, args ...string) string {
 	return out
 }
 
-// TestKubectl is what nobody here wrote: whatever kubectl does with a cluster of its own it does with a session.
+// TestKubectl is a test by an independent client: kubectl must work with a session as it does with a cluster.
 func TestKubectl(t *testing.T) {
 	w := newWorld(t)
 	w.then(put("a", "one", "tier=web"), put("b", "two", "tier=db"))
@@ -158,7 +158,7 @@ func TestKubectl(t *testing.T) {
 		t.Errorf("a refused patch: %v\n%s", ok, out)
 	}
 	if out, ok := k.run("", "get", "note", "zzz"); ok || !strings.Contains(out, `notes.test.dev "zzz" not found`) {
-		t.Errorf("what is not there: %v\n%s", ok, out)
+		t.Errorf("a missing object: %v\n%s", ok, out)
 	}
 	if out, ok := k.run("", "--token=wrong", "get", "notes"); ok || !strings.Contains(out, "must be logged in") && !strings.Contains(out, "Unauthorized") && !strings.Contains(out, "token") {
 		t.Errorf("a wrong token: %v\n%s", ok, out)

@@ -10,15 +10,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// format is how a client wants its answer.
+// format is the form of the answer that a client requests.
 type format struct {
 	media string
-	// as is the kind that objects are converted to: Table, PartialObjectMetadata(List), APIGroupDiscoveryList; empty for
-	// themselves. group and version are that kind's.
+	// as is the kind that objects are converted to: Table, PartialObjectMetadata(List), APIGroupDiscoveryList; empty means no
+	// conversion. group and version are those of that kind.
 	as, group, version string
 }
 
-// The media types that the API speaks.
+// The media types that the API supports.
 const (
 	mediaJSON = "application/json"
 	mediaYAML = "application/yaml"
@@ -47,7 +47,7 @@ func negotiate(accept []string, path string) (format, error) {
 	}
 	var known []clause
 	for _, part := range strings.Split(all, ",") {
-		// The names of OpenAPI's binary forms have a sign in them that media types must not have.
+		// The names of OpenAPI's binary forms contain a character that is not allowed in media types.
 		media, params, err := mime.ParseMediaType(strings.Replace(strings.TrimSpace(part), "@", ".", 1))
 		if err != nil {
 			continue

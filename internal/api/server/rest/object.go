@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// objects makes objects of one kind from items of one moment.
+// objects creates the objects of one kind from the items of one snapshot.
 type objects struct {
 	*kind
 	session string
@@ -21,7 +21,7 @@ type objects struct {
 
 func (h *Handler) objects(k *kind, v store.View) objects { return objects{k, h.store.Session(v)} }
 
-// make returns an item's object, with everything in its metadata that the kind left to us.
+// make returns an item's object, with the metadata that the kind leaves to the server.
 func (o objects) make(it *item) projection.Object {
 	return o.fill(it.Make(), it.Name, it.version)
 }
@@ -63,5 +63,5 @@ func partial(obj projection.Object) *metav1.PartialObjectMetadata {
 	return p
 }
 
-// formatVersion writes the number of a snapshot as a resource version.
+// formatVersion formats the number of a snapshot as a resource version.
 func formatVersion(seq uint64) string { return strconv.FormatUint(seq, 10) }

@@ -158,7 +158,7 @@ func newDocument(text, binary []byte) document {
 	return document{text, binary, strings.ToUpper(hex.EncodeToString(sum[:]))}
 }
 
-// definition is the name of a kind's schema.
+// definition returns the name of a kind's schema.
 func definition(k *kind) string {
 	parts := strings.Split(k.Group, ".")
 	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
@@ -239,7 +239,7 @@ func operation(k *kind, d *schema.Definitions, v3 bool, verb, action, result str
 	return o
 }
 
-// bodyTypes returns the media types that an operation takes. Strategic merge patches are accepted but not listed, because
+// bodyTypes returns the media types that an operation accepts. Strategic merge patches are accepted but not listed, because
 // they are applied as plain merge patches.
 func bodyTypes(action string) []string {
 	switch action {

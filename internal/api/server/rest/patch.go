@@ -16,18 +16,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxOperations bounds a JSON patch, as Kubernetes' own servers do.
+// maxOperations limits a JSON patch, as Kubernetes' own servers do.
 const maxOperations = 10000
 
 func init() {
-	// A patch that copies its own copies would grow without bounds.
+	// A patch that copies its own copies would grow without limit.
 	jsonpatch.AccumulatedCopySizeLimit = 2 * maxBody
 }
 
 // errOperations is the error for a JSON patch with too many operations.
 var errOperations = fmt.Errorf("a JSON patch has at most %d operations", maxOperations)
 
-// readPatch reads the body of a patch; an apply's is turned into a merge patch.
+// readPatch reads the body of a patch. The body of an apply is converted from YAML to JSON, to be used as a merge patch.
 func (a *answer) readPatch() (patch []byte, kind types.PatchType, err error) {
 	body, media, err := a.body()
 	if err != nil {
@@ -48,8 +48,8 @@ func (a *answer) readPatch() (patch []byte, kind types.PatchType, err error) {
 			types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType, types.ApplyYAMLPatchType))
 }
 
-// applyPatch returns the patched document. Strategic merge patches are treated as merge patches: no kind defines how its
-// lists would be merged otherwise.
+// applyPatch returns the patched document. Strategic merge patches are treated as merge patches: no kind defines another way
+// to merge its lists.
 func applyPatch(doc, patch []byte, kind types.PatchType) ([]byte, error) {
 	if kind != types.JSONPatchType {
 		var object map[string]any
@@ -104,11 +104,11 @@ func directive(v any) string {
 	return ""
 }
 
-// safely turns a library's panic on a client's data into an error.
+// safely turns a panic of a library on a client's data into an error.
 func safely(f func() ([]byte, error)) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = errors.New("the patch makes no sense")
+			err = errors.New("the patch is invalid")
 		}
 	}()
 	return f()

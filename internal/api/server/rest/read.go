@@ -17,7 +17,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// versionTimeout is how long a reader waits for a snapshot that it has heard of.
+// versionTimeout is how long a reader waits for the snapshot that it requests.
 const versionTimeout = 3 * time.Second
 
 func (h *Handler) get(a *answer, k *kind, name string) {
@@ -39,7 +39,7 @@ func (h *Handler) sendItem(a *answer, code int, k *kind, v store.View, it *item)
 	h.sendObject(a, code, k, v, h.objects(k, v).make(it))
 }
 
-// list answers a request for the objects of a kind, or begins to watch them.
+// list responds with the objects of a kind, or begins to watch them.
 func (h *Handler) list(a *answer, k *kind) {
 	o, err := parse(a.r.URL.Query())
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Handler) list(a *answer, k *kind) {
 	a.send(http.StatusOK, doc)
 }
 
-// document makes the answer to a list.
+// document creates the response to a list request.
 func (h *Handler) document(a *answer, k *kind, v store.View, o options) ([]byte, error) {
 	p, err := h.page(k, v, o)
 	if err != nil {
@@ -105,7 +105,7 @@ func (h *Handler) page(k *kind, v store.View, o options) (p page, err error) {
 		}
 		var ok bool
 		if items, ok = k.exactly(v, t.Version); !ok {
-			return p, apierrors.NewResourceExpired("the list that this continues is too old: begin again")
+			return p, apierrors.NewResourceExpired("the list to continue is too old: start again")
 		}
 		from, seq = t.After, t.Version
 	} else if seq, items, err = h.asOf(k, v, o); err != nil {
@@ -171,7 +171,7 @@ func (h *Handler) asOf(k *kind, v store.View, o options) (uint64, []*item, error
 	return seq, items, nil
 }
 
-// await waits for the snapshot of a number.
+// await waits for the snapshot with the given number, or a newer one.
 func (h *Handler) await(ctx context.Context, want uint64) (store.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -206,7 +206,7 @@ func expired(version uint64) *apierrors.StatusError {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d", version))
 }
 
-// listed makes a list, one object after the other.
+// listed creates a list, one object after another.
 func (h *Handler) listed(a *answer, k *kind, v store.View, p page) ([]byte, error) {
 	objects := h.objects(k, v)
 	head := struct {

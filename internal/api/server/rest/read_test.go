@@ -22,7 +22,7 @@ func TestGet(t *testing.T) {
 	w.then(put("b", "three"))
 	again, b := w.get(notesPath+"/a"), w.get(notesPath+"/b")
 	if diff := cmp.Diff(a, again); diff != "" {
-		t.Errorf("an object changes with another one (-before +after):\n%s", diff)
+		t.Errorf("an object changes when another one changes (-before +after):\n%s", diff)
 	}
 	if at(b, "metadata", "resourceVersion") != "3" || at(b, "metadata", "uid") == at(a, "metadata", "uid") || at(a, "metadata", "uid") == "" {
 		t.Errorf("%v", b)
@@ -65,7 +65,7 @@ func TestList(t *testing.T) {
 func TestListOfThePast(t *testing.T) {
 	w := newWorld(t)
 	w.then(put("a", "1"), put("b", "2"))
-	w.get(notesPath) // from here on the past is known
+	w.get(notesPath) // the history begins here
 	w.then(put("b", "3"), erased{"a"}, put("c", "4"), erased{"c"})
 	w.get(notesPath)
 	past := w.get(notesPath + "?resourceVersion=2&resourceVersionMatch=Exact")
@@ -81,7 +81,7 @@ func TestListOfThePast(t *testing.T) {
 	}
 }
 
-// TestPages walks through a list that changes meanwhile: its pages are of one moment.
+// TestPages reads a list page by page while it changes: all pages are from one snapshot.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	for i := range 7 {
@@ -166,7 +166,8 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHidden checks every way out, and that an object that a client sends back as it came keeps its secrets.
+// TestSecretsAreHidden checks every kind of response, and that an object keeps its secrets when a client sends it back
+// unchanged.
 func TestSecretsAreHidden(t *testing.T) {
 	w := newWorld(t)
 	w.secrets = []model.Secret{{Name: "db", Key: "password", Value: `pa"ss\word`}, {Name: "db", Key: "user", Value: "admin"}}
@@ -194,7 +195,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestSlashes reads and writes objects whose names hold slashes, escaped or not.
+// TestSlashes reads and writes objects whose names contain slashes, escaped or not.
 func TestSlashes(t *testing.T) {
 	w := newWorld(t)
 	w.then(put("team/web", "one"), put("team/status", "two"), put("team", "three"), put("image_a_b", "four"))

@@ -30,13 +30,13 @@ import (
 // Store is the source of the objects and the destination of changes.
 type Store interface {
 	View() store.View
-	// Dispatch returns the time that the actions carry, zero when the session is over.
+	// Dispatch returns the time that the actions carry; zero if the session has ended.
 	Dispatch(actions ...store.Action) time.Time
 	// Changed returns a channel that is closed when there is a newer snapshot than at the time of the call, or soon after.
 	Changed() <-chan struct{}
 	// Redactor returns the redactor for the secrets of a snapshot.
 	Redactor(v store.View) *redact.Redactor
-	// Session identifies the session, so that objects of different ones differ.
+	// Session identifies the session, so that objects of different sessions differ.
 	Session(v store.View) string
 }
 
@@ -160,7 +160,7 @@ func (h *Handler) resource(a *answer, parts, name []string) {
 	h.object(a, k, strings.Join(name, "/"), status)
 }
 
-// has reports whether there is an object of a name.
+// has reports whether an object with the given name exists.
 func (h *Handler) has(k *kind, name string) bool {
 	_, items := k.at(h.store.View())
 	return find(items, name) != nil

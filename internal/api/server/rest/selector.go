@@ -38,16 +38,16 @@ func parse(query url.Values) (o options, err error) {
 	return o, nil
 }
 
-// selector chooses objects.
+// selector selects objects.
 type selector struct {
 	labels labels.Selector
 	fields fields.Selector
 }
 
-// everything reports whether nothing is left out.
+// everything reports whether all objects are selected.
 func (s selector) everything() bool { return s.labels.Empty() && s.fields.Empty() }
 
-// matches reports whether an item, which may be nil, is chosen. It makes the object only where labels matter.
+// matches reports whether an item, which may be nil, is selected. It creates the object only if labels matter.
 func (s selector) matches(o objects, it *item) bool {
 	if it == nil || !s.fields.Empty() && !s.fields.Matches(fields.Set{"metadata.name": it.Name, "metadata.namespace": ""}) {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// tabulator makes rows of objects.
+// tabulator converts objects to rows of a table.
 type tabulator struct {
 	objects
 	now     time.Time

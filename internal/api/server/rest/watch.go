@@ -20,7 +20,7 @@ const (
 	// watchTime is the minimum duration of a watch that does not request one. The actual duration is up to twice as long, so
 	// that watches that started together do not end together.
 	watchTime = 30 * time.Minute
-	// bookmarkEvery is how often a client that wants it hears how far it has come.
+	// bookmarkEvery is how often a client that requests bookmarks receives one.
 	bookmarkEvery = time.Minute
 )
 
@@ -30,15 +30,15 @@ type watcher struct {
 	a *answer
 	k *kind
 	o options
-	// pos is the number of the snapshot up to which the client knows everything.
+	// pos is the number of the snapshot up to which the client has received everything.
 	pos uint64
-	// headed is set when a table's columns were sent.
+	// headed is set once a table's columns have been sent.
 	headed bool
-	// out are events that are not written yet.
+	// out holds the events that are not written yet.
 	out bytes.Buffer
 }
 
-// watchPiece is how many bytes of events are made before they are written.
+// watchPiece is the number of bytes of events that are collected before they are written.
 const watchPiece = 256 << 10
 
 func (h *Handler) watch(a *answer, k *kind, o options) {
@@ -70,7 +70,7 @@ func (h *Handler) watch(a *answer, k *kind, o options) {
 	wr.run(ctx)
 }
 
-// work makes events when it is this watch's turn, and then writes them. It reports whether the watch continues.
+// work creates events when it is this watch's turn, and then writes them. It reports whether the watch continues.
 func (wr *watcher) work(make func() bool) bool {
 	if wr.h.working.Acquire(wr.a.r.Context(), 1) != nil {
 		return false
@@ -82,7 +82,7 @@ func (wr *watcher) work(make func() bool) bool {
 	return wr.push() && more
 }
 
-// push writes the events that were made. Nobody waits for it but the watch itself.
+// push writes the pending events. Only the watch itself waits for it.
 func (wr *watcher) push() bool {
 	access.Extend(wr.a.w)
 	_, err := wr.out.WriteTo(wr.a.w)
@@ -96,7 +96,7 @@ func (wr *watcher) push() bool {
 	return true
 }
 
-// begin finds out where the watch begins, and whether with the objects that there are.
+// begin determines where the watch begins, and whether it first sends the existing objects.
 func (wr *watcher) begin(v store.View) (initial bool, err error) {
 	want, err := parseVersion(wr.o.ResourceVersion)
 	if err != nil {
@@ -125,7 +125,7 @@ func (wr *watcher) begin(v store.View) (initial bool, err error) {
 	return false, nil
 }
 
-// initial sends the objects that there are, and reports whether the client took them.
+// initial sends the existing objects, and reports whether that succeeded.
 func (wr *watcher) initial(v store.View, items []*item) bool {
 	objects := wr.h.objects(wr.k, v)
 	for _, it := range items {
@@ -190,7 +190,7 @@ func (wr *watcher) catchUp() bool {
 	return true
 }
 
-// send sends an event about an object, and reports whether the client took it.
+// send sends an event about an object, and reports whether that succeeded.
 func (wr *watcher) send(v store.View, what watch.EventType, it *item, version uint64) bool {
 	objects := wr.h.objects(wr.k, v)
 	obj := objects.make(it)

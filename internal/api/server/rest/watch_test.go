@@ -44,7 +44,7 @@ func TestWatchFromNowOn(t *testing.T) {
 	named.expect("DELETED b 3")
 }
 
-// TestWatchTellsAnObjectFromItsSuccessor has one that is deleted and made again between two snapshots.
+// TestWatchTellsAnObjectFromItsSuccessor has an object that is deleted and created again between two snapshots.
 func TestWatchTellsAnObjectFromItsSuccessor(t *testing.T) {
 	w := newWorld(t)
 	address := w.serve()
@@ -100,7 +100,7 @@ func TestWatchOfThePast(t *testing.T) {
 	}
 }
 
-// TestHistoryForgets checks that what is remembered is bounded, and that nobody is told half of it.
+// TestHistoryForgets checks that the history is bounded, and that no client receives only a part of the changes.
 func TestHistoryForgets(t *testing.T) {
 	w := newWorld(t)
 	k := w.handler.kinds[0]
@@ -114,7 +114,7 @@ func TestHistoryForgets(t *testing.T) {
 		t.Errorf("%d changes are kept", n)
 	}
 	if _, _, ok := k.since(w.View(), 1); ok {
-		t.Error("what is forgotten is said to be known")
+		t.Error("a forgotten snapshot is reported as known")
 	}
 	seq, changes, ok := k.since(w.View(), w.View().Seq-3)
 	if !ok || len(changes) != 3 || seq != w.View().Seq || changes[0].seq != seq-2 {

@@ -32,7 +32,7 @@ type desire struct {
 	was, is projection.Object
 	// item is the source of was.
 	item *item
-	// idle is set when nothing has to be done for it.
+	// idle is set if the change requires no action.
 	idle bool
 }
 
@@ -135,7 +135,7 @@ func (h *Handler) settle(ctx context.Context, a *answer, k *kind, d desire) {
 	}
 }
 
-// seen reports whether an object, which may be gone, is the outcome.
+// seen reports whether an item, nil if the object is gone, shows the outcome.
 func (d desire) seen(o objects, it *item) bool {
 	switch {
 	case d.is == nil:
@@ -234,7 +234,7 @@ func (h *Handler) creation(k *kind, items []*item, obj projection.Object) (desir
 	}
 }
 
-// suffix makes a name unique.
+// suffix returns a random suffix that makes a name unique.
 func suffix() string {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	b := make([]byte, 5)
@@ -284,7 +284,7 @@ func (h *Handler) patch(a *answer, k *kind, name string, status bool) {
 	})
 }
 
-// update returns the desire for an object whose document is changed by change.
+// update returns the desire for an object; change changes the object's document.
 func (h *Handler) update(a *answer, k *kind, v store.View, it *item, status bool, change func([]byte) ([]byte, error)) (desire, error) {
 	was := h.objects(k, v).make(it)
 	before, err := tree(was)
@@ -316,17 +316,17 @@ func (h *Handler) update(a *answer, k *kind, v store.View, it *item, status bool
 	return desire{k: k, name: it.Name, was: was, is: is, item: it}, nil
 }
 
-// complete puts back the secrets that the client has not seen, and, where only the status is written, everything else.
+// complete restores the secrets that the client has not seen and, if only the status is written, everything else.
 func (h *Handler) complete(v store.View, doc []byte, before map[string]any, status bool) ([]byte, error) {
 	redactor := h.store.Redactor(v)
 	var after map[string]any
 	if err := json.Unmarshal(doc, &after); err != nil {
-		return nil, apierrors.NewBadRequest("the object is no JSON: " + err.Error())
+		return nil, apierrors.NewBadRequest("the object is not valid JSON: " + err.Error())
 	}
 	if after == nil {
 		return nil, apierrors.NewBadRequest("the object is empty")
 	}
-	plain := redactor.Restore(after, before) // even without secrets, for the tree itself
+	plain := redactor.Restore(after, before) // also without secrets, to get the tree
 	if status {
 		whole := map[string]any{}
 		for k, x := range before {
@@ -347,7 +347,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 		}
 		plain = whole
 	} else if redactor.Silent() {
-		return doc, nil // as the client wrote it, with fields that stand there twice
+		return doc, nil // as the client sent it, including duplicate fields
 	}
 	out, err := json.Marshal(plain)
 	if err != nil {
@@ -356,7 +356,7 @@ func (h *Handler) complete(v store.View, doc []byte, before map[string]any, stat
 	return out, nil
 }
 
-// conflicts refuses a change that refers to a different object, or to a different state of the object.
+// conflicts refuses a change that refers to another object, or to another state of the object.
 func conflicts(k *kind, was, is projection.Object) error {
 	switch {
 	case is.GetName() != was.GetName():

@@ -25,7 +25,7 @@ func TestWrite(t *testing.T) {
 		name, method, path, body string
 		header                   string
 		code                     int
-		// answer is in the body; text is what the note a says then, "gone" if it is.
+		// answer is a part of the body; text is the text of note a afterwards, "gone" if it is deleted.
 		answer, text string
 	}{
 		{"create", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"text":"new"}}`, "", 201, `"text":"new"`, "one"},
@@ -35,17 +35,17 @@ func TestWrite(t *testing.T) {
 		{"create without a name", "POST", notesPath, `{}`, "", 400, "needs a name", "one"},
 		{"create in a namespace", "POST", notesPath, `{"metadata":{"name":"b","namespace":"x"}}`, "", 400, "no namespaces", "one"},
 		{"create another kind", "POST", notesPath, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"}}`, "", 400, "not a", "one"},
-		{"create what the kind refuses", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"text":"bad"}}`, "", 422, "write a good one", "one"},
+		{"create a refused object", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"text":"bad"}}`, "", 422, "write a good one", "one"},
 		{"create with an unknown field", "POST", notesPath + "?fieldValidation=Strict", `{"metadata":{"name":"b"},"spec":{"txt":"x"}}`, "", 400, `unknown field \"spec.txt\"`, "one"},
 		{"create with a field twice", "POST", notesPath + "?fieldValidation=Strict", `{"metadata":{"name":"b"},"spec":{"text":"x","text":"y"}}`, "", 400, "duplicate field", "one"},
-		{"create without looking", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"txt":"x"}}`, "", 201, `"name":"b"`, "one"},
+		{"create without validation", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"txt":"x"}}`, "", 201, `"name":"b"`, "one"},
 		{"create with the wrong type", "POST", notesPath, `{"metadata":{"name":"b"},"spec":{"size":"x"}}`, "", 400, "cannot unmarshal", "one"},
 		{"dry", "POST", notesPath + "?dryRun=All", `{"metadata":{"name":"b"},"spec":{"text":"new"}}`, "", 201, `"text":"new"`, "one"},
-		{"dry and refused", "POST", notesPath + "?dryRun=All", `{"metadata":{"name":"b"},"spec":{"text":"bad"}}`, "", 422, "good one", "one"},
-		{"half dry", "POST", notesPath + "?dryRun=Some", `{"metadata":{"name":"b"}}`, "", 400, "dryRun", "one"},
+		{"a refused dry run", "POST", notesPath + "?dryRun=All", `{"metadata":{"name":"b"},"spec":{"text":"bad"}}`, "", 422, "good one", "one"},
+		{"an unknown dry run", "POST", notesPath + "?dryRun=Some", `{"metadata":{"name":"b"}}`, "", 400, "dryRun", "one"},
 
 		{"replace", "PUT", n, `{"metadata":{"name":"a"},"spec":{"text":"two"}}`, "", 200, `"text":"two"`, "two"},
-		{"replace what is not there", "PUT", notesPath + "/x", `{"metadata":{"name":"x"}}`, "", 404, "NotFound", "one"},
+		{"replace a missing object", "PUT", notesPath + "/x", `{"metadata":{"name":"x"}}`, "", 404, "NotFound", "one"},
 		{"replace under another name", "PUT", n, `{"metadata":{"name":"b"}}`, "", 400, "does not match", "one"},
 		{"replace the newest state", "PUT", n, `{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"text":"two"}}`, "", 200, "two", "two"},
 		{"replace an older state", "PUT", n, `{"metadata":{"name":"a","resourceVersion":"7"},"spec":{"text":"two"}}`, "", 409, "has been modified", "one"},
@@ -55,7 +55,7 @@ func TestWrite(t *testing.T) {
 		{"replace by nothing", "PUT", n, `null`, "", 400, "empty", "one"},
 
 		{"merge", "PATCH", n, `{"spec":{"text":"two"}}`, mergePatch, 200, `"size":3`, "two"},
-		{"merge and take away", "PATCH", n, `{"spec":{"text":null}}`, mergePatch, 200, `"size":3`, ""},
+		{"merge and remove", "PATCH", n, `{"spec":{"text":null}}`, mergePatch, 200, `"size":3`, ""},
 		{"merge strategically", "PATCH", n, `{"spec":{"text":"two"}}`, "Content-Type: application/strategic-merge-patch+json", 200, `"size":3`, "two"},
 		{"merge by a directive", "PATCH", n, `{"spec":{"things":[{"$patch":"delete","name":"x"}]}}`, "Content-Type: application/strategic-merge-patch+json", 400, "$patch: no kind", "one"},
 		{"merge an older state", "PATCH", n, `{"metadata":{"resourceVersion":"9"},"spec":{"text":"two"}}`, mergePatch, 409, "modified", "one"},
@@ -63,14 +63,14 @@ func TestWrite(t *testing.T) {
 		{"merge a list", "PATCH", n, `[1]`, mergePatch, 400, "not an object", "one"},
 		{"merge nothing", "PATCH", n, `{}`, mergePatch, 200, `"resourceVersion":"1"`, "one"},
 		{"merge the status", "PATCH", n + "/status", `{"spec":{"text":"two"},"status":{"clicks":2}}`, mergePatch, 200, `"clicks":2`, "one"},
-		{"merge without looking", "PATCH", n + "?fieldValidation=Ignore", `{"spec":{"txt":"two"}}`, mergePatch, 200, `"resourceVersion":"1"`, "one"},
+		{"merge without validation", "PATCH", n + "?fieldValidation=Ignore", `{"spec":{"txt":"two"}}`, mergePatch, 200, `"resourceVersion":"1"`, "one"},
 		{"operations", "PATCH", n, `[{"op":"test","path":"/spec/text","value":"one"},{"op":"replace","path":"/spec/text","value":"two"}]`, jsonPatch, 200, "two", "two"},
 		{"operations on another state", "PATCH", n, `[{"op":"test","path":"/spec/text","value":"x"},{"op":"replace","path":"/spec/text","value":"two"}]`, jsonPatch, 422, "Invalid", "one"},
 		{"no operations", "PATCH", n, `{"op":"x"}`, jsonPatch, 400, "read the patch", "one"},
 		{"too many operations", "PATCH", n, "[" + strings.Repeat(`{"op":"test","path":"/kind","value":"Note"},`, maxOperations) + `{"op":"test","path":"/kind","value":"Note"}]`, jsonPatch, 413, "at most", "one"},
 		{"apply", "PATCH", n + "?fieldManager=me", "apiVersion: test.dev/v1alpha1\nkind: Note\nmetadata: {name: a}\nspec: {text: two}\n", serverSideApply, 200, `"size":3`, "two"},
-		{"apply what is not there", "PATCH", notesPath + "/b?fieldManager=me", "apiVersion: test.dev/v1alpha1\nkind: Note\nmetadata: {name: b}\nspec: {text: new}\n", serverSideApply, 201, `"new"`, "one"},
-		{"patch what is not there", "PATCH", notesPath + "/b", `{}`, mergePatch, 404, "NotFound", "one"},
+		{"apply a missing object", "PATCH", notesPath + "/b?fieldManager=me", "apiVersion: test.dev/v1alpha1\nkind: Note\nmetadata: {name: b}\nspec: {text: new}\n", serverSideApply, 201, `"new"`, "one"},
+		{"patch a missing object", "PATCH", notesPath + "/b", `{}`, mergePatch, 404, "NotFound", "one"},
 		{"a patch of no kind", "PATCH", n, `{}`, "Content-Type: application/json", 415, "unknown format", "one"},
 		{"protobuf", "PUT", n, `k8s`, "Content-Type: application/vnd.kubernetes.protobuf", 415, "UnsupportedMediaType", "one"},
 		{"a form", "POST", notesPath, `{}`, "Content-Type: text/plain", 415, "unknown format", "one"},
@@ -80,18 +80,18 @@ func TestWrite(t *testing.T) {
 
 		{"delete", "DELETE", n, "", "", 200, `"Success"`, "gone"},
 		{"delete with options", "DELETE", n, `{"propagationPolicy":"Background"}`, "", 200, `"Success"`, "gone"},
-		{"delete dryly", "DELETE", n, `{"dryRun":["All"]}`, "", 200, `"Success"`, "one"},
+		{"delete as a dry run", "DELETE", n, `{"dryRun":["All"]}`, "", 200, `"Success"`, "one"},
 		{"delete another one", "DELETE", n, `{"preconditions":{"uid":"x"}}`, "", 409, "precondition", "one"},
 		{"delete another state", "DELETE", n, `{"preconditions":{"resourceVersion":"9"}}`, "", 409, "precondition", "one"},
-		{"delete what is not there", "DELETE", notesPath + "/x", "", "", 404, "NotFound", "one"},
+		{"delete a missing object", "DELETE", notesPath + "/x", "", "", 404, "NotFound", "one"},
 		{"delete all", "DELETE", notesPath, "", "", 405, "MethodNotAllowed", "one"},
 		{"delete a status", "DELETE", n + "/status", "", "", 405, "MethodNotAllowed", "one"},
 
-		{"write what is for reading", "PUT", "/apis/test.dev/v1alpha1/facts/a", `{"metadata":{"name":"a"}}`, "", 405, "MethodNotAllowed", "one"},
+		{"write a read-only kind", "PUT", "/apis/test.dev/v1alpha1/facts/a", `{"metadata":{"name":"a"}}`, "", 405, "MethodNotAllowed", "one"},
 		{"its status", "PUT", "/apis/test.dev/v1alpha1/facts/a/status", `{}`, "", 404, "NotFound", "one"},
 		{"another kind", "POST", "/apis/test.dev/v1alpha1/things", `{}`, "", 404, "NotFound", "one"},
 		{"another version", "POST", "/apis/test.dev/v1/notes", `{}`, "", 404, "NotFound", "one"},
-		{"what lies deeper", "PUT", n + "/status/x", `{}`, "", 404, "NotFound", "one"},
+		{"a deeper path", "PUT", n + "/status/x", `{}`, "", 404, "NotFound", "one"},
 		{"another subresource", "PUT", n + "/scale", `{}`, "", 404, "NotFound", "one"},
 		{"discovery", "POST", "/apis", `{}`, "", 405, "only reading", "one"},
 	} {
@@ -115,7 +115,7 @@ func TestWrite(t *testing.T) {
 				text = "gone"
 			}
 			if text != tc.text {
-				t.Errorf("the note says %q, want %q", text, tc.text)
+				t.Errorf("the note has text %q, want %q", text, tc.text)
 			}
 			if strings.Contains(tc.path, "dryRun") && w.notes.In(w.View()).Len() != 1 {
 				t.Error("a dry run has written")
@@ -132,7 +132,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestCopiesAreBounded has a patch that doubles a text with each operation.
+// TestCopiesAreBounded sends a patch that doubles a text with each operation.
 func TestCopiesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.then(put("a", strings.Repeat("x", 1<<10)))
@@ -146,7 +146,7 @@ func TestCopiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestOneWriterWins has many clients that go by the same resource version.
+// TestOneWriterWins has many clients write with the same resource version.
 func TestOneWriterWins(t *testing.T) {
 	w := newWorld(t)
 	w.then(put("a", "0"))
@@ -167,7 +167,7 @@ func TestOneWriterWins(t *testing.T) {
 	}
 }
 
-// TestSlowOutcomes has kinds whose objects do not show what was asked for.
+// TestSlowOutcomes has a kind whose objects never show the requested change.
 func TestSlowOutcomes(t *testing.T) {
 	w := newWorld(t)
 	k := w.kind()
@@ -175,7 +175,7 @@ func TestSlowOutcomes(t *testing.T) {
 		if new != nil && new.GetName() == "ignored" {
 			return nil, nil
 		}
-		return []store.Action{erased{"nobody"}}, nil // is taken, and changes nothing
+		return []store.Action{erased{"nobody"}}, nil // is reduced, and changes nothing
 	}
 	w.handler = New(NewWriter(w), "1", NewLimit(), []projection.Kind{k})
 	w.handler.patience = 50 * time.Millisecond
