@@ -68,7 +68,7 @@ func decidingTables(more ...interface{ Name() string }) []string {
 	return out
 }
 
-// column is a column whose value comes from an object of the kind's own type.
+// column returns a column whose value comes from an object of the kind's own type.
 func column[O Object](name, doc string, value func(o O) any) Column {
 	return Column{Name: name, Doc: doc, Value: func(o Object) any {
 		if own, ok := o.(O); ok {
@@ -78,7 +78,7 @@ func column[O Object](name, doc string, value func(o O) any) Column {
 	}}
 }
 
-// wide is a column that is shown only where there is room.
+// wide marks a column that is shown only if there is room.
 func wide(c Column) Column {
 	c.Wide = true
 	return c

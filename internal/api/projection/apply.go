@@ -34,7 +34,7 @@ func kubernetesApply() Kind {
 		New: func() Object { return &v1alpha1.KubernetesApply{} },
 		Columns: []Column{
 			column("Applied", "When it was last applied.", func(o object) any { return o.Status.LastApplyTime.Time }),
-			column("Error", "Why the last try failed.", func(o object) any { return o.Status.Error }),
+			column("Error", "Why the last attempt failed.", func(o object) any { return o.Status.Error }),
 			wide(column("Images", "The images that go into the objects.", func(o object) any { return strings.Join(o.Spec.ImageMaps, ",") })),
 		},
 		Write: readOnly("kubernetesapplies", "objects are declared in the Tiltfile; to apply them again: hone trigger"),
@@ -71,7 +71,7 @@ func makeApply(s *source, r *row) *v1alpha1.KubernetesApply {
 	return o
 }
 
-// jobComplete is the condition of a resource whose job is complete.
+// jobComplete returns the condition of a resource whose job is complete.
 func jobComplete(v store.View, m *model.Manifest, u *state.Update) (metav1.Condition, bool) {
 	for _, a := range u.Applied {
 		e, ok := state.Objects.In(v).Get(a.UID)
@@ -188,7 +188,7 @@ func resultYAML(applied []model.AppliedObject) string {
 		doc := map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": identity(a)}
 		out, err := yaml.Marshal(doc)
 		if err != nil {
-			continue // a map of strings
+			continue // never: it is a map of strings
 		}
 		docs = append(docs, string(out))
 	}
@@ -203,12 +203,12 @@ func identity(a model.AppliedObject) map[string]any {
 	return m
 }
 
-// kept lists the objects of a kind that the Tiltfile declares, and that hone does nothing about.
+// kept lists the objects of a kind that the Tiltfile declares and that hone does not act on.
 func kept[O Object](v store.View, kind string, empty func() O, spec func(O) any, hide func(O)) []Item {
 	s := sourceOf(v)
 	return slices.Collect(declared(s, kind, s.tiltfile.Value.Result.Kept, func(k *model.KeptObject) bool { return k.Kind == kind }, func(k *model.KeptObject) (string, model.Meta) { return k.Name, k.Meta }, func(k *model.KeptObject) O {
 		o := empty()
-		_ = json.Unmarshal([]byte(k.Spec), spec(o)) // what does not fit is not shown
+		_ = json.Unmarshal([]byte(k.Spec), spec(o)) // fields that do not match are not shown
 		if hide != nil {
 			hide(o)
 		}
@@ -238,14 +238,14 @@ func kubernetesDiscovery() Kind {
 				}
 				return o.Status.Pods[0].Name
 			}),
-			column("Status", "Its status.", func(o object) any {
+			column("Status", "The status of the newest pod.", func(o object) any {
 				if len(o.Status.Pods) == 0 {
 					return ""
 				}
 				return o.Status.Pods[0].Status
 			}),
 		},
-		Write: readOnly("kubernetesdiscoveries", "pods are found by what the Tiltfile declares: k8s_resource(extra_pod_selectors=…)"),
+		Write: readOnly("kubernetesdiscoveries", "the Tiltfile declares how pods are found: k8s_resource(extra_pod_selectors=…)"),
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// thousand is a session of 1,000 resources that are deployed and run, with a secret to look out for.
+// thousand is a session of 1,000 resources that are deployed and run, with a secret to redact.
 func thousand() store.View {
 	var ms []model.Manifest
 	for i := range 1000 {

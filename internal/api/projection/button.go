@@ -15,7 +15,7 @@ func uiButton() Kind {
 	type object = *v1alpha1.UIButton
 	return Kind{
 		Name: kindUIButton, ShortNames: []string{"uib"},
-		Doc:    "UIButton is something to click. Setting its status.lastClickedAt, with status.inputs, clicks it.",
+		Doc:    "UIButton is a button that the user can click. Setting its status.lastClickedAt, with status.inputs, clicks it.",
 		Tables: tables(state.Buttons, state.Resources),
 		Items: func(v store.View) iter.Seq[Item] {
 			s := sourceOf(v)
@@ -96,14 +96,14 @@ func toggleButton() Kind {
 	type object = *v1alpha1.ToggleButton
 	return Kind{
 		Name:   "ToggleButton",
-		Doc:    "ToggleButton is a button with two positions. Every resource has one, which switches it off and on.",
+		Doc:    "ToggleButton is a button with two positions. Every resource has one, which disables and enables it.",
 		Tables: tables(state.Resources),
 		Items: func(v store.View) iter.Seq[Item] {
 			return inOrder(toggles(sourceOf(v), "ToggleButton", (*toggleHead).disableName, makeToggleButton))
 		},
 		New: func() Object { return &v1alpha1.ToggleButton{} },
 		Columns: []Column{
-			column("ConfigMap", "Where its position is kept.", func(o object) any {
+			column("ConfigMap", "The config map that keeps its position.", func(o object) any {
 				if o.Spec.StateSource.ConfigMap == nil {
 					return ""
 				}
@@ -111,11 +111,11 @@ func toggleButton() Kind {
 			}),
 		},
 		Write: readOnly("togglebuttons", "its position is kept in a ConfigMap of the same name: set data."+disabledKey+
-			` of that to "true" or "false", or use hone disable and hone enable`),
+			` in it to "true" or "false", or use hone disable and hone enable`),
 	}
 }
 
-// toggles lists one object per resource. The objects depend only on whether the resource should be enabled.
+// toggles lists one object per resource. The object depends only on whether the resource should be enabled.
 func toggles[O Object](s *source, kind string, name func(*toggleHead) string, create func(e *store.Entry[state.Resource], off bool) O) []Item {
 	entries, heads := toggleHeads.In(s.View)
 	items, makers := make([]Item, 0, len(entries)), make([]toggle[O], len(entries))
@@ -182,7 +182,7 @@ func (t *toggle[O]) Alone() Maker {
 	return &own
 }
 
-// toggleButtonName is the name of the UIButton that a resource's ToggleButton shows.
+// toggleButtonName returns the name of the UIButton that a resource's ToggleButton shows.
 func toggleButtonName(resource string) string { return "toggle-" + disableName(resource) }
 
 func makeToggle(e *store.Entry[state.Resource], off bool) *v1alpha1.UIButton {

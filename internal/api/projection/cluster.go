@@ -11,7 +11,7 @@ import (
 
 const (
 	kindCluster = "Cluster"
-	// clusterName is the object of the Kubernetes cluster, engineName that of the container engine.
+	// clusterName is the name of the object for the Kubernetes cluster, and engineName that for the container engine.
 	clusterName = "default"
 	engineName  = "docker"
 )
@@ -36,10 +36,10 @@ func cluster() Kind {
 		},
 		New: func() Object { return &v1alpha1.Cluster{} },
 		Columns: []Column{
-			column("Connected", "Whether it answers.", func(o object) any { return o.Status.ConnectedAt != nil }),
+			column("Connected", "Whether it responds.", func(o object) any { return o.Status.ConnectedAt != nil }),
 			column("Version", "Its version.", func(o object) any { return o.Status.Version }),
-			column("Arch", "Its processors.", func(o object) any { return o.Status.Arch }),
-			column("Error", "Why it does not answer.", func(o object) any { return o.Status.Error }),
+			column("Arch", "The architecture of its processors.", func(o object) any { return o.Status.Arch }),
+			column("Error", "Why it does not respond.", func(o object) any { return o.Status.Error }),
 		},
 		Write: readOnly("clusters", "the cluster is chosen when the session begins: hone up --context"),
 	}

@@ -26,7 +26,7 @@ func cmd() Kind {
 		Columns: []Column{
 			column("Status", "Its status.", func(o object) any { return cmdWord(o.Status) }),
 			column("Ready", "Whether it runs and passes its probe.", func(o object) any { return o.Status.Ready }),
-			column("Command", "What runs.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
+			column("Command", "The command line.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
 		},
 		Write: writeCmd,
 	}
@@ -63,7 +63,7 @@ func cmds(v store.View) iter.Seq[Item] {
 	return inOrder(items)
 }
 
-// switchable sums up an entry that config maps may switch off.
+// switchable returns the digest of an entry that config maps may disable.
 func switchable(m *store.Meta, off bool) digest {
 	d := digest(0).entry(m)
 	if off {
@@ -72,7 +72,7 @@ func switchable(m *store.Meta, off bool) digest {
 	return d
 }
 
-// cmdsOf are the commands of a local resource.
+// cmdsOf returns the commands of a local resource.
 func cmdsOf(s *source, r *row, l *model.LocalTarget) []Item {
 	var out []Item
 	if !l.Update.Empty() {

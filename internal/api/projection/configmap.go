@@ -19,7 +19,7 @@ func configMap() Kind {
 	type object = *v1alpha1.ConfigMap
 	return Kind{
 		Name: kindConfigMap, ShortNames: []string{"cm"},
-		Doc:    "ConfigMap is data that other objects refer to. RESOURCE-disable switches a resource off while its isDisabled is \"true\".",
+		Doc:    "ConfigMap is data that other objects refer to. RESOURCE-disable disables a resource while its isDisabled is \"true\".",
 		Tables: tables(state.ConfigMaps, state.Resources),
 		Items:  configMaps,
 		New:    func() Object { return &v1alpha1.ConfigMap{} },

@@ -39,7 +39,7 @@ func extension() Kind {
 		New: func() Object { return &v1alpha1.Extension{} },
 		Columns: []Column{
 			column("Repo", "The repository.", func(o object) any { return o.Spec.RepoName }),
-			column("Path", "The folder in it.", func(o object) any { return o.Spec.RepoPath }),
+			column("Path", "The folder in the repository.", func(o object) any { return o.Spec.RepoPath }),
 			column("Error", "Why it was left out.", func(o object) any { return o.Status.Error }),
 		},
 		Write: writeExtension,
@@ -66,14 +66,14 @@ func extensionRepo() Kind {
 		},
 		New: func() Object { return &v1alpha1.ExtensionRepo{} },
 		Columns: []Column{
-			column("URL", "Where it is.", func(o object) any { return o.Spec.URL }),
+			column("URL", "The address of the repository.", func(o object) any { return o.Spec.URL }),
 			column("Ref", "The branch, tag or commit.", func(o object) any { return o.Spec.Ref }),
 		},
 		Write: writeExtensionRepo,
 	}
 }
 
-// writeExtension takes extensions from outside: the Tiltfile is evaluated again with them.
+// writeExtension creates, changes and deletes extensions that clients declare. The Tiltfile is then evaluated again.
 func writeExtension(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if new == nil {
@@ -90,7 +90,7 @@ func writeExtension(v store.View, old, new Object) ([]store.Action, error) {
 	return []store.Action{state.ObjectsDeclared{Extensions: []model.Extension{e}}}, nil
 }
 
-// writeExtensionRepo takes repositories of extensions from outside.
+// writeExtensionRepo creates, changes and deletes repositories of extensions that clients declare.
 func writeExtensionRepo(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if new == nil {

@@ -16,7 +16,7 @@ const kindFileWatch = "FileWatch"
 // configsID is the target for the files of the Tiltfile.
 var configsID = model.TargetID{Type: model.TargetConfigs, Name: string(model.TiltfileName)}
 
-// targetName is the name of the file watch of a target.
+// targetName returns the name of the file watch of a target.
 func targetName(id model.TargetID) string { return safeName(id.String()) }
 
 func fileWatch() Kind {
@@ -28,7 +28,7 @@ func fileWatch() Kind {
 		Items:  fileWatches,
 		New:    func() Object { return &v1alpha1.FileWatch{} },
 		Columns: []Column{
-			column("Paths", "How many files and folders it is about.", func(o object) any { return len(o.Spec.WatchedPaths) }),
+			column("Paths", "How many files and folders it watches.", func(o object) any { return len(o.Spec.WatchedPaths) }),
 			column("Event", "When something last changed.", func(o object) any { return o.Status.LastEventTime.Time }),
 			column("Error", "Why the files cannot be watched.", func(o object) any { return o.Status.Error }),
 		},
@@ -118,7 +118,7 @@ func targetWatch(r *row, id model.TargetID, spec model.WatchSpec) *v1alpha1.File
 	return o
 }
 
-// events are changes, one event per moment.
+// events converts changes to a status with one event per time.
 func events(changes state.Changes) v1alpha1.FileWatchStatus {
 	byTime := map[time.Time][]string{}
 	for p, at := range changes.All() {

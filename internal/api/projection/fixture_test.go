@@ -10,11 +10,11 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// password is a secret that the Tiltfile knows of; it must not come out.
+// password is a secret of the Tiltfile; it must never be shown.
 const password = "correct-horse-battery"
 
-// shop is a session with something of everything: web was deployed and runs, api waits for a server that is not ready, seed
-// was never started, off is switched off, db is a service of Compose.
+// shop is a session with an example of everything: web was deployed and runs, api waits for a server that is not ready, seed
+// was never started, off is disabled, db is a service of Compose.
 func shop() *statetest.State {
 	s := statetest.New(sessionStarted()).Then(statetest.Connected()...).
 		Then(state.TiltfileStarted{At: statetest.Epoch, Span: "tiltfile:1"}, shopTiltfile(), state.ResourcesSwitched{Off: []model.ManifestName{"off"}})

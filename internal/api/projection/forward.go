@@ -33,7 +33,7 @@ func portForward() Kind {
 				}
 				return strings.Join(all, ",")
 			}),
-			column("Error", "Why one is not ready.", func(o object) any {
+			column("Error", "Why a port is not ready.", func(o object) any {
 				for _, f := range o.Status.ForwardStatuses {
 					if f.Error != "" {
 						return f.Error
@@ -64,7 +64,7 @@ func makeForward(_ *source, r *row) *v1alpha1.PortForward {
 	return o
 }
 
-// forwardTemplate is the declared ports of a resource; nil where it has none.
+// forwardTemplate returns the declared ports of a resource; nil if it has none.
 func forwardTemplate(m *model.Manifest) *v1alpha1.PortForwardTemplateSpec {
 	if len(m.K8s.PortForwards) == 0 {
 		return nil
@@ -86,9 +86,9 @@ func podLogStream() Kind {
 		Items:  podLogStreams,
 		New:    func() Object { return &v1alpha1.PodLogStream{} },
 		Columns: []Column{
-			column("Namespace", "That of the pod.", func(o object) any { return o.Spec.Namespace }),
+			column("Namespace", "The namespace of the pod.", func(o object) any { return o.Spec.Namespace }),
 			column("Pod", "The pod.", func(o object) any { return o.Spec.Pod }),
-			column("Active", "How many of its containers run.", func(o object) any {
+			column("Active", "How many containers of the pod run.", func(o object) any {
 				n := 0
 				for _, c := range o.Status.ContainerStatuses {
 					if c.Active {
@@ -98,7 +98,7 @@ func podLogStream() Kind {
 				return n
 			}),
 		},
-		Write: readOnly("podlogstreams", "every pod of a resource has its log read; to read it yourself: hone logs"),
+		Write: readOnly("podlogstreams", "hone reads the log of every pod of a resource; to read it yourself: hone logs"),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzSplitYAML cuts what clients send into documents, of which none is lost.
+// FuzzSplitYAML splits arbitrary text into documents: none is lost.
 func FuzzSplitYAML(f *testing.F) {
 	f.Add("a: 1\n---\nb: 2\n--- \n\n---\r\nc: |\n  ---\n")
 	f.Fuzz(func(t *testing.T, in string) {

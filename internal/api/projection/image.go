@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// imageMade explains that images are part of the Tiltfile.
+// imageMade explains why images cannot be written.
 const imageMade = "images are declared in the Tiltfile; to build them again: hone trigger"
 
 // image is an image of the session, with the resources that use it.
@@ -38,7 +38,7 @@ func imagesOf(v store.View) map[string]*image {
 	return out
 }
 
-// result returns the newest result, and whose it is.
+// result returns the newest result and the resource that it belongs to.
 func (i *image) result() (newest model.ImageResult, of *row) {
 	of = i.users[0]
 	for _, r := range i.users {
@@ -109,7 +109,7 @@ func dockerImage() Kind {
 		},
 		New: func() Object { return &v1alpha1.DockerImage{} },
 		Columns: []Column{
-			column("Status", "How building it does.", func(o object) any { return imageWord(o.Status) }),
+			column("Status", "The status of the build.", func(o object) any { return imageWord(o.Status) }),
 			column("Ref", "The newest image.", func(o object) any { return o.Status.Ref }),
 			wide(column("Context", "The build context.", func(o object) any { return o.Spec.Context })),
 		},
@@ -165,7 +165,7 @@ func cmdImage() Kind {
 		},
 		New: func() Object { return &v1alpha1.CmdImage{} },
 		Columns: []Column{
-			column("Status", "How building it does.", func(o object) any { return imageWord(o.Status) }),
+			column("Status", "The status of the build.", func(o object) any { return imageWord(o.Status) }),
 			column("Ref", "The newest image.", func(o object) any { return o.Status.Ref }),
 			column("Command", "The command that builds the image.", func(o object) any { return model.Cmd{Argv: o.Spec.Args}.String() }),
 		},

@@ -16,7 +16,7 @@ import (
 // six are the resources of the random session.
 var six = []string{"alpha", "bravo", "carol", "delta", "echo", "fox"}
 
-// declares is a Tiltfile of some of the six.
+// declares returns a Tiltfile that declares some of the six.
 func declares(names ...string) state.TiltfileLoaded {
 	var ms []model.Manifest
 	for i, n := range names {
@@ -35,7 +35,7 @@ func declares(names ...string) state.TiltfileLoaded {
 	return l
 }
 
-// something is a random action, and the resource that it is about; empty where it is about more than one.
+// something returns a random action and the resource that it affects; empty if it affects more than one.
 func something(r *rand.Rand, s *statetest.State) (store.Action, string) {
 	n := six[r.IntN(len(six))]
 	name := model.ManifestName(n)
@@ -94,13 +94,13 @@ func something(r *rand.Rand, s *statetest.State) (store.Action, string) {
 	return state.ClusterReported{Connected: r.IntN(2) == 0}, ""
 }
 
-// seen is what a reader knows of an object.
+// seen is the data that a reader has of an object.
 type seen struct {
 	key  any
 	text string
 }
 
-// compact is an object in a line.
+// compact returns an object in one line.
 func compact(t testing.TB, o Object) string {
 	t.Helper()
 	out, err := json.Marshal(o)
@@ -117,15 +117,15 @@ func look(t testing.TB, v store.View) map[string]seen {
 			text := compact(t, i.Make())
 			out[k.Name+" "+i.Name] = seen{i.Key, text}
 			if alone := compact(t, i.Alone().Make()); alone != text {
-				t.Errorf("%s %s by itself:\n%s\n%s", k.Name, i.Name, text, alone)
+				t.Errorf("%s %s alone:\n%s\n%s", k.Name, i.Name, text, alone)
 			}
 		}
 	}
 	return out
 }
 
-// TestKeys lets random things happen. Whenever an object has changed its key must have, too; and the key of one that has
-// not may change only when something happens to its own resource.
+// TestKeys dispatches random actions. Whenever an object changes, its key must change, too. The key of an unchanged object may
+// change only when an action affects its own resource.
 func TestKeys(t *testing.T) {
 	for run := range 6 {
 		r := rand.New(rand.NewPCG(uint64(run), 7))
@@ -141,7 +141,7 @@ func TestKeys(t *testing.T) {
 				case was.text != is.text && was.key == is.key:
 					t.Fatalf("run %d, step %d, %T: %s has changed, its key has not:\n%s\n%s", run, step, action, name, was.text, is.text)
 				case was.text == is.text && was.key != is.key && about != "" && !strings.Contains(name, about) && !strings.HasPrefix(name, "Session "):
-					t.Errorf("run %d, step %d, %T about %s: the key of %s has changed for nothing", run, step, action, about, name)
+					t.Errorf("run %d, step %d, %T about %s: the key of %s has changed without need", run, step, action, about, name)
 				}
 			}
 			before = after
@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnEvaluationWithoutAChange looks at everything before and after the Tiltfile was evaluated to the same result.
+// TestKeysOfAnEvaluationWithoutAChange compares all keys before and after an evaluation of the Tiltfile with the same result.
 func TestKeysOfAnEvaluationWithoutAChange(t *testing.T) {
 	load := func() state.TiltfileLoaded {
 		l := declares(six...)

@@ -22,18 +22,18 @@ type Object interface {
 type Kind struct {
 	// Group and Version are the API group and version: "tilt.dev", "v1alpha1".
 	Group, Version string
-	// Name is the kind ("UIResource"), Plural how requests name it ("uiresources"); ShortNames may stand for that on the
-	// command line.
+	// Name is the kind ("UIResource"), and Plural is its name in requests ("uiresources"). ShortNames are accepted instead of
+	// Plural on the command line.
 	Name, Plural string
 	ShortNames   []string
-	// Doc is a sentence for people.
+	// Doc describes the kind in a sentence.
 	Doc string
-	// NameOf returns the name of the object for another word that users know it by, such as the reference of an image or the
-	// id of a table entry. Nil for kinds without such words.
+	// NameOf returns the name of the object for another name that users may use, such as the reference of an image or the id
+	// of a table entry. Nil means that there are no other names.
 	NameOf func(word string) string
 	// Tables are the tables from which the objects are created: nothing else changes the objects.
 	Tables []string
-	// Items lists the objects that there are, in the order of their names.
+	// Items lists the existing objects, in the order of their names.
 	Items func(v store.View) iter.Seq[Item]
 	// Columns are the columns of the printed table, after the name.
 	Columns []Column
@@ -44,10 +44,10 @@ type Kind struct {
 	Write func(v store.View, old, new Object) ([]store.Action, error)
 }
 
-// Item is one object that need not be made yet.
+// Item is one object, which is created on demand.
 type Item struct {
 	Name string
-	// Key differs from an earlier one of the same name whenever the object would.
+	// Key differs from the key of an earlier item with the same name if the objects differ.
 	Key Key
 	Maker
 }
@@ -66,8 +66,8 @@ type Key struct {
 type Maker interface {
 	// Make returns the object. Its metadata has at least the name; the server adds a missing uid and resourceVersion.
 	Make() Object
-	// Alone returns a Maker of the same object that may be kept: items of one list share memory, which one of them keeps
-	// alive as a whole.
+	// Alone returns a Maker of the same object that may be kept. The items of one list share memory, so keeping a single item
+	// would keep all of it alive.
 	Alone() Maker
 }
 
@@ -80,11 +80,11 @@ func (f MakeFunc) Make() Object { return f() }
 // Alone implements Maker.
 func (f MakeFunc) Alone() Maker { return f }
 
-// Column is a column of a table for people.
+// Column is a column of a printed table.
 type Column struct {
 	Name string
 	Doc  string
-	// Wide columns are shown only where there is room.
+	// Wide columns are shown only if there is room.
 	Wide bool
 	// Value returns the cell: a string, a number, a bool or a time.
 	Value func(o Object) any

@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// text is an object as YAML.
+// text returns an object as YAML.
 func text(t testing.TB, o Object) string {
 	t.Helper()
 	out, err := yaml.Marshal(o)
@@ -30,7 +30,7 @@ func text(t testing.TB, o Object) string {
 	return string(out)
 }
 
-// table is what people see of objects.
+// table returns the printed table of objects.
 func table(k Kind, objects []Object) string {
 	var b strings.Builder
 	b.WriteString("NAME")
@@ -46,7 +46,7 @@ func table(k Kind, objects []Object) string {
 	return b.String() + "\n"
 }
 
-// TestObjects compares every object of the shop, and what a table shows of it, with a golden file per kind.
+// TestObjects compares every object of the shop, and its row in a table, with a golden file per kind.
 func TestObjects(t *testing.T) {
 	v := shop().View()
 	for _, k := range All() {
@@ -75,18 +75,18 @@ func TestObjects(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if len(objects) == 0 {
-				t.Error("the shop has no such object")
+				t.Error("the shop has no object of this kind")
 			}
 			for _, secret := range []string{password, "another-secret", "1234", "b64", "YW5vdGhlci1zZWNyZXQ"} {
 				if strings.Contains(got, secret) {
-					t.Errorf("%q comes out", secret)
+					t.Errorf("%q is shown", secret)
 				}
 			}
 		})
 	}
 }
 
-// TestTheShopStaysAsItIs makes all objects and looks whether that changed what they are made of.
+// TestTheShopStaysAsItIs creates all objects and checks that this does not change the state that they are created from.
 func TestTheShopStaysAsItIs(t *testing.T) {
 	v := shop().View()
 	for _, k := range All() {
@@ -102,7 +102,7 @@ func TestTheShopStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestKinds checks what holds for all kinds.
+// TestKinds checks the rules for all kinds.
 func TestKinds(t *testing.T) {
 	var names, plurals, short []string
 	empty := statetest.New(statetest.Session).View()
@@ -118,13 +118,13 @@ func TestKinds(t *testing.T) {
 			c.Value(k.New())
 		}
 		if k.Write == nil {
-			t.Errorf("%s does not say why it cannot be written", k.Name)
+			t.Errorf("%s does not explain why it cannot be written", k.Name)
 		}
 		o := k.New()
 		c := o.DeepCopyObject().(Object)
 		c.SetName("other")
 		if o.GetName() != "" {
-			t.Errorf("%s: a copy is no copy", k.Name)
+			t.Errorf("%s: DeepCopyObject does not copy", k.Name)
 		}
 		for i := range k.Items(empty) {
 			i.Make()
@@ -143,7 +143,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestTables makes every object with a reader that may read what its kind names, and nothing else.
+// TestTables creates every object with a reader that may read only the tables that the object's kind names.
 func TestTables(t *testing.T) {
 	for _, k := range All() {
 		st := store.New(state.Schema)
@@ -158,7 +158,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// fill brings a store into the state of the shop.
+// fill puts a store into the state of the shop.
 func fill(st *store.Store) {
 	st.Dispatch(append(append([]store.Action{sessionStarted()}, statetest.Connected()...), shopTiltfile(), webPod())...)
 	st.Step()
@@ -176,5 +176,5 @@ func (r reader) Contract() store.Contract {
 	return c
 }
 
-// Run implements store.Subscriber; nobody calls it.
+// Run implements store.Subscriber; it is never called.
 func (reader) Run(context.Context, *store.Runtime) error { return nil }

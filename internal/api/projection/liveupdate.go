@@ -23,7 +23,7 @@ func liveUpdate() Kind {
 		New:    func() Object { return &v1alpha1.LiveUpdate{} },
 		Columns: []Column{
 			column("Containers", "How many containers can be updated now.", func(o object) any { return len(o.Status.Containers) }),
-			column("Failed", "Why none is.", func(o object) any {
+			column("Failed", "Why they cannot be updated.", func(o object) any {
 				if o.Status.Failed == nil {
 					return ""
 				}
@@ -59,8 +59,8 @@ func refsOf(m *model.Manifest) []string {
 	return out
 }
 
-// liveUpdateName returns the name of the LiveUpdate for an image of a resource; without an image, for the containers that its
-// custom deploy selects.
+// liveUpdateName returns the name of the LiveUpdate for an image of a resource; without an image, it is for the containers
+// that the resource's custom deploy selects.
 func liveUpdateName(resource, ref string) string {
 	if ref == "" {
 		return resource

@@ -10,7 +10,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// row is a resource with all that belongs to it. Nothing in it may be changed.
+// row is a resource with everything that belongs to it. It must not be changed.
 type row struct {
 	*head
 	*store.Entry[state.Resource]
@@ -82,7 +82,7 @@ const (
 type head struct {
 	name  string
 	local bool
-	// made sums up the resource and its update.
+	// made is the digest of the resource and its update.
 	made digest
 }
 
@@ -116,7 +116,7 @@ func rowsOf(v store.View, parts part) []row {
 	return out
 }
 
-// attach puts the entries of a table to the resources that they belong to.
+// attach adds the entries of a table to the resources that they belong to.
 func attach[T any](v store.View, rows []row, from *store.Derived[map[model.ManifestName]*belongings[T]], to func(*row) **belongings[T]) {
 	forEach(rows, from.In(v), func(r *row, b *belongings[T]) { *to(r) = b })
 }
@@ -125,9 +125,9 @@ func attachHolds(v store.View, rows []row) {
 	forEach(rows, buildcontrol.Decide(v, nil).Holds, func(r *row, h buildcontrol.Hold) { r.hold = &h })
 }
 
-// forEach passes to each row the belongings of its resource, if it has any.
+// forEach calls do for each row whose resource has belongings.
 func forEach[T any](rows []row, belongings map[model.ManifestName]T, do func(*row, T)) {
-	if len(belongings) < len(rows)/16 { // less to look for by name than to look up
+	if len(belongings) < len(rows)/16 { // searching the rows for few names is cheaper than looking up every row
 		for name, b := range belongings {
 			i, ok := slices.BinarySearchFunc(rows, string(name), func(r row, name string) int { return strings.Compare(r.name, name) })
 			if ok {
@@ -143,7 +143,7 @@ func forEach[T any](rows []row, belongings map[model.ManifestName]T, do func(*ro
 	}
 }
 
-// holdMade sums up why it waits.
+// holdMade returns a digest of the reason why the resource waits.
 func (r *row) holdMade() digest {
 	d := digest(0)
 	if r.hold != nil {
@@ -155,7 +155,7 @@ func (r *row) holdMade() digest {
 	return d
 }
 
-// sortedPods are the pods, current ones first, newer before older.
+// sortedPods returns the pods, current ones first, newer before older.
 func (r *row) sortedPods() []state.Pod {
 	out := make([]state.Pod, len(r.pods.all()))
 	for i, e := range r.pods.all() {
@@ -165,8 +165,8 @@ func (r *row) sortedPods() []state.Pod {
 	return out
 }
 
-// perResource lists one object for each resource that has one. The object depends on the resource, its update, and whatever
-// more adds to the digest.
+// perResource lists one object for each resource that has accepts; a nil has accepts all. The object depends on the resource,
+// its update, and everything that more adds to the digest.
 func perResource[O Object](v store.View, kind string, parts part, has func(*row) bool, more func(*row) digest, create func(*source, *row) O) []Item {
 	all := &resourceObjects[O]{sourceOf(v), kind, create}
 	rows := rowsOf(v, parts)

@@ -26,7 +26,7 @@ func identify(secrets []model.Secret) secretsID {
 	return secretsID{&secrets[0], len(secrets)}
 }
 
-// known is the scrubber that was made last. Making one costs more than an object does, and the secrets rarely change.
+// known caches the newest scrubber. Creating a scrubber costs more than creating an object, and the secrets rarely change.
 var known atomic.Pointer[knownScrubber]
 
 type knownScrubber struct {
@@ -70,7 +70,7 @@ func scrub(s *source, o Object) {
 	o.SetAnnotations(annotations)
 }
 
-// replace changes the texts in a value, which can be set, and reports whether there was one to change.
+// replace replaces the secrets in the texts of a settable value, and reports whether it changed any text.
 func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -98,7 +98,7 @@ func replace(v reflect.Value, sc logstore.Scrubber) (changed bool) {
 	return changed
 }
 
-// embedded reports whether a field is an embedded part of one of our own types, unlike the time in types of other packages.
+// embedded reports whether a field is an embedded part of one of hone's own types, unlike the time in types of other packages.
 func embedded(f reflect.StructField) bool {
 	return f.Anonymous && f.IsExported() && f.Type.Kind() == reflect.Struct && f.Type.PkgPath() != "time"
 }

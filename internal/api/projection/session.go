@@ -26,17 +26,17 @@ func session() Kind {
 		Items:  sessions,
 		New:    func() Object { return &v1alpha1.Session{} },
 		Columns: []Column{
-			column("PID", "The process.", func(o object) any { return o.Status.PID }),
-			column("Exit", "When it ends.", func(o object) any { return o.Spec.ExitCondition }),
+			column("PID", "The process ID.", func(o object) any { return o.Status.PID }),
+			column("Exit", "The condition on which it ends.", func(o object) any { return o.Spec.ExitCondition }),
 			column("Done", "Whether it has ended.", func(o object) any { return o.Status.Done }),
 			column("Error", "Why it failed.", func(o object) any { return o.Status.Error }),
 			wide(column("Tiltfile", "The file.", func(o object) any { return o.Spec.TiltfilePath })),
 		},
-		Write: readOnly("sessions", "a session is what the command line asked for; to end it: hone stop"),
+		Write: readOnly("sessions", "the command line determines the session; to end it: hone stop"),
 	}
 }
 
-// sessions lists the only session. It depends on nearly everything; the versions of the tables are its digest.
+// sessions lists the only session. The session depends on nearly everything, so the versions of the tables are its digest.
 func sessions(v store.View) iter.Seq[Item] {
 	s := sourceOf(v)
 	e, ok := state.Sessions.In(v).Get(state.Only)
@@ -70,7 +70,7 @@ func makeSession(s *source, e *store.Entry[state.Session]) *v1alpha1.Session {
 	return o
 }
 
-// targets are the parts of the session that it waits for.
+// targets returns the parts of the session that it waits for.
 func targets(s *source) []v1alpha1.Target {
 	out := []v1alpha1.Target{{Name: "tiltfile:update", Type: v1alpha1.TargetTypeJob, Resources: []string{string(model.TiltfileName)},
 		State: tiltfileTarget(&s.tiltfile.Value)}}
@@ -174,7 +174,7 @@ func uiSession() Kind {
 			column("Started", "When the session began.", func(o object) any { return o.Status.TiltStartTime.Time }),
 			column("Tiltfile", "The file.", func(o object) any { return o.Status.TiltfileKey }),
 		},
-		Write: readOnly("uisessions", "it says how the session does"),
+		Write: readOnly("uisessions", "it shows the status of the session"),
 	}
 }
 
@@ -189,7 +189,7 @@ func makeUISession(e *store.Entry[state.Session]) *v1alpha1.UISession {
 	return o
 }
 
-// rename gives the object of a table with one entry a name that people know.
+// rename gives the object of a table with a single entry a name that users know.
 func rename(items iter.Seq[Item], name string) iter.Seq[Item] {
 	return func(yield func(Item) bool) {
 		for i := range items {

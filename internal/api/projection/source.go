@@ -55,7 +55,7 @@ func (d digest) same(m *store.Meta) digest {
 	return d.number(m.Version).number(uint64(m.Updated.UnixNano()))
 }
 
-// item returns an item whose object is created on demand. create need not set kind and version.
+// item returns an item whose object is created on demand. create need not set the kind and the version.
 func item[O Object](s *source, kind, name string, made digest, create func() O) Item {
 	return Item{Name: name, Key: Key{made: made, secrets: s.secrets}, Maker: MakeFunc(func() Object { return finish(s, kind, name, create()) })}
 }
@@ -68,7 +68,7 @@ func finish(s *source, kind, name string, o Object) Object {
 	return o
 }
 
-// inOrder yields items in the order of their names; of those with the same name, the first.
+// inOrder yields items in the order of their names. If several items have the same name, it yields the first.
 func inOrder(items []Item) iter.Seq[Item] {
 	byName := func(a, b Item) int { return strings.Compare(a.Name, b.Name) }
 	if !slices.IsSortedFunc(items, byName) {
@@ -102,7 +102,7 @@ func metaOf(m *store.Meta, annotations map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Labels: maps.Clone(m.Labels), Annotations: maps.Clone(annotations), CreationTimestamp: metav1.NewTime(m.Created)}
 }
 
-// metaOfResource is the metadata of an object that belongs to a resource.
+// metaOfResource returns the metadata of an object that belongs to a resource.
 func metaOfResource(e *store.Entry[state.Resource]) metav1.ObjectMeta {
 	return metaOf(&e.Meta, map[string]string{resourceAnnotation: e.ID})
 }
@@ -128,10 +128,10 @@ func safeName(s string) string {
 	}, s)
 }
 
-// disableName is the name of the config map and of the toggle button of a resource.
+// disableName returns the name of the config map and of the toggle button of a resource.
 func disableName(resource string) string { return resource + "-disable" }
 
-// disabledKey is the key in such a config map that switches the resource off.
+// disabledKey is the key in such a config map that disables the resource.
 const disabledKey = "isDisabled"
 
 func disableOfResource(resource string) *v1alpha1.DisableSource {

@@ -31,9 +31,9 @@ func tiltfile() Kind {
 		},
 		New: func() Object { return &v1alpha1.Tiltfile{} },
 		Columns: []Column{
-			column("Status", "Whether it is evaluated, and how that went.", func(o object) any { return tiltfileWord(o.Status) }),
+			column("Status", "The status of the evaluation.", func(o object) any { return tiltfileWord(o.Status) }),
 			column("Path", "The file.", func(o object) any { return o.Spec.Path }),
-			column("Args", "Its arguments.", func(o object) any { return strings.Join(o.Spec.Args, " ") }),
+			column("Args", "The arguments of the Tiltfile.", func(o object) any { return strings.Join(o.Spec.Args, " ") }),
 		},
 		Write: writeTiltfile,
 	}
@@ -70,7 +70,7 @@ func makeTiltfile(s *source, args []string) *v1alpha1.Tiltfile {
 	return o
 }
 
-// tiltfileAsResource is the evaluation as the row that users see.
+// tiltfileAsResource returns the evaluation as the resource that users see.
 func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	t := &s.tiltfile.Value
 	o := &v1alpha1.UIResource{ObjectMeta: metaOf(&s.tiltfile.Meta, nil)}
@@ -100,7 +100,8 @@ func tiltfileAsResource(s *source) *v1alpha1.UIResource {
 	return o
 }
 
-// declared lists an object per declaration of the Tiltfile that has no table of its own.
+// declared lists an object for each declaration of the Tiltfile in list that has accepts. These declarations have no table of
+// their own.
 func declared[M any, O Object](s *source, kind string, list []M, has func(*M) bool, meta func(*M) (string, model.Meta), create func(*M) O) iter.Seq[Item] {
 	var items []Item
 	for i := range list {

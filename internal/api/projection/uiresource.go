@@ -41,9 +41,9 @@ func uiResource() Kind {
 				}
 				return o.Status.Waiting.Reason
 			}),
-			column("Disabled", "Whether the resource is switched off.", func(o object) any { return o.Status.DisableStatus.State }),
+			column("Disabled", "Whether the resource is disabled.", func(o object) any { return o.Status.DisableStatus.State }),
 			wide(column("Deployed", "When it was last deployed.", func(o object) any { return o.Status.LastDeployTime.Time })),
-			wide(column("Endpoint", "Where to look at it.", func(o object) any {
+			wide(column("Endpoint", "The address to open.", func(o object) any {
 				if len(o.Status.EndpointLinks) == 0 {
 					return ""
 				}
@@ -121,7 +121,7 @@ func deployedAt(m *model.Manifest, u *state.Update) time.Time {
 	return time.Time{}
 }
 
-// triggerMode is the number that scripts know.
+// triggerMode returns the trigger mode as the number that scripts use.
 func triggerMode(m *model.Manifest) int32 {
 	switch {
 	case m.TriggerMode == model.TriggerAuto && m.AutoInit:
@@ -168,7 +168,7 @@ func pendingChanges(u *state.Update) (bool, metav1.MicroTime) {
 	return !since.IsZero(), micro(since)
 }
 
-// updateStatus is the word that scripts know.
+// updateStatus returns the update status as the word that scripts use.
 func updateStatus(r *row) string {
 	m, u := &r.Value.Manifest, &r.update.Value
 	pending, _ := pendingChanges(u)
@@ -235,7 +235,7 @@ func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
 	return w
 }
 
-// endpoints are the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
+// endpoints returns the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.
 func endpoints(r *row) []v1alpha1.UIResourceLink {
 	var out []v1alpha1.UIResourceLink
 	add := func(url, name string) {
@@ -270,7 +270,7 @@ func endpoints(r *row) []v1alpha1.UIResourceLink {
 	return out
 }
 
-// sortedForwards are the forwards in the order of the Tiltfile.
+// sortedForwards returns the forwards in the order of the Tiltfile.
 func sortedForwards(r *row) []*store.Entry[state.Forward] {
 	k := r.Value.Manifest.K8s
 	if k == nil || len(r.forwards.all()) < 2 {
@@ -319,7 +319,7 @@ func conditions(st *v1alpha1.UIResourceStatus, u *state.Update, pods []state.Pod
 	return []v1alpha1.UIResourceCondition{upToDate, isReady}
 }
 
-// readySince is when the runtime can have changed last.
+// readySince returns the latest time at which the runtime can have changed.
 func readySince(built time.Time, pods []state.Pod, runtime buildcontrol.RuntimeState) time.Time {
 	if !runtime.FailingSince.IsZero() {
 		return runtime.FailingSince
@@ -342,7 +342,7 @@ func truth(b bool) metav1.ConditionStatus {
 	return metav1.ConditionFalse
 }
 
-// word makes a reason of a status: "UpdateInProgress".
+// word converts a status to a reason: "UpdateInProgress".
 func word(prefix, status string) string {
 	for _, w := range strings.Split(status, "_") {
 		if w != "" {

@@ -85,7 +85,7 @@ func notEmpty(m map[string]string) map[string]string {
 }
 
 func without(m map[string]string, key string) map[string]string {
-	delete(m, key) // of a copy
+	delete(m, key) // m is a copy
 	return m
 }
 
@@ -143,7 +143,7 @@ func writeTiltfile(v store.View, old, new Object) ([]store.Action, error) {
 	return taking("tiltfiles", is.Name, a, err)
 }
 
-// writeConfigMap switches resources, changes data, and takes config maps from outside.
+// writeConfigMap switches resources, changes data, and creates, changes and deletes config maps that clients declare.
 func writeConfigMap(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	resource, isSwitch := resourceOfSwitch(v, name)
@@ -162,10 +162,10 @@ func writeConfigMap(v store.View, old, new Object) ([]store.Action, error) {
 		return nil, nil
 	}
 	if holdsRedacted(is.Data) {
-		return nil, invalid("data holds a redacted value: write what it stands for")
+		return nil, invalid("data contains a redacted value: replace it with the actual value")
 	}
 	if old != nil && ownedByTiltfile(v, state.ConfigMaps, name) && !same(old.(*v1alpha1.ConfigMap), is, func(m *v1alpha1.ConfigMap) { m.Data = nil }) {
-		return nil, forbidden("configmaps", name, "the Tiltfile declares it; only its data can be set from outside")
+		return nil, forbidden("configmaps", name, "the Tiltfile declares it; only its data can be set through the API")
 	}
 	return []store.Action{state.ObjectsDeclared{ConfigMaps: []model.ConfigMap{{Name: name, Data: is.Data, Meta: metaFrom(is)}}}}, nil
 }
@@ -228,12 +228,12 @@ func withdrawn[T any](v store.View, plural, name string, table *store.Table[T], 
 		return nil, forbidden(plural, name, "it is part of a resource, which the Tiltfile declares")
 	}
 	if ownedByTiltfile(v, table, name) {
-		return nil, forbidden(plural, name, "the Tiltfile declares it: take it out there")
+		return nil, forbidden(plural, name, "the Tiltfile declares it: remove it there")
 	}
 	return []store.Action{action}, nil
 }
 
-// holdsRedacted reports whether something that a client sends holds a text by which a secret was replaced.
+// holdsRedacted reports whether a value that a client sends contains the replacement of a secret.
 func holdsRedacted(x any) bool {
 	text, err := json.Marshal(x)
 	return err == nil && logstore.Redacted(string(text))

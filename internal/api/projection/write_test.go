@@ -39,14 +39,14 @@ func find(t testing.TB, v store.View, kind, name string) Object {
 
 func names(list ...model.ManifestName) []model.ManifestName { return list }
 
-// TestWrite changes objects of the shop, creates and deletes some.
+// TestWrite changes, creates and deletes objects of the shop.
 func TestWrite(t *testing.T) {
 	v := shop().View()
 	now := metav1.NewMicroTime(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 	for _, tc := range []struct {
 		name, kind, object string
-		// change makes the new object of the old one, or of nil; nil deletes it.
+		// change returns the new object for the old one or for nil; a nil change deletes the object.
 		change func(o Object) Object
 		want   []store.Action
 		err    string
@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 		{"no such mode", "UIResource", "web", func(o Object) Object { o.(*v1alpha1.UIResource).Status.TriggerMode = 7; return o }, nil, "not 7"},
 		{"the rest of a resource", "UIResource", "web", func(o Object) Object { o.(*v1alpha1.UIResource).Status.Order = 7; return o }, nil, "hone trigger"},
 		{"the mode of the Tiltfile", "UIResource", "(Tiltfile)", func(o Object) Object { o.(*v1alpha1.UIResource).Status.TriggerMode = 2; return o }, nil, "forbidden"},
-		{"a resource away", "UIResource", "web", nil, nil, "hone disable"},
+		{"delete a resource", "UIResource", "web", nil, nil, "hone disable"},
 		{"arguments", "Tiltfile", "(Tiltfile)", func(o Object) Object { o.(*v1alpha1.Tiltfile).Spec.Args = []string{"api"}; return o },
 			[]store.Action{state.TiltfileArgsSet{Args: []string{"api"}}}, ""},
 		{"no arguments", "Tiltfile", "(Tiltfile)", func(o Object) Object { o.(*v1alpha1.Tiltfile).Spec.Args = nil; return o }, []store.Action{state.TiltfileArgsSet{}}, ""},
@@ -68,13 +68,13 @@ func TestWrite(t *testing.T) {
 			[]store.Action{state.ResourcesSwitched{Off: names("web")}}, ""},
 		{"on", "ConfigMap", "off-disable", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data["isDisabled"] = "false"; return o },
 			[]store.Action{state.ResourcesSwitched{On: names("off")}}, ""},
-		{"off what is off", "ConfigMap", "off-disable", func(o Object) Object { return o }, nil, ""},
+		{"off while off", "ConfigMap", "off-disable", func(o Object) Object { return o }, nil, ""},
 		{"neither", "ConfigMap", "web-disable", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data["isDisabled"] = "maybe"; return o }, nil, `not "maybe"`},
 		{"more in a switch", "ConfigMap", "web-disable", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data["x"] = "y"; return o }, nil, "only data.isDisabled"},
-		{"a switch away", "ConfigMap", "web-disable", nil, nil, "it switches the resource web"},
+		{"delete a switch", "ConfigMap", "web-disable", nil, nil, "it switches the resource web"},
 		{"data of the Tiltfile's", "ConfigMap", "switches", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data = map[string]string{"lint": "true"}; return o },
 			[]store.Action{state.ObjectsDeclared{ConfigMaps: []model.ConfigMap{{Name: "switches", Data: map[string]string{"lint": "true"}}}}}, ""},
-		{"what was redacted", "ConfigMap", "switches", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data["lint"] = "true"; return o }, nil, "redacted"},
+		{"a redacted value", "ConfigMap", "switches", func(o Object) Object { o.(*v1alpha1.ConfigMap).Data["lint"] = "true"; return o }, nil, "redacted"},
 		{"labels of the Tiltfile's", "ConfigMap", "switches", func(o Object) Object {
 			o.SetLabels(map[string]string{"a": "b"})
 			o.(*v1alpha1.ConfigMap).Data = nil
@@ -83,7 +83,7 @@ func TestWrite(t *testing.T) {
 		{"a config map", "ConfigMap", "new", func(Object) Object {
 			return &v1alpha1.ConfigMap{ObjectMeta: meta("new"), Data: map[string]string{"a": "b"}}
 		}, []store.Action{state.ObjectsDeclared{ConfigMaps: []model.ConfigMap{{Name: "new", Data: map[string]string{"a": "b"}}}}}, ""},
-		{"the Tiltfile's away", "ConfigMap", "switches", nil, nil, "take it out there"},
+		{"delete the Tiltfile's", "ConfigMap", "switches", nil, nil, "remove it there"},
 		{"a click", "UIButton", "lint", func(o Object) Object {
 			b := o.(*v1alpha1.UIButton)
 			b.Status = v1alpha1.UIButtonStatus{LastClickedAt: now, Inputs: []v1alpha1.UIInputStatus{{Name: "LEVEL", Choice: &v1alpha1.UIChoiceInputStatus{Value: "strict"}},
@@ -116,10 +116,10 @@ func TestWrite(t *testing.T) {
 		{"a foreign command", "Cmd", "foreign", func(o Object) Object { o.(*v1alpha1.Cmd).Spec.Args = []string{"false"}; return o },
 			[]store.Action{state.ObjectsDeclared{Commands: []model.Command{{Name: "foreign", Cmd: model.Cmd{Argv: []string{"false"}, Dir: "/src"}}}}}, ""},
 		{"only its status", "Cmd", "foreign", func(o Object) Object { o.(*v1alpha1.Cmd).Status.Ready = true; return o }, nil, ""},
-		{"it away", "Cmd", "foreign", nil, []store.Action{state.ObjectsWithdrawn{Commands: []string{"foreign"}}}, ""},
+		{"delete it", "Cmd", "foreign", nil, []store.Action{state.ObjectsWithdrawn{Commands: []string{"foreign"}}}, ""},
 		{"the Tiltfile's command", "Cmd", "lint", func(o Object) Object { o.(*v1alpha1.Cmd).Spec.Args = nil; return o }, nil, "change it there"},
 		{"the command of a resource", "Cmd", "gen:update", func(o Object) Object { o.(*v1alpha1.Cmd).Spec.Args = nil; return o }, nil, "part of a resource"},
-		{"that away", "Cmd", "gen:update", nil, nil, "part of a resource"},
+		{"delete that", "Cmd", "gen:update", nil, nil, "part of a resource"},
 		{"a watch", "FileWatch", "new", func(Object) Object {
 			return &v1alpha1.FileWatch{ObjectMeta: meta("new"), Spec: v1alpha1.FileWatchSpec{WatchedPaths: []string{"a", "/b"}, Ignores: []v1alpha1.IgnoreDef{{BasePath: "a/x"}}}}
 		}, []store.Action{state.ObjectsDeclared{FileWatches: []model.FileWatch{{Name: "new", Watch: model.WatchSpec{Paths: []string{"/src/a", "/b"},
@@ -130,7 +130,7 @@ func TestWrite(t *testing.T) {
 		}, []store.Action{state.ObjectsDeclared{ExtensionRepos: []model.ExtensionRepo{{Name: "new", URL: "file:///ext"}}}}, ""},
 		{"a repository that is nowhere", "ExtensionRepo", "new", func(Object) Object { return &v1alpha1.ExtensionRepo{ObjectMeta: meta("new")} }, nil, "url: "},
 		{"the Tiltfile's repository", "ExtensionRepo", "ours", func(o Object) Object { o.(*v1alpha1.ExtensionRepo).Spec.Ref = "v2"; return o }, nil, "change it there"},
-		{"that away", "ExtensionRepo", "ours", nil, nil, "take it out there"},
+		{"delete that", "ExtensionRepo", "ours", nil, nil, "remove it there"},
 		{"an extension", "Extension", "new", func(Object) Object {
 			return &v1alpha1.Extension{ObjectMeta: meta("new"), Spec: v1alpha1.ExtensionSpec{RepoName: "ours", RepoPath: "./a/b", Args: []string{"x"}}}
 		}, []store.Action{state.ObjectsDeclared{Extensions: []model.Extension{{Name: "new", Repo: "ours", Path: "a/b", Args: []string{"x"}}}}}, ""},
@@ -141,7 +141,7 @@ func TestWrite(t *testing.T) {
 		}, nil, "repo_path"},
 		{"the Tiltfile's extension", "Extension", "greet", func(o Object) Object { o.(*v1alpha1.Extension).Spec.Args = nil; return o }, nil, "change it there"},
 		{"the toggle itself", "ToggleButton", "web-disable", func(o Object) Object { o.(*v1alpha1.ToggleButton).Spec.DefaultOn = true; return o }, nil, "ConfigMap"},
-		{"the cluster away", "Cluster", "default", nil, nil, "hone up --context"},
+		{"delete the cluster", "Cluster", "default", nil, nil, "hone up --context"},
 	} {
 		t.Run(tc.kind+": "+tc.name, func(t *testing.T) {
 			old := find(t, v, tc.kind, tc.object)
@@ -171,7 +171,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// checkEmitted checks that Actions names what is written.
+// checkEmitted checks that Actions lists the written actions.
 func checkEmitted(t *testing.T, actions []store.Action) {
 	t.Helper()
 	for _, a := range actions {
@@ -180,12 +180,12 @@ func checkEmitted(t *testing.T, actions []store.Action) {
 			named = named || store.TypeOf(example) == store.TypeOf(a)
 		}
 		if !named {
-			t.Errorf("Actions does not name %T", a)
+			t.Errorf("Actions does not list %T", a)
 		}
 	}
 }
 
-// TestNamesAreTaken creates what there is, as when somebody was quicker.
+// TestNamesAreTaken creates objects that already exist, as when another client was quicker.
 func TestNamesAreTaken(t *testing.T) {
 	v := shop().View()
 	for kind, o := range map[string]Object{
@@ -198,7 +198,7 @@ func TestNamesAreTaken(t *testing.T) {
 	}
 }
 
-// TestHiddenInputsStay changes a button that was created from outside: what is not shown is not lost.
+// TestHiddenInputsStay changes a button that a client created: hidden values are not lost.
 func TestHiddenInputsStay(t *testing.T) {
 	s := shop().Then(state.ObjectsDeclared{Buttons: []model.Button{{Name: "b", Text: "B", Inputs: []model.Input{{Name: "T", Kind: model.InputHidden, Default: "t0ken"}}}}})
 	old := find(t, s.View(), "UIButton", "b")

@@ -13,7 +13,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// writeButton clicks buttons, and takes buttons from outside.
+// writeButton clicks buttons, and creates, changes and deletes buttons that clients declare.
 func writeButton(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if resource, ok := resourceOfToggle(v, name); ok {
@@ -94,7 +94,7 @@ func declareButton(v store.View, is *v1alpha1.UIButton) ([]store.Action, error) 
 		return nil, invalid("spec.text is missing")
 	}
 	if holdsRedacted(is.Spec) {
-		return nil, invalid("spec holds a redacted value: write what it stands for")
+		return nil, invalid("spec contains a redacted value: replace it with the actual value")
 	}
 	was := state.Buttons.In(v).Value(is.Name).Button
 	place := model.ButtonPlace{Type: model.ComponentType(cmp.Or(is.Spec.Location.ComponentType, v1alpha1.ComponentTypeGlobal)), Component: is.Spec.Location.ComponentID}
@@ -152,7 +152,7 @@ func inputOf(spec v1alpha1.UIInputSpec, was model.Button) (model.Input, error) {
 	return in, nil
 }
 
-// writeCmd takes commands from outside.
+// writeCmd creates, changes and deletes commands that clients declare.
 func writeCmd(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if new == nil {
@@ -178,14 +178,14 @@ func changeable[T any, O Object](v store.View, plural string, table *store.Table
 		return true, taken(plural, name)
 	case old == nil:
 	case same(old.(O), is, status):
-		return true, nil // its status is for the session to write
+		return true, nil // only the session writes its status
 	case !exists(v, table, name):
 		return true, forbidden(plural, name, "it is part of a resource, which the Tiltfile declares")
 	case ownedByTiltfile(v, table, name):
 		return true, forbidden(plural, name, "the Tiltfile declares it: change it there")
 	}
 	if holdsRedacted(is) {
-		return true, invalid("it holds a redacted value: write what that stands for")
+		return true, invalid("it contains a redacted value: replace it with the actual value")
 	}
 	return false, nil
 }
@@ -213,10 +213,10 @@ func commandOf(v store.View, is *v1alpha1.Cmd) (model.Command, error) {
 	return c, nil
 }
 
-// absolute returns a path that starts from the Tiltfile's folder where it is not absolute.
+// absolute returns an absolute path. Relative paths are relative to the Tiltfile's folder.
 func absolute(v store.View, field, path string) (string, error) {
 	if strings.ContainsRune(path, 0) {
-		return "", invalid("%s holds a NUL, which no path can", field)
+		return "", invalid("%s contains a NUL character, which is not allowed in paths", field)
 	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
@@ -267,7 +267,7 @@ func probeOf(p *v1alpha1.Probe, dir string) (*model.Probe, error) {
 	return out, nil
 }
 
-// writeFileWatch takes file watches from outside.
+// writeFileWatch creates, changes and deletes file watches that clients declare.
 func writeFileWatch(v store.View, old, new Object) ([]store.Action, error) {
 	name := either(old, new).GetName()
 	if new == nil {
