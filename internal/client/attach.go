@@ -37,7 +37,7 @@ func (c *Client) Attach(ctx context.Context, d terminal.Description) (*terminal.
 	return t, nil
 }
 
-// upgrade turns a connection into one that carries a terminal.
+// upgrade turns a connection into a terminal connection.
 func (c *Client) upgrade(ctx context.Context, conn net.Conn, req *http.Request) (*terminal.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(deadline)
@@ -61,7 +61,7 @@ func (c *Client) upgrade(ctx context.Context, conn net.Conn, req *http.Request) 
 	return terminal.NewConn(&buffered{conn, in}), nil
 }
 
-// buffered is a connection of which something was read already.
+// buffered is a connection from which some bytes have already been read.
 type buffered struct {
 	net.Conn
 	in *bufio.Reader

@@ -2,7 +2,7 @@
 //
 // # Concurrency
 //
-// There are no goroutines of its own. A Client may be used by several at once.
+// The package starts no goroutines. A Client may be used by several goroutines at once.
 package client
 
 import (
@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	// timeout bounds a request to a session on this machine.
+	// timeout limits a request to a session on this machine.
 	timeout = 10 * time.Second
 	// maxFailure limits how much of a failure response is read.
 	maxFailure = 1 << 16
-	// socketHost is the host name in requests over a socket, which has none.
+	// socketHost is the host name in requests over a socket, which has no host name of its own.
 	socketHost = "localhost"
 )
 
@@ -45,7 +45,7 @@ type Client struct {
 	http  *http.Client
 }
 
-// Over returns a client for a session of this machine, which is talked to over its socket.
+// Over returns a client that uses the socket of a session on this machine.
 func Over(s sessions.Info) *Client {
 	return newClient(s, "", func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
@@ -64,7 +64,7 @@ func newClient(s sessions.Info, token string, dial func(context.Context, string,
 		http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// base is the URL that requests begin with.
+// base returns the URL that requests begin with.
 func (c *Client) base() *url.URL {
 	if c.Session.Socket != "" {
 		return &url.URL{Scheme: "http", Host: socketHost}
@@ -123,7 +123,7 @@ func (c *Client) TakenDown(ctx context.Context, r api.TakenDownRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/taken_down", r, nil)
 }
 
-// Switch enables or disables resources. It returns when the session has taken it.
+// Switch enables or disables resources. It returns once the session has applied the change.
 func (c *Client) Switch(ctx context.Context, r api.SwitchRequest) (result api.SwitchResult, err error) {
 	err = c.ask(ctx, http.MethodPost, "/api/switch", r, &result)
 	return result, err
@@ -136,8 +136,8 @@ func (c *Client) Args(ctx context.Context) ([]string, error) {
 	return t.Spec.Args, err
 }
 
-// SetArgs has the Tiltfile evaluated with other arguments. An argument that Args returned redacted keeps its value if it is
-// at the same position.
+// SetArgs sets the arguments of the Tiltfile, which is then evaluated again. An argument that Args returned redacted keeps its
+// value if it is at the same position.
 func (c *Client) SetArgs(ctx context.Context, args []string) error {
 	return c.ask(ctx, http.MethodPost, "/api/set_tiltfile_args", append([]string{}, args...), nil)
 }
@@ -147,7 +147,7 @@ func (c *Client) Click(ctx context.Context, r api.ClickRequest) error {
 	return c.ask(ctx, http.MethodPost, "/api/click", r, nil)
 }
 
-// Stop requests the end of the session. It does not wait for it.
+// Stop requests the end of the session, and does not wait for it.
 func (c *Client) Stop(ctx context.Context) error {
 	return c.ask(ctx, http.MethodPost, "/api/stop", struct{}{}, nil)
 }
@@ -180,7 +180,7 @@ const (
 	DumpSnapshot = "/api/snapshot"
 )
 
-// Dump returns a document as the session writes it, which takes as long as it is read. It ends with ctx, and must be closed.
+// Dump returns a document while the session writes it, as fast as it is read. It ends when ctx is done, and must be closed.
 func (c *Client) Dump(ctx context.Context, document string) (io.ReadCloser, error) {
 	resp, err := c.send(ctx, http.MethodGet, document, nil)
 	if err != nil {
@@ -207,7 +207,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 	return nil
 }
 
-// send sends a request and returns its answer, which is a success.
+// send sends a request and returns its response if that is a success.
 func (c *Client) send(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	req, err := c.request(ctx, method, path, body)
 	if err != nil {
@@ -246,20 +246,20 @@ func (c *Client) request(ctx context.Context, method, path string, body any) (*h
 	return req, nil
 }
 
-// silent explains that a session gives no answer.
+// silent returns the error for a session that does not respond.
 func (c *Client) silent(ctx context.Context, err error) error {
 	if ctx.Err() == context.Canceled {
 		return ctx.Err()
 	}
 	if c.Session.Name == "" {
 		return problem.Wrap(err, "no session answers at "+c.base().Host,
-			"start one with hone up, or say where it is: --session, --port and --host, or TILT_PORT and TILT_HOST; hone sessions lists what runs")
+			"start one with hone up, or select one with --session, --port and --host, or TILT_PORT and TILT_HOST; hone sessions lists the running ones")
 	}
 	return problem.Wrap(err, fmt.Sprintf("session %s does not answer", c.Session.Name),
 		fmt.Sprintf("end it: kill %d, and if that does not help: kill -9 %d; the next hone cleans up after it", c.Session.PID, c.Session.PID))
 }
 
-// refused makes an error of an answer that is not a success.
+// refused returns the error for a response that is not a success.
 func (c *Client) refused(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
 	var failure api.Failure
@@ -270,8 +270,8 @@ func (c *Client) refused(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		return problem.New(fmt.Sprintf("%s wants its token", c.Where()),
-			"a session of yours on this machine is found by --session NAME; for another, set HONE_TOKEN to what is in its file NAME.token")
+		return problem.New(fmt.Sprintf("%s requires its token", c.Where()),
+			"for your own session on this machine, use --session NAME; for another, set HONE_TOKEN to the content of its file NAME.token")
 	}
 	if failure.Mend != "" {
 		return problem.New(c.Where()+": "+failure.Error, failure.Mend)

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answering is a session at a socket that answers as it is told to.
+// answering returns a client for a session at a socket whose requests handler handles.
 func answering(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	info := sessions.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "s.sock")}
@@ -43,7 +43,7 @@ func answering(t *testing.T, handler http.HandlerFunc) *Client {
 	return Over(info)
 }
 
-// mends checks the whole text of an error, as people see it.
+// mends checks the whole text of an error, as users see it.
 func mends(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if err == nil {
@@ -51,12 +51,12 @@ func mends(t *testing.T, err error, want ...string) {
 	}
 	for _, w := range want {
 		if text := problem.Text(err); !strings.Contains(text, w) {
-			t.Errorf("%q does not say %q", text, w)
+			t.Errorf("%q does not contain %q", text, w)
 		}
 	}
 }
 
-// TestRequests checks what each method sends, and what it makes of the answer.
+// TestRequests checks what each method sends, and what it returns for the response.
 func TestRequests(t *testing.T) {
 	var asked, body string
 	reply := "{}"
@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 	mends(t, err, "read the answer of session shop")
 }
 
-// TestStreams reads what a session says as it comes, until it is closed here.
+// TestStreams reads a stream of a session as it arrives, until the client closes it.
 func TestStreams(t *testing.T) {
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, r.URL)
@@ -120,7 +120,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestRefusals has a session refuse, in all ways that there are.
+// TestRefusals has a session refuse requests in all possible ways.
 func TestRefusals(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 		{"with a mend", 404, `{"error":"no resource is called \"x\"","mend":"did you mean y?"}`, []string{`session shop: no resource is called "x"`, "\n  did you mean y?"}},
 		{"without a reason", 500, "", []string{"session shop: 500 Internal Server Error"}},
 		{"in text", 502, "a proxy has failed\n", []string{"502 Bad Gateway: a proxy has failed"}},
-		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop wants its token", "--session NAME", "set HONE_TOKEN"}},
+		{"without the token", 401, `{"error":"show the token"}`, []string{"session shop requires its token", "--session NAME", "set HONE_TOKEN"}},
 	} {
 		c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(tc.code)
@@ -147,7 +147,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestToken talks to a session by its address, with and without what opens it.
+// TestToken connects to a session by its address, with and without its token.
 func TestToken(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer right" {
@@ -164,13 +164,13 @@ func TestToken(t *testing.T) {
 	}
 	for _, token := range []string{"", "wrong"} {
 		_, err := At(info, token).View(t.Context())
-		mends(t, err, "the session at "+at.String()+" wants its token", "HONE_TOKEN")
+		mends(t, err, "the session at "+at.String()+" requires its token", "HONE_TOKEN")
 	}
 	config := At(info, "right").RESTConfig()
 	if config.Host != "http://"+at.String() || config.BearerToken != "right" {
 		t.Errorf("%+v", config)
 	}
-	for token, want := range map[string]string{"right": "", "wrong": "wants its token"} {
+	for token, want := range map[string]string{"right": "", "wrong": "requires its token"} {
 		config := At(info, token).RESTConfig()
 		r, _ := http.NewRequest(http.MethodGet, config.Host, nil)
 		r.Header.Set("Authorization", "Bearer "+config.BearerToken)
@@ -186,7 +186,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestGone asks sessions that do not answer any more.
+// TestGone sends requests to sessions that no longer respond.
 func TestGone(t *testing.T) {
 	var l net.ListenConfig
 	free, err := l.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -198,7 +198,7 @@ func TestGone(t *testing.T) {
 	gone := Over(sessions.Info{Name: "shop", PID: 4711, Socket: filepath.Join(t.TempDir(), "none.sock")})
 	for c, want := range map[*Client][]string{
 		gone: {"session shop does not answer: ", "kill 4711", "the next hone cleans up"},
-		At(sessions.Info{Host: "127.0.0.1", Port: port}, ""): {fmt.Sprintf("no session answers at 127.0.0.1:%d: ", port), "hone sessions lists what runs"},
+		At(sessions.Info{Host: "127.0.0.1", Port: port}, ""): {fmt.Sprintf("no session answers at 127.0.0.1:%d: ", port), "hone sessions lists the running ones"},
 	} {
 		_, err := c.View(t.Context())
 		mends(t, err, want...)
@@ -207,12 +207,12 @@ func TestGone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := c.View(ctx); !errors.Is(err, context.Canceled) || strings.Contains(problem.Text(err), "answer") {
-			t.Errorf("somebody who gave up himself is told %v", err)
+			t.Errorf("a cancelled request returns %v", err)
 		}
 	}
 }
 
-// TestAttach upgrades a connection, and talks over it.
+// TestAttach upgrades a connection, and exchanges data over it.
 func TestAttach(t *testing.T) {
 	protocol := terminal.Protocol
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
@@ -225,12 +225,12 @@ func TestAttach(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		// What the session says first comes with the answer.
+		// The session's first output arrives together with the response.
 		fmt.Fprintf(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", protocol)
 		_ = b.Flush()
 		far, err := terminal.Accept(conn)
 		if err != nil {
-			return // a client that was told something else has left
+			return // the client has left, because the response had another protocol
 		}
 		_, _ = far.Write([]byte("hello "))
 		buf := make([]byte, 5)

@@ -44,7 +44,8 @@ func Find(ctx context.Context, r *sessions.Registry, w Wish) (*Client, error) {
 	return Over(s), nil
 }
 
-// byPort returns the session at a port: one of the registry's by its socket, any other by its address.
+// byPort returns a client for the session at a port: over the socket if the session is in the registry, otherwise at its
+// address.
 func byPort(all []sessions.Info, w Wish) *Client {
 	for _, s := range all {
 		if s.Port == w.Port && s.Socket != "" && (s.Host == w.Host || loopback(s.Host) && loopback(w.Host)) {
@@ -54,13 +55,13 @@ func byPort(all []sessions.Info, w Wish) *Client {
 	return At(sessions.Info{Host: w.Host, Port: w.Port}, w.Token)
 }
 
-// loopback reports whether a host is a loopback address of this machine, or means all of its addresses.
+// loopback reports whether a host is a loopback address of this machine or stands for all its addresses.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || host == "" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// choose returns the session that is meant by name or by folder, or the only one.
+// choose returns the session selected by name or by folder, or the only running session.
 func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 	if w.Name != "" {
 		for _, s := range all {
@@ -84,7 +85,7 @@ func choose(all []sessions.Info, w Wish) (sessions.Info, error) {
 	return sessions.Info{}, ambiguous("several sessions are running, and none of them works on this folder", all)
 }
 
-// nearest returns the sessions whose Tiltfile is in the folder, or in the nearest folder around it that has any.
+// nearest returns the sessions whose Tiltfile is in the folder, or else in the closest parent folder with any.
 func nearest(all []sessions.Info, dir string) []sessions.Info {
 	if dir == "" {
 		return nil
@@ -107,7 +108,7 @@ func nearest(all []sessions.Info, dir string) []sessions.Info {
 	}
 }
 
-// ambiguous is a problem that lists sessions to choose from.
+// ambiguous returns a problem that lists sessions to choose from.
 func ambiguous(summary string, all []sessions.Info) error {
 	if len(all) == 0 {
 		return problem.New(summary, "no session is running: start one with hone up")

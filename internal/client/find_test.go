@@ -8,7 +8,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/sessions"
 )
 
-// begin enters a session into the registry. Unless it is still starting, it has a socket.
+// begin registers a session. Unless it is still starting, it has a socket.
 func begin(t *testing.T, r *sessions.Registry, dir string, change func(*sessions.Info)) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -86,7 +86,7 @@ func TestFind(t *testing.T) {
 		if got == "" {
 			got, by = c.base().Host, "http://"+c.base().Host
 		}
-		// A session of this machine is talked to over its socket, which wants no token.
+		// A session on this machine is used over its socket, which requires no token.
 		if got != tc.want || c.base().String() != by || (c.token != "") != (c.Session.Name == "") {
 			t.Errorf("%+v: %s at %s with token %q, want %s", tc.wish, got, c.base(), c.token, tc.want)
 		}

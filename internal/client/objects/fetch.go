@@ -27,7 +27,7 @@ const (
 	headsMedia = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 )
 
-// Found is the result of fetching a target. Named objects that do not exist are left out.
+// Found is the result of fetching a target. It omits named objects that do not exist.
 type Found struct {
 	Target
 	// Objects are the objects, Documents are the objects as the session wrote them, and Table is their rows; the form
@@ -35,7 +35,7 @@ type Found struct {
 	Objects   []unstructured.Unstructured
 	Documents []jsontext.Value
 	Table     *metav1.Table
-	// Version is the resource version from which changes follow.
+	// Version is the resource version after which changes can be followed.
 	Version string
 }
 
@@ -52,7 +52,7 @@ const (
 	WholeRows
 )
 
-// Fetch returns the objects of a target. The error may concern only some of the named objects; the others are then returned.
+// Fetch returns the objects of a target. If the error concerns only some of the named objects, the others are returned.
 func (s *Session) Fetch(ctx context.Context, t Target, form Form) (Found, error) {
 	f := Found{Target: t}
 	if !t.Named() {
@@ -84,7 +84,7 @@ func (s *Session) list(ctx context.Context, f *Found, form Form) error {
 	return f.decode(form)
 }
 
-// split returns the objects of a list as they are written, and the version of the list.
+// split returns the text of the objects of a list, and the version of the list.
 func split(doc []byte) (items []jsontext.Value, version string, err error) {
 	var list struct {
 		Metadata struct {
@@ -99,7 +99,7 @@ func split(doc []byte) (items []jsontext.Value, version string, err error) {
 	return list.Items, list.Metadata.ResourceVersion, nil
 }
 
-// Decode makes objects of the documents.
+// Decode decodes the documents to objects.
 func (f *Found) Decode() error {
 	decoded := make([]unstructured.Unstructured, len(f.Documents))
 	for i, doc := range f.Documents {
@@ -111,7 +111,7 @@ func (f *Found) Decode() error {
 	return nil
 }
 
-// decode does so with documents of a form. Those without more than metadata do not say of which kind they are.
+// decode decodes the documents of a form. It sets the kind of objects that have only metadata, because they do not state it.
 func (f *Found) decode(form Form) error {
 	known := len(f.Objects)
 	if err := f.Decode(); err != nil || form != Heads {
@@ -175,7 +175,7 @@ func decodeOne(doc []byte) (*unstructured.Unstructured, error) {
 	return u, nil
 }
 
-// Patch changes some fields of an object, or of its status, and returns it as it has become.
+// Patch changes some fields of an object, or of its status, and returns the changed object.
 func (s *Session) Patch(ctx context.Context, k Kind, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, status bool) (*unstructured.Unstructured, error) {
 	path := k.path(name)
 	if status {
@@ -277,7 +277,7 @@ var _ error = Missing{}
 // Unwrap returns the problem and the session's own error.
 func (m Missing) Unwrap() []error { return []error{m.Problem, m.status} }
 
-// missing adds a list of the existing objects to the session's response that an object does not exist.
+// missing returns the error that an object does not exist, with a suggestion or a list of the existing objects.
 func (s *Session) missing(ctx context.Context, k Kind, name string, err error) error {
 	var status *apierrors.StatusError
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -288,7 +288,7 @@ func (s *Session) missing(ctx context.Context, k Kind, name string, err error) e
 	switch near := suggest.Nearest(name, names); {
 	case listing != nil:
 	case len(names) == 0:
-		p.Mend = fmt.Sprintf("there are no %s at all", k.GVR.Resource)
+		p.Mend = fmt.Sprintf("there are no %s", k.GVR.Resource)
 	case near != "":
 		p.Mend = fmt.Sprintf("did you mean %s? %s", near, p.Mend)
 	case len(names) <= 5:
@@ -297,7 +297,7 @@ func (s *Session) missing(ctx context.Context, k Kind, name string, err error) e
 	return Missing{p, status}
 }
 
-// Document returns one object as the session writes it, with its fields in their order.
+// Document returns the text of one object as the session writes it, with the fields in the session's order.
 func (s *Session) Document(ctx context.Context, k Kind, name string) ([]byte, error) {
 	doc, err := answer(ctx, s.request(Target{Kind: k}, name, Text))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// served answers as a session does that has the commands a and b, and writes into asked what it was asked for.
+// served returns a session that has the commands a and b. It records the requests in asked.
 func served(t *testing.T, asked *[]string) *Session {
 	object := func(name string, head bool) string {
 		if head {
@@ -67,7 +67,7 @@ func served(t *testing.T, asked *[]string) *Session {
 	return session
 }
 
-// TestFetch fetches in every form: all that selectors leave, one by name, and several of which one is missing.
+// TestFetch fetches in every form: all objects that selectors match, one by name, and several of which one is missing.
 func TestFetch(t *testing.T) {
 	const (
 		whole = `{"apiVersion":"tilt.dev/v1alpha1","kind":"Cmd","metadata":{"name":"%s","resourceVersion":"7"},"spec":{"n":1}}`
@@ -112,13 +112,13 @@ func TestFetch(t *testing.T) {
 				t.Errorf("form %d of %v: version %q, want %q", form, tc.target, found.Version, tc.version)
 			}
 			if diff := cmp.Diff(tc.asked, asked); diff != "" {
-				t.Errorf("form %d of %v: asked for\n%s", form, tc.target, diff)
+				t.Errorf("form %d of %v: requests (-want +got):\n%s", form, tc.target, diff)
 			}
 		}
 	}
 }
 
-// contents are what was found, each as text.
+// contents returns the found objects, each as text.
 func contents(t *testing.T, f Found) (out []string) {
 	for _, d := range f.Documents {
 		out = append(out, strings.TrimSpace(string(d)))
@@ -162,7 +162,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSlash asks for an object whose name holds a slash: client-go's own clients refuse to.
+// TestSlash requests an object whose name contains a slash, which client-go's own clients refuse.
 func TestSlash(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -42,7 +42,7 @@ func (e Event) Name() (name, version string) {
 	return "", e.Table.ResourceVersion
 }
 
-// ErrBehind means that the session no longer remembers the changes since the given version: start over.
+// ErrBehind means that the session no longer has the changes since the given version: start over.
 var ErrBehind = errors.New("too far behind to follow")
 
 // Follow yields the changes of a target after a resource version, until ctx is done, which is not an error, or until the
@@ -64,8 +64,8 @@ func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) 
 	}
 }
 
-// stream yields changes for as long as one request lasts. It returns the last version that it has heard of, and whether the
-// reader wants more.
+// stream yields changes for as long as one request lasts. It returns the last version that it has received, and whether the
+// caller wants more changes.
 func (s *Session) stream(ctx context.Context, t Target, from string, form Form, yield func(Event, error) bool) (last string, more bool, err error) {
 	body, err := s.openStream(ctx, t, from, form)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Session) stream(ctx context.Context, t Target, from string, form Form, 
 			Type   watch.EventType `json:"type"`
 			Object json.RawMessage `json:"object"`
 		}
-		if decoder.Decode(&line) != nil { // the request is over; why, the next one hears
+		if decoder.Decode(&line) != nil { // the request is over; the next one returns the reason
 			return last, true, nil
 		}
 		e, version, err := decodeEvent(line.Type, line.Object, form)
@@ -141,7 +141,7 @@ func decodeEvent(what watch.EventType, doc []byte, form Form) (e Event, version 
 	return e, e.Table.ResourceVersion, nil
 }
 
-// behind turns a session's answer that a version is too old into ErrBehind.
+// behind turns the session's error that a version is too old into ErrBehind.
 func behind(err error) error {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 		return ErrBehind
@@ -149,7 +149,7 @@ func behind(err error) error {
 	return err
 }
 
-// Over is the problem that the followed session has ended.
+// Over returns the problem that the followed session has ended.
 func Over(err error) error {
 	p, ok := problem.Of(err)
 	if !ok {

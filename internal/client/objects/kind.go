@@ -16,11 +16,11 @@ import (
 
 // Kind is a kind of objects that the session serves.
 type Kind struct {
-	// Name is the kind: UIResource. Singular is that in small letters.
+	// Name is the kind: UIResource. Singular is the name in lower case.
 	Name, Singular string
-	// GVR is how requests name it.
+	// GVR identifies the kind in requests.
 	GVR schema.GroupVersionResource
-	// ShortNames and Categories are other words for the kind; Verbs are the operations that its objects support.
+	// ShortNames and Categories are other names for the kind; Verbs are the operations that its objects support.
 	ShortNames, Categories, Verbs []string
 	Namespaced                    bool
 }
@@ -34,10 +34,10 @@ func (k Kind) String() string { return k.GVR.GroupResource().String() }
 // Ref names one of its objects in full: "uiresource.tilt.dev/web".
 func (k Kind) Ref(name string) string { return k.Singular + "." + k.GVR.Group + "/" + name }
 
-// Can reports whether something can be done with its objects.
+// Can reports whether its objects support a verb.
 func (k Kind) Can(verb string) bool { return slices.Contains(k.Verbs, verb) }
 
-// answersTo reports whether the word, in small letters, names the kind.
+// answersTo reports whether the word, in lower case, names the kind.
 func (k Kind) answersTo(word string) bool {
 	return word == k.GVR.Resource || word == k.Singular || slices.Contains(k.ShortNames, word)
 }
@@ -68,11 +68,12 @@ func kindsOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) (out []
 	return out
 }
 
-// Kinds returns all kinds, in the session's order: of two that go by the same name, the first is meant.
+// Kinds returns all kinds, in the session's order. If two kinds have the same name, the name means the first one.
 func (s *Session) Kinds() []Kind { return s.kinds }
 
-// Kind returns the kind that a word names: by its plural, its singular or a short name, with the group behind a dot where
-// need be, and with the version before that: "uiresources", "uir", "sessions.hone.dev", "sessions.v1alpha1.hone.dev".
+// Kind returns the kind that a word names: by its plural, its singular or a short name, optionally followed by a dot and the
+// group, or by a dot, the version, a dot and the group: "uiresources", "uir", "sessions.hone.dev",
+// "sessions.v1alpha1.hone.dev".
 func (s *Session) Kind(word string) (Kind, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range s.kinds {
@@ -83,7 +84,7 @@ func (s *Session) Kind(word string) (Kind, error) {
 	return Kind{}, s.unknown(word)
 }
 
-// KindOf returns the kind of objects that call themselves so.
+// KindOf returns the kind of objects with the given group, version and kind.
 func (s *Session) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
 	for _, k := range s.kinds {
 		if k.GVK() == gvk {
@@ -117,7 +118,7 @@ func (s *Session) expand(word string) ([]Kind, error) {
 	return all, nil
 }
 
-// unknown is the problem that no kind goes by a name.
+// unknown returns the problem that no kind has the given name.
 func (s *Session) unknown(word string) error {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	var candidates []string
@@ -128,7 +129,7 @@ func (s *Session) unknown(word string) error {
 		candidates = append(candidates, k.GVR.Resource, k.Singular)
 	}
 	return problem.New(fmt.Sprintf("the session has no kind %q", word),
-		suggest.Mend(name, candidates, "hone api-resources lists the kinds that there are"))
+		suggest.Mend(name, candidates, "hone api-resources lists the existing kinds"))
 }
 
 // Names lists the objects of a kind by name.

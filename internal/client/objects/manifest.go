@@ -24,14 +24,14 @@ import (
 // extensions are the file name extensions of files with objects in a folder.
 var extensions = []string{".json", ".yaml", ".yml"}
 
-// maxFile bounds a file of objects, in bytes.
+// maxFile is the maximum size of a file of objects, in bytes.
 const maxFile = 16 << 20
 
 // fromFiles reads objects from files.
 func (s *Session) fromFiles(r Request) (out []Target, err error) {
 	selector, err := labels.Parse(r.Labels)
 	if err != nil {
-		return nil, problem.Wrap(err, fmt.Sprintf("the selector %q makes no sense", r.Labels), "for example: -l app=web,tier!=db")
+		return nil, problem.Wrap(err, fmt.Sprintf("the selector %q is invalid", r.Labels), "for example: -l app=web,tier!=db")
 	}
 	any := false
 	for _, path := range r.Files {
@@ -51,7 +51,7 @@ func (s *Session) fromFiles(r Request) (out []Target, err error) {
 		}
 	}
 	if !any {
-		return nil, problem.New("there are no objects in "+strings.Join(r.Files, ", "), "files with YAML or JSON have them; -R looks into folders in folders")
+		return nil, problem.New("there are no objects in "+strings.Join(r.Files, ", "), "objects are in YAML or JSON files; -R includes subfolders")
 	}
 	return out, nil
 }
@@ -135,7 +135,7 @@ func Decode(from string, in io.Reader) (out []*unstructured.Unstructured, err er
 	}
 }
 
-// decodeDocument adds the objects of one document; comments alone are none.
+// decodeDocument adds the objects of one document. A document that has only comments has no objects.
 func decodeDocument(all []*unstructured.Unstructured, doc []byte) ([]*unstructured.Unstructured, error) {
 	text, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
@@ -146,7 +146,7 @@ func decodeDocument(all []*unstructured.Unstructured, doc []byte) ([]*unstructur
 	}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(text); err != nil {
-		return nil, problem.Wrap(err, "it is no object", "an object begins with apiVersion and kind; hone explain KIND says what follows")
+		return nil, problem.Wrap(err, "it is not an object", "an object begins with apiVersion and kind; hone explain KIND lists the fields")
 	}
 	if !u.IsList() {
 		return addObject(all, u)

@@ -16,15 +16,15 @@ func TestDecode(t *testing.T) {
 		{name: "documents", text: "apiVersion: a/v1\nkind: A\nmetadata: {name: x}\n---\napiVersion: a/v1\nkind: B\nmetadata: {name: z}\n", want: "A/x B/z"},
 		{name: "JSON", text: `{"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "x"}}`, want: "A/x"},
 		{name: "a list", text: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: a/v1, kind: A, metadata: {name: x}}\n- {apiVersion: a/v1, kind: A, metadata: {name: z}}\n", want: "A/x A/z"},
-		{name: "a name to be made", text: "apiVersion: a/v1\nkind: A\nmetadata: {generateName: x-}\n", want: "A/"},
+		{name: "a generated name", text: "apiVersion: a/v1\nkind: A\nmetadata: {generateName: x-}\n", want: "A/"},
 		{name: "the default namespace", text: "apiVersion: a/v1\nkind: A\nmetadata: {name: x, namespace: default}\n", want: "A/x"},
-		{name: "no kind", text: "a: b", fails: "f, document 1: it is no object"},
-		{name: "no object", text: "- a", fails: "it is no object"},
+		{name: "no kind", text: "a: b", fails: "f, document 1: it is not an object"},
+		{name: "no object", text: "- a", fails: "it is not an object"},
 		{name: "no name", text: "apiVersion: a/v1\nkind: A\n", fails: "a A has no name"},
 		{name: "another namespace", text: "apiVersion: a/v1\nkind: A\nmetadata: {name: x, namespace: z}\n", fails: "in a namespace"},
-		{name: "not YAML", text: "a: b\n---\n{", fails: "document 1: it is no object"},
+		{name: "not YAML", text: "a: b\n---\n{", fails: "document 1: it is not an object"},
 		{name: "not YAML either", text: "{", fails: "neither YAML nor JSON"},
-		{name: "a field twice", text: "apiVersion: a/v1\nkind: A\nkind: B\n", fails: `key "kind" already set`},
+		{name: "a duplicate field", text: "apiVersion: a/v1\nkind: A\nkind: B\n", fails: `key "kind" already set`},
 	} {
 		all, err := Decode("f", strings.NewReader(tc.text))
 		if tc.fails != "" {

@@ -20,7 +20,7 @@ type Request struct {
 	Recursive bool
 	// In is the input that "-" refers to.
 	In interface{ Read([]byte) (int, error) }
-	// Labels and Fields select among all objects of the kinds.
+	// Labels and Fields are selectors that limit all objects of the kinds.
 	Labels, Fields string
 	// All selects all objects of the kinds, for verbs that require an explicit --all.
 	All bool
@@ -33,13 +33,13 @@ type Target struct {
 	Kind Kind
 	// Names are the names of the objects; nil means all objects that the selectors match.
 	Names []string
-	// Labels and Fields select among all.
+	// Labels and Fields are selectors that limit all objects of the kind.
 	Labels, Fields string
 	// Files are the objects as read from files, one per name; nil if the request has no files.
 	Files []*unstructured.Unstructured
 }
 
-// Named reports whether the request names each object, so that each must be there.
+// Named reports whether the request names each object, so that each must exist.
 func (t Target) Named() bool { return t.Names != nil }
 
 // Targets returns the selected targets, in the order of the command line.
@@ -51,7 +51,7 @@ func (s *Session) Targets(r Request) ([]Target, error) {
 		return s.fromFiles(r)
 	case len(r.Args) == 0:
 		return nil, problem.New("no objects are named",
-			fmt.Sprintf("name a kind, and objects of it: hone %s KIND [NAME…], or: hone %s KIND/NAME\nhone api-resources lists the kinds", r.Verb, r.Verb))
+			fmt.Sprintf("name a kind, and optionally its objects: hone %s KIND [NAME…], or: hone %s KIND/NAME\nhone api-resources lists the kinds", r.Verb, r.Verb))
 	case strings.Contains(r.Args[0], "/"):
 		return s.fromPairs(r)
 	}
@@ -94,7 +94,7 @@ func (s *Session) fromPairs(r Request) (out []Target, err error) {
 	for _, arg := range r.Args {
 		word, name, ok := strings.Cut(arg, "/")
 		if !ok || word == "" || name == "" {
-			return nil, problem.New(fmt.Sprintf("%q is no KIND/NAME", arg), "write all of them as KIND/NAME, or one kind and names of it: KIND NAME…")
+			return nil, problem.New(fmt.Sprintf("%q is not KIND/NAME", arg), "write all of them as KIND/NAME, or one kind and its names: KIND NAME…")
 		}
 		k, err := s.Kind(word)
 		if err != nil {
@@ -105,7 +105,7 @@ func (s *Session) fromPairs(r Request) (out []Target, err error) {
 	return out, nil
 }
 
-// addName adds a name to the last target, if that is of the kind.
+// addName adds a name to the last target if that has the kind, else to a new target.
 func addName(all []Target, k Kind, name string, file *unstructured.Unstructured) []Target {
 	if n := len(all); n == 0 || all[n-1].Kind.GVR != k.GVR {
 		all = append(all, Target{Kind: k})
@@ -118,7 +118,7 @@ func addName(all []Target, k Kind, name string, file *unstructured.Unstructured)
 	return all
 }
 
-// unselected refuses selectors together with names.
+// unselected refuses selectors that are combined with names.
 func (r Request) unselected(names []string) error {
 	switch {
 	case len(names) == 0:

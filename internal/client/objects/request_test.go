@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// session returns one with a few kinds, two of which go by the same name; the lists come in another order than the groups.
+// session returns a session with a few kinds, two of which have the same name. The lists have another order than the groups.
 func session() *Session {
 	r := func(kind, plural string, short ...string) metav1.APIResource {
 		return metav1.APIResource{Name: plural, Kind: kind, SingularName: strings.ToLower(kind), ShortNames: short, Categories: []string{"all" + plural[:1]}}
@@ -49,8 +49,8 @@ func TestTargets(t *testing.T) {
 		{name: "the kind of another group", of: Request{Args: []string{"cmds.hone.dev"}}, fails: "did you mean cmds.tilt.dev"},
 		{name: "a comma too many", of: Request{Args: []string{"cmds,"}}, fails: "separate kinds by single commas"},
 		{name: "an empty name", of: Request{Args: []string{"cmd", "a", ""}}, fails: "hone get cmd lists"},
-		{name: "pairs and names", of: Request{Args: []string{"cmd/a", "b"}}, fails: `"b" is no KIND/NAME`},
-		{name: "half a pair", of: Request{Args: []string{"cmd/"}}, fails: "is no KIND/NAME"},
+		{name: "pairs and names", of: Request{Args: []string{"cmd/a", "b"}}, fails: `"b" is not KIND/NAME`},
+		{name: "half a pair", of: Request{Args: []string{"cmd/"}}, fails: "is not KIND/NAME"},
 		{name: "names and selectors", of: Request{Args: []string{"cmd", "a"}, Labels: "a=b"}, fails: "either the names or the selectors"},
 		{name: "names and all", of: Request{Args: []string{"cmd/a"}, All: true}, fails: "either --all or the names"},
 		{name: "files and names", of: Request{Args: []string{"cmd"}, Files: []string{"x"}}, fails: "either -f or the names"},

@@ -26,7 +26,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// TiltVersion is the group and version of the kinds that people's scripts know.
+// TiltVersion is the group and version of the kinds that users' scripts know.
 const TiltVersion = "tilt.dev/v1alpha1"
 
 // Session is the API of a running session.
@@ -37,28 +37,28 @@ type Session struct {
 	openAPI openapi.Client
 }
 
-// Open queries the kinds of objects of a session. The session's warnings are written to warnings.
+// Open connects to a session and reads its kinds of objects. The session's warnings are written to warnings.
 func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, error) {
 	config := rest.CopyConfig(to)
-	config.QPS = -1 // a session on this machine needs no sparing
+	config.QPS = -1 // a session on this machine needs no rate limit
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("talk to the session: %w", err)
+		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
 	s := &Session{}
 	if s.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, transport); err != nil {
-		return nil, fmt.Errorf("talk to the session: %w", err)
+		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
 	if s.dynamic, err = dynamic.NewForConfigAndClient(config, transport); err != nil {
-		return nil, fmt.Errorf("talk to the session: %w", err)
+		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
 	d, err := discovery.NewDiscoveryClientForConfigAndClient(config, transport)
 	if err != nil {
-		return nil, fmt.Errorf("talk to the session: %w", err)
+		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
 	s.openAPI = d.OpenAPIV3()
 	groups, lists, err := d.ServerGroupsAndResourcesWithContext(ctx)
@@ -69,7 +69,7 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, e
 	return s, nil
 }
 
-// OpenAPI returns the session's descriptions of its kinds.
+// OpenAPI returns the client for the session's descriptions of its kinds.
 func (s *Session) OpenAPI() openapi.Client { return s.openAPI }
 
 // Of returns the client for the objects of a kind.

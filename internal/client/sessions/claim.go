@@ -12,10 +12,10 @@ import (
 	"github.com/hone-dev/hone/internal/base/filelock"
 )
 
-// exclusive are the verbs of which one at a time works on a project.
+// exclusive is the verb of which only one session at a time may work on a project.
 const exclusive = "up"
 
-// Claim is a session of this process, from its name on to its end.
+// Claim is a session of this process, from getting its name until its end.
 type Claim struct {
 	registry *Registry
 	unlock   func() // nil before the claim has its name
@@ -62,7 +62,7 @@ func (c *Claim) takeName() error {
 		name := candidate(base, n)
 		if asked != "" {
 			if name = asked; n > 1 {
-				return fmt.Errorf("session %s cannot be entered: files of its name in %s are not hone's", asked, c.registry.dir)
+				return fmt.Errorf("session %s cannot be registered: files with its name in %s do not belong to hone", asked, c.registry.dir)
 			}
 		}
 		path := c.registry.path(name, extLock)
@@ -150,9 +150,9 @@ func (c *Claim) Listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// Release ends the session: its files are removed, and its name is free.
+// Release ends the session: it removes the session's files and frees its name.
 func (c *Claim) Release(ctx context.Context) {
-	// This is done above all when everything else was cancelled.
+	// Release usually runs when everything else has been cancelled.
 	_ = c.registry.locked(context.WithoutCancel(ctx), func() error {
 		c.unlock()
 		c.registry.remove(c.info.Name)

@@ -25,15 +25,15 @@ func private(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the folder of sessions: %w", err)
+			return fmt.Errorf("create the folder of sessions: %w", err)
 		}
 		info, err = os.Lstat(dir)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at the folder of sessions: %w", err)
+		return fmt.Errorf("check the folder of sessions: %w", err)
 	case !info.IsDir():
-		return problem.New(dir+" is not a folder", "it is where hone keeps the sockets of sessions: move away what is there")
+		return problem.New(dir+" is not a folder", "hone keeps the sockets of sessions there: move the file away")
 	case !owned(info):
 		return problem.New(dir+" belongs to another user", "set XDG_RUNTIME_DIR to a folder of your own")
 	case exposed(info):
@@ -42,10 +42,11 @@ func private(dir string) error {
 	return nil
 }
 
-// maxSocket is how long the path of a socket may be on every system.
+// maxSocket is the maximum length of a socket's path that every system supports.
 const maxSocket = 103
 
-// socketPath returns where a session's socket is: with its other files, or where paths are short if that is too far away.
+// socketPath returns the path of a session's socket: next to its other files, or in a folder with a short path if that path is
+// too long.
 func (r *Registry) socketPath(name string) string {
 	if path := r.path(name, extSocket); len(path) <= maxSocket {
 		return path

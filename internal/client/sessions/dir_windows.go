@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// owned holds for every file: the user's profile is closed to others.
+// owned returns true for every file: other users cannot access the user's profile.
 func owned(fs.FileInfo) bool { return true }
 
-// exposed holds for no file: modes say nothing here.
+// exposed returns false for every file: modes have no meaning here.
 func exposed(fs.FileInfo) bool { return false }
 
-// shortDir is a folder of this user whose path is short.
+// shortDir returns a folder of this user with a short path.
 func shortDir() string { return filepath.Join(os.TempDir(), "hone") }

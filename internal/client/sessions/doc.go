@@ -3,8 +3,9 @@
 //
 // A session has several files, all named after it and readable only by its owner: NAME.json describes it (Info, no secrets),
 // NAME.sock is the socket of its API, and NAME.token and NAME.kubeconfig are the credentials for the same API on a TCP port.
-// NAME.lock is locked for as long as the session is alive. The kernel releases the lock in every case, so whether a session
-// is alive is known, not guessed. The files of a killed session are removed by the next process that reads the registry.
+// NAME.lock is locked for as long as the session is alive. The kernel releases the lock however the session ends, so whether a
+// session is alive is known, not guessed. The files of a killed session are removed by the next process that reads the
+// registry.
 //
 // # Concurrency
 //

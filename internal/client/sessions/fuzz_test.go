@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzInfo reads what stands in the place of a session's file. Only what says its own name is a session, and none of these
-// lives.
+// FuzzInfo reads arbitrary text as a session's file. It is a session only if it states its own name, and none of these
+// sessions is alive.
 func FuzzInfo(f *testing.F) {
 	f.Add([]byte(`{"name":"shop","pid":1,"startedAt":"2026-01-02T03:04:05Z","command":"up","tiltfile":"/src/Tiltfile","port":10350}`))
 	f.Add([]byte(`{"name":"shop","pid":-1,"port":1e99}`))

@@ -14,11 +14,11 @@ type Info struct {
 	// Tiltfile is its path without symbolic links; Context is the kubeconfig context, empty without a cluster.
 	Tiltfile string `json:"tiltfile"`
 	Context  string `json:"context,omitempty"`
-	// Project is the ID of the project, which stays when the Tiltfile's folder is moved.
+	// Project is the ID of the project, which stays the same when the Tiltfile's folder is moved.
 	Project string `json:"project,omitempty"`
-	// Socket is the path of the socket; empty until the session answers there.
+	// Socket is the path of the socket; empty until the session responds there.
 	Socket string `json:"socket,omitempty"`
-	// Host, Port and URL say where it answers over TCP; zero without that.
+	// Host, Port and URL are the session's address over TCP; zero if it has none.
 	Host string `json:"host,omitempty"`
 	Port int    `json:"port,omitempty"`
 	URL  string `json:"url,omitempty"`
@@ -28,7 +28,8 @@ type Info struct {
 	Started bool `json:"started"`
 }
 
-// sameProject reports whether two sessions work on the same things: one Tiltfile, in one cluster.
+// sameProject reports whether two sessions work on the same project: the same Tiltfile in the same cluster, or the same
+// project ID.
 func (i Info) sameProject(other Info) bool {
 	return i.Tiltfile == other.Tiltfile && i.Context == other.Context || i.Project != "" && i.Project == other.Project
 }

@@ -21,7 +21,7 @@ import (
 // validity is longer than any session.
 const validity = 5 * 365 * 24 * time.Hour
 
-// Keys open a session's API over TCP.
+// Keys are the credentials for a session's API over TCP.
 type Keys struct {
 	// Token authenticates a client.
 	Token string
@@ -29,8 +29,8 @@ type Keys struct {
 	Certificate tls.Certificate
 }
 
-// MakeKeys makes the keys to a listener, and writes them down for their owner: the token, and a kubeconfig for kubectl and
-// its like.
+// MakeKeys creates the keys for a listener, and writes them to files for their owner: the token, and a kubeconfig for kubectl
+// and similar programs.
 func (c *Claim) MakeKeys(ctx context.Context, at net.Addr) (Keys, error) {
 	host, port, err := reachable(at)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Claim) MakeKeys(ctx context.Context, at net.Addr) (Keys, error) {
 	}
 	cert, ca, err := newCertificate(host)
 	if err != nil {
-		return Keys{}, fmt.Errorf("make a certificate: %w", err)
+		return Keys{}, fmt.Errorf("create a certificate: %w", err)
 	}
 	k := Keys{Token: rand.Text(), Certificate: cert}
 	config, err := kubeconfig("hone-"+c.info.Name, "https://"+net.JoinHostPort(host, strconv.Itoa(port)), ca, k.Token)
@@ -53,11 +53,11 @@ func (c *Claim) MakeKeys(ctx context.Context, at net.Addr) (Keys, error) {
 	})
 }
 
-// reachable returns host and port at which this machine reaches a listener.
+// reachable returns the host and the port at which this machine reaches a listener.
 func reachable(at net.Addr) (string, int, error) {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok {
-		return "", 0, fmt.Errorf("%s is no TCP address", at)
+		return "", 0, fmt.Errorf("%s is not a TCP address", at)
 	}
 	if tcp.IP.IsUnspecified() {
 		return "127.0.0.1", tcp.Port, nil
@@ -93,7 +93,7 @@ func newCertificate(host string) (tls.Certificate, []byte, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
-// kubeconfig describes one API server as kubectl wants it.
+// kubeconfig returns a kubeconfig file for one API server.
 func kubeconfig(name, server string, ca []byte, token string) ([]byte, error) {
 	type object = map[string]any
 	b, err := yaml.Marshal(object{

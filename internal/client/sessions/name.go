@@ -13,10 +13,10 @@ const maxName = 32
 // validName matches valid names. Other files in the folder are not treated as files of sessions.
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`)
 
-// ValidName reports whether a session can be called so: by small letters, digits and hyphens, at most 32 of them.
+// ValidName reports whether a session can have the name: lower-case letters, digits and hyphens, at most 32 characters.
 func ValidName(name string) bool { return len(name) <= maxName && validName.MatchString(name) }
 
-// baseName makes a name of the folder that a Tiltfile is in.
+// baseName returns a name derived from the folder of a Tiltfile.
 func baseName(tiltfile string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(filepath.Base(filepath.Dir(tiltfile))) {

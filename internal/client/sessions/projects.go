@@ -27,21 +27,21 @@ type Project struct {
 // Projects is the information that outlives the sessions of a user: one file for each Tiltfile.
 type Projects struct{ dir string }
 
-// NewProjects returns those in a folder, which need not be there yet.
+// NewProjects returns the projects in a folder, which need not exist yet.
 func NewProjects(dir string) *Projects { return &Projects{dir} }
 
 // Keep records the information about a project, and replaces the previous record.
 func (p *Projects) Keep(is Project) error {
 	is.Tiltfile = Real(is.Tiltfile)
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		return fmt.Errorf("remember the project: %w", err)
+		return fmt.Errorf("record the project: %w", err)
 	}
 	text, err := json.MarshalIndent(is, "", "  ")
 	if err != nil {
-		return fmt.Errorf("remember the project: %w", err)
+		return fmt.Errorf("record the project: %w", err)
 	}
 	if err := atomicfile.Write(p.path(is.Tiltfile), append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("remember the project: %w", err)
+		return fmt.Errorf("record the project: %w", err)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (p *Projects) Of(tiltfile string) (Project, bool) {
 func (p *Projects) Named(name string) (found Project, ok bool, err error) {
 	entries, err := os.ReadDir(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return found, false, fmt.Errorf("look for the project of session %s: %w", name, err)
+		return found, false, fmt.Errorf("find the project of session %s: %w", name, err)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), extInfo) {
@@ -79,7 +79,7 @@ func (p *Projects) read(path string) (is Project, ok bool) {
 	return is, err == nil && json.Unmarshal(text, &is) == nil
 }
 
-// Real returns the path of a Tiltfile, which need not be there, without symbolic links.
+// Real returns the path of a Tiltfile, which need not exist, without symbolic links.
 func Real(tiltfile string) string {
 	if real, err := filepath.EvalSymlinks(tiltfile); err == nil {
 		return real

@@ -55,7 +55,7 @@ func TestProjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok, err := p.Named("mall"); !ok || err != nil {
-		t.Errorf("beside a broken file: %v, %v", ok, err)
+		t.Errorf("next to a broken file: %v, %v", ok, err)
 	}
 	if _, ok := p.Of(filepath.Join(dir, "nope", "Tiltfile")); ok {
 		t.Error("a project that has never run")

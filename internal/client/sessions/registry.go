@@ -27,21 +27,22 @@ const (
 	extKubeconfig = ".kubeconfig"
 	extLock       = ".lock"
 
-	// folderLock makes processes take turns.
+	// folderLock is the file that processes lock to take turns.
 	folderLock = ".hone"
-	// turn is how long another process may take over its turn.
+	// turn is how long a process waits for its turn.
 	turn = 10 * time.Second
-	// endCheck is how often Wait looks.
+	// endCheck is how often Wait checks.
 	endCheck = 25 * time.Millisecond
-	// inherited is how long the lock of a session that was killed may stay held: what it was just starting holds the lock from
-	// its fork to its exec. 27 of 300 processes that were killed while they started others left theirs held for 8 to 22 ms.
+	// inherited is how long the lock of a killed session may stay held: a process that the session was just starting holds the
+	// lock from its fork to its exec. Of 300 processes that were killed while they started others, 27 left their lock held for
+	// 8 to 22 ms.
 	inherited = 250 * time.Millisecond
 )
 
 // Registry is the sessions of one user on this machine.
 type Registry struct{ dir string }
 
-// New returns the registry in a folder, which need not be there yet.
+// New returns the registry in a folder, which need not exist yet.
 func New(dir string) *Registry { return &Registry{dir} }
 
 // path returns the path of one of a session's files.
@@ -83,7 +84,7 @@ func (r *Registry) Wait(ctx context.Context, s Info) error {
 	}
 }
 
-// Token returns the key to a session's API over TCP; empty where it has none.
+// Token returns the token for a session's API over TCP; empty if it has none.
 func (r *Registry) Token(s Info) (string, error) {
 	b, err := readPrivate(r.path(s.Name, extToken))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +96,7 @@ func (r *Registry) Token(s Info) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// Kubeconfig returns the path of the file with which kubectl talks to a session; empty where it has none.
+// Kubeconfig returns the path of the kubeconfig file for a session; empty if it has none.
 func (r *Registry) Kubeconfig(s Info) string {
 	if path := r.path(s.Name, extKubeconfig); exists(path) {
 		return path
@@ -108,7 +109,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// locked does something while no other process does anything with the folder.
+// locked calls do while no other process uses the folder.
 func (r *Registry) locked(ctx context.Context, do func() error) error {
 	if err := private(r.dir); err != nil {
 		return err
@@ -137,7 +138,7 @@ func (r *Registry) list(ctx context.Context) ([]Info, error) {
 		}
 		info, ok := r.read(name)
 		switch {
-		case !ok: // not one of ours
+		case !ok: // not a session's file
 		case r.lives(ctx, info):
 			living = append(living, info)
 		default:
@@ -166,8 +167,8 @@ func readPrivate(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// lives reports whether a session's lock is held, for longer than by what its process was starting when it was killed. A session
-// whose process cannot be seen from here, such as one in a container, lives.
+// lives reports whether a session is alive: its lock is held, and not only by a process that it was starting when it was
+// killed. A session whose process is not visible from here, such as one in a container, is alive if its lock stays held.
 func (r *Registry) lives(ctx context.Context, s Info) bool {
 	path := r.path(s.Name, extLock)
 	if held, err := filelock.Held(path); err != nil || !held {
@@ -186,7 +187,7 @@ func (r *Registry) lives(ctx context.Context, s Info) bool {
 	return false
 }
 
-// isRunning reports whether there is a process.
+// isRunning reports whether a process exists.
 func isRunning(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// up is a session of a project in a folder of the given name.
+// up returns a session of a project in a folder of the given name.
 func up(t *testing.T, folder string) Info {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), folder)
@@ -45,7 +45,7 @@ func claim(t *testing.T, r *Registry, s Info) *Claim {
 	return c
 }
 
-// names are those of the sessions that live.
+// names returns the names of the living sessions.
 func names(t *testing.T, r *Registry) []string {
 	t.Helper()
 	living, err := r.List(t.Context())
@@ -59,7 +59,7 @@ func names(t *testing.T, r *Registry) []string {
 	return out
 }
 
-// files are what is in the registry's folder, with modes.
+// files returns the files in the registry's folder, with their modes.
 func files(t *testing.T, r *Registry) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(r.dir)
@@ -102,7 +102,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("before the first: %v", got)
 	}
 	if exists(r.dir) {
-		t.Error("listing makes the folder")
+		t.Error("listing creates the folder")
 	}
 	c := claim(t, r, up(t, "shop"))
 	l, err := c.Listen(t.Context())
@@ -137,7 +137,7 @@ func TestLife(t *testing.T) {
 	}
 	b, err := os.ReadFile(r.path("shop", extInfo))
 	if err != nil || strings.Contains(string(b), token) {
-		t.Errorf("%v; the description holds the token:\n%s", err, b)
+		t.Errorf("%v; the description contains the token:\n%s", err, b)
 	}
 	_ = l.Close()
 	c.Release(t.Context())
@@ -149,8 +149,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestSideBySide claims sessions of several projects: names are told apart, and only a second up of the same one is
-// refused.
+// TestSideBySide claims sessions of several projects: their names differ, and only a second up of the same project is refused.
 func TestSideBySide(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), "run"))
 	shop, other := up(t, "shop"), up(t, "shop")
@@ -184,7 +183,7 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestForeignFiles puts files of others among those of sessions: they stay, whatever they are called.
+// TestForeignFiles puts files of other programs among those of sessions: they stay, whatever their names.
 func TestForeignFiles(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), "run"))
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
@@ -204,11 +203,11 @@ func TestForeignFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := names(t, r); len(got) != 0 {
-		t.Errorf("taken for sessions: %v", got)
+		t.Errorf("listed as sessions: %v", got)
 	}
 	c := claim(t, r, up(t, "shop"))
 	if c.Info().Name != "shop-2" {
-		t.Errorf("got %s beside a lock of somebody else", c.Info().Name)
+		t.Errorf("got %s next to a lock of another program", c.Info().Name)
 	}
 	c.Release(t.Context())
 	for name, content := range foreign {
@@ -258,7 +257,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// TestLongPaths opens a socket for a registry whose path is too long for one.
+// TestLongPaths opens a socket for a registry whose path is too long for a socket.
 func TestLongPaths(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), strings.Repeat("d/", 60)))
 	c := claim(t, r, up(t, "shop"))
@@ -278,7 +277,7 @@ func TestLongPaths(t *testing.T) {
 	}
 }
 
-// TestKilled ends a process that holds a session, as kill -9 does: the next look removes what it left.
+// TestKilled kills a process that holds a session, as kill -9 does: the next listing removes the files that it left.
 func TestKilled(t *testing.T) {
 	dir := os.Getenv("HONE_TEST_SESSION_DIR")
 	if dir != "" { // the process that is killed
@@ -327,7 +326,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// watched is a context that calls a function when something begins to wait for its end.
+// watched is a context that calls a function when a caller begins to wait for its end.
 type watched struct {
 	context.Context
 	waiting func()
@@ -338,8 +337,8 @@ func (w watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-// TestInheritedLock looks at a session whose process was killed while it started another one, which holds its lock for a moment,
-// and at one whose process cannot be seen and that keeps its lock.
+// TestInheritedLock checks a session whose process was killed while it started another one, which holds the lock for a moment,
+// and a session whose process is not visible and whose lock stays held.
 func TestInheritedLock(t *testing.T) {
 	gone := exec.Command(os.Args[0], "-test.run=^$")
 	if err := gone.Run(); err != nil {
@@ -350,15 +349,15 @@ func TestInheritedLock(t *testing.T) {
 	s.PID = gone.Process.Pid
 	c := claim(t, r, s)
 	if !r.lives(t.Context(), c.info) {
-		t.Error("a session does not live whose process cannot be seen, and that keeps its lock")
+		t.Error("a session whose process is not visible and whose lock stays held is not alive")
 	}
 	waited := 0
 	if r.lives(watched{t.Context(), func() { waited++; c.unlock() }}, c.info) || waited == 0 {
-		t.Errorf("a session lives whose lock was released; waited: %d", waited)
+		t.Errorf("a session whose lock was released is alive; waited: %d", waited)
 	}
 }
 
-// TestKeys serves with the certificate and talks to it with what the kubeconfig says.
+// TestKeys runs a server with the certificate and connects to it as the kubeconfig describes.
 func TestKeys(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), "run"))
 	c := claim(t, r, up(t, "shop"))

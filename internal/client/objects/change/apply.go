@@ -16,7 +16,7 @@ import (
 )
 
 // lastApplied is the annotation in which apply records the applied configuration, so that fields removed from the file are
-// also removed from the object. Objects that were created in another way do not have it; apply only sets their fields.
+// also removed from the object. Objects that were created in another way do not have it; for these, apply only sets fields.
 const lastApplied = "hone.dev/last-applied-configuration"
 
 // Apply creates an object, or changes an existing object to the wanted state.

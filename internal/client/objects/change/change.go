@@ -15,10 +15,10 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects/output"
 )
 
-// manager is the name under which fields are written.
+// manager is the name of hone as the manager of fields.
 const manager = "hone"
 
-// DryRun is how much of a change is carried out.
+// DryRun determines how much of a change is carried out.
 type DryRun string
 
 // The dry runs: carry out everything, send nothing, and have the session only return the result.
@@ -52,7 +52,7 @@ type Writer struct {
 	DryRun  DryRun
 	// Output prints the changed objects instead of a message, if a format is set.
 	Output *output.Flags
-	// Validation is how the session treats fields that a kind does not have.
+	// Validation determines how the session treats fields that a kind does not have.
 	Validation string
 
 	printer printers.ResourcePrinter
@@ -71,7 +71,7 @@ func ParseValidation(text string) (string, error) {
 	return "", problem.New(fmt.Sprintf("unknown --validate %q", text), "choose strict, warn or ignore")
 }
 
-// Check reports whether the output makes sense, before anything is changed.
+// Check reports an invalid output format, before anything is changed.
 func (w *Writer) Check() (err error) {
 	if w.Output.Output != "" {
 		w.printer, err = w.Output.Printer()
@@ -79,7 +79,7 @@ func (w *Writer) Check() (err error) {
 	return err
 }
 
-// patching is how requests change objects.
+// patching returns the options of requests that change objects.
 func (w *Writer) patching() metav1.PatchOptions {
 	return metav1.PatchOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation}
 }
@@ -106,7 +106,7 @@ func (w *Writer) say(k objects.Kind, name, what string) error {
 	return err
 }
 
-// Create makes an object.
+// Create creates an object.
 func (w *Writer) Create(ctx context.Context, u *unstructured.Unstructured) error {
 	k, err := w.Session.KindOf(u.GroupVersionKind())
 	if err != nil {
@@ -130,13 +130,13 @@ func (w *Writer) create(ctx context.Context, k objects.Kind, u *unstructured.Uns
 	if err != nil {
 		return nil, objects.Explain(err)
 	}
-	if made.GetName() == "" { // the session has taken it, and is not done with it
+	if made.GetName() == "" { // the session has accepted the object but not created it yet
 		return u, nil
 	}
 	return made, nil
 }
 
-// readOnly is the problem that objects of a kind cannot be changed.
+// readOnly returns the problem that objects of a kind cannot be changed.
 func readOnly(k objects.Kind) error {
 	return problem.New(fmt.Sprintf("%s are read-only", k), "hone api-resources -o wide lists the verbs of each kind")
 }

@@ -17,7 +17,7 @@ import (
 
 // Deletion configures how objects are deleted.
 type Deletion struct {
-	// IgnoreMissing takes objects that are not there for deleted.
+	// IgnoreMissing treats missing objects as deleted.
 	IgnoreMissing bool
 	// Wait waits for the objects to be gone, for as long as Timeout.
 	Wait    bool
@@ -70,7 +70,7 @@ func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletio
 
 // Pruning configures which objects apply deletes that are no longer in the files.
 type Pruning struct {
-	// Labels select among the objects; empty for all.
+	// Labels limit the objects; empty means all.
 	Labels string
 	// Kinds are the kinds of the objects; nil for all kinds that can be deleted.
 	Kinds []objects.Kind
@@ -173,7 +173,7 @@ func (w *Writer) deleteOne(ctx context.Context, k objects.Kind, name string, d D
 	return w.say(k, name, d.done)
 }
 
-// gone waits until an object is no longer there.
+// gone waits until an object no longer exists.
 func (w *Writer) gone(ctx context.Context, k objects.Kind, was *unstructured.Unstructured, timeout time.Duration) error {
 	c, err := condition.Parse("delete")
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// Edit is how objects are edited.
+// Edit configures how objects are edited.
 type Edit struct {
 	Editor editor.Editor
 	// JSON shows objects as JSON instead of YAML.
 	JSON bool
 	// PrintPatch prints the resulting patch.
 	PrintPatch bool
-	// Status changes nothing but the status.
+	// Status changes only the status.
 	Status bool
 	// ManagedFields also shows metadata.managedFields.
 	ManagedFields bool
 	// Remember records the edited configuration in the object, as apply does.
 	Remember bool
-	// Windows ends lines as editors there want them.
+	// Windows ends lines as editors on Windows expect.
 	Windows bool
 }
 
@@ -44,7 +44,7 @@ an empty file changes nothing. If the session refuses the change, the file opens
 // errUnchanged means that the user left the editor without a change.
 var errUnchanged = errors.New("nothing was changed")
 
-// Edit opens the objects of a target in an editor, one after the other, and writes the changes.
+// Edit opens the objects of a target in an editor, one after another, and writes the changes.
 func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 	if !t.Kind.Can("patch") {
 		return readOnly(t.Kind)
@@ -155,7 +155,7 @@ func (e Edit) loop(ctx context.Context, u *unstructured.Unstructured, write func
 	}
 }
 
-// failed keeps the user's text, if there is any, when the editor has failed.
+// failed keeps the user's text, if any, after the editor has failed.
 func (e Edit) failed(path string, shown []byte, err error) error {
 	if left, lost := os.ReadFile(path); lost == nil && bytes.Equal(uncommented(left), uncommented(shown)) {
 		_ = os.Remove(path)
@@ -169,7 +169,7 @@ func keeping(path string, err error) error {
 	if path == "" {
 		return err
 	}
-	return problem.Wrap(err, "the edit was given up", "what you wrote is in "+path)
+	return problem.Wrap(err, "the edit was abandoned", "what you wrote is in "+path)
 }
 
 func (e Edit) render(u *unstructured.Unstructured) ([]byte, error) {
@@ -187,7 +187,7 @@ func (e Edit) render(u *unstructured.Unstructured) ([]byte, error) {
 	return text, nil
 }
 
-// lines ends the lines of a text as the editor wants them.
+// lines returns a text with the line ends that the editor expects.
 func (e Edit) lines(text []byte) []byte {
 	if e.Windows {
 		return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))
@@ -206,7 +206,7 @@ func (e Edit) pattern() string {
 func comments(failure error) []byte {
 	text := introduction
 	if failure != nil {
-		text += "\nThe session did not take this:\n" + problem.Text(failure) + "\n"
+		text += "\nThe session did not accept this:\n" + problem.Text(failure) + "\n"
 	}
 	var b bytes.Buffer
 	for line := range strings.Lines(text) {
@@ -216,7 +216,7 @@ func comments(failure error) []byte {
 	return b.Bytes()
 }
 
-// uncommented leaves out the lines above the object that are comments.
+// uncommented removes the comments and empty lines above the object.
 func uncommented(text []byte) []byte {
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -239,10 +239,10 @@ func decode(text []byte) (*unstructured.Unstructured, error) {
 	return all[0], nil
 }
 
-// difference is the merge patch that makes one object of another.
+// difference returns the merge patch that turns one object into another.
 func difference(was, is *unstructured.Unstructured) ([]byte, error) {
 	if was.GetName() != is.GetName() || was.GroupVersionKind() != is.GroupVersionKind() {
-		return nil, problem.New("apiVersion, kind and name cannot be changed", "make a new object instead: hone create -f PATH")
+		return nil, problem.New("apiVersion, kind and name cannot be changed", "create a new object instead: hone create -f PATH")
 	}
 	a, err := json.Marshal(was.Object)
 	if err != nil {

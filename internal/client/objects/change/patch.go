@@ -50,10 +50,10 @@ func ParsePatch(kind, text, subresource string) (Patch, error) {
 	return p, nil
 }
 
-// misfit is the problem that a patch is not written as its type wants it.
+// misfit returns the problem that the form of a patch does not match its type.
 func misfit(list bool) error {
 	if list {
-		return problem.New("the patch is a list of operations", "leave out the brackets, or say --type json")
+		return problem.New("the patch is a list of operations", "leave out the brackets, or use --type json")
 	}
 	return problem.New("a patch of --type json is a list of operations", `for example: -p '[{"op":"replace","path":"/status/triggerMode","value":1}]'`)
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// checkTime bounds a look at the session that does not wait.
+// checkTime limits a query of the session that does not wait.
 const checkTime = 10 * time.Second
 
 // Wait is a wait for objects.
 type Wait struct {
 	Session *objects.Session
 	For     Condition
-	// Timeout bounds the whole wait; zero looks once.
+	// Timeout limits the whole wait; zero checks once.
 	Timeout time.Duration
 	// Object is the UID of the object to wait for, if known; a different object with the same name does not count.
 	Object types.UID
@@ -64,8 +64,8 @@ func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	return nil
 }
 
-// RunAll waits for all objects of targets to meet one condition after the other, all within the timeout. Met is called when an
-// object has met the last of them.
+// RunAll waits until all objects of targets have met each condition in order, all within the timeout. Met is called when an
+// object has met the last condition.
 func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Target) error {
 	met, limit, begun := w.Met, w.Timeout, time.Now()
 	for i, c := range all {
@@ -172,11 +172,11 @@ func (s *sight) over(ctx context.Context, err error) error {
 	return err
 }
 
-// late is the problem that an object has not become as wanted in time.
+// late returns the problem that an object has not met the condition in time.
 func (s *sight) late(ctx context.Context) error {
 	summary := fmt.Sprintf("timed out waiting for %s on %s: %s", s.wait.For, s.kind.Ref(s.name), s.instead)
 	if s.wait.Timeout == 0 {
-		summary = fmt.Sprintf("%s is not as wanted by %s: %s", s.kind.Ref(s.name), s.wait.For, s.instead)
+		summary = fmt.Sprintf("%s does not meet %s: %s", s.kind.Ref(s.name), s.wait.For, s.instead)
 	}
 	mend := fmt.Sprintf("hone describe %s %s shows details; --timeout waits longer", s.kind.GVR.Resource, shellquote.Join(s.name))
 	if s.last == nil {

@@ -16,8 +16,8 @@ import (
 // Condition is the state that an object should reach.
 type Condition struct {
 	text string
-	// gone and there are about whether there is the object; name and status about one of its conditions; path and value about
-	// any of its fields.
+	// gone and there require that the object does not exist or exists; name and status refer to one of its conditions; path
+	// and value refer to any of its fields.
 	gone, there  bool
 	name, status string
 	path         *jsonpath.JSONPath
@@ -33,7 +33,7 @@ func (c Condition) Gone() bool { return c.gone }
 
 const mend = "write one of: --for=condition=Ready, --for=condition=Ready=false, --for=jsonpath='{.status.updateStatus}'=ok, --for=create, --for=delete"
 
-// ParseAll parses conditions to meet one after the other. That the object exists comes first.
+// ParseAll parses conditions that must be met one after another. Conditions that the object exists come first.
 func ParseAll(texts []string) ([]Condition, error) {
 	if len(texts) == 0 {
 		texts = []string{""}
@@ -95,7 +95,7 @@ func (c *Condition) parsePath(rest string) error {
 	if i := strings.LastIndex(rest, "}"); i >= 0 && strings.HasPrefix(strings.TrimSpace(rest), "{") {
 		path, value = rest[:i+1], rest[i+1:]
 		if value != "" && value[0] != '=' {
-			return problem.New(fmt.Sprintf("%q has something behind the path that is no =VALUE", c.text), mend)
+			return problem.New(fmt.Sprintf("%q has text after the path that is not =VALUE", c.text), mend)
 		}
 		c.anyValue = value == ""
 		value = strings.TrimPrefix(value, "=")
@@ -112,7 +112,7 @@ func (c *Condition) parsePath(rest string) error {
 	return nil
 }
 
-// unquoted takes the quotes from a value that the shell has left them on.
+// unquoted removes the quotes that the shell has left around a value.
 func unquoted(s string) string {
 	if n := len(s); n >= 2 && (s[0] == '\'' || s[0] == '"') && s[n-1] == s[0] {
 		return s[1 : n-1]
@@ -163,7 +163,7 @@ func (c Condition) conditionMet(u *unstructured.Unstructured) (bool, string) {
 	return false, fmt.Sprintf("it has no condition %s, but %s", c.name, strings.Join(names, ", "))
 }
 
-// why describes the state of a condition, with its reason.
+// why describes the state of a condition, with its reason and message.
 func why(name, status string, m map[string]any) string {
 	text := fmt.Sprintf("%s is %s", name, status)
 	for _, field := range []string{"reason", "message"} {
@@ -193,7 +193,7 @@ func (c Condition) pathMet(u *unstructured.Unstructured) (bool, string) {
 		}
 	}
 	if values == nil {
-		return false, "nothing is there"
+		return false, "it has no value"
 	}
 	return false, "it is " + strings.Join(values, ", ")
 }

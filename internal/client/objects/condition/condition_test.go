@@ -48,8 +48,8 @@ func TestMet(t *testing.T) {
 		{"jsonpath={.status.list[*].n}=b", object, true, ""},
 		{`jsonpath={.status.conditions[?(@.type=="UpToDate")].status}=True`, object, true, ""},
 		{"jsonpath={.status.list[*].n}=c", object, false, "it is a, b"},
-		{"jsonpath={.status.nope}", object, false, "nothing is there"},
-		{"jsonpath={.status.empty}", object, false, "nothing is there"},
+		{"jsonpath={.status.nope}", object, false, "it has no value"},
+		{"jsonpath={.status.empty}", object, false, "it has no value"},
 		{"jsonpath={.status.updateStatus}=", object, false, "it is ok"},
 	} {
 		c, err := Parse(tc.text)

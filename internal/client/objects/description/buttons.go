@@ -11,7 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 )
 
-// buttonType is the annotation of the buttons that resources have by themselves, which hone enable and hone disable click.
+// buttonType is the annotation of the buttons that every resource has, which hone enable and hone disable click.
 const buttonType = "tilt.dev/uibutton-type"
 
 // buttons writes the buttons of a resource, with the names and inputs for hone click.
@@ -47,7 +47,7 @@ func (d *Describer) buttons(ctx context.Context, w *writer, resource string) {
 	_ = t.Flush()
 }
 
-// inputs lists the inputs of a button, each with the values that it takes: "SHARD=main, SIZE=s|l, DRY=true|false". Inputs
+// inputs lists the inputs of a button, each with the values that it accepts: "SHARD=main, SIZE=s|l, DRY=true|false". Inputs
 // that the Tiltfile has fixed are omitted.
 func inputs(u unstructured.Unstructured) string {
 	all, _, _ := unstructured.NestedSlice(u.Object, "spec", "inputs")

@@ -22,7 +22,7 @@ type Describer struct {
 	Out     io.Writer
 	// Events adds the events of the resource.
 	Events bool
-	// Now is the time that ages are counted to.
+	// Now is the time that ages are relative to.
 	Now time.Time
 
 	any bool
@@ -109,7 +109,7 @@ func (d *Describer) one(ctx context.Context, k objects.Kind, name string) error 
 	return w.out.Flush()
 }
 
-// head writes who the object is.
+// head writes the identity of the object.
 func (w *writer) head(f fields) {
 	m := f.sub("metadata")
 	w.section(fields{

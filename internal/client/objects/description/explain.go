@@ -12,18 +12,18 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// maxDepth bounds how deep fields in fields are shown.
+// maxDepth limits how deep nested fields are shown.
 const maxDepth = 20
 
 // Explanation is what to explain and how.
 type Explanation struct {
-	// Of is a kind, with a field of it behind a dot, and so on: "cmds.spec.args".
+	// Of is a kind, optionally with the path of a field after a dot: "cmds.spec.args".
 	Of string
-	// APIVersion is the group and version of the kind, where several go by the same name.
+	// APIVersion is the group and version of the kind, if several kinds have the same name.
 	APIVersion string
-	// Recursive lists the fields in all fields.
+	// Recursive also lists the nested fields.
 	Recursive bool
-	// Format is plaintext, or json for the schema as the session has it.
+	// Format is plaintext, or json for the session's schema.
 	Format string
 }
 
@@ -60,7 +60,7 @@ func (e Explanation) split(s *objects.Session) (objects.Kind, []string, error) {
 	if e.APIVersion != "" {
 		group, version, ok := strings.Cut(e.APIVersion, "/")
 		if !ok {
-			return objects.Kind{}, nil, problem.New(fmt.Sprintf("%q is no group and version", e.APIVersion), "for example: --api-version tilt.dev/v1alpha1")
+			return objects.Kind{}, nil, problem.New(fmt.Sprintf("%q is not a group and version", e.APIVersion), "for example: --api-version tilt.dev/v1alpha1")
 		}
 		k, err := s.Kind(words[0] + "." + version + "." + group)
 		return k, words[1:], err

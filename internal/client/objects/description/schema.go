@@ -50,7 +50,7 @@ func (all schemas) field(k objects.Kind, path []string) (map[string]any, error) 
 func schemasOf(s *objects.Session, k objects.Kind) (schemas, error) {
 	paths, err := s.OpenAPI().Paths()
 	if err != nil {
-		return nil, fmt.Errorf("ask the session for its schemas: %w", err)
+		return nil, fmt.Errorf("get the session's schemas: %w", err)
 	}
 	group, ok := paths["apis/"+k.GVR.GroupVersion().String()]
 	if !ok {
@@ -58,7 +58,7 @@ func schemasOf(s *objects.Session, k objects.Kind) (schemas, error) {
 	}
 	text, err := group.Schema("application/json")
 	if err != nil {
-		return nil, fmt.Errorf("ask the session for its schemas: %w", err)
+		return nil, fmt.Errorf("get the session's schemas: %w", err)
 	}
 	var doc struct {
 		Components struct {
@@ -104,7 +104,7 @@ func (all schemas) resolved(s map[string]any) map[string]any {
 	return out
 }
 
-// inner returns the schema in which to look for fields: for a list or a map, the schema of its elements.
+// inner returns the schema that has the fields: for a list or a map, the schema of its elements.
 func (all schemas) inner(s map[string]any) map[string]any {
 	s = all.resolved(s)
 	for _, in := range []string{"items", "additionalProperties"} {

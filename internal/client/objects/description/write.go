@@ -15,7 +15,7 @@ import (
 // indent is the indentation of lines that belong to the line above.
 const indent = "  "
 
-// writer writes fields below each other.
+// writer writes fields one below the other.
 type writer struct {
 	out *bufio.Writer
 	now time.Time
@@ -23,7 +23,7 @@ type writer struct {
 
 func newWriter(out io.Writer, now time.Time) *writer { return &writer{bufio.NewWriter(out), now} }
 
-// section writes the fields of an object, with the values below each other.
+// section writes the fields of an object, with the values aligned.
 func (w *writer) section(f fields, depth int) {
 	width := 0
 	for _, x := range f {
@@ -56,7 +56,7 @@ func (w *writer) field(name string, v value, depth, width int) {
 	}
 }
 
-// line writes a name and a value, which may be of several lines.
+// line writes a name and a value, which may have several lines.
 func (w *writer) line(pad, name, text string, width int) {
 	if !strings.Contains(strings.TrimRight(text, "\n"), "\n") {
 		fmt.Fprintf(w.out, "%s%-*s  %s\n", pad, width+1, name+":", strings.TrimRight(text, "\n"))
@@ -68,7 +68,7 @@ func (w *writer) line(pad, name, text string, width int) {
 	}
 }
 
-// list writes items, each marked where it begins.
+// list writes items, each with a mark at its beginning.
 func (w *writer) list(all []value, depth int) {
 	pad := strings.Repeat(indent, depth)
 	for _, v := range all {
@@ -89,7 +89,7 @@ func (w *writer) list(all []value, depth int) {
 	}
 }
 
-// scalar renders a value; of times also how long ago they are.
+// scalar renders a value. For times, it adds how long ago they are.
 func (w *writer) scalar(v value) string {
 	s, ok := v.(string)
 	if !ok {
@@ -133,8 +133,8 @@ func join(all []value) string {
 	return strings.Join(texts, ", ")
 }
 
-// title makes words of a field's name: "updateStatus" becomes "Update Status", "podID" "Pod ID". Names that are no words
-// stay.
+// title splits a field's name into words: "updateStatus" becomes "Update Status", "podID" "Pod ID". Names with other
+// characters than letters and digits stay.
 func title(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) >= 0 {
 		return name

@@ -19,13 +19,14 @@ const none = "<none>"
 type columns struct {
 	heads []string
 	paths []*jsonpath.JSONPath
-	// headed is set when the heads have been printed, or must not be.
+	// headed is set once the headers have been printed, or if they must not be printed.
 	headed bool
 }
 
 var _ printers.ResourcePrinter = (*columns)(nil)
 
-// newColumns reads "HEAD:PATH,HEAD:PATH", or a file whose first line has the heads and whose second the paths.
+// newColumns reads "HEAD:PATH,HEAD:PATH", or the text of a file whose first line has the headers and whose second line has the
+// paths.
 func newColumns(text string, file, headless bool) (*columns, error) {
 	c := &columns{headed: headless}
 	var paths []string
@@ -33,13 +34,13 @@ func newColumns(text string, file, headless bool) (*columns, error) {
 		first, second, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		c.heads, paths = strings.Fields(first), strings.Fields(second)
 		if len(c.heads) == 0 || len(c.heads) != len(paths) {
-			return nil, fmt.Errorf("the first line has %d heads, the second %d paths", len(c.heads), len(paths))
+			return nil, fmt.Errorf("the first line has %d headers, the second has %d paths", len(c.heads), len(paths))
 		}
 	} else {
 		for _, part := range strings.Split(text, ",") {
 			head, path, ok := strings.Cut(part, ":")
 			if !ok {
-				return nil, fmt.Errorf("the column %q is no HEAD:PATH", part)
+				return nil, fmt.Errorf("the column %q is not HEAD:PATH", part)
 			}
 			c.heads, paths = append(c.heads, head), append(paths, path)
 		}
@@ -54,7 +55,7 @@ func newColumns(text string, file, headless bool) (*columns, error) {
 	return c, nil
 }
 
-// ParsePath reads a JSON path, of which the braces and the first dot may be left out.
+// ParsePath reads a JSON path. The braces and the first dot may be omitted.
 func ParsePath(text string) (*jsonpath.JSONPath, error) {
 	inner := strings.TrimSpace(text)
 	if strings.HasPrefix(inner, "{") && strings.HasSuffix(inner, "}") {

@@ -1,5 +1,5 @@
-// Package output prints objects: as tables for people, and as JSON, YAML, names, and by templates, JSON paths and columns of
-// one's own for scripts.
+// Package output prints objects: as tables for people, and for scripts as JSON, YAML, names, or by templates, JSON paths and
+// custom columns.
 package output
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/hone-dev/hone/internal/base/problem"
 )
 
-// Flags say how objects are printed.
+// Flags configure how objects are printed.
 type Flags struct {
 	// Output is the format, with its argument, if any, after "=": "jsonpath={.spec}".
 	Output string
-	// Template is the template of the formats that want one.
+	// Template is the template of the formats that need one.
 	Template string
-	// AllowMissing takes keys that are not there for empty ones in templates and paths.
+	// AllowMissing treats missing keys as empty in templates and paths.
 	AllowMissing bool
 	// ShowManagedFields keeps metadata.managedFields.
 	ShowManagedFields bool
@@ -27,10 +27,10 @@ type Flags struct {
 	tables            bool
 }
 
-// TableFlags say how tables are printed.
+// TableFlags configure how tables are printed.
 type TableFlags struct {
 	NoHeaders, ShowLabels, ShowKind, Events bool
-	// LabelColumns are labels that have a column each.
+	// LabelColumns are labels that are shown in columns of their own.
 	LabelColumns []string
 	// SortBy is the JSON path of the field that tables and lists are sorted by.
 	SortBy string
@@ -101,13 +101,13 @@ func (f *Flags) Printer() (printers.ResourcePrinter, error) {
 	return p, nil
 }
 
-// templated returns the printer of a format that wants a template.
+// templated returns the printer of a format that needs a template.
 func (f *Flags) templated(format, of string) (printers.ResourcePrinter, error) {
 	if !slices.Contains(f.Formats(), format) {
 		return nil, problem.New(fmt.Sprintf("unknown output %q", format), "choose one of: "+strings.Join(f.Formats(), ", "))
 	}
 	if of == "" {
-		return nil, problem.New(fmt.Sprintf("-o %s wants more", format), "for example: "+examples[format])
+		return nil, problem.New(fmt.Sprintf("-o %s needs an argument", format), "for example: "+examples[format])
 	}
 	text, err := content(format, of)
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *Flags) compile(format, text string) (printers.ResourcePrinter, error) {
 	return p, nil
 }
 
-// examples show how formats are written that want more.
+// examples show the formats that need an argument.
 var examples = map[string]string{
 	"go-template":         "-o go-template='{{.metadata.name}}'",
 	"go-template-file":    "-o go-template-file=PATH",

@@ -9,13 +9,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// asPrinted are the options with which jsontext writes JSON as the printer of -o json does.
+// asPrinted are the options with which jsontext writes JSON like the printer of -o json.
 var asPrinted = []jsontext.Options{
 	jsontext.ReorderRawObjects(true), jsontext.EscapeForHTML(true), jsontext.EscapeForJS(true),
 	jsontext.Multiline(true), jsontext.WithIndent("    "),
 }
 
-// The tokens of a list around its items, as newList has them.
+// The tokens of a list around its items, as in newList.
 var (
 	listHead = []jsontext.Token{jsontext.BeginObject, jsontext.String("apiVersion"), jsontext.String("v1"), jsontext.String("items"), jsontext.BeginArray}
 	listTail = []jsontext.Token{jsontext.EndArray, jsontext.String("kind"), jsontext.String("List"), jsontext.String("metadata"),
@@ -23,12 +23,12 @@ var (
 )
 
 // format returns the output of the -o json printer for a single document, or for any number of documents as a list. It only
-// moves text, while the printer needs decoded documents, which is most of the work. ok is false, and the documents are left
-// to the printer, if the printer's output might differ or a document is not valid JSON.
+// copies text, while the printer needs decoded documents, and decoding is most of the work. ok is false, and the documents are
+// left to the printer, if the printer's output might differ or a document is not valid JSON.
 func format(docs []jsontext.Value, single bool) (text []byte, ok bool) {
 	size := 1 << 10
 	for _, d := range docs {
-		size += 3 * len(d) // or nearly so, with the spaces
+		size += 3 * len(d) // approximately, with the spaces
 	}
 	b := bytes.NewBuffer(make([]byte, 0, size))
 	e := jsontext.NewEncoder(b, asPrinted...)
@@ -37,10 +37,10 @@ func format(docs []jsontext.Value, single bool) (text []byte, ok bool) {
 		write = writeOne
 	}
 	if write(e, docs) != nil {
-		return nil, false // also where a name comes twice, or a text is not UTF-8
+		return nil, false // also for duplicate names and invalid UTF-8
 	}
 	text = b.Bytes()
-	if bytes.Contains(text, []byte(`"managedFields": `)) { // which the printer may have to leave out
+	if bytes.Contains(text, []byte(`"managedFields": `)) { // which the printer may have to omit
 		return nil, false
 	}
 	return text, settled(text)
@@ -63,8 +63,8 @@ func writeList(e *jsontext.Encoder, docs []jsontext.Value) error {
 }
 
 // settled reports whether decoding and encoding would leave a formatted document unchanged: its numbers are written as
-// encoding/json writes them, and its names are in order. jsontext compares names by UTF-16 units, encoding/json by bytes:
-// they disagree about characters outside of the Basic Multilingual Plane.
+// encoding/json writes them, and its names are in order. jsontext compares names by UTF-16 units, encoding/json by bytes: they
+// disagree about characters outside the Basic Multilingual Plane.
 func settled(text []byte) bool {
 	astral := isAstral(text)
 	for line := range bytes.Lines(text) {
@@ -82,7 +82,7 @@ func settled(text []byte) bool {
 	return true
 }
 
-// isAstral reports whether a text has characters outside of the basic plane.
+// isAstral reports whether a text has characters outside the Basic Multilingual Plane.
 func isAstral(text []byte) bool {
 	for lead := byte(0xf0); lead <= 0xf4; lead++ {
 		if bytes.IndexByte(text, lead) >= 0 {
@@ -92,7 +92,7 @@ func isAstral(text []byte) bool {
 	return false
 }
 
-// kept reports whether a number is written as it was read.
+// kept reports whether decoding and encoding would leave the text of a number unchanged.
 func kept(number []byte) bool {
 	if i, err := strconv.ParseInt(string(number), 10, 64); err == nil {
 		return string(number) == strconv.FormatInt(i, 10)

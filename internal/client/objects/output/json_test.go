@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// printedJSON is what the printer makes of documents.
+// printedJSON returns the printer's output for documents.
 func printedJSON(docs []jsontext.Value, single bool) (string, error) {
 	found := objects.Found{Documents: docs}
 	if err := found.Decode(); err != nil {
@@ -41,7 +41,7 @@ func printedJSON(docs []jsontext.Value, single bool) (string, error) {
 	return b.String(), err
 }
 
-// checkFormat compares what is formatted with what the printer prints. It reports whether it was formatted.
+// checkFormat compares the output of format with that of the printer. It reports whether format accepted the documents.
 func checkFormat(t *testing.T, docs []jsontext.Value, single bool) bool {
 	t.Helper()
 	text, ok := format(docs, single)
@@ -50,7 +50,7 @@ func checkFormat(t *testing.T, docs []jsontext.Value, single bool) bool {
 	}
 	want, err := printedJSON(docs, single)
 	if err != nil {
-		t.Fatalf("formatted, but the printer says: %v\n%s", err, docs)
+		t.Fatalf("formatted, but the printer returns: %v\n%s", err, docs)
 	}
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("not as printed:\n%s", diff)
@@ -91,7 +91,7 @@ func TestFormatKinds(t *testing.T) {
 	}
 }
 
-// nasty are values that say how texts, numbers and names are written.
+// nasty are values that test how texts, numbers and names are written.
 var nasty = []struct {
 	value string
 	left  bool // to the printer
@@ -130,7 +130,7 @@ func TestFormatNasty(t *testing.T) {
 	}
 }
 
-// TestPrintAll prints what can be formatted, and what cannot.
+// TestPrintAll prints documents that format accepts, and documents that it does not accept.
 func TestPrintAll(t *testing.T) {
 	f := Flags{Output: "json"}
 	p, err := f.Printer()
@@ -155,7 +155,7 @@ func TestPrintAll(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := printAll(p, objects.Found{}, false, &b); err != nil || !strings.Contains(b.String(), `"items": [],`) {
-		t.Errorf("nothing is printed as %q: %v", b.String(), err)
+		t.Errorf("an empty list is printed as %q: %v", b.String(), err)
 	}
 	b.Reset()
 	managed := []jsontext.Value{jsontext.Value(`{"kind":"A","metadata":{"managedFields":[{}]}}`)}
@@ -163,7 +163,7 @@ func TestPrintAll(t *testing.T) {
 		t.Errorf("managed fields are printed: %q: %v", b.String(), err)
 	}
 	if err := printAll(p, objects.Found{Documents: withValue("{")}, true, &b); err == nil {
-		t.Error("printed what is no JSON")
+		t.Error("printed invalid JSON")
 	}
 }
 
@@ -177,7 +177,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// BenchmarkFormat formats what 1,000 resources are, BenchmarkPrint has the printer do it.
+// BenchmarkFormat formats 1,000 resources; BenchmarkPrint prints them with the printer.
 func BenchmarkFormat(b *testing.B) {
 	docs := thousand(b)
 	for b.Loop() {

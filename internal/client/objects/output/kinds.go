@@ -18,11 +18,11 @@ import (
 
 // Kinds configures how kinds of objects are listed.
 type Kinds struct {
-	// Group, Verbs, Categories and Namespaced leave only some.
+	// Group, Verbs, Categories and Namespaced limit the kinds that are listed.
 	Group             string
 	Verbs, Categories []string
 	Namespaced        *bool
-	// Output is "", wide or name, SortBy "", name or kind.
+	// Output is "", wide, name, json or yaml; SortBy is "", name or kind.
 	Output, SortBy string
 	NoHeaders      bool
 }
@@ -37,7 +37,7 @@ func (k *Kinds) Add(flags *pflag.FlagSet) {
 	flags.BoolVar(&k.NoHeaders, "no-headers", false, "leave out the column headers")
 }
 
-// Print lists kinds, and returns how many.
+// Print lists kinds, and returns how many it has listed.
 func (k *Kinds) Print(all []objects.Kind, out io.Writer) (int, error) {
 	all = slices.DeleteFunc(slices.Clone(all), func(x objects.Kind) bool { return !k.wanted(x) })
 	switch k.SortBy {

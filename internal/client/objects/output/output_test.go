@@ -75,6 +75,6 @@ func TestSort(t *testing.T) {
 	}
 	f.Table.SortBy = ".nope"
 	if err := f.Sort(&found); err == nil {
-		t.Error("sorted by what is not there")
+		t.Error("sorted by a missing field")
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 // Look configures how objects are shown.
 type Look struct {
-	// Watch then shows each change; Only shows nothing but the changes.
+	// Watch also shows each later change; Only shows only the changes.
 	Watch, Only bool
-	// IgnoreMissing takes named objects that are not there for nothing wrong.
+	// IgnoreMissing accepts that named objects are missing.
 	IgnoreMissing bool
 	// Out is where objects are printed, and Notes is where messages about missing objects are printed.
 	Out, Notes io.Writer
@@ -46,8 +46,8 @@ func (f *Flags) form() objects.Form {
 	return objects.Rows
 }
 
-// objectForm returns the form in which objects are fetched that are printed once: only the parts that the format shows,
-// unless sorting needs other fields.
+// objectForm returns the form in which to fetch objects that are printed once: only the parts that the format shows, unless
+// sorting needs other fields.
 func (f *Flags) objectForm() objects.Form {
 	switch {
 	case f.Table.SortBy != "":

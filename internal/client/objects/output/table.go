@@ -19,7 +19,7 @@ import (
 	"github.com/hone-dev/hone/internal/client/objects"
 )
 
-// tabbed returns a writer that aligns columns, also with those of lines that were flushed before.
+// tabbed returns a writer that aligns columns, also with those of lines flushed earlier.
 func tabbed(w io.Writer) *tabwriter.Writer {
 	if t, ok := w.(*tabwriter.Writer); ok {
 		return t
@@ -27,7 +27,7 @@ func tabbed(w io.Writer) *tabwriter.Writer {
 	return printers.GetNewTabWriter(w)
 }
 
-// Tables prints tables, one kind after the other.
+// Tables prints tables, one kind after another.
 type Tables struct {
 	flags   *Flags
 	w       *tabwriter.Writer
@@ -43,7 +43,7 @@ func (f *Flags) NewTables(w io.Writer, several bool) *Tables {
 	return &Tables{flags: f, w: printers.GetNewTabWriter(w), prefix: several || f.Table.ShowKind}
 }
 
-// Print prints rows of one kind; the heads are printed where the kind begins.
+// Print prints rows of one kind. It prints the headers before the first rows of the kind.
 func (t *Tables) Print(k objects.Kind, table *metav1.Table) error {
 	if len(table.Rows) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (t *Tables) PrintEvent(k objects.Kind, what watch.EventType, table *metav1.
 	return t.w.Flush()
 }
 
-// begin makes the printer of a kind, with an empty line after the kind before.
+// begin creates the printer for a kind, and prints an empty line after the previous kind.
 func (t *Tables) begin(k objects.Kind) {
 	if t.printer != nil && t.current.GVR == k.GVR {
 		return

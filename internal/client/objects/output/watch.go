@@ -22,10 +22,10 @@ type watching struct {
 	look    Look
 	session *objects.Session
 	target  objects.Target
-	names   []string // the only ones that are shown, unless nil
+	names   []string // limits the shown objects, unless nil
 	tables  *Tables
 	printer printers.ResourcePrinter
-	// shown are the objects that were printed last, as they were, by name.
+	// shown are the last printed rows of the objects, by name.
 	shown map[string]row
 }
 
@@ -91,7 +91,7 @@ func (w *watching) run(ctx context.Context) error {
 	}
 }
 
-// catchUp prints the differences from the rows that were shown.
+// catchUp prints the differences from the last printed rows.
 func (w *watching) catchUp(f objects.Found, silent bool) error {
 	gone := w.shown
 	w.shown = map[string]row{}
@@ -117,7 +117,7 @@ func (w *watching) catchUp(f objects.Found, silent bool) error {
 	return w.printMany(fresh)
 }
 
-// printMany prints changes; rows that say no more than others go into one table, so that their columns line up.
+// printMany prints changes. Without a column for events, it prints them as one table, so that the columns line up.
 func (w *watching) printMany(all []objects.Event) error {
 	if w.tables == nil || w.flags.Table.Events || len(all) == 0 {
 		for _, e := range all {
@@ -134,7 +134,7 @@ func (w *watching) printMany(all []objects.Event) error {
 	return w.tables.Print(w.target.Kind, table)
 }
 
-// events makes one of each object.
+// events returns an event for each object.
 func events(f objects.Found) (out []objects.Event) {
 	for i := range f.Objects {
 		out = append(out, objects.Event{Type: watch.Added, Object: &f.Objects[i]})
@@ -166,7 +166,7 @@ func (r row) event(what watch.EventType) objects.Event {
 
 func (w *watching) wanted(name string) bool { return w.names == nil || slices.Contains(w.names, name) }
 
-// show prints a change of an object that is wanted.
+// show prints a change, if its object is wanted.
 func (w *watching) show(e objects.Event) error {
 	name, version := e.Name()
 	if !w.wanted(name) {
