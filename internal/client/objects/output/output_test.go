@@ -32,7 +32,7 @@ func TestPrinter(t *testing.T) {
 			want: "N     L       X        Y        Z\nx     [a b]   <none>   <none>   a,b\n"},
 		{flags: Flags{Output: "custom-columns=N:.metadata.name", tables: true, Table: TableFlags{NoHeaders: true}}, want: "x\n"},
 		{flags: Flags{Output: "custom-columns=N:.metadata.name"}, fails: `unknown output "custom-columns"`},
-		{flags: Flags{Output: "custom-columns=N", tables: true}, fails: "no HEAD:PATH"},
+		{flags: Flags{Output: "custom-columns=N", tables: true}, fails: "not HEAD:PATH"},
 		{flags: Flags{Output: "custom-columns=N:{.x", tables: true}, fails: "the JSON path"},
 		{flags: Flags{Output: "xml"}, fails: "choose one of: json, yaml"},
 		{flags: Flags{Output: "jsonpath"}, fails: "for example: -o jsonpath="},
