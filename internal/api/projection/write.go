@@ -89,9 +89,9 @@ func without(m map[string]string, key string) map[string]string {
 	return m
 }
 
-// writeUIResource takes a trigger mode.
+// writeUIResource sets the trigger mode.
 func writeUIResource(v store.View, old, new Object) ([]store.Action, error) {
-	const instead = "only status.triggerMode can be set; to update it now: hone trigger; to switch it off: hone disable"
+	const instead = "only status.triggerMode can be set; to update it now: hone trigger; to disable it: hone disable"
 	was, is, err := both[*v1alpha1.UIResource]("uiresources", instead, old, new)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func both[O Object](plural, instead string, old, new Object) (was, is O, err err
 	return old.(O), new.(O), nil
 }
 
-// writeTiltfile takes arguments.
+// writeTiltfile sets the arguments.
 func writeTiltfile(v store.View, old, new Object) ([]store.Action, error) {
 	const instead = "only spec.args can be set; the Tiltfile is chosen when the session begins: hone up --file"
 	was, is, err := both[*v1alpha1.Tiltfile]("tiltfiles", instead, old, new)
@@ -170,7 +170,7 @@ func writeConfigMap(v store.View, old, new Object) ([]store.Action, error) {
 	return []store.Action{state.ObjectsDeclared{ConfigMaps: []model.ConfigMap{{Name: name, Data: is.Data, Meta: metaFrom(is)}}}}, nil
 }
 
-// writeSwitch turns a change of a resource's config map into the wish to enable or disable the resource.
+// writeSwitch turns a change of a resource's config map into a request to enable or disable the resource.
 func writeSwitch(v store.View, resource model.ManifestName, was, is *v1alpha1.ConfigMap) ([]store.Action, error) {
 	if !same(was, is, func(m *v1alpha1.ConfigMap) { m.Data = nil }) || len(is.Data) > 1 {
 		return nil, forbidden("configmaps", is.Name, "it switches a resource: only data."+disabledKey+" can be set")

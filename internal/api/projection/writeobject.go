@@ -45,7 +45,7 @@ func writeButton(v store.View, old, new Object) ([]store.Action, error) {
 	return append(actions, click...), err
 }
 
-// clickOf returns the click that a status requests.
+// clickOf returns the click that the new status requests.
 func clickOf(v store.View, is *v1alpha1.UIButton) ([]store.Action, error) {
 	given := map[string]any{}
 	for _, in := range is.Status.Inputs {
@@ -73,7 +73,7 @@ func resourceOfToggle(v store.View, button string) (model.ManifestName, bool) {
 	return resourceOfSwitch(v, configMap)
 }
 
-// writeToggle switches a resource by a click of its button.
+// writeToggle switches a resource when its button is clicked.
 func writeToggle(v store.View, resource model.ManifestName, old, new Object) ([]store.Action, error) {
 	const instead = "it switches a resource; set status.lastClickedAt to click it, or use hone disable and hone enable"
 	was, is, err := both[*v1alpha1.UIButton]("uibuttons", instead, old, new)

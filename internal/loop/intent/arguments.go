@@ -12,7 +12,7 @@ import (
 // contain a redacted secret: callers that show redacted arguments put the secrets back first.
 func SetArguments(v store.View, args []string) (a state.TiltfileArgsSet, changed bool, err error) {
 	if slices.ContainsFunc(args, logstore.Redacted) {
-		return a, false, invalid("an argument holds a redacted value: write what it stands for")
+		return a, false, invalid("an argument contains a redacted value: replace it with the actual value")
 	}
 	return state.TiltfileArgsSet{Args: args}, !slices.Equal(args, state.TheSession(v).Args), nil
 }

@@ -91,7 +91,7 @@ func TestIntents(t *testing.T) {
 		{"no arguments", set(), state.TiltfileArgsSet{}, refusal{}},
 		{"the same arguments", set("web"), "unchanged", refusal{}},
 		{"a redacted argument", set("--key", "[redacted secret db:password]"), state.TiltfileArgsSet{},
-			refusal{intent.Invalid, "an argument holds a redacted value: write what it stands for"}},
+			refusal{intent.Invalid, "an argument contains a redacted value: replace it with the actual value"}},
 	} {
 		got, err := tc.do()
 		if diff := cmp.Diff(tc.refused, refusalOf(err), cmp.AllowUnexported(refusal{})); diff != "" {
@@ -130,7 +130,7 @@ func TestSwitch(t *testing.T) {
 			refusal{intent.Unknown, "(Tiltfile) cannot be enabled or disabled\n  hone stop ends the session"}},
 		{"nothing", true, intent.Selection{Only: true}, intent.Outcome{}, refusal{intent.Invalid, "must specify at least one resource"}},
 		{"all and a name", true, intent.Selection{All: true, Names: []string{"a"}}, intent.Outcome{},
-			refusal{intent.Invalid, "all stands alone: leave out manifest_names, labels and only"}},
+			refusal{intent.Invalid, "all cannot be combined with manifest_names, labels or only"}},
 	} {
 		got, err := intent.Switch(v, tc.on, tc.of)
 		if diff := cmp.Diff(tc.refused, refusalOf(err), cmp.AllowUnexported(refusal{})); diff != "" {

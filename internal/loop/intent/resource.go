@@ -106,7 +106,7 @@ func (s Selection) check(all []Toggle) error {
 	chosen := len(s.Names)+len(s.Labels) > 0
 	switch {
 	case s.All && (chosen || s.Only):
-		return invalid("all stands alone: leave out manifest_names, labels and only")
+		return invalid("all cannot be combined with manifest_names, labels or only")
 	case !s.All && !chosen:
 		return invalid("must specify at least one resource")
 	}

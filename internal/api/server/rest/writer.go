@@ -25,9 +25,9 @@ func NewWriter(s Store) *Writer { return &Writer{s, make(chan struct{}, 1)} }
 // The errors of Write, apart from those of its argument.
 var (
 	// ErrBusy means that other changes did not end in time. Nothing was changed.
-	ErrBusy = errors.New("others are writing")
+	ErrBusy = errors.New("other requests are writing")
 	// ErrLate means that the loop did not reduce the actions in time. They may still take effect.
-	ErrLate = errors.New("the session did not take the change in time")
+	ErrLate = errors.New("the session did not apply the change in time")
 	// ErrEnded means that the loop has ended. Nothing was changed.
 	ErrEnded = problem.New("the session has ended", "hone up starts it again; hone sessions lists running sessions")
 )
