@@ -3,9 +3,9 @@ package store
 import "slices"
 
 // Follow lets a table process the changes of another table's entries, whatever action causes them: follow is called after
-// each action, once for each change of an entry, in the order of the changes. was is nil for a new entry, is for a removed
-// one; neither must be changed. follow is a reducer and must be pure. A table that follows others may itself be followed,
-// but not by a table that it follows.
+// each action, once for each change of an entry, in the order of the changes. was is nil for a new entry, and is is nil for
+// a removed one; neither must be changed. follow is a reducer and must be pure. A table that follows others may itself be
+// followed, but not by a table that it follows.
 func Follow[T, S any](t *Table[T], source *Table[S], follow func(d *Draft[T], was, is *Entry[S])) {
 	if t.schema.follow(source.name, t.name) {
 		panic("store: table " + t.name + " must not follow " + source.name + ", which follows it") // as in Define

@@ -86,7 +86,7 @@ func (s *Subscriber) Contract() store.Contract {
 			state.HoldsChanged{}, state.RetryDue{}),
 		Calls: []store.Call{
 			{To: "WatchManager", Doc: "Before it reads files, it waits until all changes made so far are known, which is an event and not a state."},
-			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and the information of these about images and processes."},
+			{To: "SyncletManager", Doc: "Updates in place use the conversations that it keeps open, and their knowledge of images and processes."},
 		},
 		Externals: []string{"docker", "kubernetes", "process"},
 		Stage:     store.StageController,
