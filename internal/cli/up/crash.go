@@ -55,7 +55,7 @@ func (b *bugReports) reportCrashes() error {
 	return os.Truncate(b.crashes, 0) // not removed: other sessions append to it
 }
 
-// watchCrashes does both. Neither is worth failing for: the error goes to hone's own log.
+// watchCrashes reports earlier crashes and records new ones. Failures of either only go to hone's own log.
 func (b *bugReports) watchCrashes() (stop func()) {
 	if err := b.reportCrashes(); err != nil {
 		b.log.Warn("recorded crashes cannot be reported", "err", err)

@@ -1,6 +1,6 @@
-// Package intent turns what users ask for into actions: trigger, enable and disable, click, set arguments. The terminal, the
-// routes of the HTTP API and its objects all go through this package, so that the same request is checked in the same way and
-// has the same effect wherever it comes from.
+// Package intent turns users' requests into actions: trigger, enable and disable, click, set arguments. The terminal, the
+// routes of the HTTP API and its objects all go through this package, so that the same request is checked in the same way
+// and has the same effect wherever it comes from.
 package intent
 
 import (
@@ -26,7 +26,7 @@ const (
 	Impossible
 )
 
-// Refusal is the error of a request that the session does not take. It wraps a problem where the user can do something.
+// Refusal is the error of a request that the session refuses. It wraps a problem if the user can fix it.
 type Refusal struct {
 	Reason Reason
 	Err    error
