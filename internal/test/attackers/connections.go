@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// slow is how many clients send a byte now and then, and pause is between two bytes.
+	// slow is how many clients send a byte periodically, and pause is the time between two bytes.
 	slow  = 50
 	pause = 200 * time.Millisecond
-	// patience is how long a session may keep a client that does not come to the end of its headers.
+	// patience is how long a session may keep a client that does not finish its headers.
 	patience = time.Minute
-	// Idle is how many idle connections there are in Attacks, watchers how many watchers, readers how many long answers.
+	// Idle is the number of idle connections in Attacks, watchers that of watchers, readers that of long answers.
 	Idle, watchers, readers = 10_000, 100, 30
 )
 
-// SlowRequests has clients that send a byte now and then (slow loris). They are to be gone when the time for headers is over.
+// SlowRequests runs clients that send a byte periodically (slow loris). The session must drop them when the time for
+// headers is over.
 func SlowRequests(ctx context.Context, s Session) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -36,7 +37,7 @@ func SlowRequests(ctx context.Context, s Session) error {
 	return errors.Join(results...)
 }
 
-// drip sends a request byte by byte until the session has enough of it.
+// drip sends a request byte by byte until the session closes the connection.
 func (s Session) drip(ctx context.Context) error {
 	const request = "GET /api/view HTTP/1.1\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
 	c, err := s.dial(ctx)
@@ -59,7 +60,7 @@ func (s Session) drip(ctx context.Context) error {
 	return fmt.Errorf("a request without an end was kept for %s", patience)
 }
 
-// IdleConnections opens n connections, or as many as the machine lets it, and says nothing on them.
+// IdleConnections opens n connections, or as many as the machine allows, and sends nothing on them.
 func IdleConnections(n int) func(ctx context.Context, s Session) (release func(), err error) {
 	return func(ctx context.Context, s Session) (func(), error) {
 		open := &held{}
@@ -77,8 +78,8 @@ func IdleConnections(n int) func(ctx context.Context, s Session) (release func()
 	}
 }
 
-// ask sends a request on each of n connections, for one path after the other, and waits until the answers begin. It reads
-// nothing more of them.
+// ask sends a request on each of n connections, for the paths in turn, and waits until the answers begin. It reads no
+// more of them.
 func ask(ctx context.Context, s Session, n int, paths ...string) (release func(), err error) {
 	open := &held{}
 	for i := range n {
@@ -93,23 +94,23 @@ func ask(ctx context.Context, s Session, n int, paths ...string) (release func()
 	}
 	for _, c := range open.conns {
 		_ = c.SetReadDeadline(time.Now().Add(answerTimeout))
-		_, _ = c.Read(make([]byte, 1)) // a session may as well have broken it off
+		_, _ = c.Read(make([]byte, 1)) // the session may also have closed it
 	}
 	return open.release, nil
 }
 
-// DeadWatchers follows objects, logs and events, and reads nothing of them.
+// DeadWatchers follows objects, logs and events without reading them.
 func DeadWatchers(ctx context.Context, s Session) (release func(), err error) {
 	return ask(ctx, s, watchers, "/apis/hone.dev/v1alpha1/updates?watch=true", "/apis/hone.dev/v1alpha1/resources?watch=true",
 		"/apis/tilt.dev/v1alpha1/uiresources?watch=true", "/api/logs?follow=true", "/api/events?follow=true")
 }
 
-// DeadReaders asks for the longest answers that there are, and reads nothing of them.
+// DeadReaders requests the longest answers without reading them.
 func DeadReaders(ctx context.Context, s Session) (release func(), err error) {
 	return ask(ctx, s, readers, "/api/dump/engine", "/api/dump/logstore", "/api/snapshot", "/apis/tilt.dev/v1alpha1/uiresources")
 }
 
-// held are connections that are kept.
+// held are open connections.
 type held struct{ conns []net.Conn }
 
 func (h *held) dial(ctx context.Context, s Session) error {
@@ -120,7 +121,7 @@ func (h *held) dial(ctx context.Context, s Session) error {
 	return err
 }
 
-// spare gives back some connections where the machine lets the attacker have no more, who has other things to open.
+// spare closes some connections if the machine refuses more, since the attacker has other connections and files to open.
 func (h *held) spare() {
 	const others = 64
 	keep := max(0, len(h.conns)-others)

@@ -1,7 +1,7 @@
-// Package attackers holds clients that mean harm to a session: strangers, floods, and connections that are never read from. It
-// only attacks, and finds out what it was given; the tests of the server and the benchmark say whom.
+// Package attackers holds clients that attack a session: strangers, floods, and connections that are never read from. It
+// only attacks, and checks the answers; the tests of the server and the benchmark choose the session.
 //
-// An attack's goroutines belong to the call that began it, which waits for them, or to its release.
+// An attack's goroutines belong to the call that started it, which waits for them, or to its release.
 package attackers
 
 import (
@@ -15,28 +15,29 @@ import (
 	"time"
 )
 
-// Session is what an attack knows of the session that it attacks.
+// Session is what an attack knows about its target.
 type Session struct {
 	// Address is the host and the port that it listens on.
 	Address string
-	// Token is that of its owner: some attacks send it.
+	// Token is that of its owner: some attacks are authenticated.
 	Token string
-	// Secret is a word that is in every answer that shows the session.
+	// Secret is a word in every answer that shows the session.
 	Secret string
 	// Resource is the name of one of its resources.
 	Resource string
 }
 
-// Attack is one way to mean harm. It does either of two things and leaves the other nil.
+// Attack is one kind of attack. Exactly one of Once and Hold is set.
 type Attack struct {
 	Name string
-	// Once attacks one time and returns, as one error, all that was served although it must not be; nil when ctx has ended.
+	// Once attacks once and returns, as one error, everything that was served although it must not be; nil when ctx has
+	// ended.
 	Once func(ctx context.Context, s Session) error
-	// Hold opens connections and keeps them until it is told to release them. Fewer connections than were tried are no error.
+	// Hold opens connections and keeps them until release is called. Fewer connections than were tried are not an error.
 	Hold func(ctx context.Context, s Session) (release func(), err error)
 }
 
-// Attacks are all of them.
+// Attacks are all attacks.
 var Attacks = []Attack{
 	{Name: "strangers", Once: Strangers},
 	{Name: "path tricks", Once: PathTricks},
@@ -50,9 +51,9 @@ var Attacks = []Attack{
 }
 
 const (
-	// answerTimeout bounds the time in which a session is to have refused a request; that for its headers is 5 s.
+	// answerTimeout is the time in which a session must refuse a request; that for its headers is 5 s.
 	answerTimeout = 20 * time.Second
-	// dialTimeout bounds the time in which the machine is to take a connection.
+	// dialTimeout is the time in which the machine must accept a connection.
 	dialTimeout = 10 * time.Second
 )
 
@@ -77,11 +78,11 @@ func (e *ending) Close() error {
 	return e.Conn.Close()
 }
 
-// owner is the header by which a session knows its owner.
+// owner returns the header by which a session recognizes its owner.
 func (s Session) owner() string { return "Authorization: Bearer " + s.Token + "\r\n" }
 
-// raw sends bytes as they are and returns the status code and all that came back, up to 1 MB. A connection that breaks has
-// given what it has given.
+// raw sends bytes unchanged and returns the status code and the whole answer, up to 1 MB. If the connection breaks, it
+// returns what has arrived.
 func (s Session) raw(ctx context.Context, request string) (code, answer string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -99,8 +100,8 @@ func (s Session) raw(ctx context.Context, request string) (code, answer string, 
 	return code, string(b), unanswered(err)
 }
 
-// unanswered returns the error of a request that the session has left open. One that it has broken off, as it does where
-// there are too many, is nothing to complain of.
+// unanswered returns the error of a request that the session has left open. A connection that the session has closed, as
+// it does if there are too many, is not an error.
 func unanswered(err error) error {
 	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
 		return fmt.Errorf("no answer within %s", answerTimeout)
@@ -108,7 +109,7 @@ func unanswered(err error) error {
 	return nil
 }
 
-// refused is what is wrong with an answer to something that must not be served.
+// refused returns the error in an answer to a request that must not be served.
 func (s Session) refused(what, code, answer string) error {
 	if code != "" && code < "4" || strings.Contains(answer, s.Secret) {
 		return fmt.Errorf("%s was served: %s %.300q", what, code, answer)
@@ -116,7 +117,7 @@ func (s Session) refused(what, code, answer string) error {
 	return nil
 }
 
-// request sends bytes that must not be served, and says what is wrong with what came back.
+// request sends bytes that must not be served, and returns the error in the answer.
 func (s Session) request(ctx context.Context, what, bytes string) error {
 	code, answer, err := s.raw(ctx, bytes)
 	switch {

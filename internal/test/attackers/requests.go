@@ -13,14 +13,14 @@ import (
 	"github.com/hone-dev/hone/internal/base/terminal"
 )
 
-// refusal says which requests are to be refused, and by which code.
+// refusal describes requests that must be refused, and the status code.
 type refusal struct {
 	name, host string
 	header     map[string]string
 	code       int
 }
 
-// refusals are requests of programs and pages that are not the owner's.
+// refusals returns requests of programs and pages that are not the owner's.
 func (s Session) refusals() []refusal {
 	with := func(more ...string) map[string]string {
 		h := map[string]string{"Authorization": "Bearer " + s.Token, "Content-Type": "application/json"}
@@ -50,7 +50,7 @@ func (s Session) refusals() []refusal {
 	}
 }
 
-// wanted are what strangers ask for: all that shows the session or does something to it.
+// wanted are the requests of strangers: everything that shows or changes the session.
 var wanted = []struct{ method, path string }{
 	{"GET", "/api/view"}, {"GET", "/api/logs"}, {"GET", "/api/dump/engine"}, {"GET", "/api/dump/logstore"}, {"GET", "/api/snapshot"},
 	{"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"}, {"POST", "/api/attach"},
@@ -60,7 +60,7 @@ var wanted = []struct{ method, path string }{
 	{"PUT", "/apis/hone.dev/v1alpha1/sessions/session"}, {"HEAD", "/api/view"}, {"TRACE", "/api/view"}, {"PROPFIND", "/"},
 }
 
-// Strangers sends requests that are not the owner's, whatever they ask for: none of them may see a word of the session.
+// Strangers sends all kinds of requests that are not the owner's: no answer may show anything of the session.
 func Strangers(ctx context.Context, s Session) error {
 	c := s.client()
 	var errs []error
@@ -77,7 +77,7 @@ func Strangers(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-// client uses a connection for each request and goes nowhere else.
+// client returns a client that uses a connection for each request and follows no redirects.
 func (s Session) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: answerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -118,8 +118,8 @@ func (s Session) stranger(ctx context.Context, c *http.Client, as refusal, metho
 	return nil
 }
 
-// PathTricks asks for paths that mean one thing to one program and another to the next. They are written as they are: a
-// client of Go's would clean them.
+// PathTricks requests paths that different programs interpret differently. They are sent unchanged: Go's client would
+// clean them.
 func PathTricks(ctx context.Context, s Session) error {
 	long := "/" + strings.Repeat("a/", 100<<10)
 	var errs []error
@@ -134,7 +134,7 @@ func PathTricks(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-// Malformed sends what is no HTTP, or none that a session accepts, with the token.
+// Malformed sends authenticated requests that are not valid HTTP, or that a session does not accept.
 func Malformed(ctx context.Context, s Session) error {
 	auth := "Connection: close\r\n" + s.owner()
 	post := "POST /api/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + auth
@@ -162,8 +162,8 @@ func Malformed(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-// Patches sends invalid patches, with the token, to an object that takes patches, to one that takes none, and to
-// one that does not exist.
+// Patches sends authenticated invalid patches to an object that accepts patches, to one that does not, and to one that
+// does not exist.
 func Patches(ctx context.Context, s Session) error {
 	const tilt = "/apis/tilt.dev/v1alpha1/"
 	var errs []error
@@ -196,11 +196,13 @@ func Patches(ctx context.Context, s Session) error {
 
 const (
 	endless = 1 << 30
-	// taken is how much of an endless body may be read before it is refused, with what the machine keeps for a connection.
+	// taken is how many bytes of an endless body may be read before it is refused, including the machine's buffers for a
+	// connection.
 	taken = 64 << 20
 )
 
-// EndlessBodies sends bodies of 1 GB with the token, with a length and without, to everything that takes one.
+// EndlessBodies sends authenticated requests with bodies of 1 GB, with and without a length, to every path that accepts
+// one.
 func EndlessBodies(ctx context.Context, s Session) error {
 	c := s.client()
 	var errs []error
@@ -242,7 +244,7 @@ func (s Session) endless(ctx context.Context, c *http.Client, method, path strin
 	return unanswered(err)
 }
 
-// spaces is white space without an end.
+// spaces is endless white space.
 type spaces struct{}
 
 // Read implements io.Reader.
@@ -253,7 +255,7 @@ func (spaces) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// counted counts what is read from a reader.
+// counted counts the bytes read from a reader.
 type counted struct {
 	r io.Reader
 	n atomic.Int64

@@ -29,16 +29,15 @@ import (
 )
 
 const (
-	// apiResources is how many resources the session has that is asked.
+	// apiResources is how many resources the measured session has.
 	apiResources = 1000
-	// apiChanges is how many changes are watched for.
+	// apiChanges is how many changes are measured through a watch.
 	apiChanges = 100
 	// changePause is the time between two changes.
 	changePause = 20 * time.Millisecond
 )
 
-// measureAPI measures what a session with many resources answers from outside, and whether clients that do not read hold
-// its loop up.
+// measureAPI measures the answers of a session with many resources, and whether clients that do not read delay its loop.
 func measureAPI(ctx context.Context, b *bench) error {
 	b.table.section(fmt.Sprintf("the session from outside, with %d resources", apiResources),
 		"baselines: for verbs, hone version; for requests, GET /healthz on a connection that stays open, as the requests do",
@@ -82,7 +81,7 @@ func declared(ctx context.Context, s *harness.Session, n int) error {
 	})
 }
 
-// verbs measures whole processes.
+// verbs measures whole runs of commands.
 func (b *bench) verbs(ctx context.Context, p *harness.Project) error {
 	var floor times
 	for _, v := range []struct {
@@ -113,11 +112,11 @@ func (b *bench) verbs(ctx context.Context, p *harness.Project) error {
 	return nil
 }
 
-// apiClient talks to a session over connections that stay open.
+// apiClient talks to a session over persistent connections.
 type apiClient struct {
 	base string
 	http *http.Client
-	// attacked is the session as attacks know it.
+	// attacked is the session as a target of attacks.
 	attacked attackers.Session
 }
 
@@ -156,7 +155,7 @@ func (a *apiClient) do(ctx context.Context, method, path, media string, body []b
 	return resp, err
 }
 
-// get measures how long an answer takes to be read.
+// get sends a request and reads the whole answer.
 func (a *apiClient) get(ctx context.Context, path string) error {
 	resp, err := a.do(ctx, http.MethodGet, path, "", nil)
 	if err != nil {
@@ -173,7 +172,7 @@ const (
 	resourcesPath = tiltAPI + "/uiresources"
 )
 
-// requests measures answers and watches by themselves.
+// requests measures requests and watches without a new process for each.
 func (b *bench) requests(ctx context.Context, a *apiClient) error {
 	floor, err := repeat(50, func() error { return a.get(ctx, "/healthz") })
 	if err != nil {
@@ -208,7 +207,7 @@ func (b *bench) requests(ctx context.Context, a *apiClient) error {
 	return nil
 }
 
-// attacks are those that are measured: each by itself, and all at once.
+// attacks returns the measured sets of attacks: each attack alone, and all at once.
 func attacks() (out [][]string) {
 	var all []string
 	for _, a := range attackers.Attacks {
@@ -246,11 +245,11 @@ func (b *bench) beside(ctx context.Context, a *apiClient, floor time.Duration, n
 	return nil
 }
 
-// pauseTime is how long the machine is looked at.
+// pauseTime is how long the machine is observed.
 const pauseTime = 2 * time.Second
 
-// longestPause is for how long the machine took the processor from a program that does nothing but look at the clock: no
-// batch can be promised to be quicker.
+// longestPause returns how long the machine took the processor from a program that only reads the clock: no batch can be
+// guaranteed to be quicker.
 func longestPause(d time.Duration) (longest time.Duration) {
 	began := time.Now()
 	for last := began; last.Sub(began) < d; {
@@ -261,8 +260,8 @@ func longestPause(d time.Duration) (longest time.Duration) {
 	return longest
 }
 
-// changes switches resources off and on again, one by one, and measures from sending the request until a watch that
-// existed before tells of it.
+// changes switches resources off and on again, one by one, and measures from sending the request until an existing watch
+// reports it.
 func (a *apiClient) changes(ctx context.Context) (took times, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -290,7 +289,7 @@ func (a *apiClient) changes(ctx context.Context) (took times, err error) {
 			}
 		}
 	}()
-	// The garbage collector of this process works between changes, and not while one is waited for.
+	// The garbage collector of this process runs between changes, not while one is measured.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for i := range apiChanges {
 		runtime.GC()
@@ -320,7 +319,7 @@ func (a *apiClient) changes(ctx context.Context) (took times, err error) {
 					took = append(took, at.Sub(began))
 				}
 			case <-limit:
-				return nil, fmt.Errorf("no watch told that %s was switched", name)
+				return nil, fmt.Errorf("no watch reported that %s was switched", name)
 			}
 		}
 	}
@@ -338,10 +337,10 @@ func (a *apiClient) loop(ctx context.Context) (l tables.LoopStatus, err error) {
 	return o.Status, err
 }
 
-// longBatch is what no batch is to take longer than.
+// longBatch is the promised longest duration of a batch.
 const longBatch = 5 * time.Millisecond
 
-// over says how many of the loop's batches between two looks took longer than longBatch: "2 of 213".
+// over returns how many of the loop's batches between two samples took longer than longBatch: "2 of 213".
 func over(before, after tables.LoopStatus) string {
 	var all, long uint64
 	for _, b := range between(before, after) {
@@ -353,7 +352,7 @@ func over(before, after tables.LoopStatus) string {
 	return fmt.Sprintf("%d of %d", long, all)
 }
 
-// between are the loop's batches between two looks, by how long they took.
+// between returns the loop's batches between two samples, by their duration.
 func between(before, after tables.LoopStatus) []tables.Bucket {
 	out := slices.Clone(after.Took)
 	for i, b := range before.Took {
@@ -362,7 +361,7 @@ func between(before, after tables.LoopStatus) []tables.Bucket {
 	return out
 }
 
-// batches says how long the loop's batches took between two looks: "batches: 204 ≤ 100µs, 9 ≤ 500µs".
+// batches returns how long the loop's batches between two samples took: "batches: 204 ≤ 100µs, 9 ≤ 500µs".
 func batches(before, after tables.LoopStatus) string {
 	var parts []string
 	for _, b := range between(before, after) {

@@ -24,14 +24,13 @@ import (
 const (
 	// attackCommand is the first argument of the process that attacks.
 	attackCommand = "attack"
-	// attackReady is what it says as soon as it attacks.
+	// attackReady is the line that it prints as soon as it attacks.
 	attackReady = "ready"
-	// together is how many clients attack at a time, where an attack does not say itself.
+	// together is how many clients attack at a time, unless the attack itself determines that.
 	together = 4
 )
 
-// attacker is a process that attacks a session: its clients take nothing from the process that measures but time of the
-// machine's.
+// attacker is a process that attacks a session: its clients share only the machine with the measuring process.
 type attacker struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -39,7 +38,8 @@ type attacker struct {
 	stderr bytes.Buffer
 }
 
-// attack starts a process that attacks a session by the named attacks at once, and waits until it does. The caller ends it.
+// attack starts a process that runs the named attacks on a session at once, and waits until it has begun. The caller
+// ends it.
 func attack(ctx context.Context, s attackers.Session, names ...string) (*attacker, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -59,7 +59,7 @@ func attack(ctx context.Context, s attackers.Session, names ...string) (*attacke
 	if err := a.cmd.Start(); err != nil {
 		return nil, err
 	}
-	// The token goes where nobody else can read it.
+	// The token goes where no other process can read it.
 	if err = json.NewEncoder(a.stdin).Encode(s); err == nil {
 		_, err = a.stdout.ReadString('\n')
 	}
@@ -70,7 +70,7 @@ func attack(ctx context.Context, s attackers.Session, names ...string) (*attacke
 	return a, nil
 }
 
-// end ends the attack. It returns how many rounds there were, and what the session did that it must not.
+// end ends the attack. It returns the number of rounds, and the session's errors.
 func (a *attacker) end() (rounds string, err error) {
 	_ = a.stdin.Close()
 	said, _ := io.ReadAll(a.stdout)
@@ -80,7 +80,7 @@ func (a *attacker) end() (rounds string, err error) {
 	return strings.TrimSpace(string(said)), nil
 }
 
-// runAttack is the process that attacks: until its input ends.
+// runAttack is the attacking process. It runs until its input ends.
 func runAttack(ctx context.Context, names []string) error {
 	in := bufio.NewReader(os.Stdin)
 	line, err := in.ReadBytes('\n')
@@ -119,8 +119,8 @@ func runAttack(ctx context.Context, names []string) error {
 	return errors.Join(errs...)
 }
 
-// begin attacks until ctx ends; the returned function waits for that, and says how many whole rounds there were and what
-// came out.
+// begin attacks until ctx ends; the returned function waits for that, and returns the number of complete rounds and the
+// errors.
 func begin(ctx context.Context, a attackers.Attack, s attackers.Session) (end func() (int64, error), err error) {
 	if a.Hold != nil {
 		release, err := a.Hold(ctx, s)

@@ -22,7 +22,7 @@ var (
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 )
 
-// cluster is the cluster of the run, reached without hone's engine, for baselines.
+// cluster is the cluster of the run, accessed without hone's engine, for baselines.
 type cluster struct{ *harness.Cluster }
 
 func connect(kubeconfig string) (*cluster, error) {
@@ -49,8 +49,8 @@ func (c *cluster) list(ctx context.Context, namespace string, want int) (times, 
 	})
 }
 
-// applyAll times applying the Deployments of a project to a namespace, as many at a time as hone does, until the cluster's
-// controllers have taken note of all of them.
+// applyAll times applying the Deployments of a project to a namespace, as many at a time as hone does, until the
+// cluster's controllers have observed all of them.
 func (c *cluster) applyAll(ctx context.Context, namespace string, n int) (time.Duration, error) {
 	start, outer := time.Now(), ctx
 	g, ctx := errgroup.WithContext(ctx)

@@ -20,7 +20,7 @@ type benchmark struct {
 	pkg, pattern string
 	// names maps the benchmarks that the pattern finds, without "Benchmark", to what they measure.
 	names map[string]string
-	// promise is shown with the first one.
+	// promise is shown with each of them.
 	promise string
 }
 
@@ -40,7 +40,7 @@ var benchmarks = []benchmark{
 	{"hud/view", "Build", map[string]string{"Build300": "hud/view.Build, 300 resources"}, ""},
 }
 
-// measureEngine runs the Go benchmarks of what neither a cluster nor a disk decides.
+// measureEngine runs the Go benchmarks of the parts that depend on neither a cluster nor a disk.
 func measureEngine(ctx context.Context, b *bench) error {
 	unit := hashUnit()
 	b.table.section("inside", fmt.Sprintf("baseline: SHA-256 of 1 KiB in the same run, %s", short(unit)))
@@ -53,7 +53,7 @@ func measureEngine(ctx context.Context, b *bench) error {
 	return errors.Join(errs...)
 }
 
-// goBenchmark runs the benchmarks of one package and prints what they found.
+// goBenchmark runs the benchmarks of one package and prints their results.
 func (b *bench) goBenchmark(ctx context.Context, bm benchmark, unit time.Duration) error {
 	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", bm.pattern, "-benchtime", "300ms",
 		"github.com/hone-dev/hone/internal/"+bm.pkg)
@@ -74,7 +74,7 @@ func (b *bench) goBenchmark(ctx context.Context, bm benchmark, unit time.Duratio
 	return nil
 }
 
-// hashUnit is how long this machine takes, just now, to hash a kibibyte.
+// hashUnit returns how long this machine takes at present to hash a kibibyte.
 func hashUnit() time.Duration {
 	const n = 1000
 	data := make([]byte, 1<<10)
@@ -91,7 +91,7 @@ func hashUnit() time.Duration {
 type result struct {
 	name string
 	each time.Duration
-	// rate is what the benchmark reports per second, in unit; 0 when it reports none.
+	// rate is the benchmark's figure per second, in unit; 0 if it reports none.
 	rate float64
 	unit string
 }
@@ -103,7 +103,7 @@ func (r result) figure() string {
 	return short(r.each)
 }
 
-// results reads the output of "go test -bench".
+// results parses the output of "go test -bench".
 func results(out []byte) []result {
 	var all []result
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {

@@ -16,7 +16,8 @@ var engineModes = []mode{
 	{model.UpdateAuto, 30, 10, 3, false, ""},
 }
 
-// measureEngineSaves measures saves on the cluster whose pods run in the engine, which changes their containers itself.
+// measureEngineSaves measures saves on the cluster whose pods run in the engine, where hone updates containers through
+// the engine.
 func (b *bench) measureEngineSaves(ctx context.Context) error {
 	if b.dockerKubeconfig == "" {
 		b.table.section("the update mode container is left out: it needs -docker-kubeconfig")
@@ -30,7 +31,7 @@ func (b *bench) measureEngineSaves(ctx context.Context) error {
 	return b.withSaves(ctx, c, func(s *saves) error { return s.sessions(ctx, engineModes, s.engineBaseline) })
 }
 
-// engineBaseline measures what an update through the engine is compared with: running "true" in the same container.
+// engineBaseline measures the baseline of an update through the engine: running "true" in the same container.
 func (s *saves) engineBaseline(ctx context.Context) (func(time.Duration) string, error) {
 	engine, err := harness.FindEngine()
 	if err != nil {

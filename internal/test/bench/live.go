@@ -21,8 +21,8 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// The project of the live updates: one container whose files are saved, ten of another image, and a program that starts
-// again when its text is saved.
+// The project of the live updates: one container whose files are saved, ten of another image, and a program that
+// restarts when its text is saved.
 const (
 	liveTiltfile = `load('ext://restart_process', 'docker_build_with_restart')
 docker_build('%[1]s', '.', dockerfile='Dockerfile', only=['files'], live_update=[sync('files', '/files')])
@@ -52,7 +52,8 @@ spec:
 ---
 `
 	replicas = 10
-	// burstFiles is how many files the saves of a burst go to in turn: each file comes again long after its last save.
+	// burstFiles is how many files the saves of a burst go to in turn: each file is saved again long after its last
+	// save.
 	burstFiles = 200
 )
 
@@ -79,14 +80,14 @@ type live struct {
 	random  []byte // for noise
 }
 
-// container is one that is watched.
+// container is a watched container.
 type container struct {
 	app, id, pod, ip string
 	root             string
 	witness          *witness.Witness
 }
 
-// runLive measures live updates with a witness that is not hone.
+// runLive measures live updates with a witness that is independent of hone.
 func runLive(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench liveupdate", flag.ExitOnError)
 	var o liveOptions
@@ -125,7 +126,7 @@ func runLive(ctx context.Context, args []string) error {
 	return err
 }
 
-// run makes the project for the time of the measurement.
+// run creates the project for the measurement and removes it afterwards.
 func (l *live) run(ctx context.Context) error {
 	var err error
 	if l.execs, err = witness.CountExecs(ctx, l.options.containerd); err != nil {
@@ -153,7 +154,7 @@ func (l *live) run(ctx context.Context) error {
 	if err := copyProgram(l.options.server, filepath.Join(l.project.Dir, "server/app/server")); err != nil {
 		return err
 	}
-	// The update mode exec goes first, since what it saves ends up in one image only.
+	// The update mode exec comes first, since its saves affect only one image.
 	for _, mode := range []model.UpdateMode{model.UpdateExec, model.UpdateAuto} {
 		if err := l.session(ctx, mode); err != nil {
 			return fmt.Errorf("--update-mode %s: %w", mode, err)
@@ -162,7 +163,8 @@ func (l *live) run(ctx context.Context) error {
 	return nil
 }
 
-// files are those of the project. Every folder is there from the start, so that it can be watched in the container.
+// files returns the files of the project. Every folder exists from the start, so that it can be watched in the
+// container.
 func (l *live) files() map[string]string {
 	files := map[string]string{
 		"Tiltfile":          fmt.Sprintf(liveTiltfile, l.word),
@@ -198,7 +200,7 @@ func copyProgram(from, to string) error {
 	return os.WriteFile(to, raw, 0o755)
 }
 
-// session measures what there is to measure with one update mode.
+// session measures all cases of one update mode.
 func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
 	l.mode = mode
 	if l.up, err = l.project.Up("--update-mode", string(mode)); err != nil {
@@ -254,17 +256,17 @@ func closeAll(containers []*container) {
 	}
 }
 
-// watch sets who is told what the witnesses see.
+// watch sets the function that receives the sightings of the witnesses.
 func (l *live) watch(saw func(container int, s witness.Sighting)) { l.saw.Store(&saw) }
 
-// measureExec is for comparison: an exec for each save.
+// measureExec measures, for comparison, an exec for each save.
 func (l *live) measureExec(ctx context.Context, app []*container) error {
 	return l.measure(ctx, app, "one file of 1 KB", nil, func() (liveCase, error) {
 		return l.spacedCase(ctx, app, l.times(40), 250*time.Millisecond, l.one("files", "1k", func() []byte { return l.text(1024) }))
 	})
 }
 
-// times is how often something is measured.
+// times returns how often to measure a case.
 func (l *live) times(n int) int {
 	if l.options.quick {
 		return max(n/10, 3)
@@ -272,7 +274,7 @@ func (l *live) times(n int) int {
 	return n
 }
 
-// length is how long something is measured.
+// length returns how long to measure a case.
 func (l *live) length(d time.Duration) time.Duration {
 	if l.options.quick {
 		return d / 10
@@ -312,7 +314,7 @@ func (l *live) measureAll(ctx context.Context, app []*container) error {
 	return l.noteUse()
 }
 
-// awaitSynclets waits until hone has got into all containers, which takes an exec each: the proof, too, that those are
+// awaitSynclets waits until hone has got into all containers, which takes an exec each: this also proves that execs are
 // counted.
 func (l *live) awaitSynclets(ctx context.Context, all []*container) error {
 	err := harness.Await(ctx, time.Minute, "hone to have an exec open in every container", func() error {
@@ -330,7 +332,7 @@ func (l *live) awaitSynclets(ctx context.Context, all []*container) error {
 	if err != nil {
 		return err
 	}
-	return harness.Sleep(ctx, time.Second) // what they say first
+	return harness.Sleep(ctx, time.Second) // until the first messages are over
 }
 
 func (l *live) measureFiles(ctx context.Context, app []*container) error {
@@ -381,7 +383,8 @@ func (l *live) measureBursts(ctx context.Context, app []*container) error {
 	return nil
 }
 
-// measureReplicas saves a file that goes to all replicas: how long until the last has it, and each for itself.
+// measureReplicas saves a file that goes to all replicas: it measures the time until each has it, and until the last has
+// it.
 func (l *live) measureReplicas(ctx context.Context, many []*container) error {
 	var last, fastest, slowest times
 	err := l.measure(ctx, many, "10 replicas: each", nil, func() (liveCase, error) {
@@ -452,12 +455,12 @@ func (l *live) measureRestarts(ctx context.Context, server []*container) error {
 	return err
 }
 
-// wanted reports whether a case is to be measured.
+// wanted reports whether to measure a case.
 func (l *live) wanted(name string) bool {
 	return len(l.options.only) == 0 || slices.ContainsFunc(l.options.only, func(word string) bool { return strings.HasPrefix(name, word) })
 }
 
-// measure measures one case, with what happened around it.
+// measure measures one case, with the execs and the load of the machine meanwhile.
 func (l *live) measure(ctx context.Context, on []*container, name string, targets []target, do func() (liveCase, error)) error {
 	if !l.wanted(name) {
 		return nil
@@ -495,7 +498,7 @@ func (l *live) measure(ctx context.Context, on []*container, name string, target
 	return nil
 }
 
-// noteUse notes what hone itself has taken so far.
+// noteUse notes the CPU time and memory of hone itself so far.
 func (l *live) noteUse() error {
 	cpu, err := harness.CPUTime(l.up.Cmd.Process.Pid)
 	if err != nil {

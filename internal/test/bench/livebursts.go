@@ -16,10 +16,10 @@ import (
 	"github.com/hone-dev/hone/internal/test/witness"
 )
 
-// burstGrace is how long after the last save of a burst something may still arrive.
+// burstGrace is how long after the last save of a burst files may still arrive.
 const burstGrace = 10 * time.Second
 
-// sightings are the numbers that were seen in files, by path, in the order of their coming.
+// sightings are the numbers that were seen in files, by path, in the order of arrival.
 type sightings struct {
 	mu   sync.Mutex
 	seen map[string][]sighted
@@ -36,7 +36,7 @@ func (s *sightings) note(path string, n int, at time.Time) {
 	s.seen[path] = append(s.seen[path], sighted{n, at})
 }
 
-// since returns when a file was first seen to hold what was saved as n, or what came after it.
+// since returns when a file was first seen with the content of save n, or of a later one.
 func (s *sightings) since(path string, n int) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *sightings) arrivals(all []saved) (took times, lost int) {
 	return took, lost
 }
 
-// settle waits until the given saves have been seen, with a last look at those that have not.
+// settle waits until the given saves have been seen, and looks at the files of the others once more.
 func (s *sightings) settle(ctx context.Context, c *container, last []saved) {
 	for _, one := range last {
 		err := harness.Await(ctx, burstGrace, "the last saves", func() error {
@@ -82,7 +82,7 @@ func (s *sightings) settle(ctx context.Context, c *container, last []saved) {
 	}
 }
 
-// number reads which save a text is of.
+// number parses the number of the save from a text.
 func number(content []byte) (int, bool) {
 	rest, ok := bytes.CutPrefix(content, []byte("save "))
 	line, _, ended := bytes.Cut(rest, []byte("\n"))
@@ -90,7 +90,7 @@ func number(content []byte) (int, bool) {
 	return n, ok && ended && err == nil
 }
 
-// burst saves files of 1 KB at a steady rate, whether the ones before have arrived or not. Names says where each goes.
+// burst saves files of 1 KB at a steady rate, whether earlier saves have arrived or not. names returns the path of each.
 func (l *live) burst(ctx context.Context, c *container, every, length time.Duration, names func(i int) string) (times, int, error) {
 	s := &sightings{seen: map[string][]sighted{}}
 	l.watch(func(_ int, seen witness.Sighting) {
@@ -126,10 +126,10 @@ func (l *live) burst(ctx context.Context, c *container, every, length time.Durat
 	return took, lost, nil
 }
 
-// appended is a file that stays open and is written to all the time, in lines of 1 KB.
+// appended is a file that stays open and is written continuously, in lines of 1 KB.
 type appended struct {
 	file  *os.File
-	lines []saved // by the length that the file had then
+	lines []saved // numbered by the length of the file
 	text  []byte
 }
 
@@ -145,14 +145,14 @@ func (a *appended) add(path string) error {
 	return nil
 }
 
-// The pace of appending: lines, and saves of the file beside it, which are fewer.
+// The pace of appending: the time between lines, and the lines per save of the other file.
 const (
 	lineEvery = 10 * time.Millisecond
 	besides   = 10
 )
 
-// appendBeside appends to one file all the time while another is saved. It returns how long each save took, and how long
-// each line; and how many lines were there only once the appending had ended.
+// appendBeside appends to one file continuously while another is saved. It returns how long each save and each line
+// took, and how many lines arrived only after the appending had ended.
 func (l *live) appendBeside(ctx context.Context, c *container, length time.Duration) (edits, lines liveCase, err error) {
 	const log, beside = "files/log", "files/beside"
 	f, err := os.OpenFile(filepath.Join(l.project.Dir, log), os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0)
@@ -208,10 +208,10 @@ func (l *live) appendBeside(ctx context.Context, c *container, length time.Durat
 	return edits, lines, nil
 }
 
-// starving is how long what was written may be missing while more is written.
+// starving is how long written lines may be missing while more are written.
 const starving = 5 * time.Second
 
-// starved counts the saves that were there only when the saving had ended, though they were made long before.
+// starved counts the saves that arrived only after the saving had ended, although they were made long before.
 func (s *sightings) starved(all []saved, ended time.Time) int {
 	n := 0
 	for _, one := range all {

@@ -16,22 +16,22 @@ import (
 	"github.com/hone-dev/hone/internal/test/witness"
 )
 
-// file is one that is saved: a name below the project's folder, and below the container's folder of the same files.
+// file is a file to save: its path below the project's folder, and below the container's root.
 type file struct {
 	local, remote string
 	content       []byte
 }
 
-// arrivalLimit is after which time a save counts as lost.
+// arrivalLimit is the time after which a save counts as lost.
 const arrivalLimit = 20 * time.Second
 
 // arrival is a set of files on its way to some containers.
 type arrival struct {
 	mu   sync.Mutex
-	left []map[string][]byte // by container: what has not come yet, by path
-	at   []time.Time         // by container: when the last of it came
+	left []map[string][]byte // by container: what has not arrived yet, by path
+	at   []time.Time         // by container: when the last of it arrived
 	open int                 // containers that lack something
-	done chan struct{}       // closed when none does
+	done chan struct{}       // closed when no container does
 }
 
 func expect(files []file, containers int) *arrival {
@@ -45,7 +45,7 @@ func expect(files []file, containers int) *arrival {
 	return a
 }
 
-// saw takes what the witness of a container shows.
+// saw takes a sighting of the witness of a container.
 func (a *arrival) saw(container int, s witness.Sighting) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,12 +74,12 @@ func (a *arrival) missing(container int) []string {
 	return out
 }
 
-// spaced saves files n times with a pause between, so that no save meets the one before. It returns, by container, how
-// long each save took to be there, and how many were not.
+// spaced saves files n times with a pause in between, so that saves do not overlap. It returns, by container, how long
+// each save took to arrive, and how many did not.
 func (l *live) spaced(ctx context.Context, on []*container, n int, pause time.Duration, files func(i int) []file) (took []times, lost int, err error) {
 	took = make([]times, len(on))
 	for i := range n {
-		// Never in step with another process's timer.
+		// Avoid running in step with another process's timer.
 		if err := harness.Sleep(ctx, pause+rand.N(pause/2)); err != nil {
 			return nil, 0, err
 		}
@@ -105,13 +105,13 @@ func (l *live) spaced(ctx context.Context, on []*container, n int, pause time.Du
 			}
 		}
 		if lost > 2 {
-			break // enough is known, and each takes its time
+			break // that is enough, and each takes long
 		}
 	}
 	return took, lost, nil
 }
 
-// lastLook looks for files whose arrival no notice has told of, and returns how many are not there.
+// lastLook looks for files without a notice of their arrival, and returns how many are missing.
 func (l *live) lastLook(on []*container, a *arrival) int {
 	lost := 0
 	for i, c := range on {
@@ -123,7 +123,8 @@ func (l *live) lastLook(on []*container, a *arrival) int {
 	return lost
 }
 
-// save writes a file in the two ways of editors by turns: as a new one that is renamed over the old, and in place.
+// save writes a file alternately in the two ways of editors: as a new file that is renamed over the old one, and in
+// place.
 func (l *live) save(i int, f file) error {
 	path := filepath.Join(l.project.Dir, f.local)
 	if i%2 == 0 {
@@ -132,7 +133,7 @@ func (l *live) save(i int, f file) error {
 	return os.WriteFile(path, f.content, 0o644)
 }
 
-// text returns size bytes that no save before had.
+// text returns size bytes that differ from those of all earlier saves.
 func (l *live) text(size int) []byte {
 	l.n++
 	out := bytes.Repeat([]byte("x"), size)
@@ -140,7 +141,7 @@ func (l *live) text(size int) []byte {
 	return out
 }
 
-// noise is text that cannot be made smaller.
+// noise is like text, but cannot be compressed.
 func (l *live) noise(size int) []byte {
 	l.n++
 	if len(l.random) < size {
@@ -153,14 +154,14 @@ func (l *live) noise(size int) []byte {
 	return out
 }
 
-// one is a case in which the same single file is saved.
+// one returns the files of a case in which the same single file is saved.
 func (l *live) one(dir, name string, content func() []byte) func(int) []file {
 	return func(int) []file {
 		return []file{{filepath.Join(dir, name), filepath.Join("files", name), content()}}
 	}
 }
 
-// many is a case in which n files of 1 KB are saved at once.
+// many returns the files of a case in which n files of 1 KB are saved at once.
 func (l *live) many(n int) func(int) []file {
 	return func(int) []file {
 		out := make([]file, n)

@@ -14,17 +14,17 @@ import (
 	"github.com/hone-dev/hone/internal/test/witness"
 )
 
-// floor is what no program of this kind can beat: to be woken by a save, the way of the bytes to a process in the
-// container, and putting them into place there. The parts are measured with pauses as there are between saves, in which
-// everything on the way falls asleep.
+// floor is the time that no program of this kind can beat: waking up after a save, sending the bytes to a process in the
+// container, and putting them into place there. The parts are measured with pauses like those between saves, in which
+// all processes involved go to sleep.
 type floor struct {
 	wake times // until a notice of the kernel about a saved file is read
 	echo times // 1 KB to a process in the container and back, over an exec that stays open
-	// write is a new file of 1 KB, renamed over the old, in the container's file system.
+	// write is writing a new file of 1 KB and renaming it over the old, in the container's file system.
 	write times
 	// awake is the echo without pauses.
 	awake times
-	// exec is running "true", for comparison: what is saved by not making an exec for each save.
+	// exec is running "true", for comparison: the cost of an exec for each save.
 	exec times
 }
 
@@ -67,7 +67,7 @@ func (c *cluster) measureFloor(ctx context.Context, namespace, pod, root string)
 	return f, nil
 }
 
-// wakeUps measures from the end of a save to when a program has read the kernel's notice of it.
+// wakeUps measures the time from the end of a save until a program has read the kernel's notice of it.
 func wakeUps(ctx context.Context) (times, error) {
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
@@ -101,7 +101,7 @@ func wakeUps(ctx context.Context) (times, error) {
 	return took, nil
 }
 
-// replace writes a file beside its place and renames it there.
+// replace writes a file next to its place and renames it there.
 func replace(path string, text []byte) error {
 	if err := os.WriteFile(path+"~", text, 0o644); err != nil {
 		return err

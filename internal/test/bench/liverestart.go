@@ -20,8 +20,8 @@ import (
 // knock is the pause between two requests to a program that is expected to restart.
 const knock = 300 * time.Microsecond
 
-// restarts saves the file that a program reads at its start, and asks the program, over the pod network, until one answers
-// that has read it. Bytes is how long the file itself took.
+// restarts saves the file that a program reads at its start, and sends requests over the pod network until a process
+// that has read it answers. bytesThere is how long the file itself took.
 func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Duration) (served, bytesThere times, lost int, err error) {
 	client := knocking()
 	for i := range n {
@@ -56,8 +56,8 @@ func (l *live) restarts(ctx context.Context, c *container, n int, pause time.Dur
 	return served, bytesThere, lost, nil
 }
 
-// starts starts the program by itself, without a container and without hone, and tells how long it took to answer: what
-// the restarts consist of at least.
+// starts starts the program alone, without a container and without hone, and returns how long it took to answer: the
+// minimum of a restart.
 func (l *live) starts(ctx context.Context, n int, pause time.Duration) (took times, err error) {
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
@@ -94,7 +94,7 @@ func (l *live) starts(ctx context.Context, n int, pause time.Duration) (took tim
 	return took, nil
 }
 
-// freeAddress is one of this machine's own that nobody listens at.
+// freeAddress returns a free address of this machine.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,12 +103,12 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// knocking is a client that opens a connection for each request, since the program behind the address is a new one.
+// knocking returns a client that opens a connection for each request, since the process behind the address changes.
 func knocking() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
 }
 
-// answers asks until the answer is the given one.
+// answers sends requests until the answer is the given one.
 func answers(ctx context.Context, client *http.Client, url string, want []byte) error {
 	for end := time.Now().Add(arrivalLimit); time.Now().Before(end); {
 		if got, err := get(ctx, client, url); err == nil && bytes.Equal(got, want) {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// target bounds a share of the times of a case, by itself or as a multiple of the floor.
+// target bounds a share of the times of a case, absolutely or as a multiple of the floor.
 type target struct {
 	share  float64 // 0.5 for the median
 	limit  time.Duration
-	floors float64 // instead of limit, where it is not 0
+	floors float64 // instead of limit, if it is not 0
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 	appending = []target{{share: 1, limit: 3 * time.Second}}
 )
 
-// check says what a target asks for, and whether the times miss it.
+// check returns the text of a target, and whether the times miss it.
 func (t target) check(took times, floor time.Duration) (text string, missed bool) {
 	limit, what := t.limit, short(t.limit)
 	if t.floors > 0 {
@@ -40,8 +40,8 @@ func shareName(share float64) string {
 	return fmt.Sprintf("p%g", share*100)
 }
 
-// liveCase is one kind of save and what was measured of it. Times are only shown; a count that is not 0 is a failure,
-// except for the execs of the update mode exec.
+// liveCase is one kind of save with its measurements. Times are only shown; a count that is not 0 is a failure, except
+// for the execs of the update mode exec.
 type liveCase struct {
 	name, mode string
 	took       times
@@ -49,16 +49,16 @@ type liveCase struct {
 	// execs is how many processes were started from outside in the containers, lost how many saves never arrived, and
 	// starved how many did so only after the writing had stopped.
 	execs, lost, starved int
-	// busy is the share of the machine that was at work meanwhile, for whomever.
+	// busy is the share of the machine's CPU time that all processes used meanwhile.
 	busy float64
 }
 
-// failures says which counts are not as promised.
+// failures returns the counts that are not as promised.
 func (c liveCase) failures() []string {
 	var out []string
 	execs := c.execs
 	if c.mode == "exec" {
-		execs = 0 // that is how it works
+		execs = 0 // this mode needs them
 	}
 	for _, count := range []struct {
 		n    int
@@ -74,7 +74,7 @@ func (c liveCase) failures() []string {
 	return out
 }
 
-// missed says which times are not as promised.
+// missed returns the times that are not as promised.
 func (c liveCase) missed(floor time.Duration) []string {
 	var out []string
 	for _, t := range c.targets {
@@ -92,7 +92,7 @@ type liveReport struct {
 	began   time.Time
 	took    time.Duration
 	loads   [2]string // before and after
-	session string    // what hone took
+	session string    // the CPU time and memory of hone
 }
 
 func (r *liveReport) failures() []string {
@@ -128,7 +128,7 @@ func (r *liveReport) table(w io.Writer) {
 	}
 }
 
-// verdict is the last column: each target, and those that are missed in a way that nobody overlooks.
+// verdict returns the last column: each target, with those that are missed clearly marked.
 func (c liveCase) verdict(floor time.Duration) string {
 	var out []string
 	for _, t := range c.targets {

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Command bench measures what hone promises on a real cluster and prints a table. Every figure that depends on the
-// machine stands beside a baseline of the same kind, measured in the same run, since their ratio says more than either.
+// machine is shown with a baseline of the same kind, measured in the same run, since their ratio says more than either.
 //
 // It works in namespaces and folders of its own and deletes them. "make bench" builds hone and runs it. "bench liveupdate",
 // which "make bench-liveupdate" runs, measures live updates alone and thoroughly.
@@ -103,7 +103,7 @@ func choose(only string) ([]part, error) {
 	return out, nil
 }
 
-// load is the machine's load average: figures from a busy machine are to be read with care.
+// load returns the machine's load average: figures from a busy machine must be read with care.
 func load() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// roots returns the root folders, as this machine sees them, of the processes with the given word on their command line:
-// those of containers, whose command lines carry a word that nothing else has.
+// roots returns the root folders, as this machine sees them, of the processes whose command line ends with the given
+// word: those of the containers, whose command lines have a unique last word.
 func roots(word string) []string {
 	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var out []string
@@ -24,14 +24,14 @@ func roots(word string) []string {
 	return out
 }
 
-// How often a container's files are looked at, and how often new containers are looked for, which takes longer.
+// The intervals of looking at a container's files, and of searching for new containers, which takes longer.
 const (
 	look   = 200 * time.Microsecond
 	relook = 50 * time.Millisecond
 )
 
-// awaitIn waits until all of the files below one of the roots hold the given text. Where find is not nil, it is asked
-// for the roots again and again.
+// awaitIn waits until all of the files below one of the roots hold the given text. If find is not nil, it is called for
+// the roots periodically.
 func awaitIn(roots []string, find func() []string, paths []string, text string, limit time.Duration) error {
 	want := []byte(text)
 	buf := make([]byte, len(want)+1)

@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// saveBaselines are what an update in place is compared with: running "true" in the pod, and the way of 1 KB to a
-// process in the pod and back over an exec that stays open, which no mechanism can beat.
+// saveBaselines are the baselines of an update in place: running "true" in the pod, and sending 1 KB to a process in the
+// pod and back over an exec that stays open, which no mechanism can beat.
 type saveBaselines struct{ exec, echo times }
 
 // saveBaselines measures them in the running pod of a namespace.

@@ -41,12 +41,12 @@ spec:
 const (
 	// saveTimeout bounds how long one save may take to arrive.
 	saveTimeout = 2 * time.Minute
-	// pause is the time between two saves: whoever saves more often than five times a second is taken for a
-	// program that writes in bursts, whose end is waited for.
+	// pause is the time between two saves: more than five saves a second count as a program that writes in bursts, and
+	// hone waits for the end of the burst.
 	pause = 500 * time.Millisecond
 )
 
-// saves is what measuring saves on one cluster needs.
+// saves is the state of measuring saves on one cluster.
 type saves struct {
 	bench   *bench
 	cluster *cluster
@@ -55,7 +55,7 @@ type saves struct {
 	word string
 	// ratio compares a time with the baselines; nil until those have been measured.
 	ratio func(time.Duration) string
-	// n makes the content of every save another one.
+	// n makes the content of every save different.
 	n int
 }
 
@@ -64,18 +64,18 @@ type mode struct {
 	name model.UpdateMode
 	// one, many and lot are how often 1, 100 and 1000 files are saved.
 	one, many, lot int
-	// replaces says that updates replace the container.
+	// replaces means that updates replace the container.
 	replaces bool
 	others   string
 }
 
-// modes are the ones that "bench liveupdate" does not measure.
+// modes are the update modes that "bench liveupdate" does not measure.
 var modes = []mode{
 	{model.UpdateImage, 3, 0, 0, true, ""},
 	{model.UpdateNaive, 2, 0, 0, true, ""},
 }
 
-// measureSaves times from when a save returns to when its bytes are in the container, watched through /proc.
+// measureSaves measures the time from the end of a save until its bytes are in the container, watched through /proc.
 func measureSaves(ctx context.Context, b *bench) error {
 	measure := func(s *saves) error {
 		baselines := func(ctx context.Context) (func(time.Duration) string, error) {
@@ -94,7 +94,7 @@ func measureSaves(ctx context.Context, b *bench) error {
 	return b.measureEngineSaves(ctx)
 }
 
-// withSaves makes a project on a cluster for the time of the measurement.
+// withSaves creates a project on a cluster for the measurement and removes it afterwards.
 func (b *bench) withSaves(ctx context.Context, c *cluster, measure func(*saves) error) error {
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *saves) session(ctx context.Context, m mode, baselines func(context.Cont
 	return nil
 }
 
-// repeat saves a number of files several times. It returns how the updates were done, too. Replaces says that updates
+// repeat saves a number of files several times. It also returns how the updates were done. replaces means that updates
 // replace the container.
 func (s *saves) repeat(ctx context.Context, up *harness.Session, files, n int, replaces bool) (took times, how string, err error) {
 	for range n {
@@ -196,7 +196,7 @@ func (s *saves) repeat(ctx context.Context, up *harness.Session, files, n int, r
 	return took, how, nil
 }
 
-// save writes files of 1 KB and returns their names and what is in them.
+// save writes files of 1 KB and returns their names and their content.
 func (s *saves) save(files int) (names []string, text string, err error) {
 	text = s.content()
 	for i := range files {

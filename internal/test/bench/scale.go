@@ -26,13 +26,13 @@ spec:
 ---
 `
 
-// How long a session is left alone before its idle time begins, and for how long that is measured.
+// The pause before a session counts as idle, and the time for which the idle session is measured.
 const (
 	settle = 5 * time.Second
 	idle   = 20 * time.Second
 )
 
-// size is a project of many Deployments without pods, with what is known of Tilt for it.
+// size is a project of many Deployments without pods, with published figures of Tilt for it.
 type size struct {
 	resources      int
 	idle           bool
@@ -45,7 +45,7 @@ var sizes = []size{
 	{300, true, "Tilt 6.4 s, 338 MB", "Tilt 288 MB"},
 }
 
-// measureScale measures "hone ci", first with nothing there and then with nothing to do, and "hone up" at rest.
+// measureScale measures "hone ci", first on an empty namespace and then with nothing to do, and "hone up" at rest.
 func measureScale(ctx context.Context, b *bench) error {
 	b.table.section("hone ci and hone up with many Deployments of zero replicas: wall time, CPU time, memory at its highest",
 		"baselines: cold, the same Deployments sent by three loops and observed by the cluster; unchanged, listing them once;",
@@ -90,7 +90,7 @@ func (b *bench) scale(ctx context.Context, s size, floor harness.Use) error {
 	return nil
 }
 
-// ci measures "hone ci" once with nothing there and three times with nothing to do, of which it prints the median.
+// ci measures "hone ci" once on an empty namespace and three times with nothing to do, of which it prints the median.
 func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
 	run := func() (harness.Use, error) { return p.Run(ctx, "ci", "--namespace", p.Namespace) }
 	cold, err := run()
@@ -109,7 +109,7 @@ func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
 		}
 		runs = append(runs, u)
 	}
-	// Last, since the controllers may be busy with it for longer than it takes.
+	// Last, since the controllers may stay busy with it afterwards.
 	floor, err := b.applyFloor(ctx, s.resources)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (b *bench) ci(ctx context.Context, p *harness.Project, s size) error {
 	return nil
 }
 
-// applyFloor times what "hone ci" cannot do without when nothing is there, in a namespace of its own.
+// applyFloor measures the minimal work of "hone ci" on an empty namespace, in a namespace of its own.
 func (b *bench) applyFloor(ctx context.Context, n int) (time.Duration, error) {
 	ns, remove, err := b.cluster.namespace(ctx)
 	if err != nil {
@@ -136,13 +136,13 @@ func (b *bench) applyFloor(ctx context.Context, n int) (time.Duration, error) {
 	return took, nil
 }
 
-// middle returns the middle one of three by wall time.
+// middle returns the median run by wall time.
 func middle(runs []harness.Use) harness.Use {
 	sorted := slices.SortedFunc(slices.Values(runs), func(a, b harness.Use) int { return cmp.Compare(a.Wall, b.Wall) })
 	return sorted[len(sorted)/2]
 }
 
-// rest measures what a session takes while nothing happens.
+// rest measures the CPU time and memory of an idle session.
 func (b *bench) rest(ctx context.Context, p *harness.Project, s size, floor harness.Use) error {
 	up, err := p.Up()
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// row is one figure. Ratio says how often the baseline fits into it; Others is what is known of other tools.
+// row is one figure. ratio is the figure divided by the baseline; others holds figures of other tools.
 type row struct {
 	what, figure, ratio, others string
 }
 
-// table prints rows as they come, since a run takes minutes.
+// table prints rows immediately, since a run takes minutes.
 type table struct{ out io.Writer }
 
 func newTable(out io.Writer) *table { return &table{out} }
@@ -51,7 +51,7 @@ func (t times) at(share float64) time.Duration {
 
 func (t times) median() time.Duration { return t.at(0.5) }
 
-// String is "p50 / p90 / max (n)", or all of few.
+// String returns "p50 / p90 / max (n)", or all of a few durations.
 func (t times) String() string {
 	if len(t) > 5 {
 		return fmt.Sprintf("%s / %s / %s (%d)", short(t.median()), short(t.at(0.9)), short(t.at(1)), len(t))
@@ -63,7 +63,7 @@ func (t times) String() string {
 	return strings.Join(words, ", ")
 }
 
-// short writes a duration with three digits.
+// short formats a duration with three digits.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -74,7 +74,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// ratio writes how often base fits into d, and what base is.
+// ratio formats d divided by base, with the name of base.
 func ratio(d, base time.Duration, name string) string {
 	if base <= 0 {
 		return ""
@@ -82,7 +82,7 @@ func ratio(d, base time.Duration, name string) string {
 	return timesOver(d, base) + " " + name
 }
 
-// timesOver writes how often base fits into d, with three digits or all before the point.
+// timesOver formats d divided by base, with three digits or all before the point.
 func timesOver(d, base time.Duration) string {
 	r := float64(d) / float64(base)
 	if r >= 100 {
@@ -91,7 +91,7 @@ func timesOver(d, base time.Duration) string {
 	return fmt.Sprintf("%.3g×", r)
 }
 
-// repeat measures something n times.
+// repeat measures a function n times.
 func repeat(n int, what func() error) (times, error) {
 	var out times
 	for range n {
@@ -104,7 +104,7 @@ func repeat(n int, what func() error) (times, error) {
 	return out, nil
 }
 
-// used says what a process that has ended took.
+// used formats the resources that a process has used.
 func used(u harness.Use) string {
 	return fmt.Sprintf("%s, %s CPU, %s", short(u.Wall), short(u.CPU), megabytes(u.RSS))
 }

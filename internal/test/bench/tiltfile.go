@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/tiltfile/memo"
 )
 
-// resourceYAML is a Deployment and a Service of ordinary size; %[1]d numbers them, %[2]d is what edits change.
+// resourceYAML is a Deployment and a Service of ordinary size; %[1]d numbers them, and edits change %[2]d.
 const resourceYAML = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -141,7 +141,7 @@ func (p *evaluated) evaluate(ctx context.Context, memo *memo.Memo) error {
 	return res.Err
 }
 
-// readYAML is how long the bare YAML takes.
+// readYAML measures reading and parsing the YAML alone.
 func (p *evaluated) readYAML() (time.Duration, error) {
 	took, err := repeat(5, func() error {
 		for i := range p.resources {

@@ -1,6 +1,6 @@
-// Command server stands for a program under development: it takes 10 ms from its start to its first answer, reads its text
-// once, and answers every request with it. The benchmark of live updates runs it in a container. Arguments are the address
-// and the file of the text.
+// Command server simulates a program under development: it takes 10 ms from its start to its first answer, reads its
+// text once, and answers every request with it. The benchmark of live updates runs it in a container. Arguments are the
+// address and the file of the text.
 package main
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// startup is what makes 10 ms of a start, together with what the kernel, the runtime and the first request take: the
-// benchmark measures the whole and prints it beside the restarts.
+// startup, together with the time of the kernel, the runtime and the first request, makes 10 ms of a start: the
+// benchmark measures the whole start and prints it next to the restarts.
 const startup = 6 * time.Millisecond
 
 func main() {
