@@ -47,7 +47,7 @@ var Attacks = []Attack{
 	{Name: "slow requests", Once: SlowRequests},
 	{Name: "idle connections", Hold: IdleConnections(Idle)},
 	{Name: "watchers that never read", Hold: DeadWatchers},
-	{Name: "answers that nobody reads", Hold: DeadReaders},
+	{Name: "answers that are never read", Hold: DeadReaders},
 }
 
 const (

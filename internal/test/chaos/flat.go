@@ -15,9 +15,9 @@ import (
 // sample is what a session holds at one moment of rest.
 type sample struct {
 	goroutines int
-	// heap is what is in use after a collection, rss what the process has of the machine's memory; both in bytes.
+	// heap is the heap in use after a collection, and rss the process's resident memory; both in bytes.
 	heap, rss int64
-	// stacks says how many goroutines run what.
+	// stacks counts the goroutines by their stacks.
 	stacks map[string]int
 }
 
@@ -27,19 +27,19 @@ func (s sample) String() string {
 }
 
 const (
-	// fewSamples are too few to tell growth from chance.
+	// fewSamples is the number of samples that are too few to distinguish growth from chance.
 	fewSamples = 6
-	// The room that figures have to vary.
+	// The margins within which figures may vary.
 	spareGoroutines = 15
 	spareMemory     = 24 << 20
-	// spdyGoroutines are those of one conversation with a container over SPDY, which takes the place of a WebSocket after an
-	// error, until the pod is replaced. They are counted by themselves: spdystream's reader, its monitor, and its 5 handlers with
-	// one that feeds each; hone's pulse, input, the two outputs and the status.
+	// spdyGoroutines is the number of goroutines of one conversation with a container over SPDY, which replaces a
+	// WebSocket after an error, until the pod is replaced. They are counted separately: spdystream's reader, its
+	// monitor, and its 5 handlers with one that feeds each; hone's pulse, input, the two outputs and the status.
 	spdyGoroutines = 17
 )
 
-// flat compares the last third of the samples with the first, and reports what has grown. The first sample is left out: a
-// session that has just begun has not met everything yet.
+// flat compares the last third of the samples with the first, and reports what has grown. The first sample is left out:
+// a session that has just begun has not seen everything yet.
 func flat(samples []sample) error {
 	if len(samples) < fewSamples+1 {
 		return fmt.Errorf("%d samples are too few to tell growth: let it run longer", len(samples))
@@ -69,7 +69,7 @@ func median(samples []sample, value func(sample) int64) int64 {
 	return value(sorted[len(sorted)/2])
 }
 
-// spdy returns how many goroutines carry conversations over SPDY.
+// spdy returns the number of goroutines of conversations over SPDY.
 func (s sample) spdy() int {
 	sum := 0
 	for stack, n := range s.stacks {
@@ -80,8 +80,7 @@ func (s sample) spdy() int {
 	return sum
 }
 
-// newcomers names the goroutines of which there are more in the last sample than in the smallest one, by what they run, most
-// first.
+// newcomers lists the stacks with more goroutines in the last sample than in the smallest one, most first.
 func newcomers(samples []sample) string {
 	if len(samples) == 0 {
 		return ""
@@ -101,7 +100,7 @@ func newcomers(samples []sample) string {
 	return b.String()
 }
 
-// parseStacks reads how many goroutines run what from their profile: the functions of a stack, the innermost first.
+// parseStacks parses the profile of goroutines: it counts them by the functions of their stacks, the innermost first.
 func parseStacks(profile string) map[string]int {
 	out := map[string]int{}
 	for group := range strings.SplitSeq(profile, "\n\n") {
@@ -122,7 +121,7 @@ func parseStacks(profile string) map[string]int {
 	return out
 }
 
-// parseGoroutines reads the number of goroutines from their profile.
+// parseGoroutines parses the number of goroutines from their profile.
 func parseGoroutines(profile string) (int, error) {
 	var n int
 	if _, err := fmt.Sscanf(profile, "goroutine profile: total %d", &n); err != nil {
@@ -131,12 +130,12 @@ func parseGoroutines(profile string) (int, error) {
 	return n, nil
 }
 
-// parseHeap reads how much of the heap is in use from its profile.
+// parseHeap parses the heap in use from its profile.
 func parseHeap(profile string) (int64, error) {
 	for line := range strings.Lines(profile) {
 		if text, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
 			return strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 		}
 	}
-	return 0, errors.New("the profile of the heap does not say how much is in use")
+	return 0, errors.New("the profile of the heap lacks the size in use")
 }

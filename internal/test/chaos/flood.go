@@ -14,7 +14,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// floods are too much at once.
+// floods are scenarios with too many events at once.
 var floods = []scenario{
 	{"branch-switch", "5,000 files change while an image is built, as by git switch", 6 * time.Minute, branchSwitch},
 	{"log-flood", "a local server and a pod write as fast as they can", 5 * time.Minute, logFlood},
@@ -23,7 +23,8 @@ var floods = []scenario{
 // branchFiles is how many files a switch of branches touches.
 const branchFiles = 5000
 
-// branch writes the files of a branch: each third of them is its own, changed, or the same as on the other.
+// branch writes the files of a branch: a third each exists only on this branch, differs from the other branch, or is the
+// same.
 func (w *world) branch(n int) error {
 	text := w.text()
 	for i := range branchFiles {
@@ -73,7 +74,7 @@ func branchSwitch(ctx context.Context, w *world) error {
 			return err
 		}
 		if n == 2 {
-			continue // the next switch comes at once
+			continue // the next switch follows at once
 		}
 		if err := w.right(ctx); err != nil {
 			return fmt.Errorf("switch %d: %w", n, err)
@@ -84,13 +85,13 @@ func branchSwitch(ctx context.Context, w *world) error {
 
 const (
 	floodLines = 3_000_000
-	// floodMemory is how much memory a session may have that is flooded.
+	// floodMemory is how much memory a flooded session may use.
 	floodMemory = 700 << 20
 	quietLine   = "a line that no flood may wash away"
 )
 
-// logFlood lets two resources write without end. Saves arrive meanwhile, memory is bounded, and other resources keep their
-// lines.
+// logFlood lets two resources write endlessly. Meanwhile saves must arrive, memory must stay bounded, and other
+// resources must keep their lines.
 func logFlood(ctx context.Context, w *world) error {
 	more := fmt.Sprintf(`
 local_resource('quiet', 'echo %s')

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// handOvers move objects between resources, in every state that hone can be in.
+// handOvers move objects between resources, in every state of hone.
 var handOvers = []scenario{
 	{"hand-over-up", "objects change their resources and files while hone runs", 5 * time.Minute, handOver(20, moveLive)},
 	{"hand-over-stopped", "objects change their resources and files while hone is down", 5 * time.Minute, handOver(12, moveStopped)},
@@ -20,8 +20,8 @@ var handOvers = []scenario{
 	{"hand-over-killed", "hone is killed in the middle of a hand-over", 5 * time.Minute, handOver(8, moveKilled)},
 }
 
-// handOver plays random moves. After each of them every declared object is there, and it is the same one if it was declared
-// before.
+// handOver makes random moves. After each of them every declared object must exist, and must be the same object if it
+// was declared before.
 func handOver(moveCount int, play func(context.Context, *world, layout) error) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		l := firstLayout()
@@ -55,7 +55,7 @@ func handOver(moveCount int, play func(context.Context, *world, layout) error) f
 			}
 			for key, was := range before {
 				if is, ok := after[key]; ok && is.uid != was.uid {
-					return explain(fmt.Errorf("%s was deleted and made again", key))
+					return explain(fmt.Errorf("%s was deleted and recreated", key))
 				}
 			}
 			before = after
@@ -70,7 +70,7 @@ func handOver(moveCount int, play func(context.Context, *world, layout) error) f
 	}
 }
 
-// layOut writes a layout. It takes effect at once, with the Tiltfile, and then the former files go.
+// layOut writes a layout. It takes effect at once, with the Tiltfile; then the former files are removed.
 func (w *world) layOut(l layout) error {
 	files, tiltfile := l.render()
 	for name, text := range files {
@@ -152,7 +152,7 @@ func moveCI(ctx context.Context, w *world, _ layout) error {
 	if _, err := w.project.Run(ctx, "ci", "--namespace", w.project.Namespace, "--port", "none"); err != nil {
 		return err
 	}
-	// hone has said that it is done: nothing is waited for.
+	// hone has reported that it is done, so check without waiting.
 	there, err := w.applied(ctx)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func moveCI(ctx context.Context, w *world, _ layout) error {
 	return w.objectsRight(ctx)
 }
 
-// moveKilled kills the session that is to take over a layout, and begins another.
+// moveKilled kills the session that is taking over a layout, and begins another.
 func moveKilled(ctx context.Context, w *world, l layout) error {
 	if err := w.start(); err != nil {
 		return err

@@ -27,15 +27,15 @@ import (
 )
 
 const (
-	// mark is the variable that marks every process which comes of a world's hone.
+	// mark is the variable that marks every process that a world's hone starts.
 	mark = "HONE_CHAOS_WORLD"
-	// patience is how long what should be true may take to become true: scenarios state what happens, not how fast.
+	// patience is how long a condition may take to become true: scenarios check what happens, not how fast.
 	patience = 2 * time.Minute
-	// still is how long what is true is looked at again: an object that is about to be deleted is there as well.
+	// still is the time after which a condition is checked again: an object that is about to be deleted also exists.
 	still = 2 * time.Second
 )
 
-// kinds are those that the projects declare, and others that must not appear.
+// kinds are the kinds that the projects declare, and others that must not appear.
 var kinds = map[string]schema.GroupVersionResource{
 	"ConfigMap":  {Version: "v1", Resource: "configmaps"},
 	"Secret":     {Version: "v1", Resource: "secrets"},
@@ -45,11 +45,11 @@ var kinds = map[string]schema.GroupVersionResource{
 	"Pod":        {Version: "v1", Resource: "pods"},
 }
 
-// found is an object that the cluster holds.
+// found is an object in the cluster.
 type found struct{ uid, value string }
 
-// applied returns the objects that hone applied to the namespace, by KIND/NAME; those that are being deleted are told apart by
-// a value.
+// applied returns the objects that hone applied to the namespace, by KIND/NAME; a special value marks those that are
+// being deleted.
 func (w *world) applied(ctx context.Context) (map[string]found, error) {
 	return w.list(ctx, deploy.LabelProject)
 }
@@ -78,7 +78,7 @@ func (w *world) list(ctx context.Context, selector string) (map[string]found, er
 	return out, nil
 }
 
-// differences compares what should be with what is.
+// differences compares the declared objects with the existing ones.
 func differences(declared map[string]string, there map[string]found) error {
 	var lost, left, other []string
 	for key, value := range declared {
@@ -106,7 +106,7 @@ func differences(declared map[string]string, there map[string]found) error {
 	return errors.Join(errs...)
 }
 
-// objectsRight waits until the cluster holds what is declared, and sees that it stays so.
+// objectsRight waits until the cluster holds the declared objects, and checks that it stays so.
 func (w *world) objectsRight(ctx context.Context) error {
 	look := func() error {
 		there, err := w.applied(ctx)
@@ -122,12 +122,12 @@ func (w *world) objectsRight(ctx context.Context) error {
 		return err
 	}
 	if err := look(); err != nil {
-		return fmt.Errorf("the cluster held what is declared, and a moment later: %w", err)
+		return fmt.Errorf("the cluster held the declared objects, but a moment later: %w", err)
 	}
 	return nil
 }
 
-// empty waits until nothing is in the namespace.
+// empty waits until the namespace is empty.
 func (w *world) empty(ctx context.Context) error {
 	return harness.Await(ctx, patience, "the namespace to be empty", func() error {
 		there, err := w.list(ctx, "")
@@ -158,7 +158,7 @@ func (w *world) filesRight(ctx context.Context) error {
 	})
 }
 
-// someNames is how many names of files an error lists.
+// someNames is how many file names an error lists.
 const someNames = 5
 
 // sameFiles compares the files below two folders, byte for byte.
@@ -215,7 +215,7 @@ func regular(dir string) (map[string]bool, error) {
 	return out, err
 }
 
-// marked returns the living processes that come of a world's hone, with their command lines.
+// marked returns the living processes that a world's hone has started, with their command lines.
 func marked(word string) map[int]string {
 	want := []byte(mark + "=" + word)
 	out := map[int]string{}
@@ -226,14 +226,14 @@ func marked(word string) map[int]string {
 			continue
 		}
 		line, _ := os.ReadFile(dir + "/cmdline")
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && len(line) > 0 { // else it is a zombie
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && len(line) > 0 { // otherwise it is a zombie
 			out[pid] = strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 		}
 	}
 	return out
 }
 
-// endProcesses kills what is left of a world; that there was something is an error.
+// endProcesses kills the remaining processes of a world; any such process is an error.
 func endProcesses(word string) error {
 	var errs []error
 	for pid, line := range marked(word) {
@@ -253,14 +253,14 @@ func (w *world) noProcess(ctx context.Context) error {
 	})
 }
 
-// noSession sees that no session is found, and that the files of dead ones are gone after a look.
+// noSession checks that no session is found, and that the files of dead sessions are removed by the search.
 func (w *world) noSession(ctx context.Context) error {
 	living, err := w.project.Registry().List(ctx)
 	if err != nil {
 		return err
 	}
 	if len(living) > 0 {
-		return fmt.Errorf("a session is found that has ended: %+v", living)
+		return fmt.Errorf("found a session that has ended: %+v", living)
 	}
 	entries, err := os.ReadDir(filepath.Join(w.project.State, "hone"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -274,12 +274,12 @@ func (w *world) noSession(ctx context.Context) error {
 	return nil
 }
 
-// ended checks what has to be true once hone has ended, in whichever way.
+// ended checks the conditions after hone has ended in any way.
 func (w *world) ended(ctx context.Context) error {
 	return errors.Join(w.noProcess(ctx), w.noSession(ctx))
 }
 
-// right checks what has to be true while a session runs and all is ready.
+// right checks the conditions while a session runs and everything is ready.
 func (w *world) right(ctx context.Context) error {
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -290,7 +290,7 @@ func (w *world) right(ctx context.Context) error {
 	return w.filesRight(ctx)
 }
 
-// stop ends the session as a user does.
+// stop ends the session like a user.
 func (w *world) stop(ctx context.Context) error {
 	if err := w.up.Stop(); err != nil {
 		return err
@@ -320,7 +320,7 @@ func (w *world) down(ctx context.Context) error {
 	return w.ended(ctx)
 }
 
-// aftermath is checked after every fault, when no session runs: up and down do their work as if nothing had been.
+// aftermath is checked after every fault, when no session runs: up and down must work as if nothing had happened.
 func (w *world) aftermath(ctx context.Context) error {
 	if err := w.recovers(ctx); err != nil {
 		return err
@@ -328,7 +328,7 @@ func (w *world) aftermath(ctx context.Context) error {
 	return w.down(ctx)
 }
 
-// conclude is the aftermath of a session that still runs.
+// conclude is like aftermath, but for a session that still runs.
 func (w *world) conclude(ctx context.Context) error {
 	if err := w.right(ctx); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// killings end hone at once, at random moments of its work.
+// killings kill hone at random moments of its work.
 var killings = []scenario{
 	{"kill-build", "kill -9 while an image is built", 5 * time.Minute, killed(3, (*world).amidBuild)},
 	{"kill-push", "kill -9 while an image goes to the registry", 5 * time.Minute, killed(2, (*world).amidPush)},
@@ -29,8 +29,8 @@ var killings = []scenario{
 	{"kill-guard", "kill -9 of hone and its guard at the same time", 5 * time.Minute, killGuard},
 }
 
-// killed brings hone to a moment of its work several times, and kills it there. Each time a session that begins right
-// afterwards puts everything right.
+// killed brings hone to a moment of its work several times, and kills it there. Each time, a session that begins right
+// afterwards must repair everything.
 func killed(rounds int, bring func(*world, context.Context) error) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		if err := w.throughGateway(); err != nil {
@@ -92,7 +92,7 @@ func (w *world) amidBuild(ctx context.Context) error {
 	return w.wait(ctx, "build", 0, 5*time.Second)
 }
 
-// pushed is how much the image of amidPush carries that no registry has.
+// pushed is how many bytes of the image of amidPush no registry has.
 const pushed = 32 << 20
 
 func (w *world) amidPush(ctx context.Context) error {
@@ -142,7 +142,7 @@ func (w *world) amidStart(ctx context.Context) error {
 	return w.wait(ctx, "start", 0, 3*time.Second)
 }
 
-// killDown kills hone down at random moments. The next one takes down what is left.
+// killDown kills hone down at random moments. The next hone down must take down the rest.
 func killDown(ctx context.Context, w *world) error {
 	if err := w.throughGateway(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func killDown(ctx context.Context, w *world) error {
 		if err := w.ended(ctx); err != nil {
 			return fmt.Errorf("round %d: %w", i+1, err)
 		}
-		if w.random.IntN(2) == 0 { // else the session of the next round meets what is left
+		if w.random.IntN(2) == 0 { // otherwise the session of the next round finds the leftovers
 			w.note("down again")
 			if err := w.down(ctx); err != nil {
 				return fmt.Errorf("round %d: %w", i+1, err)
@@ -176,7 +176,7 @@ func killDown(ctx context.Context, w *world) error {
 	return w.aftermath(ctx)
 }
 
-// killGuard kills everything that hone could tidy up with. A local server must not outlive it all the same.
+// killGuard kills every process of hone that could clean up. A local server must not outlive them nevertheless.
 func killGuard(ctx context.Context, w *world) error {
 	for i := range 2 {
 		if err := w.begin(ctx); err != nil {

@@ -1,12 +1,12 @@
 //go:build linux
 
-// Command chaos does to hone what happens on bad days, and checks after each fault that nothing is lost and nothing left: it
-// drives the binary on a real engine and a real cluster, kills it, stands between it and the API server, fills its disk, takes
-// its ports, and moves objects between resources.
+// Command chaos injects faults into hone, and checks after each fault that nothing is lost and nothing left behind: it
+// drives the binary on a real engine and a real cluster, kills it, disturbs its connections to the API server, fills its
+// disk, takes its ports, and moves objects between resources.
 //
-// "make chaos" builds hone and runs all scenarios; "scripts/chaos NAME…" runs those that are named, "scripts/chaos -list"
-// names them. What is done is random and follows from a seed, which is said first and in every failure. "chaos soak", which
-// "make soak" runs, keeps one session under faults for an hour.
+// "make chaos" builds hone and runs all scenarios; "scripts/chaos NAME…" runs the named ones, and "scripts/chaos -list"
+// lists them. The actions are random and follow from a seed, which is printed first and in every failure. "chaos soak",
+// which "make soak" runs, keeps one session under faults for an hour.
 package main
 
 import (
@@ -28,24 +28,24 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// seedVariable holds the seed of a run to repeat.
+// seedVariable names the variable with the seed of a run to repeat.
 const seedVariable = "HONE_CHAOS_SEED"
 
 // scenario is a kind of fault.
 type scenario struct {
 	name, does string
-	// limit bounds it.
+	// limit bounds its duration.
 	limit time.Duration
 	run   func(ctx context.Context, w *world) error
 }
 
-// scenarios are all that there are, in the order in which they are run.
+// scenarios are all scenarios, in the order in which they are run.
 var scenarios = slices.Concat(killings, outages, handOvers, shortages, floods)
 
-// errSkipped says that a scenario cannot be played on this machine.
+// errSkipped means that a scenario cannot be run on this machine.
 var errSkipped = errors.New("skipped")
 
-// options are those of every command.
+// options are the options of every command.
 type options struct {
 	hone, containerd string
 	seed             uint64
@@ -111,13 +111,13 @@ func seed(text string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s=%s is no number", seedVariable, text)
+		return 0, fmt.Errorf("%s=%s is not a number", seedVariable, text)
 	}
 	return n, nil
 }
 
-// choose returns the scenarios of the given names, in their order, and all without names. A name stands for all that begin
-// with it.
+// choose returns the scenarios with the given names, in their order, or all if there are no names. A name selects all
+// scenarios that begin with it.
 func choose(names []string) ([]scenario, error) {
 	if len(names) == 0 {
 		return scenarios, nil
@@ -131,7 +131,7 @@ func choose(names []string) ([]scenario, error) {
 			}
 		}
 		if len(out) == before {
-			return nil, fmt.Errorf("there is no scenario %q; -list names them", name)
+			return nil, fmt.Errorf("unknown scenario %q; -list lists them", name)
 		}
 	}
 	return out, nil
@@ -144,7 +144,7 @@ func randomFor(seed uint64, name string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// failure is a scenario that went wrong, with how to see it again.
+// failure is a failed scenario, with the command to reproduce it.
 type failure struct {
 	seed uint64
 	name string
@@ -156,10 +156,10 @@ func (f failure) Error() string {
 	return fmt.Sprintf("seed %d: %s: %v\nagain: %s=%d scripts/chaos %s", f.seed, f.name, f.err, seedVariable, f.seed, f.name)
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (f failure) Unwrap() error { return f.err }
 
-// run plays scenarios one after the other, continues after a failure, and returns all failures.
+// run runs scenarios one after the other, continues after a failure, and returns all failures.
 func (o options) run(ctx context.Context, cluster *harness.Cluster, chosen []scenario) error {
 	began := time.Now()
 	var errs []error
@@ -186,7 +186,7 @@ func (o options) run(ctx context.Context, cluster *harness.Cluster, chosen []sce
 	return errors.Join(errs...)
 }
 
-// play plays one scenario in a world of its own.
+// play runs one scenario in a world of its own.
 func (o options) play(ctx context.Context, cluster *harness.Cluster, s scenario, random *rand.Rand) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// outages stand between hone and the API server.
+// outages are faults between hone and the API server.
 var outages = []scenario{
 	{"api-reset", "connections to the API server are reset again and again", 5 * time.Minute, outage(proxy.Faults{}, resets)},
 	{"api-delay", "the API server takes up to 1.5 s for each request", 5 * time.Minute, outage(proxy.Faults{MaxDelay: 1500 * time.Millisecond}, nil)},
@@ -22,8 +22,8 @@ var outages = []scenario{
 	{"api-silent", "the API server says nothing for 30 s while files are saved", 5 * time.Minute, outage(proxy.Faults{}, silence)},
 }
 
-// outage edits files while the API server has bad days, in a session that began before and in one that begins under them.
-// Once they are over all is right by itself.
+// outage edits files while the API server has faults, in a session that began before and in one that begins under them.
+// Once the faults are over, everything must recover on its own.
 func outage(faults proxy.Faults, meanwhile func(context.Context, *world) error) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		if err := w.throughGateway(); err != nil {
@@ -68,7 +68,7 @@ func outage(faults proxy.Faults, meanwhile func(context.Context, *world) error) 
 	}
 }
 
-// edits saves a few times, a file of each kind, at random moments.
+// edits saves files of random kinds a few times, at random moments.
 func (w *world) edits(ctx context.Context) error {
 	for range 4 {
 		save := []func() error{w.saveAll, w.saveConfig, func() error { return w.saveFiles(20) }, func() error { return w.saveImage(0) }}[w.random.IntN(4)]
@@ -82,7 +82,7 @@ func (w *world) edits(ctx context.Context) error {
 	return nil
 }
 
-// resets ends all connections again and again, while files are saved.
+// resets ends all connections repeatedly, while files are saved.
 func resets(ctx context.Context, w *world) error {
 	const n = 15
 	for range n {
@@ -98,7 +98,7 @@ func resets(ctx context.Context, w *world) error {
 	return nil
 }
 
-// silence holds everything up for half a minute, while files are saved.
+// silence stalls all traffic for half a minute, while files are saved.
 func silence(ctx context.Context, w *world) error {
 	w.gateway.Wire.Stall()
 	over := time.Now().Add(30 * time.Second)
@@ -116,7 +116,7 @@ func silence(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	w.gateway.Wire.Reset() // a server that comes back knows nothing of its connections
+	w.gateway.Wire.Reset() // a server that comes back does not know its connections
 	w.note("%d saves in silence", n)
 	if n == 0 {
 		return fmt.Errorf("nothing was saved")

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// layout says how a project's objects are spread over resources and files. It is a value: moves return another.
+// layout is the distribution of a project's objects over resources and files. It is a value: moves return a new one.
 type layout struct {
-	// object maps the name of each declared ConfigMap to where it belongs.
+	// object maps the name of each declared ConfigMap to its place.
 	object map[string]place
 	// workload is the name of the resource that the Deployment "app" belongs to.
 	workload string
-	// generation numbers the files, so that each layout has files of its own and takes effect with the Tiltfile.
+	// generation numbers the files, so that each layout has its own files and takes effect with the Tiltfile.
 	generation int
 }
 
-// place is where an object belongs.
+// place is the resource and the file of an object.
 type place struct {
-	// resource is the name of its resource; empty for none, which makes it uncategorized.
+	// resource is the name of the object's resource; empty for none, which makes the object uncategorized.
 	resource string
-	// file is the YAML file that it is in.
+	// file is the number of its YAML file.
 	file int
 }
 
@@ -62,7 +62,7 @@ var moves = []move{
 	{"add", add},
 }
 
-// clone is the layout of the next generation.
+// clone returns the same layout as the next generation.
 func (l layout) clone() layout {
 	return layout{object: maps.Clone(l.object), workload: l.workload, generation: l.generation + 1}
 }
@@ -98,13 +98,13 @@ var resourceNames = []string{"one", "two", "three", "four"}
 
 func anyOf[T any](random *rand.Rand, all []T) T { return all[random.IntN(len(all))] }
 
-// rename gives a resource another name, possibly that of one that is there.
+// rename gives a resource another name, possibly that of an existing one.
 func rename(l layout, random *rand.Rand) layout {
 	old, name := anyOf(random, l.resources()), anyOf(random, resourceNames)
 	return l.set(name, func(_ string, p place) bool { return p.resource == old && old != l.workload })
 }
 
-// renameWorkload gives the resource of the Deployment another name; what is attached to it goes with it.
+// renameWorkload gives the resource of the Deployment another name; objects attached to it go with it.
 func renameWorkload(l layout, random *rand.Rand) layout {
 	old, name := l.workload, anyOf(random, []string{"app", "web", "server"})
 	l = l.set(name, func(_ string, p place) bool { return p.resource == old })
@@ -147,7 +147,7 @@ func joinFiles(l layout, _ *rand.Rand) layout {
 	return l
 }
 
-// drop takes an object out of the project, but never the last one.
+// drop removes an object from the project, but never the last one.
 func drop(l layout, random *rand.Rand) layout {
 	l = l.clone()
 	if names := l.names(); len(names) > 1 {
@@ -168,7 +168,7 @@ func add(l layout, random *rand.Rand) layout {
 	return l
 }
 
-// declared returns the objects of the layout, as differences wants them.
+// declared returns the objects of the layout, for differences.
 func (l layout) declared() map[string]string {
 	out := map[string]string{"Deployment/app": ""}
 	for name := range l.object {

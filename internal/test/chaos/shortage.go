@@ -20,7 +20,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// shortages take away what hone needs of the machine.
+// shortages take away resources of the machine that hone needs.
 var shortages = []scenario{
 	{"ports", "the port of a forward, and that of the session, are taken", 5 * time.Minute, portsTaken},
 	{"disk-state", "the disk with hone's state and logs is full", 6 * time.Minute, diskFull("state")},
@@ -29,8 +29,8 @@ var shortages = []scenario{
 	{"watches", "few folders may be watched", 6 * time.Minute, fewWatches},
 }
 
-// portsTaken occupies the ports that hone wants. A session without its own port says so and leaves nothing; a
-// forward comes by itself once its port is free.
+// portsTaken occupies the ports that hone needs. A session without its own port must report that and leave nothing
+// behind; a forward must start on its own once its port is free.
 func portsTaken(ctx context.Context, w *world) error {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", w.port))
 	if err != nil {
@@ -59,7 +59,7 @@ func portsTaken(ctx context.Context, w *world) error {
 		}
 	}
 	if !said {
-		return errors.New("no forward says that its port is taken")
+		return errors.New("no forward reports that its port is taken")
 	}
 	if err := l.Close(); err != nil {
 		return err
@@ -71,7 +71,7 @@ func portsTaken(ctx context.Context, w *world) error {
 	return w.conclude(ctx)
 }
 
-// answers waits until the forward leads to the container.
+// answers waits until the forward reaches the container.
 func (w *world) answers(ctx context.Context) error {
 	want, err := os.ReadFile(filepath.Join(w.project.Dir, "site", "index.html"))
 	if err != nil {
@@ -92,10 +92,10 @@ func (w *world) answers(ctx context.Context) error {
 	})
 }
 
-// mountsVariable says that this process has a mount namespace of its own.
+// mountsVariable is set if this process has a mount namespace of its own.
 const mountsVariable = "HONE_CHAOS_MOUNTS"
 
-// mount puts a small file system of its own at a folder below the world's.
+// mount mounts a small file system at a folder below the world's.
 func (w *world) mount(dir string, size int) error {
 	if os.Getenv(mountsVariable) == "" {
 		return fmt.Errorf("%w: it needs a mount namespace, which scripts/chaos makes as root", errSkipped)
@@ -112,7 +112,7 @@ func (w *world) mount(dir string, size int) error {
 
 func unmount(dir string) error { return unix.Unmount(dir, unix.MNT_DETACH) }
 
-// fill takes all room below a folder; the function that it returns gives it back.
+// fill uses up all space below a folder; the returned function frees it.
 func fill(dir string) (empty func() error, err error) {
 	path := filepath.Join(dir, "filler")
 	f, err := os.Create(path)
@@ -131,7 +131,7 @@ func fill(dir string) (empty func() error, err error) {
 	return func() error { return os.Remove(path) }, nil
 }
 
-// diskFull fills the disk under a session, and before one begins.
+// diskFull fills the disk during a session, and before one begins.
 func diskFull(folder string) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		dir := filepath.Join(w.dir, folder)
@@ -151,7 +151,7 @@ func diskFull(folder string) func(context.Context, *world) error {
 		if err := w.saveFiles(1); err != nil {
 			return err
 		}
-		// Files go into containers without any room on this side.
+		// Files go into containers without any free space on this side.
 		if err := w.filesRight(ctx); err != nil {
 			return fmt.Errorf("while the disk is full: %w", err)
 		}
@@ -159,7 +159,7 @@ func diskFull(folder string) func(context.Context, *world) error {
 			return err
 		}
 		w.note("room again")
-		// What failed for want of room is the user's to try again, with a save.
+		// The user has to retry what failed for lack of space, with a save.
 		if err := w.saveAll(); err != nil {
 			return err
 		}
@@ -194,7 +194,8 @@ func diskFull(folder string) func(context.Context, *world) error {
 	}
 }
 
-// beginsOrSays waits until the session is ready or has said why it cannot be. One that neither ends nor says why is an error.
+// beginsOrSays waits until the session is ready or has reported why it cannot be. A session that neither ends nor
+// reports why is an error.
 func (w *world) beginsOrSays(ctx context.Context, why string) error {
 	err := harness.Await(ctx, patience, "a session that is ready or says why not", func() error {
 		if strings.Contains(w.up.Out.String(), why) {
@@ -234,7 +235,7 @@ func (w *world) beginsOrSays(ctx context.Context, why string) error {
 	return nil
 }
 
-// under starts a session by way of a shell script that ends in exec "$@".
+// under starts a session through a program, such as a shell script that ends in exec "$@".
 func (w *world) under(program []string) error {
 	port, err := harness.FreePort()
 	if err != nil {
@@ -250,7 +251,7 @@ func (w *world) under(program []string) error {
 	return err
 }
 
-// fewDescriptors lets sessions open fewer and fewer files. They work, or say what is wrong.
+// fewDescriptors lets sessions open fewer and fewer files. They must work, or report the error.
 func fewDescriptors(ctx context.Context, w *world) error {
 	for _, n := range []int{128, 48, 20} {
 		w.note("%d files", n)
@@ -270,14 +271,14 @@ func fewDescriptors(ctx context.Context, w *world) error {
 	return w.aftermath(ctx)
 }
 
-// fewWatches lets a session watch few folders. Saves arrive all the same.
+// fewWatches lets a session watch few folders. Saves must arrive nevertheless.
 func fewWatches(ctx context.Context, w *world) error {
 	for i := range 40 {
 		if err := w.project.Write(fmt.Sprintf("site/d%d/f", i), w.text()); err != nil {
 			return err
 		}
 	}
-	// The limit is one of a user namespace; hone's, not the machine's.
+	// The limit belongs to a user namespace: it applies to hone, not to the machine.
 	program := []string{"unshare", "--user", "--map-root-user", "sh", "-c", `echo 12 > /proc/sys/user/max_inotify_watches && exec "$@"`, "sh"}
 	if out, err := exec.Command(program[0], append(program[1:], "true")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: no user namespace can be made here: %s", errSkipped, out)
@@ -297,7 +298,7 @@ func fewWatches(ctx context.Context, w *world) error {
 		}
 	}
 	if v, err := w.up.View(); err != nil || v.WatchError == "" {
-		return fmt.Errorf("the session does not say that it cannot watch everything (%v)", err)
+		return fmt.Errorf("the session does not report that it cannot watch everything (%v)", err)
 	}
 	return w.conclude(ctx)
 }

@@ -25,12 +25,12 @@ const (
 	soakRate   = 20 // saves per second
 	soakPods   = 2
 	cycleSaves = 200
-	// profileVariable names the folder in which a hone that was built for measuring opens a socket.
+	// profileVariable names the variable with the folder in which a hone built for profiling opens a socket.
 	profileVariable = "HONE_PROFILE"
 )
 
-// soak keeps one session under changing faults for as long as there is time, and plays scenarios beside it. At the end the
-// containers' files are the source's, and the session holds no more than at its beginning.
+// soak keeps one session under changing faults until the time is over, and runs scenarios alongside. At the end the
+// containers' files must match the source, and the session must hold no more than at its beginning.
 func (o options) soak(ctx context.Context, cluster *harness.Cluster, chosen []scenario) (err error) {
 	began := time.Now()
 	random := randomFor(o.seed, "soak")
@@ -72,8 +72,8 @@ func (o options) soak(ctx context.Context, cluster *harness.Cluster, chosen []sc
 	return errors.Join(failures...)
 }
 
-// soakCycles runs cycles while there is time. It returns what the session held after each cycle, and the scenarios that failed
-// beside it.
+// soakCycles runs cycles until the time is over. It returns a sample of the session after each cycle, and the failures
+// of the scenarios alongside.
 func (w *world) soakCycles(ctx context.Context, profiles string, chosen []scenario, more func() bool) (samples []sample, failures []error, err error) {
 	if err := w.saveSteadily(ctx, soakSaves); err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func (w *world) soakCycles(ctx context.Context, profiles string, chosen []scenar
 	return samples, failures, nil
 }
 
-// soakCycle does one thing of each kind, in a random order, under a random fault.
+// soakCycle performs one action of each kind, in a random order, under a random fault.
 func (w *world) soakCycle(ctx context.Context) error {
 	faults := anyOf(w.random, []proxy.Faults{{}, {MaxDelay: 300 * time.Millisecond}, {TooMany: 0.1}, {MaxWatch: 2 * time.Second}})
 	w.note("%+v", faults)
@@ -162,10 +162,10 @@ func (w *world) deletePod(ctx context.Context) error {
 	return nil
 }
 
-// rest is how long a session is left alone before it is looked at.
+// rest is how long a session is left alone before a sample.
 const rest = 5 * time.Second
 
-// sample says what the session holds.
+// sample returns what the session holds.
 func (w *world) sample(ctx context.Context, profiles string) (s sample, err error) {
 	if err := harness.Sleep(ctx, rest); err != nil {
 		return s, err

@@ -25,7 +25,7 @@ import (
 	"github.com/hone-dev/hone/internal/test/harness"
 )
 
-// The project that faults happen to: an image with a live update, objects without pods, and a local server.
+// The project under faults: an image with a live update, objects without pods, and a local server.
 const (
 	tiltfile = `docker_build('%[1]s', '.', dockerfile='Dockerfile', only=['site', 'conf'], live_update=[fall_back_on('conf'), sync('site', '/site')])
 k8s_yaml(['web.yaml', 'config.yaml'])
@@ -63,16 +63,17 @@ metadata: {name: %s}
 data: {value: "%s"}
 `
 	configMaps = 6
-	// resources is how many the project has.
+	// resources is how many resources the project has.
 	resources = 3
 )
 
-// world is where one scenario is played. One goroutine at a time uses it, except where a method says otherwise.
+// world is the environment of one scenario. It is for use by one goroutine at a time, unless a method's comment says
+// otherwise.
 type world struct {
 	options
 	cluster *harness.Cluster
 	random  *rand.Rand
-	// word is the name of the image, and marks every process that comes of hone.
+	// word is the name of the image, and marks every process that hone starts.
 	word    string
 	dir     string
 	project *harness.Project
@@ -80,15 +81,16 @@ type world struct {
 	remove  func() // removes the namespace
 	port    int    // of the forward
 	up      *harness.Session
-	// declared is what the cluster should hold: the value of a ConfigMap, empty for other objects, by KIND/NAME.
+	// declared holds the objects that the cluster should hold, by KIND/NAME: the value of a ConfigMap, empty for other
+	// objects.
 	declared map[string]string
 	saves    int
 	mounts   []string
-	// did says in short what was done.
+	// did lists in short what was done.
 	did []string
 }
 
-// newWorld makes a world with the project in it. End the world even when it fails.
+// newWorld makes a world with the project in it. Call end even if it fails.
 func newWorld(ctx context.Context, o options, cluster *harness.Cluster, random *rand.Rand) (*world, error) {
 	w := &world{options: o, cluster: cluster, random: random, word: "hone-chaos-" + uuid.NewString()[:8]}
 	var err error
@@ -121,7 +123,7 @@ func newWorld(ctx context.Context, o options, cluster *harness.Cluster, random *
 		w.project.Write("Tiltfile", fmt.Sprintf(tiltfile, w.word, w.port, strings.Join(names, ", "))))
 }
 
-// writeConfig writes the ConfigMaps as they are declared.
+// writeConfig writes the declared ConfigMaps.
 func (w *world) writeConfig() error {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(w.declared)) {
@@ -132,17 +134,17 @@ func (w *world) writeConfig() error {
 	return w.project.Write("config.yaml", b.String())
 }
 
-// note says what was done.
+// note records what was done.
 func (w *world) note(format string, args ...any) { w.did = append(w.did, fmt.Sprintf(format, args...)) }
 
-// explain adds to an error what was done and what hone said.
+// explain adds to an error what was done and hone's output.
 func (w *world) explain(err error) error {
 	var b strings.Builder
 	if len(w.did) > 0 {
 		fmt.Fprintf(&b, "\nwhat was done: %s", strings.Join(w.did, ", "))
 	}
 	if w.up != nil && !strings.Contains(err.Error(), w.up.Out.String()) {
-		fmt.Fprintf(&b, "\nhone said:\n%s", w.up.Out)
+		fmt.Fprintf(&b, "\nhone's output:\n%s", w.up.Out)
 	}
 	return fmt.Errorf("%w%s", err, &b)
 }
@@ -173,7 +175,7 @@ func (w *world) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.random.Int64N(int64(high-low)))
 }
 
-// throughGateway has hone talk to the API server through a gateway from its next start on.
+// throughGateway makes hone talk to the API server through a gateway from its next start on.
 func (w *world) throughGateway() error {
 	up, raw, err := upstream(w.cluster)
 	if err != nil {
@@ -222,7 +224,7 @@ func upstream(c *harness.Cluster) (up proxy.Upstream, kubeconfig []byte, err err
 	return up, kubeconfig, nil
 }
 
-// redirected is a kubeconfig whose clusters are at another address, without credentials.
+// redirected returns a kubeconfig whose clusters have another address, without credentials.
 func redirected(raw []byte, address string, ca []byte) ([]byte, error) {
 	var config map[string]any
 	if err := yaml.Unmarshal(raw, &config); err != nil {
@@ -252,10 +254,10 @@ func (w *world) start(args ...string) (err error) {
 	return err
 }
 
-// ready waits until all of the project is up to date and runs.
+// ready waits until the whole project is up to date and running.
 func (w *world) ready(ctx context.Context) error { return w.up.Ready(ctx, resources) }
 
-// begin starts a session and waits until all is ready.
+// begin starts a session and waits until everything is ready.
 func (w *world) begin(ctx context.Context) error {
 	if err := w.start(); err != nil {
 		return err
@@ -263,7 +265,7 @@ func (w *world) begin(ctx context.Context) error {
 	return w.ready(ctx)
 }
 
-// text is content that no file has had yet.
+// text returns content that no file has had yet.
 func (w *world) text() string {
 	w.saves++
 	return fmt.Sprintf("save %d of %s\n", w.saves, w.word)
@@ -290,10 +292,10 @@ func (w *world) saveConfig() error {
 	return w.writeConfig()
 }
 
-// saveImage changes a file that makes a new image necessary, which takes so many seconds to build.
+// saveImage changes a file that requires a new image, whose build takes the given number of seconds.
 func (w *world) saveImage(seconds int) error {
 	return errors.Join(w.project.Write("conf/slow", fmt.Sprintln(seconds)), w.project.Write("conf/settings", w.text()))
 }
 
-// saveAll changes something of every kind.
+// saveAll changes files of every kind.
 func (w *world) saveAll() error { return errors.Join(w.saveFiles(5), w.saveConfig(), w.saveImage(0)) }

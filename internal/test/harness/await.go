@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Await asks until there is no error, ctx is done or the limit is reached.
+// Await calls ask until it returns no error, ctx is done or the limit is reached.
 func Await(ctx context.Context, limit time.Duration, what string, ask func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

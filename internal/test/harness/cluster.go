@@ -21,14 +21,14 @@ var (
 	pods            = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
-// Cluster is the cluster of a run, reached without hone's engine.
+// Cluster is the cluster of a run, accessed without hone's engine.
 type Cluster struct {
 	Client *k8s.Client
-	// Kubeconfig is the file to reach it with; empty for the user's own.
+	// Kubeconfig is the kubeconfig file of the cluster; empty for the user's own.
 	Kubeconfig string
 }
 
-// Connect finds the cluster of a kubeconfig; empty is the user's own.
+// Connect connects to the cluster of a kubeconfig; empty means the user's own.
 func Connect(kubeconfig string) (*Cluster, error) {
 	kc, err := k8s.Load(k8s.Config{Kubeconfig: kubeconfig})
 	if err != nil {
@@ -44,8 +44,8 @@ func Connect(kubeconfig string) (*Cluster, error) {
 // Close ends the connections.
 func (c *Cluster) Close() { _ = c.Client.Close() }
 
-// Namespace makes a namespace whose name begins with prefix, and returns the function that deletes it and waits until it is gone. That function works
-// also when ctx is done.
+// Namespace makes a namespace whose name begins with prefix, and returns a function that deletes it and waits until it
+// is gone. The function works even when ctx is done.
 func (c *Cluster) Namespace(ctx context.Context, prefix string) (name string, remove func(), err error) {
 	name = prefix + uuid.NewString()[:8]
 	ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
@@ -77,12 +77,12 @@ func (c *Cluster) Namespace(ctx context.Context, prefix string) (name string, re
 	return name, remove, nil
 }
 
-// Container is one that runs in a pod with the label app.
+// Container is a running container in a pod with the label app.
 type Container struct {
 	App, ID, Pod, IP string
 }
 
-// Containers returns the containers of an app's running pods, which have one each.
+// Containers returns the containers of an app's running pods, which must have one each.
 func (c *Cluster) Containers(ctx context.Context, namespace, app string) ([]Container, error) {
 	list, err := c.Client.Dynamic().Resource(pods).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 	if err != nil {

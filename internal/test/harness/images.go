@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/imagebuild"
 )
 
-// RemoveImages takes what the builds left out of the engine. Failing to is no failure.
+// RemoveImages removes the images of the builds from the engine. It ignores errors.
 func RemoveImages(ctx context.Context, word string) {
 	engine, err := FindEngine()
 	if err != nil {
@@ -41,8 +41,8 @@ func FindEngine() (docker.Client, error) {
 	return docker.New(endpoint)
 }
 
-// RemoveFromNode takes the images with a word in their names out of the node's containerd, with all other names of the
-// same content. Failing to is no failure.
+// RemoveFromNode removes the images with a word in their names from the node's containerd, with all other names of the
+// same content. It ignores errors.
 func RemoveFromNode(ctx context.Context, socket, word string) {
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

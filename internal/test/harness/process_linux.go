@@ -19,7 +19,7 @@ func CPUTime(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The name, in brackets, may have spaces in it: count from behind it.
+	// The name, in parentheses, may contain spaces: count the fields after it.
 	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("process %d: unexpected stat", pid)
@@ -53,8 +53,8 @@ func Memory(pid int) (rss, own int64, err error) {
 	return rss, own, nil
 }
 
-// endWithParent has a process end when the one that started it dies.
+// endWithParent makes a process end when its parent dies.
 func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }
 
-// maxRSS is the memory of a process that has ended, at its highest.
+// maxRSS returns the peak memory of a process that has ended.
 func maxRSS(s *os.ProcessState) int64 { return s.SysUsage().(*syscall.Rusage).Maxrss << 10 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// endWithParent asks for nothing: only Linux can.
+// endWithParent returns nil: only Linux supports this.
 func endWithParent() *syscall.SysProcAttr { return nil }
 
-// maxRSS is unknown: systems count it in different units, or not at all.
+// maxRSS returns 0: systems count it in different units, or do not count it.
 func maxRSS(*os.ProcessState) int64 { return 0 }

@@ -1,9 +1,9 @@
 // Package harness drives the hone binary as a user would, in a project of its own: a folder, a namespace, state, ports
-// and sessions. The benchmark and the fault injection stand on it.
+// and sessions. The benchmark and the fault injection use it.
 //
 // # Concurrency
 //
-// A Session owns one goroutine, which ends with its process. Everything else runs where it is called.
+// A Session owns one goroutine, which ends with its process. Everything else runs in the caller's goroutine.
 package harness
 
 import (
@@ -22,17 +22,17 @@ import (
 
 // Project is a folder with a Tiltfile, a namespace for it, and hone's state for it.
 type Project struct {
-	// Hone is the binary that is driven.
+	// Hone is the hone binary.
 	Hone string
 	// Dir is the source tree, State is where hone keeps its state and its sockets.
 	Dir, State, Namespace string
-	// Kubeconfig is the file that hone gets; empty for the user's own.
+	// Kubeconfig is the kubeconfig file for hone; empty for the user's own.
 	Kubeconfig string
 	// Env is added to hone's environment.
 	Env []string
 }
 
-// NewProject makes a project with the given files below dir, which it creates.
+// NewProject creates a project with the given files below dir, which it also creates.
 func NewProject(hone, dir, namespace string, files map[string]string) (*Project, error) {
 	p := &Project{Hone: hone, Dir: filepath.Join(dir, "src"), State: filepath.Join(dir, "state"), Namespace: namespace}
 	for name, text := range files {
@@ -46,7 +46,7 @@ func NewProject(hone, dir, namespace string, files map[string]string) (*Project,
 // Write replaces a file the way editors do: a new one, renamed over the old.
 func (p *Project) Write(name, text string) error { return Write(filepath.Join(p.Dir, name), text) }
 
-// Write replaces a file the way editors do: a new one, renamed over the old. Shell scripts can be run.
+// Write replaces a file the way editors do: a new one, renamed over the old. Shell scripts become executable.
 func Write(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -61,10 +61,10 @@ func Write(path, text string) error {
 	return os.Rename(path+"~", path)
 }
 
-// Registry is that of the project's sessions.
+// Registry returns the registry of the project's sessions.
 func (p *Project) Registry() *sessions.Registry { return sessions.New(sessions.Dir(p.State, p.State)) }
 
-// Command prepares a run of hone in the project. It is told to end when the caller dies.
+// Command prepares a run of hone in the project. It receives SIGTERM when the caller dies.
 func (p *Project) Command(args ...string) *exec.Cmd {
 	c := exec.Command(p.Hone, args...)
 	c.Dir = p.Dir
@@ -77,28 +77,28 @@ func (p *Project) Command(args ...string) *exec.Cmd {
 	return c
 }
 
-// Use is what a process that has ended took.
+// Use is the resources that a process has used.
 type Use struct {
 	Wall, CPU time.Duration
-	// RSS is its memory at its highest, in bytes; zero where the system does not say.
+	// RSS is its peak memory in bytes; zero if the system does not report it.
 	RSS int64
 }
 
-// Run runs hone to its end.
+// Run runs hone until it ends.
 func (p *Project) Run(ctx context.Context, args ...string) (Use, error) {
 	_, u, err := p.Output(ctx, args...)
 	return u, err
 }
 
-// Output runs hone to its end, and returns what it said. When ctx is done hone is interrupted.
+// Output runs hone until it ends, and returns its output. When ctx is done, hone is interrupted.
 func (p *Project) Output(ctx context.Context, args ...string) (string, Use, error) {
 	return Finish(ctx, p.Command(args...))
 }
 
-// killDelay is how long a command may take to end once it was interrupted.
+// killDelay is how long a command may take to end after it was interrupted.
 const killDelay = 30 * time.Second
 
-// Finish runs a prepared command to its end, and returns what it said. When ctx is done it is interrupted.
+// Finish runs a prepared command until it ends, and returns its output. When ctx is done, the command is interrupted.
 func Finish(ctx context.Context, c *exec.Cmd) (string, Use, error) {
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
@@ -126,7 +126,7 @@ func Finish(ctx context.Context, c *exec.Cmd) (string, Use, error) {
 	return out.String(), u, nil
 }
 
-// FreePort returns a port that is free.
+// FreePort returns a free port.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

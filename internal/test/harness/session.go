@@ -20,9 +20,9 @@ import (
 type Session struct {
 	Cmd  *exec.Cmd
 	Port int
-	// Registry is where the session is found.
+	// Registry lists the session.
 	Registry *sessions.Registry
-	// Out is the end of what it said.
+	// Out is the end of its output.
 	Out *Tail
 	// Done is closed when its process has ended.
 	Done chan struct{}
@@ -41,7 +41,7 @@ func (p *Project) Up(args ...string) (*Session, error) {
 func (p *Project) Start(c *exec.Cmd, port int) (*Session, error) {
 	s := &Session{Cmd: c, Port: port, Registry: p.Registry(), Out: &Tail{size: tailSize}, Done: make(chan struct{})}
 	s.Cmd.Stdout, s.Cmd.Stderr = s.Out, s.Out
-	s.Cmd.WaitDelay = time.Second // of a session that was killed, others may hold the pipe open
+	s.Cmd.WaitDelay = time.Second // children of a killed session may hold the pipe open
 	if err := s.Cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func (p *Project) Start(c *exec.Cmd, port int) (*Session, error) {
 	return s, nil
 }
 
-// Stop interrupts the session and waits for its end. One that does not end is told to say what it does, and that is an
-// error.
+// Stop interrupts the session and waits for its end. A session that does not end gets SIGQUIT to dump its goroutines,
+// and that is an error.
 func (s *Session) Stop() error {
 	_ = s.Cmd.Process.Signal(os.Interrupt)
 	select {
@@ -71,13 +71,13 @@ func (s *Session) Stop() error {
 	}
 }
 
-// Kill ends the session at once.
+// Kill kills the session.
 func (s *Session) Kill() {
 	_ = s.Cmd.Process.Kill()
 	<-s.Done
 }
 
-// View asks the session's API.
+// View queries the session's API.
 func (s *Session) View() (v api.View, err error) {
 	select {
 	case <-s.Done:
@@ -111,12 +111,12 @@ func (s *Session) Ready(ctx context.Context, n int) error {
 	return nil
 }
 
-// Ready reports whether a resource is up to date and runs.
+// Ready reports whether a resource is up to date and running.
 func Ready(r api.Resource) bool {
 	return r.UpdateStatus == "ok" && r.CurrentBuild == nil && (r.RuntimeStatus == "ok" || r.RuntimeStatus == "not_applicable")
 }
 
-// states says how resources do.
+// states returns the states of resources for a message.
 func states(all []api.Resource) string {
 	var b strings.Builder
 	for _, r := range all {
@@ -132,7 +132,7 @@ func states(all []api.Resource) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Mode waits until no build of a resource runs and says how the newest was done.
+// Mode waits until no build of a resource runs and returns the mode of the newest.
 func (s *Session) Mode(ctx context.Context, name string) (string, error) {
 	var mode string
 	err := Await(ctx, time.Minute, "the build's end", func() error {
@@ -154,14 +154,14 @@ func (s *Session) Mode(ctx context.Context, name string) (string, error) {
 	return mode, err
 }
 
-// Tail keeps the end of what a process writes.
+// Tail keeps the end of a process's output.
 type Tail struct {
 	size int
 	mu   sync.Mutex
 	b    []byte
 }
 
-// tailSize is how much of a session's words is kept: enough to see what led to its end.
+// tailSize is how many bytes of a session's output are kept: enough to see what led to its end.
 const tailSize = 64 << 10
 
 // Write implements io.Writer.
@@ -173,7 +173,7 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept output.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// execAdded is what containerd publishes when a process is about to be started in a running container: once for each exec,
-// whoever asked for it and through whatever connection.
+// execAdded is the topic that containerd publishes when a process is about to be started in a running container: once
+// for each exec, whatever client and connection requested it.
 const execAdded = "/tasks/exec-added"
 
 // Execs counts the execs in each container. Make it with CountExecs.
@@ -29,7 +29,7 @@ type Execs struct {
 	err error
 }
 
-// CountExecs counts from now on, for the containers of the containerd behind a socket.
+// CountExecs starts counting, for the containers of the containerd at a socket.
 func CountExecs(ctx context.Context, socket string) (*Execs, error) {
 	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -66,7 +66,7 @@ func CountExecs(ctx context.Context, socket string) (*Execs, error) {
 	return e, nil
 }
 
-// Of returns how many execs there were in the given containers so far. It fails when the counting has ended.
+// Of returns the number of execs in the given containers so far. It fails if the counting has ended.
 func (e *Execs) Of(ids []string) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

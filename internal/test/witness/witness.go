@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package witness sees what containers on this machine hold and which processes are started in them, without asking hone:
-// it looks at their file systems through /proc and listens to containerd.
+// Package witness observes, independently of hone, the files of containers on this machine and the processes that are
+// started in them: it reads their file systems through /proc and listens to containerd.
 //
 // # Concurrency
 //
@@ -23,13 +23,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sighting is a file as it was found after something had happened to it.
+// Sighting is a file as it was found after an event.
 type Sighting struct {
 	// Path is relative to the root.
 	Path string
-	// Content is good until the receiver returns.
+	// Content is valid until the receiver returns.
 	Content []byte
-	// Woken is when the kernel's notice was read, At when the content had been read, too.
+	// Woken is when the kernel's notice was read, and At is when the content had been read.
 	Woken, At time.Time
 }
 
@@ -45,8 +45,8 @@ type Witness struct {
 	buf []byte
 }
 
-// Open watches the given folders, which are relative to root, for files that are closed after writing or moved there, and
-// shows them to saw, one at a time. Names that begin with a dot are passed over: files on their way have them.
+// Open watches the given folders, which are relative to root, for files that are closed after writing or moved there,
+// and passes them to saw, one at a time. Names that begin with a dot are skipped: staged files have them.
 func Open(root string, dirs []string, saw func(Sighting)) (*Witness, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -65,7 +65,7 @@ func Open(root string, dirs []string, saw func(Sighting)) (*Witness, error) {
 	return w, nil
 }
 
-// Close ends the watching.
+// Close stops watching.
 func (w *Witness) Close() {
 	_ = w.inotify.Close()
 	<-w.done
@@ -92,14 +92,14 @@ func (w *Witness) run() {
 	}
 }
 
-// Look shows a file as it is now: a last look, should a notice have been lost.
+// Look passes the present state of a file to saw, in case a notice was lost.
 func (w *Witness) Look(path string) { w.look(path, time.Now()) }
 
 func (w *Witness) look(path string, woken time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	content, err := w.read(filepath.Join(w.root, path))
-	if err == nil { // else it is gone again
+	if err == nil { // otherwise it is gone again
 		w.saw(Sighting{Path: path, Content: content, Woken: woken, At: time.Now()})
 	}
 }
@@ -127,8 +127,8 @@ func (w *Witness) read(path string) ([]byte, error) {
 	}
 }
 
-// Root returns the root folder, as this machine sees it, of a running container: that of its first process, which is found
-// by the control group that the runtime has put it into.
+// Root returns the root folder, as this machine sees it, of a running container: that of its first process, which is
+// found by its control group.
 func Root(id string) (string, error) {
 	groups, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {

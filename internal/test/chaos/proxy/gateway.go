@@ -23,45 +23,46 @@ import (
 	"time"
 )
 
-// Upstream is an API server and how to be let in.
+// Upstream is an API server with credentials.
 type Upstream struct {
 	URL   *url.URL
 	TLS   *tls.Config
 	Token string
 }
 
-// Faults are what a Gateway does to requests. The shares are between 0 and 1; the zero value does nothing.
+// Faults are the faults that a Gateway injects into requests. The shares are between 0 and 1; the zero value does
+// nothing.
 type Faults struct {
-	// TooMany is the share of requests that is answered 429 with a Retry-After of one second.
+	// TooMany is the share of requests answered with 429 and a Retry-After of one second.
 	TooMany float64
-	// Broken is the share that is answered 500 without being passed on, Lost the share that is passed on and then answered
-	// 500: the server has done it, and the client does not know.
+	// Broken is the share answered with 500 without being passed on, Lost the share that is passed on and then answered
+	// with 500: the server has done it, but the client does not know.
 	Broken, Lost float64
 	// Torn is the share whose stream or connection ends without an answer.
 	Torn float64
-	// MaxDelay is how long a request may be held up before it is passed on; each is for a random part of it.
+	// MaxDelay is the longest delay of a request before it is passed on; each gets a random part of it.
 	MaxDelay time.Duration
-	// MaxWatch is how long watches last at most; zero is for ever.
+	// MaxWatch is the longest duration of a watch; zero means no limit.
 	MaxWatch time.Duration
-	// OnlyChanges leaves requests alone that only read.
+	// OnlyChanges exempts requests that only read.
 	OnlyChanges bool
 }
 
-// Counts say what a Gateway has done so far.
+// Counts count the requests that a Gateway has handled so far, by fault.
 type Counts struct {
 	Passed, TooMany, Broken, Lost, Torn, Watches int
 }
 
 // Gateway passes requests on to an API server, except for those that it answers itself. Make it with NewGateway.
 type Gateway struct {
-	// Wire is the way by which clients come.
+	// Wire carries the connections of clients.
 	Wire *Wire
-	// CA is the certificate, in PEM, that clients have to trust.
+	// CA is the certificate, in PEM, that clients must trust.
 	CA []byte
 
 	server *http.Server
 	served chan struct{}
-	// Two transports: a connection can only be upgraded if it speaks HTTP/1.
+	// Two transports: only an HTTP/1 connection can be upgraded.
 	plain, upgrade *httputil.ReverseProxy
 
 	mu     sync.Mutex
@@ -70,7 +71,7 @@ type Gateway struct {
 	counts Counts
 }
 
-// NewGateway opens a gateway. The random numbers decide which requests are concerned. The caller closes it.
+// NewGateway opens a gateway. The random numbers determine the affected requests. The caller closes it.
 func NewGateway(up Upstream, random *mathrand.Rand) (*Gateway, error) {
 	cert, ca, err := certificate()
 	if err != nil {
@@ -104,14 +105,14 @@ func (g *Gateway) Close() {
 	g.upgrade.Transport.(*http.Transport).CloseIdleConnections()
 }
 
-// Set changes what is done to the requests that come from now on.
+// Set changes the faults for later requests.
 func (g *Gateway) Set(f Faults) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.faults = f
 }
 
-// Counts returns what was done so far.
+// Counts returns the counts so far.
 func (g *Gateway) Counts() Counts {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,7 +138,7 @@ func (up Upstream) proxy(http2 bool) *httputil.ReverseProxy {
 	}
 }
 
-// verdict is what is done to one request.
+// verdict is the fault for one request.
 type verdict int
 
 const (
@@ -148,7 +149,7 @@ const (
 	torn
 )
 
-// decide chooses what happens to a request, and how long it is held up before.
+// decide chooses the fault for a request, its delay, and the life of a watch.
 func (g *Gateway) decide(changes, watches bool) (v verdict, delay, life time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +222,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		r = r.WithContext(ctx)
 		defer func() {
-			// The end of a watch that was cut short is an end like any other.
+			// The end of a watch that was cut short is an ordinary end.
 			if e := recover(); e != nil && (e != http.ErrAbortHandler || !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
 				panic(e)
 			}
@@ -242,7 +243,7 @@ func refuse(w http.ResponseWriter, code int, reason, message string) {
 	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code)
 }
 
-// discard is a response writer that drops what is written.
+// discard is a response writer that discards everything.
 type discard struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
@@ -254,7 +255,7 @@ func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 // WriteHeader implements http.ResponseWriter.
 func (d *discard) WriteHeader(int) {}
 
-// certificate makes one for 127.0.0.1, which is its own authority.
+// certificate makes a self-signed certificate for 127.0.0.1.
 func certificate() (cert tls.Certificate, ca []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

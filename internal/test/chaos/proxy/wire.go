@@ -1,9 +1,9 @@
-// Package proxy stands between hone and an API server, and does to the traffic what networks and servers do on bad days: a
-// Wire cuts, resets, slows and silences connections, a Gateway answers requests with errors and ends watches.
+// Package proxy injects faults between hone and an API server: a Wire cuts, resets, slows and stalls connections; a
+// Gateway answers requests with errors and ends watches.
 //
 // # Concurrency
 //
-// Everything is safe for use by several goroutines. A Wire owns two goroutines per connection, which end with Close.
+// Everything is safe for concurrent use. A Wire owns two goroutines per connection, which end with Close.
 package proxy
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Wire is a way to a server that can be cut. Make it with NewWire.
+// Wire is a proxy to a server that can be cut. Make it with NewWire.
 type Wire struct {
 	server  string
 	address string
@@ -23,15 +23,15 @@ type Wire struct {
 	l     net.Listener
 	conns map[net.Conn]bool
 	all   sync.WaitGroup
-	// left is how many bytes may still go to the server before the way is cut; negative is no limit. Pause is the wait
-	// after each piece. While stalled is open nothing moves.
+	// left is how many bytes may still go to the server before the wire is cut; negative means no limit. pause is the
+	// wait after each piece. While stalled is open, nothing moves.
 	left    int
 	over    chan struct{}
 	pause   time.Duration
 	stalled chan struct{}
 }
 
-// NewWire opens a way to server, which is HOST:PORT or the absolute path of a socket.
+// NewWire opens a wire to server, which is HOST:PORT or the absolute path of a socket.
 func NewWire(server string) (*Wire, error) {
 	w := &Wire{server: server, address: "127.0.0.1:0", conns: map[net.Conn]bool{}, left: -1}
 	if err := w.Join(); err != nil {
@@ -41,10 +41,11 @@ func NewWire(server string) (*Wire, error) {
 	return w, nil
 }
 
-// Address is where the way begins: 127.0.0.1:PORT. It stays the same when the way is cut and joined.
+// Address is the address for clients: 127.0.0.1:PORT. It stays the same when the wire is cut and joined.
 func (w *Wire) Address() string { return w.address }
 
-// Limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
+// Limit cuts the wire after the given number of further bytes towards the server. The channel is closed when that is
+// done.
 func (w *Wire) Limit(bytes int) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -52,14 +53,14 @@ func (w *Wire) Limit(bytes int) <-chan struct{} {
 	return w.over
 }
 
-// Slow makes the way to the server as slow as a pause after each large piece; zero ends that.
+// Slow slows the direction to the server by a pause after each large piece; zero ends that.
 func (w *Wire) Slow(pause time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pause = pause
 }
 
-// Stall holds up everything, with connections open, until Cut or Reset.
+// Stall stops all traffic, with connections open, until Cut or Reset.
 func (w *Wire) Stall() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,11 +69,11 @@ func (w *Wire) Stall() {
 	}
 }
 
-// Join opens the way.
+// Join opens the wire.
 func (w *Wire) Join() error {
 	l, err := net.Listen("tcp", w.address)
 	if err != nil {
-		return fmt.Errorf("open a way to %s: %w", w.server, err)
+		return fmt.Errorf("open a wire to %s: %w", w.server, err)
 	}
 	w.mu.Lock()
 	w.l = l
@@ -101,14 +102,14 @@ func (w *Wire) Cut() {
 	w.all.Wait()
 }
 
-// Reset ends every connection as a crash does, without a goodbye, and takes new ones. What was stalled is over.
+// Reset ends every connection like a crash, without an orderly end, and accepts new ones. A stall is over.
 func (w *Wire) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.drop(true)
 }
 
-// Close is Cut, for good.
+// Close cuts the wire permanently.
 func (w *Wire) Close() { w.Cut() }
 
 // drop closes all connections. w.mu is held.
@@ -126,7 +127,7 @@ func (w *Wire) drop(reset bool) {
 	}
 }
 
-// pass is called for each piece that goes through, and reports false where the way ends.
+// pass is called for each piece of data, and returns false if the connection ends.
 func (w *Wire) pass(n int, up bool) bool {
 	w.mu.Lock()
 	stalled, pause, over := w.stalled, w.pause, false
@@ -134,7 +135,7 @@ func (w *Wire) pass(n int, up bool) bool {
 		if w.left -= n; w.left < 0 {
 			over = true
 			cut := w.over
-			go func() { // this is one of the goroutines that Cut waits for
+			go func() { // Cut waits for the goroutine that runs this
 				w.Cut()
 				close(cut)
 			}()
@@ -146,12 +147,12 @@ func (w *Wire) pass(n int, up bool) bool {
 		return false
 	}
 	if up && n > 16<<10 {
-		time.Sleep(pause) // the slowness that is asked for
+		time.Sleep(pause) // see Slow
 	}
 	return !over
 }
 
-// copy carries one direction.
+// copy copies one direction.
 func (w *Wire) copy(to, from net.Conn, up bool) {
 	buf := make([]byte, 64<<10)
 	for {
