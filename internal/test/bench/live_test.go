@@ -77,7 +77,7 @@ func TestReportForPrograms(t *testing.T) {
 	}
 }
 
-// TestArrivals: a save has arrived when it, or a later one to the same file, is seen.
+// TestArrivals checks that a save has arrived when it, or a later one to the same file, is seen.
 func TestArrivals(t *testing.T) {
 	s := &sightings{seen: map[string][]sighted{}}
 	start := time.Now()
@@ -98,7 +98,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestExpected: only the very content counts, in every container.
+// TestExpected checks that only the exact content counts, in every container.
 func TestExpected(t *testing.T) {
 	a := expect([]file{{remote: "x", content: []byte("new")}, {remote: "y", content: []byte("new")}}, 2)
 	for _, seen := range []struct {

@@ -71,7 +71,7 @@ func TestSameFiles(t *testing.T) {
 	}
 }
 
-// TestMarked finds a process by its world's mark, and a child that has another command line.
+// TestMarked finds a process by its world's mark, and a child with another command line.
 func TestMarked(t *testing.T) {
 	word := "hone-chaos-test-" + filepath.Base(t.TempDir())
 	c := exec.Command("sh", "-c", "echo up; sleep 100000 & wait")
@@ -90,13 +90,13 @@ func TestMarked(t *testing.T) {
 	if found := marked(word); !strings.HasPrefix(found[c.Process.Pid], "sh -c echo up") {
 		t.Errorf("found %v", found)
 	}
-	for len(marked(word)) < 2 { // until the child is there
+	for len(marked(word)) < 2 { // until the child runs
 	}
 	if err := endProcesses(word); err == nil || !strings.Contains(err.Error(), "sleep 100000") {
 		t.Errorf("%v", err)
 	}
 	_ = c.Wait()
-	for len(marked(word)) > 0 { // until the kernel has taken them away
+	for len(marked(word)) > 0 { // until the kernel has removed them
 	}
 	if err := endProcesses(word); err != nil {
 		t.Error(err)
@@ -108,7 +108,7 @@ func TestSeeds(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if _, err := seed("many"); err == nil {
-		t.Error("a seed that is no number")
+		t.Error("a seed that is not a number was accepted")
 	}
 	first := func(n uint64, name string) uint64 { return randomFor(n, name).Uint64() }
 	want := first(1, "a")
@@ -150,7 +150,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestRedirected checks that no key of the user's gets into the kubeconfig of a hone that is under faults.
+// TestRedirected checks that no key of the user gets into the kubeconfig of a hone under faults.
 func TestRedirected(t *testing.T) {
 	raw := []byte(`apiVersion: v1
 kind: Config

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlan plays many random moves: each layout declares every object once, in files of its own, and every kind of move
-// changes something now and then.
+// TestPlan makes many random moves: each layout declares every object once, in files of its own, and every kind of move
+// changes something occasionally.
 func TestPlan(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	l := firstLayout()
@@ -23,7 +23,7 @@ func TestPlan(t *testing.T) {
 		beforeText := text(before)
 		l = m.do(l, random)
 		if text(before) != beforeText {
-			t.Fatalf("%s changed the layout that it was given", m.name)
+			t.Fatalf("%s changed its argument", m.name)
 		}
 		if l.generation != before.generation+1 {
 			t.Fatalf("%s: generation %d after %d", m.name, l.generation, before.generation)

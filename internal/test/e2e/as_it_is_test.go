@@ -20,8 +20,8 @@ containers:
 - {name: web, image: busybox, command: [sh, -c, 'mkdir /www; exec httpd -f -h /www'], imagePullPolicy: IfNotPresent}
 `)
 
-// TestImageAsItIs deploys an image that is not built with the tag that the objects name, by custom_build and by the
-// extension, says so, and updates it in place.
+// TestImageAsItIs deploys an image that hone does not build, with the tag in the objects, by custom_build and by the
+// extension, logs that, and updates it in place.
 func TestImageAsItIs(t *testing.T) {
 	t.Parallel()
 	for name, tiltfile := range map[string]string{

@@ -24,8 +24,8 @@ func foreignKubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestBadInput gives hone what cannot work: each time one message says what, where and the mend, the exit code is 1, or 5 for a
-// fault of the Tiltfile, and nothing was made.
+// TestBadInput gives hone invalid input: each time one message names the error, the place and the mend, the exit code is
+// 1, or 5 for an error in the Tiltfile, and nothing is created.
 func TestBadInput(t *testing.T) {
 	busy, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
@@ -122,7 +122,7 @@ func unreachableKubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestVersionAndDoctor checks the commands that only tell.
+// TestVersionAndDoctor checks the commands that only report.
 func TestVersionAndDoctor(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")

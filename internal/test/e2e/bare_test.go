@@ -59,7 +59,7 @@ func (s *session) way(name string) api.Synclet {
 	return r.Synclets[0]
 }
 
-// TestBare updates containers in place in which there is nothing to do it with.
+// TestBare updates containers in place whose images have no tools for that.
 func TestBare(t *testing.T) {
 	t.Parallel()
 	p := newBareProject(t, bare)
@@ -93,7 +93,7 @@ func TestBare(t *testing.T) {
 	s.serves(p.ports[0], "/", "three")
 }
 
-// restricted makes the namespace refuse what has more rights than it needs.
+// restricted makes the namespace refuse pods with more rights than necessary.
 func (p *project) restricted() {
 	p.t.Helper()
 	patch := `{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`
@@ -104,8 +104,8 @@ func (p *project) restricted() {
 	}
 }
 
-// harden gives the container of bare no more rights than the restricted Pod Security Standard allows, a file system that
-// it cannot write to, and an empty volume for what it serves.
+// harden gives the container of bare no more rights than the restricted Pod Security Standard allows, a read-only file
+// system, and an empty volume for its files.
 func (p *project) harden() {
 	p.t.Helper()
 	p.replace("bare.yaml", "      containers:", `      securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
@@ -136,7 +136,7 @@ func TestBareRestricted(t *testing.T) {
 	}
 }
 
-// custom deploys the same with a command of the user's, so that hone cannot put anything into the pod.
+// custom deploys the same with a command of the user, so that hone cannot inject anything into the pod.
 const custom = `
 def bare():
     docker_build('bare', '.', dockerfile='bare.Dockerfile', only=['static', 'site'],
@@ -147,8 +147,8 @@ def bare():
 bare()
 `
 
-// TestBareEphemeral updates a container of a pod that hone did not make, from beside it: as root, as a user that only the
-// image names, and as one whom the namespace restricts.
+// TestBareEphemeral updates a container of a pod that hone did not create, through an ephemeral container: as root, as a
+// user that only the image names, and as a user that the namespace restricts.
 func TestBareEphemeral(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*project){
@@ -186,7 +186,7 @@ func TestBareEphemeral(t *testing.T) {
 				t.Errorf("build: %+v", b)
 			}
 
-			// Another session uses the container that is there.
+			// Another session uses the existing ephemeral container.
 			s.stop()
 			s = p.up()
 			s.ready("bare")

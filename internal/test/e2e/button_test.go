@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// buttons is a project with nothing but buttons, commands and what they refer to.
+// buttons is a project with only buttons, commands and the objects that they refer to.
 const buttons = `
 -- Tiltfile --
 local_resource('shop', 'true')
@@ -87,7 +87,7 @@ func (s *session) commandIs(name, what string, is func(api.Command) bool) api.Co
 	return found
 }
 
-// TestButton clicks buttons through the API: what their commands say, with the inputs, is in the log.
+// TestButton clicks buttons through the API: the output of their commands, with the inputs, is in the log.
 func TestButton(t *testing.T) {
 	t.Parallel()
 	s := newProject(t, buttons).up()
@@ -114,8 +114,8 @@ func TestButton(t *testing.T) {
 	s.commandIs("button:nav", "failed", func(c api.Command) bool { return c.State == "failed" && c.ExitCode == 7 })
 }
 
-// TestDeclaredServer restarts a declared command on a change of its files, switches it off and on, and takes it out of the
-// Tiltfile: there is never a process left behind.
+// TestDeclaredServer restarts a declared command on a change of its files, switches it off and on, and removes it from
+// the Tiltfile: no process is ever left behind.
 func TestDeclaredServer(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, buttons)

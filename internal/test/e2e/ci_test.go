@@ -18,7 +18,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// ci is a run of hone ci with everything that it told.
+// ci is a run of hone ci with all its output.
 type ci struct {
 	t              *testing.T
 	code           int
@@ -29,7 +29,7 @@ type ci struct {
 	report         string // the text of the file
 }
 
-// junit is a report as a reader of JUnit's format takes it.
+// junit is a report as parsed by readers of the JUnit format.
 type junit struct {
 	Suites []struct {
 		Name  string     `xml:"name,attr"`
@@ -61,7 +61,7 @@ func (p *project) ciCommand(args ...string) *exec.Cmd {
 	return p.command(args...)
 }
 
-// ci runs ci to its end, and checks what must be so however it ends.
+// ci runs ci until it ends, and checks the conditions that hold for every end.
 func (p *project) ci(args ...string) *ci {
 	p.t.Helper()
 	c := p.ciCommand(args...)
@@ -77,8 +77,8 @@ func (p *project) ci(args ...string) *ci {
 	return p.concluded(c.ProcessState.ExitCode(), stdout.String(), stderr.String(), time.Since(began))
 }
 
-// concluded reads what ci has told: every line is an event as it is documented, the last one is the summary, and the file
-// tells the same.
+// concluded parses the output of ci: every line is an event as documented, the last one is the summary, and the file
+// agrees.
 func (p *project) concluded(code int, stdout, stderr string, took time.Duration) *ci {
 	p.t.Helper()
 	r := &ci{t: p.t, code: code, stdout: stdout, stderr: stderr, took: took}
@@ -119,7 +119,7 @@ func (p *project) concluded(code int, stdout, stderr string, took time.Duration)
 	return r
 }
 
-// documented reads an event, which must be of a documented type with the fields that belong to it and no others.
+// documented parses an event, which must be of a documented type with exactly the fields of that type.
 func documented(t *testing.T, line string) api.Event {
 	t.Helper()
 	var e api.Event
@@ -173,7 +173,7 @@ func (r *ci) ended(code int, result string, want ...string) {
 	}
 }
 
-// waitedFor returns for how long a resource waited for a reason, and whether that was not over.
+// waitedFor returns how long a resource waited for a reason, and whether it was still waiting.
 func (r *ci) waitedFor(name, reason string) (d time.Duration, w api.Wait) {
 	r.t.Helper()
 	for _, w := range r.resource(name).Waits {
@@ -185,7 +185,7 @@ func (r *ci) waitedFor(name, reason string) (d time.Duration, w api.Wait) {
 	return 0, api.Wait{}
 }
 
-// TestCIWell has everything get ready; what is disabled or manual does not count.
+// TestCIWell makes everything ready; disabled and manual resources do not count.
 func TestCIWell(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -253,7 +253,7 @@ local_resource('later', 'true', resource_deps=['bad'])
 	}
 }
 
-// TestCIServerEnds ends when a server does, which no grace period of pods covers.
+// TestCIServerEnds checks that ci ends when a server does, to which the grace period of pods does not apply.
 func TestCIServerEnds(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -268,7 +268,7 @@ local_resource('srv', serve_cmd='echo gone; exit 4', readiness_probe=probe(perio
 	}
 }
 
-// TestCIServerEndsAtOnce does not take a server for ready that ends as soon as it has begun.
+// TestCIServerEndsAtOnce checks that a server that ends right after its start does not count as ready.
 func TestCIServerEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -294,7 +294,7 @@ local_resource('srv', serve_cmd='exec sleep 100000', readiness_probe=probe(perio
 	}
 }
 
-// TestCITimeoutTells says what each resource was waiting for when the time was up.
+// TestCITimeoutTells checks that ci reports what each resource was waiting for when the time was up.
 func TestCITimeoutTells(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -325,7 +325,7 @@ local_resource('slow', 'exec sleep 100000', allow_parallel=True)
 	}
 }
 
-// TestCITiltfile tells a fault of the Tiltfile from one of a resource.
+// TestCITiltfile distinguishes an error in the Tiltfile from a failure of a resource.
 func TestCITiltfile(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -343,7 +343,7 @@ local_resource('gen', 'true', colour='red')
 	}
 }
 
-// TestCIInterrupted writes everything also when it is interrupted, and when it is stopped from outside.
+// TestCIInterrupted checks that ci writes everything even if it is interrupted, or stopped from outside.
 func TestCIInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -388,7 +388,7 @@ local_resource('slow', 'echo sleeping; exec sleep 100000', resource_deps=['gen']
 	}
 }
 
-// TestCIReportCannotBeWritten finds that out before anything runs.
+// TestCIReportCannotBeWritten checks that this is found out before anything runs.
 func TestCIReportCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -417,7 +417,7 @@ func until(seconds int) string {
 	return fmt.Sprintf("echo trying; [ $(date +%%s) -ge %d ] || exit 7", time.Now().Unix()+int64(seconds))
 }
 
-// jobAndApp is a job that tries again, and a Deployment whose container is started again.
+// jobAndApp is a job that retries, and a Deployment whose container is restarted.
 var jobAndApp = `
 -- Tiltfile --
 k8s_yaml(['job.yaml', 'app.yaml'])
@@ -436,7 +436,7 @@ containers:
 terminationGracePeriodSeconds: 0
 `)
 
-// TestCIGracePeriod has a job and a Deployment fail at first: within the grace period that is no failure.
+// TestCIGracePeriod lets a job and a Deployment fail at first: within the grace period that is not a failure.
 func TestCIGracePeriod(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.ReplaceAll(jobAndApp, "TRY", until(12)))
@@ -451,7 +451,7 @@ func TestCIGracePeriod(t *testing.T) {
 	}
 }
 
-// TestCIGracePeriodEnds has a container that is started again and again fail for good when the grace period is over.
+// TestCIGracePeriodEnds checks that a container that is restarted repeatedly fails when the grace period is over.
 func TestCIGracePeriodEnds(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.ReplaceAll(jobAndApp, "TRY", until(3600)))
@@ -470,7 +470,7 @@ func TestCIGracePeriodEnds(t *testing.T) {
 	}
 }
 
-// TestCIJobFails has no grace for a job that Kubernetes has given up.
+// TestCIJobFails checks that there is no grace period for a job that Kubernetes reports as failed.
 func TestCIJobFails(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(strings.ReplaceAll(jobAndApp, "TRY", until(3600)), "backoffLimit: 5", "backoffLimit: 0", 1))
@@ -482,7 +482,7 @@ func TestCIJobFails(t *testing.T) {
 	}
 }
 
-// TestCISecrets keeps the values of Secrets out of all that is told of a failure.
+// TestCISecrets keeps the values of Secrets out of all reports of a failure.
 func TestCISecrets(t *testing.T) {
 	t.Parallel()
 	const secret = "correct-horse-battery"

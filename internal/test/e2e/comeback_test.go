@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// TestRegistryIsBack pushes to a registry that is not there yet: the build fails with a mend, is tried again by itself, and
-// goes through once the registry answers.
+// TestRegistryIsBack pushes to a registry that does not run yet: the build fails with a mend, is retried automatically,
+// and succeeds once the registry answers.
 func TestRegistryIsBack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -36,8 +36,8 @@ func TestRegistryIsBack(t *testing.T) {
 	s.serves(p.ports[0], "/", "one")
 }
 
-// TestEngineOutage cuts hone off from the engine in the middle of a build: that is no failure of the build, which waits and
-// goes on by itself.
+// TestEngineOutage cuts hone off from the engine in the middle of a build: that is not a failure of the build, which
+// waits and continues on its own.
 func TestEngineOutage(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

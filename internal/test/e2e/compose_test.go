@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// composed is a service that says what it was started with, beside one whose image comes from elsewhere.
+// composed is a service that prints the arguments of its start, and one whose image comes from elsewhere.
 const composed = `
 -- Tiltfile --
 docker_compose('compose.yml', project_name='$PROJECT')
@@ -68,7 +68,7 @@ func composeFolder(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// composeProject is a project of Compose's on the real engine, without any cluster.
+// composeProject is a Compose project on the real engine, without a cluster.
 type composeProject struct {
 	*project
 	name   string
@@ -87,7 +87,7 @@ func newComposeProject(t *testing.T, archive string) *composeProject {
 	return p
 }
 
-// clean removes what the project has left in the engine.
+// clean removes the project's leftovers from the engine.
 func (p *composeProject) clean() {
 	ctx := context.WithoutCancel(p.t.Context())
 	c := exec.CommandContext(ctx, filepath.Join(composeFolder(p.t), "docker-compose"), "-p", p.name, "down", "--volumes", "--remove-orphans")
@@ -107,7 +107,7 @@ func (p *composeProject) clean() {
 	}
 }
 
-// containers returns those of a service, whether they run or not; of all services when the name is empty.
+// containers returns the containers of a service, whether they run or not; of all services if the name is empty.
 func (p *composeProject) containers(service string) []docker.ContainerState {
 	p.t.Helper()
 	list, err := p.engine.ContainerStates(p.t.Context(), map[string]string{model.ComposeProjectLabel: p.name, model.ComposeServiceLabel: service})
@@ -169,7 +169,7 @@ func TestCompose(t *testing.T) {
 	}
 
 	p.write("app/run.sh", "#!/bin/sh\necho going down\nexit 7\n")
-	s.builds("web", 4) // into the running container, whose process knows nothing of it
+	s.builds("web", 4) // into the running container, whose process does not notice
 	if err := p.engine.RestartContainer(t.Context(), second.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -207,8 +207,8 @@ func TestCompose(t *testing.T) {
 }
 
 // TestComposeRestart edits a program whose live update restarts its process, in both ways in which the container can be
-// reached: a new process in the same container, by the supervisor that was put into it, whose log goes on. A process that
-// crashes shows, and so does its mend.
+// reached: a new process in the same container, by the supervisor that was put into it, whose log continues. A crash of
+// the process shows, and so does its recovery.
 func TestComposeRestart(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"container", "auto"} {
@@ -254,8 +254,8 @@ func TestComposeRestart(t *testing.T) {
 	}
 }
 
-// TestComposeRestartsContainer leaves a container whose file system cannot be written to without the supervisor, which is
-// said, and restarts it as a whole.
+// TestComposeRestartsContainer leaves a container with a read-only file system without the supervisor, logs that, and
+// restarts it as a whole.
 func TestComposeRestartsContainer(t *testing.T) {
 	t.Parallel()
 	archive := strings.ReplaceAll(composed, "RESTART", ", restart_container()")
@@ -271,9 +271,9 @@ func TestComposeRestartsContainer(t *testing.T) {
 	s.serves(p.ports[0], "/", "one")
 }
 
-// TestComposeNextSession starts a session after one that has updated a container in place. Where the sources are as they
-// were, the container is left alone; where the edit was taken back meanwhile, the image is the old one, but the container is
-// not kept with what it was given.
+// TestComposeNextSession starts a session after one that has updated a container in place. If the sources are unchanged,
+// the container is kept; if the edit was reverted meanwhile, the image is the old one, but the container with the edit
+// is not kept.
 func TestComposeNextSession(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))
@@ -298,7 +298,7 @@ func TestComposeNextSession(t *testing.T) {
 	}
 }
 
-// TestComposeCI ends when services run and are healthy, or have done their work, and fails where one has not.
+// TestComposeCI ends when services run and are healthy, or have completed, and fails if one has not.
 func TestComposeCI(t *testing.T) {
 	t.Parallel()
 	p := newComposeProject(t, strings.ReplaceAll(composed, "RESTART", ""))

@@ -29,7 +29,7 @@ func newEngine(t *testing.T) docker.Client {
 	return engine
 }
 
-// containerOf returns the id that the engine has for the container of a resource's current pod, and that of its image.
+// containerOf returns the engine's id of the container of a resource's current pod, and that of its image.
 func containerOf(t *testing.T, s *session, name string) (id, image string) {
 	t.Helper()
 	pod := current(t, s, name)
@@ -74,7 +74,7 @@ func TestContainerMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range r.BuildHistory[:3] {
-		overtaken := b.Cancelled && b.Mode != "image" // by the rest of a folder's removal, which takes no other way either
+		overtaken := b.Cancelled && b.Mode != "image" // by the rest of a folder's removal, which uses the same mode
 		if !overtaken && b.Mode != "container" || b.Error != "" || b.FellBack != "" {
 			t.Errorf("build: %+v", b)
 		}
@@ -84,7 +84,7 @@ func TestContainerMode(t *testing.T) {
 	}
 }
 
-// TestUpdateModesOnDocker says for each mode which way an edit takes where the pods run in the engine.
+// TestUpdateModesOnDocker checks for each mode how an edit is applied if the pods run in the engine.
 func TestUpdateModesOnDocker(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{"auto": "synclet", "exec": "exec", "image": "image"} {
@@ -155,11 +155,11 @@ func TestContainerModeRunStep(t *testing.T) {
 	}
 }
 
-// TestSharedEngineNeedsNoDelivery runs the image that the engine built, and pushes it nowhere.
+// TestSharedEngineNeedsNoDelivery runs the image that the engine built, without pushing it.
 func TestSharedEngineNeedsNoDelivery(t *testing.T) {
 	t.Parallel()
 	p := newDockerProject(t, web)
-	p.write("site/index.html", "$NS") // an image that no other test has, which might have pushed it
+	p.write("site/index.html", "$NS") // an image that no other test has, and may have pushed
 	s := p.up()
 	s.ready("web")
 	s.serves(p.ports[0], "/", p.namespace)
@@ -179,7 +179,7 @@ func TestSharedEngineNeedsNoDelivery(t *testing.T) {
 	}
 }
 
-// TestContainerModeDoctor lets doctor tell how images get to a cluster that runs in the engine.
+// TestContainerModeDoctor checks that doctor reports how images get to a cluster that runs in the engine.
 func TestContainerModeDoctor(t *testing.T) {
 	t.Parallel()
 	p := newDockerProject(t, "")

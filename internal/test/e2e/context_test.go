@@ -29,8 +29,8 @@ containers:
 - {name: late, image: late, ports: [{containerPort: 80}]}
 `)
 
-// TestContextMadeLater builds an image whose context does not exist when the Tiltfile is evaluated: a build before it is there
-// fails and names it, and its coming is a change.
+// TestContextMadeLater builds an image whose context does not exist when the Tiltfile is evaluated: a build before it
+// exists fails and names it, and its creation is a change.
 func TestContextMadeLater(t *testing.T) {
 	t.Parallel()
 	t.Run("after the resource that makes it", func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// chart is a resource that scripts deploy: what they apply carries none of hone's labels, and they note what they do.
+// chart is a resource that scripts deploy: their objects carry none of hone's labels, and they record their runs.
 var chart = `
 -- Tiltfile --
 k8s_custom_deploy('chart', apply_cmd='./apply.sh', delete_cmd=['./delete.sh'], deps=['chart'],
@@ -53,7 +53,7 @@ kind: ConfigMap
 metadata: {name: base}
 `
 
-// ran returns what the scripts noted: "apply apply delete".
+// ran returns the runs that the scripts recorded: "apply apply delete".
 func (p *project) ran() string {
 	b, _ := os.ReadFile(filepath.Join(p.dir, "log"))
 	return strings.Join(strings.Fields(string(b)), " ")
@@ -114,8 +114,8 @@ func TestCustomDeploy(t *testing.T) {
 	}
 }
 
-// TestCustomDeployDown takes down with the recorded delete command what a Tiltfile that is broken by then deployed, and in the
-// namespace of the session that did.
+// TestCustomDeployDown takes down, with the recorded delete command and in the namespace of its session, what a Tiltfile
+// that is broken by then deployed.
 func TestCustomDeployDown(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, chart)
@@ -137,7 +137,7 @@ func TestCustomDeployDown(t *testing.T) {
 	}
 }
 
-// TestCustomDeployFails shows what an apply command did wrong, and tries again when what it depends on changes.
+// TestCustomDeployFails shows the error of an apply command, and tries again when its dependencies change.
 func TestCustomDeployFails(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(chart, "kubectl apply -o yaml", "kubectl apply", 1))

@@ -20,14 +20,14 @@ import (
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// asDeclared is what holds after every failure: where hone says that a resource is up to date, the cluster has its objects
-// as they are declared, with nothing missing, nothing different and nothing left over. Resources of which hone says
-// anything else may be in any state.
+// asDeclared is the condition that holds after every failure: if hone reports that a resource is up to date, the cluster
+// has its objects as declared, with nothing missing, nothing different and nothing left over. Other resources may be in
+// any state.
 func (s *session) asDeclared() {
 	s.p.t.Helper()
 	select {
 	case <-s.done:
-		return // it says nothing any more
+		return // it does not report anything any more
 	default:
 	}
 	before, err := s.view()
@@ -54,12 +54,12 @@ func (s *session) asDeclared() {
 	}
 }
 
-// settled reports whether hone says that a resource of Kubernetes is up to date.
+// settled reports whether hone reports that a Kubernetes resource is up to date.
 func settled(r api.Resource) bool {
 	return r.Type == "k8s" && r.UpdateStatus == "ok" && r.CurrentBuild == nil
 }
 
-// declared returns the objects that the session knows a resource to declare.
+// declared returns the declared objects of a resource in the session.
 func (s *session) declared(name string) []*unstructured.Unstructured {
 	s.p.t.Helper()
 	c := s.p.command("get", "kubernetesapplies", name, "-o", "json", "--port", fmt.Sprint(s.port))
@@ -114,8 +114,8 @@ func (p *project) asDeclared(resource string, objects []*unstructured.Unstructur
 	return nil
 }
 
-// holds compares one object. What the API server would make of the declaration, asked without effect and in hone's name, must
-// be what it has: so a field that left the declaration must have left the object, too.
+// holds compares one object. The result of a dry-run apply of the declaration in hone's name must equal the existing
+// object: so a field that left the declaration must also have left the object.
 func (p *project) holds(declared *unstructured.Unstructured) error {
 	id := strings.ToLower(declared.GetKind()) + "/" + declared.GetName()
 	objects, err := p.objects(declared)
@@ -145,7 +145,7 @@ func (p *project) holds(declared *unstructured.Unstructured) error {
 	return nil
 }
 
-// objects returns the way to the objects of a kind.
+// objects returns a client for the objects of a kind.
 func (p *project) objects(u *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := u.GroupVersionKind()
 	m, err := p.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -162,7 +162,7 @@ func (p *project) objects(u *unstructured.Unstructured) (dynamic.ResourceInterfa
 	return p.dyn.Resource(m.Resource).Namespace(ns), nil
 }
 
-// plain takes away what the server adds, and what hone puts into objects beside the declaration: labels, images and the synclet.
+// plain removes the server's additions, and hone's: labels, images and the synclet.
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -13,7 +13,7 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// TestLabelsTieObjectsToTheResource reads what hone writes on objects and pods.
+// TestLabelsTieObjectsToTheResource checks hone's labels on objects and pods.
 func TestLabelsTieObjectsToTheResource(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -37,7 +37,7 @@ func TestLabelsTieObjectsToTheResource(t *testing.T) {
 	}
 }
 
-// TestDriftIsRestored changes an object by hand: the next run puts it right, and one that nobody touched stays as it is.
+// TestDriftIsRestored changes an object by hand: the next run restores it, and an untouched object stays as it is.
 func TestDriftIsRestored(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing+`
@@ -70,8 +70,8 @@ data: {key: declared}
 	}
 }
 
-// TestImmutableField replaces an object only where the field is really immutable; an invalid value is an error that leaves
-// the object alone.
+// TestImmutableField replaces an object only if the field is really immutable; an invalid value is an error that does
+// not affect the object.
 func TestImmutableField(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)
@@ -121,7 +121,7 @@ func TestForeignContextIsRefused(t *testing.T) {
 	}
 }
 
-// TestDown deletes what was made, also when the Tiltfile is gone, and nothing else.
+// TestDown deletes only the created objects, even if the Tiltfile is gone.
 func TestDown(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -179,7 +179,7 @@ spec:
 	p.object("apps", "v1", "deployments", "app")
 }
 
-// TestNamespaceAndCRD applies a namespace with what is in it, and a kind with an object of that kind, in one go.
+// TestNamespaceAndCRD applies a namespace with its content, and a kind with an object of that kind, in one go.
 func TestNamespaceAndCRD(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -226,7 +226,7 @@ metadata: {name: $NS-made}
 	}
 }
 
-// TestLocalCommandsUseTheSameCluster lets a command of the user's ask which cluster and namespace it would work on.
+// TestLocalCommandsUseTheSameCluster lets a command of the user print the cluster and namespace that it would use.
 func TestLocalCommandsUseTheSameCluster(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

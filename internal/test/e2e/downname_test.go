@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDownOfAnUnknownName gives down unknown names: it says so and deletes nothing. What is recorded it deletes by
-// name, also when the Tiltfile no longer declares it, or is broken.
+// TestDownOfAnUnknownName passes unknown names to down, which reports that and deletes nothing. It deletes recorded
+// resources by name, even if the Tiltfile no longer declares them, or is broken.
 func TestDownOfAnUnknownName(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)

@@ -34,7 +34,7 @@ func images(t *testing.T, s *session, name string) int {
 	return n
 }
 
-// inPlace fails the test when the pod was replaced, or another image built.
+// inPlace fails the test if the pod was replaced or another image was built.
 func inPlace(t *testing.T, s *session, pod api.Pod) {
 	t.Helper()
 	if now := current(t, s, "web"); now.Name != pod.Name || now.Restarts != 0 {
@@ -50,7 +50,7 @@ func waitsForCluster(r api.Resource) bool {
 }
 
 // TestEditsDuringOutage edits while the API server is away for half a minute, refusing or silent: nothing is built, and
-// when it is back the newest content of each file gets into the same pod by itself.
+// when it is back, the newest content of each file gets into the same pod automatically.
 func TestEditsDuringOutage(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]func(*wire){"refuses": (*wire).cut, "is silent": (*wire).stall} {
@@ -78,7 +78,7 @@ func TestEditsDuringOutage(t *testing.T) {
 				return nil
 			})
 			p.write("site/new.html", "newer")
-			w.cut() // a server that comes back knows nothing of its connections
+			w.cut() // a server that comes back does not know its connections
 			w.join()
 			s.serves(p.ports[0], "/", "three")
 			s.serves(p.ports[0], "/new.html", "newer")
@@ -91,7 +91,7 @@ func TestEditsDuringOutage(t *testing.T) {
 	}
 }
 
-// TestCutInFrame loses every connection while a file is on its way, twice: it arrives whole.
+// TestCutInFrame loses every connection during the transfer of a file, twice: the file arrives whole.
 func TestCutInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -114,8 +114,8 @@ func TestCutInFrame(t *testing.T) {
 	inPlace(t, s, pod)
 }
 
-// TestContainerEndsInFrame deletes the pod while a file is on its way: the next one gets all of it before it counts as up
-// to date, and needs no new image for that.
+// TestContainerEndsInFrame deletes the pod during the transfer of a file: the next pod gets the whole file before it
+// counts as up to date, without a new image.
 func TestContainerEndsInFrame(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -148,8 +148,8 @@ func TestContainerEndsInFrame(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a small volume: the file and the mend are named, nothing falls back and nothing is left there; once
-// there is room the next save brings everything.
+// TestDiskFull fills a small volume: the error names the file and the mend, nothing falls back and nothing is left
+// there; once there is space, the next save transfers everything.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -174,13 +174,13 @@ func TestDiskFull(t *testing.T) {
 	}
 	s.serves(p.ports[0], "/data/small", "fits")
 	s.ready("web")
-	p.write("site/data/half", strings.Repeat("0123456\n", 1<<16)) // there would be no room beside what was left over
+	p.write("site/data/half", strings.Repeat("0123456\n", 1<<16)) // there would be no space if anything were left over
 	s.serves(p.ports[0], "/data/half", strings.TrimSpace(strings.Repeat("0123456\n", 1<<16)))
 	inPlace(t, s, pod)
 }
 
-// TestOutOfMemory puts more into memory than the container may have: the reason and the mend are told, and no image is
-// built over it; without the file all is well again.
+// TestOutOfMemory puts more into memory than the container may have: hone reports the reason and the mend, and builds no
+// image; without the file everything is well again.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -204,7 +204,7 @@ func TestOutOfMemory(t *testing.T) {
 	s.ready("web")
 }
 
-// TestReadOnlyFiles: what cannot be written in place goes into a new image, with the reason and the mend.
+// TestReadOnlyFiles checks that files that cannot be written in place go into a new image, with the reason and the mend.
 func TestReadOnlyFiles(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ context, says string }{
@@ -232,7 +232,7 @@ func TestReadOnlyFiles(t *testing.T) {
 	}
 }
 
-// TestFailedStepOnce fails in a step of a Dockerfile: what the step has printed stands in the output once.
+// TestFailedStepOnce fails in a step of a Dockerfile: the output of the step is printed once.
 func TestFailedStepOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -254,8 +254,8 @@ var (
 	bindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
 )
 
-// TestExecForbidden works as somebody who may do everything in the namespace but run commands in pods: that is told once,
-// updates go by image, and in place as soon as the right is there.
+// TestExecForbidden uses an account that may do everything in the namespace except run commands in pods: that is
+// reported once, updates go by image, and in place as soon as the right is granted.
 func TestExecForbidden(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -292,8 +292,9 @@ func TestExecForbidden(t *testing.T) {
 	}
 }
 
-// TestWatchForbidden works as an account that may deploy but not see pods, nor any namespace: the resource says what it lacks and
-// how to get it, once, and goes on when the right is there. What it deployed is found by its records before and after.
+// TestWatchForbidden uses an account that may deploy but not read pods, nor any namespace: the resource reports once
+// which right is missing and how to get it, and continues when the right is granted. Its objects are found by their
+// records before and after.
 func TestWatchForbidden(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')", "k8s_yaml(['app.yaml', 'conf.yaml', 'later.yaml'])", 1)+configs("conf", "later"))
@@ -321,7 +322,7 @@ func TestWatchForbidden(t *testing.T) {
 		t.Errorf("it complains about what it can do without, or again and again:\n%s", text)
 	}
 
-	// Somebody who may read namespaces carries on with the same records.
+	// An account that may read namespaces continues with the same records.
 	p.env = p.env[:len(p.env)-1]
 	p.write("Tiltfile", "k8s_yaml(['app.yaml', 'conf.yaml'])\n")
 	out, code := p.run("down", "--namespace", p.namespace)

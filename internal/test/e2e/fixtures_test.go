@@ -48,7 +48,7 @@ spec:
   ports: [{port: 80}]
 `
 
-// nothing is a Deployment without pods, for tests that need an object but nothing that runs.
+// nothing is a Deployment without pods, for tests that need an object but no process.
 const nothing = `
 -- Tiltfile --
 k8s_yaml('app.yaml')

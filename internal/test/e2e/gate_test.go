@@ -15,15 +15,15 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// gate stands before the API server and can answer requests in its place.
+// gate is a proxy in front of the API server that can answer requests itself.
 type gate struct {
 	mu sync.Mutex
-	// refuses says what to answer; nil, and zero, let a request through. It is called with mu held.
+	// refuses returns the answer; nil, and zero, let a request through. It is called with mu held.
 	refuses func(*http.Request) refusal
 	refused int
 }
 
-// refusal is an answer of the gate's own. RetryAfter is in seconds; zero sends none.
+// refusal is an answer of the gate itself. RetryAfter is in seconds; zero sends none.
 type refusal struct{ status, retryAfter int }
 
 // newGate opens a gate, and returns it with a kubeconfig that leads through it.
@@ -83,14 +83,14 @@ func (g *gate) refusal(r *http.Request) refusal {
 	return no
 }
 
-// refuse has the gate answer requests from now on; nil opens it.
+// refuse makes the gate answer requests from now on; nil opens it.
 func (g *gate) refuse(what func(*http.Request) refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refuses, g.refused = what, 0
 }
 
-// count returns how many requests were refused since the gate was last told what to refuse.
+// count returns how many requests were refused since the last call of refuse.
 func (g *gate) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestGetWatch checks what is printed while objects come, change and go, and that the end of the session ends it.
+// TestGetWatch checks the output while objects appear, change and disappear, and that the end of the session ends the
+// command.
 func TestGetWatch(t *testing.T) {
 	p := newLocalProject(t, `
 -- Tiltfile --

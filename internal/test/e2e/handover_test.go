@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// handOverRounds is how often each object changes hands; HONE_HANDOVER_ROUNDS is for more.
+// handOverRounds is how often each object changes hands; HONE_HANDOVER_ROUNDS sets another number.
 func handOverRounds(t *testing.T) int {
 	n, err := strconv.Atoi(os.Getenv("HONE_HANDOVER_ROUNDS"))
 	if err != nil || n < 1 {
@@ -82,8 +82,8 @@ func configs(names ...string) string {
 	return b.String()
 }
 
-// TestHandOver moves objects between resources, back and forth, and finds every declared one in the cluster each time, the
-// very object that was there before.
+// TestHandOver moves objects between resources, back and forth, and checks each time that every declared object is in
+// the cluster and is the same object as before.
 func TestHandOver(t *testing.T) {
 	for _, h := range handOvers {
 		t.Run(h.name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func handOverCI(t *testing.T, p *project, states [2]string, declared []string) {
 	}
 }
 
-// live returns an object by its kind and name; nil where there is none that is to stay.
+// live returns an object by its kind and name; nil if it does not exist or is being deleted.
 func (p *project) live(title string) *unstructured.Unstructured {
 	kind, name, _ := strings.Cut(title, "/")
 	group := map[string]string{"deployment": "apps"}[kind]
@@ -170,7 +170,7 @@ func (p *project) uids(titles []string) map[string]types.UID {
 	return out
 }
 
-// present waits until all objects are there, and finds them to be those of before, where it knows those.
+// present waits until all objects exist, and checks that they are the same as before, as far as those are known.
 func (p *project) present(titles []string, before map[string]types.UID) {
 	p.t.Helper()
 	k8stest.Eventually(p.t, strings.Join(titles, ", "), func() error {
@@ -188,7 +188,7 @@ func (p *project) present(titles []string, before map[string]types.UID) {
 	}
 }
 
-// settled waits until nothing is updated, removed or to be done any more.
+// settled waits until no update or removal is running or pending.
 func (s *session) settled() {
 	s.p.t.Helper()
 	var view api.View

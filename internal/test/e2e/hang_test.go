@@ -13,8 +13,8 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestInterruptHangingEvaluation interrupts hone while it evaluates a Tiltfile that never ends: it ends at once, with the
-// code of an interrupt, and nothing that the Tiltfile started is left.
+// TestInterruptHangingEvaluation interrupts hone while it evaluates a Tiltfile that never ends: it ends at once, with
+// the code of an interrupt, and no process that the Tiltfile started is left.
 func TestInterruptHangingEvaluation(t *testing.T) {
 	t.Parallel()
 	all := map[string]int{"tiltfile": 130, "ci": 130, "up": 0}
@@ -67,7 +67,7 @@ x = 1
 	}
 }
 
-// TestFIFOIsRefused reads a named pipe that has no writer: an error says so at once, and hone continues.
+// TestFIFOIsRefused reads a named pipe without a writer: an error reports that at once, and hone continues.
 func TestFIFOIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, "-- Tiltfile --\nlocal_resource('first', 'true')\n")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// charts deploys one chart from each kind of repository. The chart has one that it depends on inside.
+// charts deploys one chart from each kind of repository. The chart contains a chart that it depends on.
 const charts = `
 -- Tiltfile --
 load('ext://helm_remote', 'helm_remote')
@@ -57,8 +57,9 @@ func helmFolder(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestHelmRemote deploys charts of an HTTP repository, one that asks for a password, and an OCI registry with a real Helm:
-// each is fetched once, whole, also where a broken fetch has left something in its place, and a fetch that fails says why.
+// TestHelmRemote deploys charts of an HTTP repository, one that asks for a password, and an OCI registry with a real
+// Helm: each is fetched once, whole, even if a broken fetch has left something in its place, and a failing fetch reports
+// why.
 func TestHelmRemote(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, charts)

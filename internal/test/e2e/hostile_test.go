@@ -11,12 +11,12 @@ import (
 	"github.com/hone-dev/hone/internal/test/attackers"
 )
 
-// mostHeld is how much memory a session may come to hold, in MB, whoever attacks it: it runs with the race detector here,
-// which takes several times as much as without.
+// mostHeld is how much memory a session under attack may use, in MB: here it runs with the race detector, which takes
+// several times as much memory.
 const mostHeld = 1000
 
-// TestHostile has every client that means harm attack a session, which goes on with its work: a file that is saved runs, the
-// owner is served, and nobody else.
+// TestHostile runs every attack on a session, which must keep working: a saved file triggers its command, and only the
+// owner is served.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -56,7 +56,7 @@ first
 	}
 }
 
-// held is how much memory the session has held at most, in MB; 0 where the machine does not tell.
+// held returns the session's peak memory in MB; 0 if the machine does not report it.
 func (s *session) held() int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)

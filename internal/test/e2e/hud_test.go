@@ -72,7 +72,7 @@ func (p *project) hud(term *terminal) {
 	term.keys(fmt.Sprintf("%s up --namespace %s --port %d", binary, p.namespace, p.ports[3]), "Enter")
 }
 
-// TestHUD looks at the screen: the table, the log pane, keys, sizes, and the terminal after the end.
+// TestHUD checks the screen: the table, the log pane, keys, sizes, and the terminal after the end.
 func TestHUD(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -135,7 +135,8 @@ func TestHUD(t *testing.T) {
 	}
 }
 
-// TestHUDShowsFailures shows what fails and why things wait, and the terminal is whole after SIGTERM, too.
+// TestHUDShowsFailures checks that failures and reasons for waiting are shown, and that the terminal is intact after
+// SIGTERM.
 func TestHUDShowsFailures(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -160,7 +161,7 @@ local_resource('later', 'true', trigger_mode=TRIGGER_MODE_MANUAL, auto_init=Fals
 	term.shows(`^prompt>\s*$`)
 }
 
-// TestHUDEndsWithAnError starts where hone cannot work: the message stands in an ordinary terminal.
+// TestHUDEndsWithAnError starts hone where it cannot work: the message is printed in an ordinary terminal.
 func TestHUDEndsWithAnError(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -172,8 +173,8 @@ func TestHUDEndsWithAnError(t *testing.T) {
 	}
 }
 
-// TestTerminalAfterASecondSignal stops hone while a server takes its time, and then insists: hone ends at once, and the
-// terminal is whole.
+// TestTerminalAfterASecondSignal stops hone while a server is slow to end, and then sends another signal: hone ends at
+// once, and the terminal is intact.
 func TestTerminalAfterASecondSignal(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -183,7 +184,7 @@ local_resource('stubborn', serve_cmd='trap "" TERM; while true; do sleep 1; done
 	term := p.terminal(100, 24)
 	p.hud(term)
 	term.shows(`✔ stubborn .*pid \d+`)
-	// Signals that come within half a second count as one, so insisting means to go on.
+	// Signals within half a second count as one, so the second signal has to come later.
 	k8stest.Eventually(t, "hone to end", func() error {
 		if exec.Command("pkill", "-TERM", "-f", "--", fmt.Sprintf("^%s up .*--port %d$", binary, p.ports[3])).Run() == nil {
 			return fmt.Errorf("it still runs")

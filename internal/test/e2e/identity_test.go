@@ -31,8 +31,8 @@ func (p *project) in(dir string) {
 	p.dir, p.env = dir, []string{"PWD=" + dir}
 }
 
-// TestIdentity works on one project by two paths to it and after its folder was moved: what the YAML no longer has is
-// collected, what it still has is left as it is, and down finds it all.
+// TestIdentity works on one project by two paths and after its folder was moved: objects that left the YAML are
+// collected, the others stay as they are, and down finds all of them.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, movable)
@@ -74,7 +74,7 @@ func TestIdentity(t *testing.T) {
 	p.gone("", "v1", "configmaps", "kept")
 }
 
-// TestFormerIdentity carries on what was recorded and labelled when a project was identified by the path that was given.
+// TestFormerIdentity takes over records and labels from the time when the path on the command line identified a project.
 func TestFormerIdentity(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, movable)
@@ -86,7 +86,7 @@ func TestFormerIdentity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The project was used by either path, and there were no records of projects.
+	// The project was used by both paths, and there were no records of projects.
 	ids := map[string]string{}
 	for _, dir := range []string{real, link} {
 		sum := sha256.Sum256([]byte(filepath.Join(dir, "Tiltfile") + "\x00" + config.CurrentContext))

@@ -12,8 +12,8 @@ func imageOf(u *unstructured.Unstructured) string {
 	return containers[0].(map[string]any)["image"].(string)
 }
 
-// TestImageFeatures builds an image on a base that is built too, with a build arg, a target, a secret and ignore rules,
-// and runs it: the pod's log tells what came out.
+// TestImageFeatures builds an image on a base that is also built, with a build arg, a target, a secret and ignore rules,
+// and runs it: the pod's log shows the result.
 func TestImageFeatures(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -88,7 +88,7 @@ func TestUnchangedImageKeepsThePod(t *testing.T) {
 	}
 }
 
-// TestCustomBuild builds with a command of the user's.
+// TestCustomBuild builds with a command of the user.
 func TestCustomBuild(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestJobs has ci follow what Kubernetes says of a Job, whatever its containers and pods do, and however soon it removes itself;
-// what depends on it begins when it is complete.
+// TestJobs checks that ci follows the status of a Job in Kubernetes, whatever its containers and pods do, and however
+// soon it removes itself; dependent resources begin when it is complete.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	const second = `test -e /state/x || { touch /state/x; exit 7; }; sleep 1`
 	for name, tt := range map[string]struct {
 		spec, policy, script string
 		args                 []string
-		fails                string // part of why it fails, empty when it does not
+		fails                string // part of the reason of the failure, empty if it does not fail
 	}{
 		"never":                               {policy: "Never", script: "sleep 3"},
 		"never, fails":                        {spec: "backoffLimit: 0", policy: "Never", script: "sleep 1; exit 7", fails: "BackoffLimitExceeded"},
@@ -67,7 +67,7 @@ spec:
 			if tt.fails != "" {
 				want := 1
 				if len(tt.args) > 0 {
-					want = 124 // it waits until the time is up, and says for what
+					want = 124 // it waits until the time is up, and reports for what
 				}
 				if r.code != want || !strings.Contains(r.stderr, tt.fails) {
 					t.Errorf("exit code %d, want %d and %q", r.code, want, tt.fails)

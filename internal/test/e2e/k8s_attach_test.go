@@ -22,7 +22,8 @@ containers:
   command: [sh, -c, 'mkdir -p /www; echo theirs > /www/index.html; exec httpd -f -p 80 -h /www']
 `)
 
-// TestAttach follows an object of somebody else, updates its container in place, and leaves it alone in the end.
+// TestAttach follows an object that hone does not own, updates its container in place, and does not delete it in the
+// end.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, attached)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestOverflow stops hone while far more files change than the system keeps events for. Once it goes on, it finds by
-// comparing what it was not told of, in watched folders and in new ones, and goes on watching.
+// TestOverflow stops hone while far more files change than the system keeps events for. Once it continues, it finds the
+// missed changes by comparing, in watched folders and in new ones, and keeps watching.
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -38,7 +38,7 @@ b1
 	if text, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events"); err == nil {
 		_, _ = fmt.Sscan(string(text), &limit)
 	}
-	// The system merges an event with the one before if they are the same, hence two files in turn. Each opening and
+	// The system merges an event with the previous one if they are equal, hence two files in turn. Each opening and
 	// closing is at least one event.
 	for i := range limit + 1000 {
 		f, err := os.OpenFile(filepath.Join(p.dir, "src/noise", []string{"f", "g"}[i%2]), os.O_WRONLY|os.O_APPEND, 0)
@@ -70,8 +70,8 @@ b1
 	}
 }
 
-// TestWatchLimit runs hone where the system allows few watches: what cannot be watched is said, with the mend, and
-// changes are found all the same.
+// TestWatchLimit runs hone with few allowed watches: the limit is reported, with the mend, and changes are found
+// nevertheless.
 func TestWatchLimit(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -81,7 +81,7 @@ local_resource('copy', 'cat src/d39/f', deps=['src'])
 	for i := range 40 {
 		p.write(fmt.Sprintf("src/d%d/f", i), "old\n")
 	}
-	// The limit is one of a user namespace; ours, not the machine's.
+	// The limit belongs to a user namespace: it applies to hone, not to the machine.
 	limited := func(args ...string) *exec.Cmd {
 		c := p.command()
 		c.Args = append([]string{"unshare", "--user", "--map-root-user", "sh", "-c",
@@ -102,8 +102,8 @@ local_resource('copy', 'cat src/d39/f', deps=['src'])
 	s.says(`copy │ new`)
 }
 
-// TestLogsSpill writes more than is kept in memory: what the screen shows at the log's beginning comes from disk, no
-// line is lost, another resource's lines stay, and the end leaves no file.
+// TestLogsSpill writes more than is kept in memory: the screen reads the log's beginning from disk, no line is lost,
+// another resource's lines stay, and no file is left at the end.
 func TestLogsSpill(t *testing.T) {
 	t.Parallel()
 	const lines = 200_000 // some 7 MB, where 1 MiB is kept in memory

@@ -11,7 +11,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// triggers asks for an update by the command line.
+// triggers requests an update on the command line.
 func (s *session) triggers(name string) {
 	s.p.t.Helper()
 	if out, code := s.p.run("trigger", name, "--port", fmt.Sprint(s.port)); code != 0 {
@@ -19,7 +19,7 @@ func (s *session) triggers(name string) {
 	}
 }
 
-// waits waits until a resource is held for the given reason, and returns whom it waits for.
+// waits waits until a resource is held for the given reason, and returns the resources that it waits for.
 func (s *session) waits(name, reason string) string {
 	s.p.t.Helper()
 	r := s.becomes(name, "held: "+reason, func(r api.Resource) bool { return r.Waiting != nil && r.Waiting.Reason == reason })
@@ -36,8 +36,8 @@ func (s *session) updates(name string) int {
 	return len(r.BuildHistory)
 }
 
-// TestLocalCommands runs commands with everything that says how: as text and as words, with env and dir, in the folder of
-// the Tiltfile that names them, and never the variant for Windows.
+// TestLocalCommands runs commands in every form: as text and as words, with env and dir, in the folder of the Tiltfile
+// that declares them, and never the variant for Windows.
 func TestLocalCommands(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -65,8 +65,8 @@ local_resource('below', cmd='echo "from ${PWD##*/}"', deps=['here'])
 	}
 }
 
-// TestLocalDeps changes files that a resource ignores, then one that it does not: only that one counts. What does not
-// exist yet is waited for.
+// TestLocalDeps changes files that a resource ignores, then one that it does not: only that one counts. Files that do
+// not exist yet are watched for.
 func TestLocalDeps(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -109,7 +109,7 @@ src/tilt
 	}
 }
 
-// TestLocalTriggerModes goes through the four ways in which trigger_mode and auto_init combine.
+// TestLocalTriggerModes tests the four combinations of trigger_mode and auto_init.
 func TestLocalTriggerModes(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -164,8 +164,8 @@ local_resource('manual-later', 'true', deps=['dep'], trigger_mode=TRIGGER_MODE_M
 	}
 }
 
-// TestLocalScheduling has parallel commands meet each other, and exclusive ones look out for others. A server needs no
-// turn.
+// TestLocalScheduling checks that parallel commands overlap, and exclusive ones wait for others. A server does not take
+// a turn.
 func TestLocalScheduling(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -189,7 +189,7 @@ local_resource('srv', serve_cmd='exec sleep 100000')
 	if on := s.waits("x2", "waiting-for-local"); on != "x1" {
 		t.Errorf("x2 waits for %q", on)
 	}
-	s.triggers("p1") // held too while an exclusive one runs
+	s.triggers("p1") // also held while an exclusive one runs
 	if on := s.waits("p1", "waiting-for-local"); on != "x1" {
 		t.Errorf("p1 waits for %q", on)
 	}
@@ -203,8 +203,8 @@ local_resource('srv', serve_cmd='exec sleep 100000')
 	}
 }
 
-// TestLocalFailure shows the error of a command; who depends on it waits, and the next change tries again. A change while
-// a command runs does not disturb it: it runs once more afterwards.
+// TestLocalFailure shows the error of a command; dependent resources wait, and the next change tries again. A change
+// while a command runs does not interrupt it: it runs once more afterwards.
 func TestLocalFailure(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -238,7 +238,7 @@ exit 3
 	}
 }
 
-// TestLocalRemoved takes a running command out of the Tiltfile: it ends, with its children.
+// TestLocalRemoved removes a running command from the Tiltfile: it ends, with its children.
 func TestLocalRemoved(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -259,7 +259,8 @@ local_resource('long', 'sleep 100000 & echo pids $$ $!; wait')
 	s.ready("stays")
 }
 
-// TestLocalOutput takes output as it comes: both streams in order, progress, long lines, a last line without an end.
+// TestLocalOutput checks all kinds of output: both streams in order, progress, long lines, a last line without a line
+// feed.
 func TestLocalOutput(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -307,7 +308,8 @@ exit 4
 	}
 }
 
-// TestLocalOutputFiles writes files that others depend on: those begin when the files are known, so that each runs once.
+// TestLocalOutputFiles writes files that other resources depend on: they begin when the changes are known, so that each
+// runs once.
 func TestLocalOutputFiles(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -333,7 +335,7 @@ first
 	}
 }
 
-// TestLocalColours runs hone in a terminal: programs are told that they may use colours, and theirs are kept.
+// TestLocalColours runs hone in a terminal: programs learn that they may use colours, and their colours are kept.
 func TestLocalColours(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -351,7 +353,7 @@ local_resource('paint', r'printf "\033[35mviolet\033[0m FORCE_COLOR=$FORCE_COLOR
 	term.shows(`prompt>\s*$`)
 }
 
-// TestLocalHUD shows a project without Kubernetes, and no word about a cluster.
+// TestLocalHUD shows a project without Kubernetes, without any mention of a cluster.
 func TestLocalHUD(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `

@@ -16,7 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// TestGraphNeedsNothing prints the architecture where there is no cluster and no Tiltfile.
+// TestGraphNeedsNothing prints the architecture without a cluster and a Tiltfile.
 func TestGraphNeedsNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -30,8 +30,8 @@ func TestGraphNeedsNothing(t *testing.T) {
 	}
 }
 
-// TestCrashedSubscriberIsRestarted lets subscribers panic: the session goes on, and so do they, and the user learns what to
-// report.
+// TestCrashedSubscriberIsRestarted lets subscribers panic: the session and the subscribers keep running, and the user is
+// shown what to report.
 func TestCrashedSubscriberIsRestarted(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -89,8 +89,8 @@ func TestTiltfileIsReevaluated(t *testing.T) {
 	s.ready("three")
 }
 
-// TestResourceLeavesTheTiltfile checks the order of the end: the port is closed, then the objects are deleted; and what was
-// removed while hone was not running is deleted at the next start.
+// TestResourceLeavesTheTiltfile checks the order of the end: the port is closed, then the objects are deleted; and
+// objects that were removed while hone was not running are deleted at the next start.
 func TestResourceLeavesTheTiltfile(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -116,7 +116,7 @@ func TestResourceLeavesTheTiltfile(t *testing.T) {
 	p.gone("apps", "v1", "deployments", "web")
 }
 
-// TestPortOnlyChangeDeploysNothing changes a port-forward alone.
+// TestPortOnlyChangeDeploysNothing changes only a port forward.
 func TestPortOnlyChangeDeploysNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -140,7 +140,7 @@ func TestPortOnlyChangeDeploysNothing(t *testing.T) {
 }
 
 // TestKilledHoneLeavesNoProcess kills hone with SIGKILL while a server runs whose child, deaf to SIGTERM, holds a port:
-// hone alone, hone after its guard, and both at one moment.
+// only hone, hone after its guard, and both at once.
 func TestKilledHoneLeavesNoProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds the guard in /proc")
@@ -209,7 +209,7 @@ func guardOf(t *testing.T, s *session) int {
 	return pid
 }
 
-// killAtOnce kills processes so that none sees another die.
+// killAtOnce kills processes so that none can notice the end of another.
 func killAtOnce(t *testing.T, pids ...int) {
 	t.Helper()
 	for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
@@ -224,7 +224,7 @@ func killAtOnce(t *testing.T, pids ...int) {
 	}
 }
 
-// TestResourceDependencies checks that a resource waits for another to be ready, and says so.
+// TestResourceDependencies checks that a resource waits for another to be ready, and reports that.
 func TestResourceDependencies(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

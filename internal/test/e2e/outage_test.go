@@ -12,22 +12,23 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// wire is a way to the API server that can be cut.
+// wire is a proxy to the API server that can be cut.
 type wire struct {
 	*proxy.Wire
 	t *testing.T
 }
 
-// limit cuts the way after so many more bytes towards the server. The channel is closed when that is done.
+// limit cuts the wire after the given number of further bytes towards the server. The channel is closed when that is
+// done.
 func (w *wire) limit(bytes int) <-chan struct{} { return w.Limit(bytes) }
 
-// slow makes the way to the server as slow as a pause after each 64 KB.
+// slow slows the direction to the server by a pause after each 64 KB.
 func (w *wire) slow(pause time.Duration) { w.Slow(pause) }
 
-// stall holds up everything, with connections open, until cut.
+// stall stops all traffic, with connections open, until cut.
 func (w *wire) stall() { w.Stall() }
 
-// join opens the way.
+// join opens the wire.
 func (w *wire) join() {
 	if err := w.Join(); err != nil {
 		w.t.Fatal(err)
@@ -37,7 +38,7 @@ func (w *wire) join() {
 // cut ends every connection and refuses new ones.
 func (w *wire) cut() { w.Cut() }
 
-// newWire opens a way, and writes a kubeconfig that goes through w.
+// newWire opens a wire, and writes a kubeconfig that goes through it.
 func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	t.Helper()
 	b, err := os.ReadFile(os.Getenv("KUBECONFIG"))
@@ -62,8 +63,8 @@ func newWire(t *testing.T) (w *wire, kubeconfig string) {
 	return w, kubeconfig
 }
 
-// TestClusterOutage cuts hone off from the cluster for a while: it says so, holds what it cannot do, and goes on by itself
-// afterwards, on the same ports.
+// TestClusterOutage cuts hone off from the cluster for a while: hone reports that, holds updates that it cannot make,
+// and continues on its own afterwards, on the same ports.
 func TestClusterOutage(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

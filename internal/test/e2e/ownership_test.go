@@ -15,7 +15,8 @@ import (
 // configTiltfile declares one ConfigMap.
 const configTiltfile = "-- Tiltfile --\nk8s_yaml('conf.yaml')\n-- conf.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {key: mine}\n"
 
-// TestForeignObject meets an object that others made: hone leaves it alone, works on it where it may, and gives it back.
+// TestForeignObject finds an object that hone did not create: hone leaves it alone, works on it if allowed, and gives it
+// back.
 func TestForeignObject(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile)
@@ -53,7 +54,7 @@ func TestForeignObject(t *testing.T) {
 	}
 }
 
-// TestObjectOfAnotherProject names the Tiltfile that it belongs to.
+// TestObjectOfAnotherProject checks that the error names the Tiltfile that the object belongs to.
 func TestObjectOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, configTiltfile)
@@ -70,7 +71,7 @@ func TestObjectOfAnotherProject(t *testing.T) {
 	}
 }
 
-// TestSessionsBeside runs ci with other arguments beside up: each keeps its hands off what the other has applied.
+// TestSessionsBeside runs ci with other arguments next to up: neither touches the other's objects.
 func TestSessionsBeside(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -88,7 +89,8 @@ k8s_yaml(config.parse()['p'] + '.yaml')
 	p.present([]string{"configmap/a", "configmap/b"}, nil)
 }
 
-// TestDownBesideUp takes the objects of a running session down: it says so, leaves it at that, and deploys them when asked.
+// TestDownBesideUp takes down the objects of a running session: the session reports that, does not deploy them on its
+// own, and deploys them on request.
 func TestDownBesideUp(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, nothing)

@@ -31,7 +31,7 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// patience is how long a condition may take to come true: tests state what happens, not how fast.
+// patience is how long a condition may take to become true: tests check what happens, not how fast.
 const patience = k8stest.Patience
 
 // binary is the hone under test, built by TestMain with the race detector.
@@ -203,13 +203,13 @@ func (p *project) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// run runs hone to its end and returns its output and exit code.
+// run runs hone until it ends and returns its output and exit code.
 func (p *project) run(args ...string) (output string, code int) {
 	p.t.Helper()
 	return p.finish(p.command(args...))
 }
 
-// finish runs a prepared command to its end, or to the end of patience.
+// finish runs a prepared command until it ends, or patience is over.
 func (p *project) finish(c *exec.Cmd) (output string, code int) {
 	p.t.Helper()
 	var out bytes.Buffer
@@ -246,7 +246,7 @@ func (p *project) start(verb string, args ...string) *session {
 	return p.startAs(p.command(args...))
 }
 
-// startAs starts a prepared command that is hone with --port p.ports[3].
+// startAs starts a prepared command of hone with --port p.ports[3].
 func (p *project) startAs(c *exec.Cmd) *session {
 	p.t.Helper()
 	s := &session{p: p, cmd: c, port: p.ports[3], out: &output{}, done: make(chan struct{})}
@@ -316,15 +316,15 @@ func (s *session) await(what string, condition func() error) {
 	})
 }
 
-// registry is that of the sessions of the project.
+// registry returns the registry of the project's sessions.
 func (p *project) registry() *sessions.Registry { return sessions.New(sessions.Dir(p.state, p.state)) }
 
-// client talks to the session.
+// client returns a client of the session.
 func (s *session) client() (*client.Client, error) {
 	return client.Find(s.p.t.Context(), s.p.registry(), client.Wish{Host: "localhost", Port: s.port})
 }
 
-// token is the key to the session's port.
+// token returns the token for the session's port.
 func (s *session) token() string {
 	s.p.t.Helper()
 	c, err := s.client()
@@ -338,7 +338,7 @@ func (s *session) token() string {
 	return token
 }
 
-// view asks the session's API.
+// view queries the session's API.
 func (s *session) view() (v api.View, err error) {
 	c, err := s.client()
 	if err != nil {
@@ -360,7 +360,7 @@ func (s *session) resource(name string) (api.Resource, error) {
 	return api.Resource{}, fmt.Errorf("no resource %q", name)
 }
 
-// becomes waits until a resource fulfils a condition, and returns it.
+// becomes waits until a resource meets a condition, and returns it.
 func (s *session) becomes(name, what string, is func(api.Resource) bool) api.Resource {
 	s.p.t.Helper()
 	var r api.Resource

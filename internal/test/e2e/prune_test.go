@@ -34,15 +34,15 @@ CMD ["sleep", "10000"]
 ` + deployment("web", `{terminationGracePeriodSeconds: 0, containers: [{name: web, image: $NS-web}]}`) + `---
 ` + deployment("api", `{terminationGracePeriodSeconds: 0, containers: [{name: api, image: $NS-api}]}`)
 
-// TestDockerPrune builds versions of two images and prunes one of them, on the engine: the old versions go, while the newest,
-// the one that a session has deployed, the other image and everything that hone has not made stay. All of it is bounded to
-// images of this test, since the engine may be somebody's.
+// TestDockerPrune builds versions of two images and prunes one of them, on the engine: the old versions go, while the
+// newest, the one that a session has deployed, the other image and all images that hone has not built stay. The test is
+// limited to its own images, since the engine may be in use.
 func TestDockerPrune(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, prunable)
 	engine := newEngine(t)
 	web, api := p.namespace+"-web", p.namespace+"-api"
-	// made are the versions of an image, newest first, and what else has its label.
+	// made returns the versions of an image, newest first, and other images with its label.
 	made := func(ctx context.Context, name string) (versions, others []string) {
 		t.Helper()
 		images, err := engine.Images(ctx, imagebuild.Label)
@@ -75,7 +75,7 @@ func TestDockerPrune(t *testing.T) {
 	s := p.up()
 	s.ready("web", "api")
 
-	// A name of the user's for the first version, and an image that is built on it, which has all of its labels.
+	// A name of the user for the first version, and an image that is built on it and inherits its labels.
 	first, _ := made(t.Context(), web)
 	mine, derived := web+"-mine:1", web+"-derived:1"
 	id, err := engine.Build(t.Context(), docker.BuildRequest{Contents: "FROM " + first[0] + "\nENV DERIVED=1\n"})

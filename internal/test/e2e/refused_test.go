@@ -21,12 +21,12 @@ func deployments(status, retryAfter int) func(*http.Request) refusal {
 	}
 }
 
-// everything is what is refused while the API server is starting.
+// everything matches the requests that are refused while the API server is starting.
 func everything(status, retryAfter int) func(*http.Request) refusal {
 	return func(*http.Request) refusal { return refusal{status, retryAfter} }
 }
 
-// times refuses only so many requests, and lets the rest through.
+// times refuses only the given number of requests, and lets the rest through.
 func times(n int, refuses func(*http.Request) refusal) func(*http.Request) refusal {
 	return func(r *http.Request) refusal {
 		no := refuses(r)
@@ -40,8 +40,8 @@ func times(n int, refuses func(*http.Request) refusal) func(*http.Request) refus
 	}
 }
 
-// TestRejectedDeploy edits the YAML into what the cluster refuses and then saves a file that could be copied into the
-// container: the resource stays failed until the cluster has what is declared.
+// TestRejectedDeploy edits the YAML so that the cluster refuses it and then saves a file that could be copied into the
+// container: the resource stays failed until the cluster has the declared objects.
 func TestRejectedDeploy(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -74,7 +74,7 @@ func TestRejectedDeploy(t *testing.T) {
 	}
 }
 
-// gated is the project web, behind an API server that refuses requests when asked to.
+// gated is the project web, behind an API server that can be made to refuse requests.
 func gated(t *testing.T) (*project, *gate) {
 	p := newProject(t, web)
 	g, kubeconfig := newGate(t)
@@ -101,7 +101,7 @@ func (p *project) scaled(want int64) {
 	}
 }
 
-// TestAnswersThatPass has the API server answer that it cannot serve requests now.
+// TestAnswersThatPass makes the API server answer that it cannot serve requests at present.
 func TestAnswersThatPass(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"429": 429, "500": 500, "503": 503} {

@@ -13,16 +13,17 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// replicas is web in three pods, each of which notes the order in which it got its pages, and takes its time over it while
-// there is a file /tmp/slow.
+// replicas is web in three pods, each of which records the order in which it received its pages, and is slow while a
+// file /tmp/slow exists.
 var replicas = strings.NewReplacer(
 	"sync('site', '/www')", "sync('site', '/www'), run('cat /www/index.html >>/tmp/order; echo >>/tmp/order; while [ -e /tmp/slow ]; do sleep 0.1; done')",
 	"  selector: {matchLabels: {app: web}}\n", "  replicas: 3\n  selector: {matchLabels: {app: web}}\n",
 	"k8s_resource('web', port_forwards='$PORT0:80')", "",
 ).Replace(web)
 
-// TestASlowReplicaHoldsNobodyUp has the user's command not end in one of three pods while 50 saves go on: the other pods get
-// each of them at once, the screen says who is behind, and in the end all have everything in the right order.
+// TestASlowReplicaHoldsNobodyUp keeps the user's command from ending in one of three pods during 50 saves: the other
+// pods get each of them at once, the screen shows which pod is behind, and in the end all have everything in the right
+// order.
 func TestASlowReplicaHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	const saves = 50

@@ -41,8 +41,8 @@ containers:
 - {name: main, image: restarting}
 `)
 
-// restartStep is the same with the step itself, and the command that the image has; files that do not matter to the process
-// do not restart it.
+// restartStep is the same with the step itself, and the image's own command; files that are not triggers do not restart
+// the process.
 const restartStep = `
 docker_build('restarting', 'src', dockerfile='Dockerfile',
     live_update=[sync('src/app', '/app'), restart_process(trigger='src/app/text')])
@@ -61,7 +61,7 @@ func (p *project) compiled() *project {
 	return p
 }
 
-// pods returns the pods of an app that are not on their way out.
+// pods returns the pods of an app that are not being deleted.
 func (p *project) pods(app string) ([]corev1.Pod, error) {
 	list, err := p.dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace(p.namespace).
 		List(p.t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
@@ -156,8 +156,8 @@ func TestRestartProcess(t *testing.T) {
 	}
 }
 
-// TestCrashingProcess breaks a program, and mends it: that is seen, and takes no new container. Without hone the container
-// ends with the exit code of its process.
+// TestCrashingProcess breaks a program and fixes it: hone shows that, without a new container. Without hone the
+// container ends with the exit code of its process.
 func TestCrashingProcess(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, restarting).compiled()
@@ -213,8 +213,8 @@ func TestCrashingProcess(t *testing.T) {
 	})
 }
 
-// TestKilledProcess has a user end a container by its first process: that is what hone says, not that memory ran out, and
-// the container that Kubernetes starts in its place gets what changed before.
+// TestKilledProcess kills a container's first process like a user: hone reports that, not that memory ran out, and the
+// container that replaces it gets the earlier changes.
 func TestKilledProcess(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, restarting).compiled()

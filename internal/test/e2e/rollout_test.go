@@ -50,8 +50,8 @@ func slowRegistry(t *testing.T) string {
 	return fmt.Sprintf("localhost:%d/%s", l.Addr().(*net.TCPAddr).Port, name)
 }
 
-// TestRolloutIsTold pulls an image that takes a while, and waits for a probe that fails at first: the log says so. The next update,
-// whose image is there, says nothing of the image.
+// TestRolloutIsTold pulls an image that takes a while, and waits for a probe that fails at first: the log says so. The
+// next update, whose image exists, does not mention the image.
 func TestRolloutIsTold(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -98,7 +98,7 @@ containers:
 	}
 }
 
-// TestCIContainerEnds has ci say which container ended, how, and what it said last.
+// TestCIContainerEnds checks that ci reports which container ended, how, and its last output.
 func TestCIContainerEnds(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -118,7 +118,7 @@ func TestCIContainerEnds(t *testing.T) {
 			p := newProject(t, "-- Tiltfile --\nk8s_yaml('app.yaml')\n")
 			spec := "selector: {matchLabels: {app: app}}"
 			version := "apps/v1"
-			probe := ", readinessProbe: {exec: {command: ['false']}}" // else it may be ready for a moment, which is enough for ci
+			probe := ", readinessProbe: {exec: {command: ['false']}}" // otherwise it may be ready for a moment, which is enough for ci
 			if tt.kind == "Job" {
 				spec, version, probe = "backoffLimit: 0", "batch/v1", ""
 			}
@@ -166,7 +166,7 @@ spec:
 	}
 }
 
-// TestCINotReady has ci name the probe that fails, and what it answers, when the time is up.
+// TestCINotReady checks that ci names the failing probe, and its answer, when the time is up.
 func TestCINotReady(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ probe, want string }{

@@ -61,7 +61,7 @@ containers:
 	}
 }
 
-// TestShortLivedPod reads the log of a job that is over at once.
+// TestShortLivedPod reads the log of a job that ends at once.
 func TestShortLivedPod(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `
@@ -149,7 +149,8 @@ func TestPortForwardOutlivesPods(t *testing.T) {
 	}
 }
 
-// TestForwardPortInUse says who holds the port, and opens it as soon as it is free.
+// TestForwardPortInUse checks that hone reports the process that holds the port, and opens the port as soon as it is
+// free.
 func TestForwardPortInUse(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPrintedSecretsAreHidden prints what a Secret holds before and after the Tiltfile declares it: neither the output nor the
-// kept log shows it, also after the evaluation that a save leads to, and where it fails.
+// TestPrintedSecretsAreHidden prints the values of a Secret before and after the Tiltfile declares it: neither the
+// output nor the stored log shows them, even after an evaluation that a save triggers, and after one that fails.
 func TestPrintedSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, `

@@ -29,7 +29,7 @@ func pidsOf(line string) []int {
 	return pids
 }
 
-// lives reports whether a process runs. One that waits to be reaped does not.
+// lives reports whether a process runs. A zombie does not.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *session) server(name string, n int) int {
 	return r.Process.PID
 }
 
-// TestServerRestarts changes one thing after the other: the server is restarted by each update that succeeds, and by
-// nothing else. One that is replaced is gone before the next begins.
+// TestServerRestarts makes one change after the other: only successful updates restart the server. The old process is
+// gone before the new one starts.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -124,7 +124,7 @@ true
 	}
 }
 
-// TestServerExits ends servers in every way: each is an error that says how, and none is started again by itself.
+// TestServerExits ends servers in every way: each end is an error that reports how, and none is restarted automatically.
 func TestServerExits(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -170,8 +170,8 @@ local_resource('mule', serve_cmd='trap "" TERM; sleep 100000 & a=$!; (sleep 1000
 local_resource('lamb', serve_cmd='sleep 100000 & echo "pids $$ $!"; wait')
 `
 
-// TestStopEndsServers interrupts hone while servers run: those that listen end at once, the others are killed when their
-// time is up, and hone says so and ends after them.
+// TestStopEndsServers interrupts hone while servers run: those that handle the signal end at once, the others are killed
+// when their time is up, and hone reports that and ends after them.
 func TestStopEndsServers(t *testing.T) {
 	t.Parallel()
 	s := newLocalProject(t, stubborn).up()
@@ -197,7 +197,7 @@ func TestStopEndsServers(t *testing.T) {
 	}
 }
 
-// TestKillLeavesNothing kills hone: nobody is left to stop the servers, and still none stays.
+// TestKillLeavesNothing kills hone, which can then no longer stop the servers: nevertheless none stays.
 func TestKillLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, stubborn)
@@ -213,7 +213,7 @@ func TestKillLeavesNothing(t *testing.T) {
 	s.gone(pids...)
 }
 
-// health is what a probe asks: it answers as it is told, over HTTPS.
+// health is the endpoint of a probe: it gives the configured answer, over HTTPS.
 type health struct {
 	*httptest.Server
 	code  atomic.Int64
@@ -237,8 +237,8 @@ func newHealth(t *testing.T, code int64) *health {
 	return h
 }
 
-// TestProbes makes servers ready and not ready again, each by another kind of probe. Who depends on one waits until it is
-// ready for the first time, and never again.
+// TestProbes makes servers ready and not ready again, each by another kind of probe. Dependent resources wait until a
+// server is ready for the first time, and never again.
 func TestProbes(t *testing.T) {
 	t.Parallel()
 	h := newHealth(t, 503)
@@ -299,7 +299,7 @@ local_resource('after', 'echo after', deps=['dep'], resource_deps=['asks', 'gets
 	s.builds("after", 2)
 }
 
-// TestProbeChanges gives a running server another probe: the server goes on.
+// TestProbeChanges gives a running server another probe: the server keeps running.
 func TestProbeChanges(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, `
@@ -314,7 +314,7 @@ local_resource('srv', serve_cmd='exec sleep 100000', readiness_probe=probe(perio
 	}
 }
 
-// TestLocalCI goes through the ways in which ci ends with local resources. Nothing that it started stays.
+// TestLocalCI tests the ways in which ci ends with local resources. No process that it started stays.
 func TestLocalCI(t *testing.T) {
 	for _, tc := range []struct {
 		name, tiltfile string

@@ -23,7 +23,7 @@ local_resource('tool', 'echo tool has run')
 local_resource('srv', serve_cmd='exec sleep 100000')
 `
 
-// sessions asks hone which sessions run.
+// sessions returns the running sessions that hone lists.
 func (p *project) sessions() (all []api.RunningSession) {
 	p.t.Helper()
 	out, code := p.run("sessions", "-o", "json")
@@ -33,7 +33,7 @@ func (p *project) sessions() (all []api.RunningSession) {
 	return all
 }
 
-// says runs hone to its end, and checks its exit code and output.
+// says runs hone until it ends, and checks its exit code and output.
 func (p *project) says(code int, args []string, want ...string) {
 	p.t.Helper()
 	out, got := p.run(args...)
@@ -47,7 +47,7 @@ func (p *project) says(code int, args []string, want ...string) {
 	}
 }
 
-// left are the files of sessions in the registry.
+// left returns the files of sessions in the registry.
 func (p *project) left() []string {
 	p.t.Helper()
 	found, err := filepath.Glob(filepath.Join(p.state, "hone", "*.*"))
@@ -103,7 +103,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestDetachFails starts a session in the background that cannot begin: the caller is told why, and nothing stays.
+// TestDetachFails starts a session in the background that cannot begin: the caller gets the reason, and nothing stays.
 func TestDetachFails(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)
@@ -113,7 +113,7 @@ func TestDetachFails(t *testing.T) {
 	}
 }
 
-// TestKilledSession kills a session: its files stay until somebody looks, and its name is free then.
+// TestKilledSession kills a session: its files stay until the next search, after which its name is free.
 func TestKilledSession(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)
@@ -154,8 +154,8 @@ func TestTerminatedSession(t *testing.T) {
 	}
 }
 
-// TestAttachTerminals attaches terminals of two sizes to a session in the background, leaves one, ends the session under the other,
-// and kills it under a third: each terminal is whole afterwards.
+// TestAttachTerminals attaches terminals of two sizes to a session in the background, leaves one, ends the session under
+// the other, and kills it under a third: each terminal is intact afterwards.
 func TestAttachTerminals(t *testing.T) {
 	t.Parallel()
 	p := newLocalProject(t, tool)

@@ -43,7 +43,7 @@ func TestSidecar(t *testing.T) {
 			if tt.mode == "exec" {
 				return // no client stays connected to the supervisor
 			}
-			p.write("src/app/text", "exit now") // what is said of processes is said of a sidecar's, too
+			p.write("src/app/text", "exit now") // the states of processes are also reported for a sidecar
 			s.becomes("restarting", "exited 3", func(r api.Resource) bool { return r.RuntimeText == "exited 3" })
 			s.says("The process in side ended with exit code 3")
 		})

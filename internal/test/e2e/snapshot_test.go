@@ -7,8 +7,8 @@ import (
 	"github.com/hone-dev/hone/pkg/api"
 )
 
-// TestSnapshot keeps a session on a cluster, as it is and as it was when it ended, and shows both in a terminal: what the pods
-// and ports were is still there when nothing of it is.
+// TestSnapshot saves a session on a cluster, while it runs and when it has ended, and shows both in a terminal: pods and
+// ports are still shown when they no longer exist.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

@@ -15,7 +15,7 @@ import (
 	"github.com/hone-dev/hone/internal/cluster/k8s/k8stest"
 )
 
-// unwilling is a pod that does not end when it is asked to.
+// unwilling is a pod that ignores SIGTERM.
 var unwilling = `
 -- Tiltfile --
 k8s_yaml(['app.yaml', 'conf.yaml'])
@@ -35,7 +35,7 @@ kind: ConfigMap
 metadata: {name: other}
 `
 
-// hold puts a finalizer on a ConfigMap, which goes with the test at the latest.
+// hold adds a finalizer to a ConfigMap, which is removed at the end of the test at the latest.
 func (p *project) hold(name string) {
 	p.t.Helper()
 	p.finalizers(p.t.Context(), name, `["hone.dev/test"]`)
@@ -64,7 +64,8 @@ func (p *project) podNames() []string {
 	return names
 }
 
-// TestDownSaysWhatItWaitsFor: a pod that takes its time, a finalizer that holds an object, and the user who has enough.
+// TestDownSaysWhatItWaitsFor tests a pod that is slow to end, a finalizer that holds an object, and a user who
+// interrupts.
 func TestDownSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, unwilling)
@@ -105,7 +106,7 @@ func TestDownSaysWhatItWaitsFor(t *testing.T) {
 	p.gone("", "v1", "configmaps", "other")
 }
 
-// TestDownLeavesOnlyWhatIsStuck deletes all others, whatever they are, and names the one that stays.
+// TestDownLeavesOnlyWhatIsStuck deletes all other objects, of any kind, and names the one that stays.
 func TestDownLeavesOnlyWhatIsStuck(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, strings.Replace(nothing, "k8s_yaml('app.yaml')", "k8s_yaml(['app.yaml', 'a.yaml', 'b.yaml', 'stuck.yaml'])\n"+
@@ -129,8 +130,9 @@ func TestDownLeavesOnlyWhatIsStuck(t *testing.T) {
 	}
 }
 
-// TestStuckWhileUp takes resources and objects out of the Tiltfile while one of them holds a finalizer: the others go, what
-// holds that one is said, and it goes when it is free. Declared again meanwhile it is waited for, and nothing else is.
+// TestStuckWhileUp removes resources and objects from the Tiltfile while one of them has a finalizer: the others are
+// deleted, the finalizer is reported, and the object is deleted when it is free. If it is declared again meanwhile, hone
+// waits only for it.
 func TestStuckWhileUp(t *testing.T) {
 	t.Parallel()
 	const both = "k8s_yaml(['app.yaml', 'a.yaml', 'b.yaml', 'stuck.yaml', 'left.yaml'])\nk8s_resource(new_name='a', objects=['a:configmap'])\n" +

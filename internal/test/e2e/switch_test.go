@@ -30,8 +30,8 @@ func (s *session) patch(plural, name, patch string) {
 	}
 }
 
-// TestDisableAndEnable switches a resource off, as scripts do: its objects go, and its port closes. It stays off when the
-// Tiltfile is evaluated again, and comes back when it is switched on.
+// TestDisableAndEnable switches a resource off, as scripts do: its objects are deleted, and its port closes. It stays
+// off when the Tiltfile is evaluated again, and comes back when it is switched on.
 func TestDisableAndEnable(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

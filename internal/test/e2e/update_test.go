@@ -67,7 +67,7 @@ func current(t *testing.T, s *session, name string) api.Pod {
 	return api.Pod{}
 }
 
-// TestUpdateModes says for each mode which way an edit takes. The cluster's containers are not the engine's, so that
+// TestUpdateModes checks for each mode how an edit is applied. The cluster's containers are not the engine's, so
 // container mode has to fall through.
 func TestUpdateModes(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,8 @@ func TestRestartedContainerIsHealed(t *testing.T) {
 	}
 }
 
-// TestUnchangedContentIsNoChange writes the same content again, and then other content, to show that it would have counted.
+// TestUnchangedContentIsNoChange writes the same content again, and then other content, to show that a change would have
+// counted.
 func TestUnchangedContentIsNoChange(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -224,7 +225,7 @@ func TestManualResource(t *testing.T) {
 	}
 }
 
-// TestTriggerRebuilds triggers a resource that nothing has changed in: its pods are replaced.
+// TestTriggerRebuilds triggers a resource without changes: its pods are replaced.
 func TestTriggerRebuilds(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)
@@ -254,7 +255,7 @@ func TestStaleBuildIsCancelled(t *testing.T) {
 	defer s.asDeclared()
 	s.ready("web")
 	p.write("conf/settings", "slow="+uuid.NewString())         // no earlier run has it in the builder's cache
-	s.says(`(?s)File Changed: \[conf/settings\].*RUN if grep`) // the context has been read: what comes now is too late for it
+	s.says(`(?s)File Changed: \[conf/settings\].*RUN if grep`) // the context has been read: later changes are too late for it
 	s.becomes("web", "building", func(r api.Resource) bool { return r.CurrentBuild != nil && r.CurrentBuild.Serial == 2 })
 	p.write("conf/settings", "fast=1")
 	r := s.becomes("web", "through with the newer build", func(r api.Resource) bool {
@@ -266,8 +267,8 @@ func TestStaleBuildIsCancelled(t *testing.T) {
 	s.ready("web")
 }
 
-// TestSavedObjects saves the YAML of a resource with live update while it lies in the build context: there is one deploy, of
-// what was saved.
+// TestSavedObjects saves the YAML of a resource with live update while it lies in the build context: there is one
+// deploy, of the saved content.
 func TestSavedObjects(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, web)

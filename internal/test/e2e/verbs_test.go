@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the outputs that scenarios expect")
 
-// TestVerbs runs the scenarios of testdata/verbs: a session of a Tiltfile without Kubernetes each, and what the command line
-// says of its objects.
+// TestVerbs runs the scenarios of testdata/verbs: each has a session of a Tiltfile without Kubernetes, and the output of
+// the command line about its objects.
 func TestVerbs(t *testing.T) {
 	if binary == "" {
 		t.Skip("builds hone and runs it, which is not short")
@@ -75,7 +75,7 @@ func honeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// masks are what differs between two runs, with what stands for it.
+// masks match texts that differ between two runs, with their replacements.
 var masks = []struct {
 	of *regexp.Regexp
 	is string
@@ -88,15 +88,15 @@ var masks = []struct {
 	{regexp.MustCompile(`(?i)(pid"?:\s+)[1-9]\d*`), "${1}PID"},
 }
 
-// mask prints the output, or the errors, of the last command without what differs between two runs, in a file: "mask stdout
-// FILE". Columns are one space apart, since their widths differ, too.
+// mask writes the output, or the errors, of the last command to a file, without texts that differ between two runs:
+// "mask stdout FILE". Columns are one space apart, since their widths differ too.
 func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: mask stdout|stderr FILE")
 	}
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
 	text = strings.ReplaceAll(text, filepath.Dir(ts.Getenv("KUBECONFIG")), "$STATE")
-	for range 2 { // masks that touch
+	for range 2 { // adjacent masks
 		for _, m := range masks {
 			text = m.of.ReplaceAllString(text, m.is)
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDeletedFolderIsVolume deletes a local folder whose counterpart in the container is a volume: what was synced there goes,
-// what others put there stays, in each way of updating.
+// TestDeletedFolderIsVolume deletes a local folder whose counterpart in the container is a volume: the synced files are
+// removed, other files stay, in each update mode.
 func TestDeletedFolderIsVolume(t *testing.T) {
 	t.Parallel()
 	for mode, docker := range map[string]bool{"synclet": false, "exec": false, "container": true} {
@@ -48,7 +48,7 @@ func TestDeletedFolderIsVolume(t *testing.T) {
 			}
 			s.serves(p.ports[0], "/data/precious", "precious")
 			s.serves(p.ports[0], "/data/sub/precious", "precious")
-			p.write("site/data/ours", "three") // and it goes on
+			p.write("site/data/ours", "three") // and updates continue
 			s.serves(p.ports[0], "/data/ours", "three")
 			r, err := s.resource("web")
 			if err != nil {

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSightings shows files that are written in place and those that are renamed over others, with what is in them; not
-// those on their way.
+// TestSightings checks that files that are written in place or renamed over others are seen with their content, and
+// staged files are not.
 func TestSightings(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "d"), 0o755); err != nil {
@@ -23,7 +23,7 @@ func TestSightings(t *testing.T) {
 	all := make(chan seen, 10)
 	w, err := Open(root, []string{"d"}, func(s Sighting) {
 		if s.At.Before(s.Woken) {
-			t.Errorf("%s was read before the notice of it", s.Path)
+			t.Errorf("%s was read before its notice", s.Path)
 		}
 		all <- seen{s.Path, string(s.Content)}
 	})

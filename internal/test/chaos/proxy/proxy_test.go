@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newPair returns a gateway before a server, and a client that goes through it.
+// newPair returns a gateway in front of a server, and a client that goes through it.
 func newPair(t *testing.T, h http.Handler) (*Gateway, *http.Client) {
 	t.Helper()
 	up := httptest.NewUnstartedServer(h)
@@ -97,7 +97,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestShares sends many requests: about the given share is hit, and the same requests for the same seed.
+// TestShares sends many requests: about the given share is affected, and the same requests for the same seed.
 func TestShares(t *testing.T) {
 	var before Counts
 	for i := range 2 {
@@ -179,7 +179,7 @@ func TestWire(t *testing.T) {
 		}
 		if name == "cut" {
 			if _, err := get(t.Context(), "/"); err == nil {
-				t.Error("the way is open after it was cut")
+				t.Error("the wire is open after it was cut")
 			}
 			if err := g.Wire.Join(); err != nil {
 				t.Fatal(err)
