@@ -41,7 +41,7 @@ const (
 func measureAPI(ctx context.Context, b *bench) error {
 	b.table.section(fmt.Sprintf("the session from outside, with %d resources", apiResources),
 		"baselines: for verbs, hone version; for requests, GET /healthz on a connection that stays open, as the requests do",
-		"promised: get ≤ 100 ms, first watch event ≤ 10 ms, enable and disable of all ≤ 2 s; beside hostile clients, which have a process of their own, no batch over 5 ms")
+		"promised: get ≤ 100 ms, first watch event ≤ 10 ms, enable and disable of all ≤ 2 s; under attack by clients in a process of their own, no batch over 5 ms")
 	dir, err := os.MkdirTemp("", "hone-bench")
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (b *bench) requests(ctx context.Context, a *apiClient) error {
 	if err != nil {
 		return err
 	}
-	b.table.print(row{"batches over 5 ms beside all these", over(before, after), "", ""})
+	b.table.print(row{"batches over 5 ms under all these attacks", over(before, after), "", ""})
 	b.table.print(row{"the machine's own longest pause", short(pause), "", fmt.Sprintf("of a program that looks at the clock for %s", pauseTime)})
 	return nil
 }
@@ -240,7 +240,7 @@ func (b *bench) beside(ctx context.Context, a *apiClient, floor time.Duration, n
 	if len(names) > 1 {
 		what = "all of these at once"
 	}
-	b.table.print(row{"… beside " + what, events.String(), ratio(events.median(), floor, "healthz"),
+	b.table.print(row{"… under " + what, events.String(), ratio(events.median(), floor, "healthz"),
 		fmt.Sprintf("%s (%s)", batches(before, after), rounds)})
 	return nil
 }

@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 				}
 			}
 			if _, err := p.get("apps", "v1", "deployments", "web"); err == nil && tc.name != "unknown kind" {
-				t.Error("something was applied all the same")
+				t.Error("something was applied nevertheless")
 			}
 			if t.Failed() {
 				t.Logf("%s", out)

@@ -103,7 +103,7 @@ func (p *project) concluded(code int, stdout, stderr string, took time.Duration)
 		}
 	}
 	if r.summary.ExitCode != code {
-		p.t.Errorf("the summary tells of exit code %d, it is %d", r.summary.ExitCode, code)
+		p.t.Errorf("the summary reports exit code %d, it is %d", r.summary.ExitCode, code)
 	}
 	text, err := os.ReadFile(filepath.Join(p.dir, "report.xml"))
 	if err != nil {
@@ -249,7 +249,7 @@ local_resource('later', 'true', resource_deps=['bad'])
 		t.Errorf("test case: %+v", c)
 	}
 	if !strings.Contains(r.stderr, "Error: bad: command") {
-		t.Error("the error is not told")
+		t.Error("the error is not reported")
 	}
 }
 
@@ -501,7 +501,7 @@ stringData: {password: `+secret+`}
 	r.ended(1, "failed", "(Tiltfile): ok", "secrets: ok", "leak: failed")
 	for what, text := range map[string]string{"standard output": r.stdout, "standard error": r.stderr, "report.xml": r.report} {
 		if strings.Contains(text, secret) || !strings.Contains(text, "[redacted secret keys:password]") {
-			t.Errorf("%s tells the secret", what)
+			t.Errorf("%s reveals the secret", what)
 		}
 	}
 }

@@ -69,6 +69,6 @@ func TestEngineOutage(t *testing.T) {
 	s.ready("web")
 	s.serves(p.ports[0], "/", "one")
 	if text := s.out.String(); strings.Contains(text, "Build Failed") {
-		t.Errorf("an outage is no failure of the build:\n%s", text)
+		t.Errorf("an outage counts as a failure of the build:\n%s", text)
 	}
 }

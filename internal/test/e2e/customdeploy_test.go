@@ -147,7 +147,7 @@ func TestCustomDeployFails(t *testing.T) {
 	s.says(`kubectl apply -o yaml`)
 	r := s.becomes("chart", "failed", func(r api.Resource) bool { return r.UpdateStatus == "error" })
 	if len(r.BuildHistory) == 0 || !strings.Contains(r.BuildHistory[0].Error, "standard error") {
-		t.Errorf("the build says nothing of a mend: %+v", r.BuildHistory)
+		t.Errorf("the build has no mend: %+v", r.BuildHistory)
 	}
 	p.replace("apply.sh", "kubectl apply", "kubectl apply -o yaml")
 	s.ready("chart")

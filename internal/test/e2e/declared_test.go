@@ -49,7 +49,7 @@ func (s *session) asDeclared() {
 	for _, r := range after.Resources {
 		was := slices.IndexFunc(before.Resources, func(b api.Resource) bool { return b.Name == r.Name })
 		if err := found[r.Name]; err != nil && settled(r) && was >= 0 && reflect.DeepEqual(before.Resources[was].BuildHistory, r.BuildHistory) {
-			s.p.t.Errorf("hone says that %s is up to date, and the cluster differs: %v", r.Name, err)
+			s.p.t.Errorf("hone reports that %s is up to date, but the cluster differs: %v", r.Name, err)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func TestForeignContextIsRefused(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	if _, err := p.get("apps", "v1", "deployments", "app"); err == nil {
-		t.Error("something was applied all the same")
+		t.Error("something was applied nevertheless")
 	}
 	p.replace("Tiltfile", "k8s_yaml", "allow_k8s_contexts('production')\nk8s_yaml")
 	if out, code := run(); code != 0 {

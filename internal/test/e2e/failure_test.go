@@ -280,7 +280,7 @@ func TestExecForbidden(t *testing.T) {
 		s.ready("web")
 	}
 	if n := strings.Count(s.out.String(), "Updating web in place takes longer"); n != 1 {
-		t.Errorf("told %d times", n)
+		t.Errorf("reported %d times", n)
 	}
 	rules[1].(map[string]any)["resources"] = append(rules[1].(map[string]any)["resources"].([]any), "pods/exec")
 	p.apply(roles, object("rbac.authorization.k8s.io/v1", "Role", "developer", map[string]any{"rules": rules}))

@@ -130,5 +130,5 @@ func TestDockerPrune(t *testing.T) {
 	prune("all but the one of the settings", []string{"--max-age", "0s"}, v[1])
 	prune("what is deployed", []string{"--max-age", "0s", "--keep-recent", "0"})
 	s.stop()
-	prune("what nobody needs", []string{"--max-age", "0s", "--keep-recent", "0"}, v[0])
+	prune("unused images", []string{"--max-age", "0s", "--keep-recent", "0"}, v[0])
 }

@@ -69,7 +69,7 @@ func TestASlowReplicaHoldsNobodyUp(t *testing.T) {
 		t.Errorf("behind: %+v", b)
 	}
 	if out, err := ask(slow, "rm /tmp/slow"); err != nil {
-		t.Fatalf("let the pod go on: %v\n%s", err, out)
+		t.Fatalf("let the pod continue: %v\n%s", err, out)
 	}
 	s.becomes("web", "nowhere behind", func(r api.Resource) bool { return r.Lag == nil && ready(r) })
 	for _, pod := range r.Pods {

@@ -85,7 +85,7 @@ containers:
 	s.says(`app │ pod app-[a-z0-9-]+ is ready, [0-9]+s after it was created`)
 	s.says(`app │ \[rollout: deployment ` + p.namespace + `/app\] rolled out after [0-9]+s`)
 	if n := strings.Count(s.out.String(), "Readiness probe failed"); n > 6 {
-		t.Errorf("the probe is told %d times", n)
+		t.Errorf("the probe is reported %d times", n)
 	}
 
 	p.replace("app.yaml", "echo version one; sleep 14;", "echo version two;")
@@ -93,7 +93,7 @@ containers:
 	s.ready("app")
 	for _, what := range []string{"Pulling image", "Successfully assigned", "Successfully pulled"} {
 		if n := strings.Count(s.out.String(), what); n != 1 {
-			t.Errorf("%q is told %d times", what, n)
+			t.Errorf("%q is reported %d times", what, n)
 		}
 	}
 }

@@ -180,7 +180,7 @@ func TestStopEndsServers(t *testing.T) {
 	s.gone(lamb...)
 	s.says(`mule │ Waiting for ".*" to stop`)
 	if !lives(mule[0]) {
-		t.Error("the server that ignores SIGTERM has ended by itself, which proves nothing")
+		t.Error("the server that ignores SIGTERM has ended on its own, which proves nothing")
 	}
 	select {
 	case <-s.done:

@@ -154,7 +154,7 @@ func TestStuckWhileUp(t *testing.T) {
 		s.says(`kubectl patch -n ` + p.namespace + ` configmap ` + name + ` `)
 	}
 	if r, err := s.resource("app"); err != nil || r.UpdateStatus != "ok" {
-		t.Errorf("app waits for what it no longer has: %+v, %v", r.UpdateStatus, err)
+		t.Errorf("app waits for an object that it no longer has: %+v, %v", r.UpdateStatus, err)
 	}
 	p.finalizers(t.Context(), "left", "null")
 	p.gone("", "v1", "configmaps", "left")

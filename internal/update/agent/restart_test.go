@@ -239,7 +239,7 @@ func TestLateSupervisor(t *testing.T) {
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("needs root, to be somebody else")
+		t.Skip("needs root, to become another user")
 	}
 	program := reachable(t)
 	as := func(user string, args ...string) []string {

@@ -228,7 +228,7 @@ func TestRestart(t *testing.T) {
 		"ends at SIGTERM":  `echo pid $$; while :; do sleep 0.01; done`,
 		"ignores SIGTERM":  `trap '' TERM; echo pid $$; while :; do sleep 0.01; done`,
 		"stopped":          `echo pid $$; kill -STOP $$`,
-		"ended by itself":  `echo pid $$; exit 3`,
+		"ended on its own": `echo pid $$; exit 3`,
 		"children go, too": `sleep 1000 & echo pid $$; wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestRestart(t *testing.T) {
 			s := startSupervised(t, script)
 			first := s.says("pid ")
 			k := s.talk()
-			if name == "ended by itself" {
+			if name == "ended on its own" {
 				for p := expect[*protocol.Process](k); p.Running; p = expect[*protocol.Process](k) {
 				}
 			}

@@ -363,7 +363,7 @@ func TestImage(t *testing.T) {
 		{"the base changed: so does what is built on it", func(req *Request, _ *images) { req.Dirty = map[string]bool{"base": true} },
 			"build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},
-		{"somebody removed the image from the engine", func(_ *Request, i *images) { i.gone = map[string]bool{"web:old": true} },
+		{"the image was removed from the engine", func(_ *Request, i *images) { i.gone = map[string]bool{"web:old": true} },
 			"build web on [base:old] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:old web=web:new", "web:new", "", ""},
 		{"forced", func(req *Request, _ *images) { req.Force = true },
 			"build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
@@ -378,7 +378,7 @@ func TestImage(t *testing.T) {
 			req.Manifest.K8s = &k
 		}, "build base on [] platform=linux/arm64 cache=true\nbuild web on [base:new] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:new web=web:new",
 			"base:new web:new", "", ""},
-		{"a base that also runs by itself is delivered", func(req *Request, _ *images) {
+		{"a base that also runs on its own is delivered", func(req *Request, _ *images) {
 			req.Dirty = map[string]bool{"base": true}
 			k := *m.K8s
 			k.Objects = append(k.Objects, model.K8sObject{JSON: `{"image":"base"}`})
@@ -395,7 +395,7 @@ func TestImage(t *testing.T) {
 			req.Dirty, i.fail = map[string]bool{"web": true}, map[string]error{"deploy": errors.New("forbidden")}
 		}, "build web on [base:old] platform=linux/arm64 cache=true\ndeliver web:new\ncommit\ndeploy shop base=base:old web=web:new", "web:new", "", "forbidden"},
 		{"the engine does not answer", func(_ *Request, i *images) { i.fail = map[string]error{"ping": errors.New("no engine")} }, "", "", "", "no engine"},
-		{"without images nobody needs the engine", func(req *Request, i *images) {
+		{"without images the engine is not needed", func(req *Request, i *images) {
 			req.Manifest.Images, i.fail = nil, map[string]error{"ping": errors.New("no engine")}
 		}, "commit\ndeploy shop base=base:old web=web:old", "", "deploy", ""},
 		{"a local resource", func(req *Request, _ *images) { req.Manifest = model.Manifest{Local: &model.LocalTarget{}} }, "", "", "", "not for this builder"},

@@ -165,7 +165,7 @@ func TestStages(t *testing.T) {
 			"9508.0 ms (noticed 1.0, waited 2.0, sent 2.0, applied 3.0, ran 9000.0, restarted 500.0 ms)"},
 		{"long ones are in seconds", save, time.Time{}, liveupdate.Report{Applied: at(8), Ran: at(63008)}, "63.0 s (ran 63.0 s)"},
 		{"a container that has just started", save, at(2), liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
-		{"nobody knows when it was saved", nil, time.Time{}, liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
+		{"the time of the save is unknown", nil, time.Time{}, liveupdate.Report{Sent: at(5), Applied: at(8)}, "5.0 ms (sent 2.0, applied 3.0 ms)"},
 		{"a clock that was set", func([]string) (made, known time.Time) { return at(900), at(1) }, at(-50), liveupdate.Report{Applied: at(8)},
 			"7.0 ms (waited 2.0, applied 5.0 ms)"},
 	} {

@@ -18,7 +18,7 @@ func TestEnding(t *testing.T) {
 		{"nothing but the end", endMark + "0\n", "", nil, nil},
 		{"output without a line feed", "done" + endMark + "0\n", "done", nil, nil},
 		{"a failure", "oops\n" + endMark + "137\n", "oops\n", nil, endCode(137)},
-		{"a child that goes on", "a\n" + endMark + "0\nb\n", "a\nb\n", nil, nil},
+		{"a child that keeps running", "a\n" + endMark + "0\nb\n", "a\nb\n", nil, nil},
 		{"no end", "a\n", "a\n", nil, errUnread},
 		{"half an end", "a\n" + endMark + "0", "a\n" + endMark + "0", nil, errUnread},
 		{"the beginning of one", "a\n" + endMark[:4], "a\n" + endMark[:4], lost, lost},

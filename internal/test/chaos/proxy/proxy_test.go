@@ -67,7 +67,7 @@ func TestFaults(t *testing.T) {
 		"torn":                 {Faults{Torn: 1}, http.MethodPatch, 0, 0},
 		"a read is spared":     {Faults{Broken: 1, OnlyChanges: true}, http.MethodGet, 200, 1},
 		"a change is not":      {Faults{Broken: 1, OnlyChanges: true}, http.MethodDelete, 500, 0},
-		"delayed all the same": {Faults{MaxDelay: time.Millisecond}, http.MethodGet, 200, 1},
+		"delayed nevertheless": {Faults{MaxDelay: time.Millisecond}, http.MethodGet, 200, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served.Store(0)
