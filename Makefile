@@ -26,7 +26,7 @@ bench: ## measure; each figure as a ratio to something measured in the same run
 bench-liveupdate: ## measure live updates, with a witness that is not hone
 	@scripts/bench-liveupdate
 
-chaos: ## do to hone what happens on bad days, by a seed, for about a quarter of an hour
+chaos: ## inject faults by a seed, for about a quarter of an hour
 	@scripts/chaos
 
 soak: ## keep one session under faults for an hour

@@ -21,8 +21,8 @@ import (
 // takeTimeout limits the time until the loop has reduced the actions of a request.
 const takeTimeout = 10 * time.Second
 
-// take carries out what a request asks for and waits until the loop has reduced it. It reports false after it has responded
-// with an error.
+// take carries out a request and waits until the loop has reduced its actions. If that fails, it responds with an error and
+// returns false.
 func (s *source) take(w http.ResponseWriter, r *http.Request, decide func(store.View) ([]store.Action, error)) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), takeTimeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func setArgs(src *source, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// switchResources handles POST /api/switch: one action enables and disables all resources of the request.
+// switchResources handles POST /api/switch. A single action enables and disables all resources of the request.
 func switchResources(src *source, w http.ResponseWriter, r *http.Request) {
 	var req api.SwitchRequest
 	if !decode(w, r, &req) {

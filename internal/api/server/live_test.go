@@ -84,7 +84,7 @@ func selfSigned(t testing.TB) tls.Certificate {
 
 // client returns a client of one of the listeners, "http", "https" or "unix", and the URL that paths are appended to.
 func (f *live) client(listener string) (*http.Client, string) {
-	tr := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // signed by itself
+	tr := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // self-signed
 	if listener == "unix" {
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", f.sock)

@@ -43,7 +43,7 @@ func (n *noticed) news(v store.View) []notice {
 	for e := range state.Subscribers.In(v).Entries() {
 		if e.Value.Crashes > n.crashes[e.ID] && e.Value.Err != "" {
 			n.crashes[e.ID] = e.Value.Crashes
-			out = append(out, notice{level: logstore.LevelError, text: fmt.Sprintf("hone's %s failed and is started again: %s", e.ID, e.Value.Err)})
+			out = append(out, notice{level: logstore.LevelError, text: fmt.Sprintf("hone's %s failed and is being restarted: %s", e.ID, e.Value.Err)})
 		}
 	}
 	for e := range state.Services.In(v).Entries() {

@@ -368,7 +368,7 @@ func TestNoticesAreToldOnce(t *testing.T) {
 		if err := errors.Join(<-done, logs.Close()); err != nil {
 			t.Fatal(err)
 		}
-		want := "too many files\nhone's PodWatcher failed and is started again: boom\n          web │ Service web is at http://10.0.0.1\n"
+		want := "too many files\nhone's PodWatcher failed and is being restarted: boom\n          web │ Service web is at http://10.0.0.1\n"
 		if d := cmp.Diff(want, out.String()); d != "" {
 			t.Error(d)
 		}

@@ -87,7 +87,7 @@ func (b *builder) notices() []Span {
 	}
 	for e := range state.Subscribers.In(b.v).Entries() {
 		if e.Value.State == store.SubscriberBackingOff {
-			out = append(out, Span{"hone's " + e.ID + " failed and is started again: " + e.Value.Err, Bad})
+			out = append(out, Span{"hone's " + e.ID + " failed and is being restarted: " + e.Value.Err, Bad})
 		}
 	}
 	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {

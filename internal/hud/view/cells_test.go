@@ -203,7 +203,7 @@ func TestNotices(t *testing.T) {
 		got = append(got, n.Text)
 	}
 	want := []string{"timed out", "cluster does not answer: connection refused", "container engine does not answer: no socket",
-		"hone's PodWatcher failed and is started again: panic: boom", "too many files to watch"}
+		"hone's PodWatcher failed and is being restarted: panic: boom", "too many files to watch"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -160,7 +160,7 @@ func runningWords(what string, e api.Event) string {
 	case e.Command != nil:
 		return join(what, e.Command.Name, e.Command.Error)
 	case e.Controller != nil:
-		return join("hone's "+e.Controller.Name+" failed and is started again", e.Controller.Error)
+		return join("hone's "+e.Controller.Name+" failed and is being restarted", e.Controller.Error)
 	}
 	return ""
 }

@@ -111,8 +111,8 @@ func (rules Rules) refusal(r *http.Request) (code int, text string) {
 	return 0, ""
 }
 
-// ours reports whether a Host header names this machine by address, as localhost or by one of the given names: other
-// anyone could make names resolve here.
+// ours reports whether a Host header names this machine: by address, as localhost or by one of the given names. Anyone can make
+// other names resolve to this machine.
 func (rules Rules) ours(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

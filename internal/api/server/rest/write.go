@@ -96,7 +96,7 @@ func (h *Handler) dispatch(ctx context.Context, k *kind, ask wish, dry bool) (d 
 	return d, v, err
 }
 
-// unchanged reports whether an object is wanted as it is.
+// unchanged reports whether the desired object equals the current one.
 func (d desire) unchanged() bool {
 	if d.was == nil || d.is == nil {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/hone-dev/hone/internal/loop/store"
 )
 
-// Writer is the store as clients change it. One change at a time reads the newest snapshot and dispatches its actions: of two
-// changes that are based on the same version of an object, the second is refused.
+// Writer changes the store for clients. Only one change at a time reads the newest snapshot and dispatches its actions, so
+// that of two changes that are based on the same version of an object, the second is refused.
 type Writer struct {
 	Store
 	lock chan struct{} // holds a value during a change
@@ -19,7 +19,7 @@ type Writer struct {
 // lookEvery limits the wait for a snapshot that changes no table, which is not announced.
 const lookEvery = 5 * time.Millisecond
 
-// NewWriter returns the writer of a store. All clients must use the same one.
+// NewWriter returns the writer of a store. All clients must use the same writer.
 func NewWriter(s Store) *Writer { return &Writer{s, make(chan struct{}, 1)} }
 
 // The errors of Write, apart from those of its argument.
@@ -34,7 +34,7 @@ var (
 
 // Write dispatches the actions that decide returns for the newest snapshot, and waits until they are reduced. It returns the
 // first snapshot that contains them, or the one that decide has read if there are none or if decide fails. The consequences of
-// the actions may follow later. The deadline of ctx bounds the whole.
+// the actions may follow later. The deadline of ctx limits the whole change.
 func (w *Writer) Write(ctx context.Context, decide func(store.View) ([]store.Action, error)) (store.View, error) {
 	select {
 	case w.lock <- struct{}{}:
