@@ -25,7 +25,7 @@ func TestHostile(t *testing.T) {
 			f.Until("the session is there", func(v store.View) bool { return state.TheSession(v).Tiltfile != "" })
 			f.talks()
 			f.busy()
-			s := attackers.Session{Address: f.tcp, Token: token, Secret: "/src/Tiltfile", Resource: "r0001"}
+			s := attackers.Target{Address: f.tcp, Token: token, Secret: "/src/Tiltfile", Resource: "r0001"}
 			if a.Once != nil {
 				if err := a.Once(t.Context(), s); err != nil {
 					t.Error(err)

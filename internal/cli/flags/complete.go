@@ -29,7 +29,7 @@ func CompletionContext(cmd *cobra.Command) (context.Context, context.CancelFunc)
 }
 
 // Completing requests words from the chosen session. A session that does not answer completes nothing.
-func (f *Session) Completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Session) []string) []string {
+func (f *Session) Completing(cmd *cobra.Command, ask func(ctx context.Context, s *objects.Client) []string) []string {
 	ctx, cancel := CompletionContext(cmd)
 	defer cancel()
 	f.Settle(cmd)
@@ -46,13 +46,13 @@ func (f *Session) Completing(cmd *cobra.Command, ask func(ctx context.Context, s
 
 // CompleteResources completes the names of resources.
 func (f *Session) CompleteResources(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-	return f.Completing(cmd, func(ctx context.Context, s *objects.Session) []string {
+	return f.Completing(cmd, func(ctx context.Context, s *objects.Client) []string {
 		return Matching(NamesOf(ctx, s, "uiresources"), "", word, args)
 	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // NamesOf returns the names of a session's objects of a kind, none if they are unknown.
-func NamesOf(ctx context.Context, s *objects.Session, kind string) []string {
+func NamesOf(ctx context.Context, s *objects.Client, kind string) []string {
 	k, err := s.Kind(kind)
 	if err != nil {
 		return nil

@@ -84,7 +84,7 @@ func (p *pruningFlags) run(ctx context.Context, w *change.Writer, targets []obje
 		if len(parts) != 3 {
 			return problem.New(fmt.Sprintf("%q names no kind", text), "write: --prune-allowlist GROUP/VERSION/KIND, for example tilt.dev/v1alpha1/Cmd")
 		}
-		k, err := w.Session.KindOf(schema.GroupVersionKind{Group: parts[0], Version: parts[1], Kind: parts[2]})
+		k, err := w.Client.KindOf(schema.GroupVersionKind{Group: parts[0], Version: parts[1], Kind: parts[2]})
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ func (f *objectFlags) complete(cmd *cobra.Command, args []string, word string) (
 		words, _ := f.completeKind(cmd, args, word)
 		return words, directive
 	}
-	return f.target.Completing(cmd, func(ctx context.Context, s *objects.Session) []string {
+	return f.target.Completing(cmd, func(ctx context.Context, s *objects.Client) []string {
 		if len(args) > 0 && !strings.Contains(args[0], "/") {
 			kind, _, _ := strings.Cut(args[0], ",")
 			return flags.Matching(flags.NamesOf(ctx, s, kind), "", word, args)
@@ -32,20 +32,20 @@ func (f *objectFlags) complete(cmd *cobra.Command, args []string, word string) (
 
 // completeKind completes the name of a kind; of several, separated by commas, the last.
 func (f *objectFlags) completeKind(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return f.target.Completing(cmd, func(_ context.Context, s *objects.Session) []string { return kindNames(s, word, "") }), cobra.ShellCompDirectiveNoFileComp
+	return f.target.Completing(cmd, func(_ context.Context, s *objects.Client) []string { return kindNames(s, word, "") }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeNames completes the names of objects of one kind.
 func (f *objectFlags) completeNames(kind string) flags.Completion {
 	return func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return f.target.Completing(cmd, func(ctx context.Context, s *objects.Session) []string {
+		return f.target.Completing(cmd, func(ctx context.Context, s *objects.Client) []string {
 			return flags.Matching(flags.NamesOf(ctx, s, kind), "", word, nil)
 		}), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // kindNames returns the kinds that complete a word: each by its plural, with the group if another kind has precedence.
-func kindNames(s *objects.Session, word, suffix string) (out []string) {
+func kindNames(s *objects.Client, word, suffix string) (out []string) {
 	done := ""
 	if i := strings.LastIndex(word, ","); i >= 0 {
 		done, word = word[:i+1], word[i+1:]

@@ -59,7 +59,7 @@ func createOne(g *command.Global, f *objectFlags, w *writeFlags, cmd *cobra.Comm
 	if err != nil {
 		return err
 	}
-	if writer.Session, err = f.open(cmd); err != nil {
+	if writer.Client, err = f.open(cmd); err != nil {
 		return err
 	}
 	return writer.Create(cmd.Context(), &unstructured.Unstructured{Object: map[string]any{

@@ -47,7 +47,7 @@ func newDelete(g *command.Global) *cobra.Command {
 			if err := f.said(targets); err != nil {
 				return err
 			}
-			writer.Session, d.Short = s, w.output.Output == "name"
+			writer.Client, d.Short = s, w.output.Output == "name"
 			d.IgnoreMissing = d.IgnoreMissing || f.request.All
 			return writer.Delete(cmd.Context(), targets, d)
 		},
@@ -73,7 +73,7 @@ func deleteRaw(cmd *cobra.Command, f *objectFlags, w *change.Writer, args []stri
 	if len(args) > 0 || len(f.request.Files) > 0 {
 		return problem.New("objects are named in addition to --raw", "leave out either --raw or the names")
 	}
-	if w.Session, err = f.open(cmd); err != nil {
+	if w.Client, err = f.open(cmd); err != nil {
 		return err
 	}
 	return w.DeleteAt(cmd.Context(), path)

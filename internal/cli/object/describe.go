@@ -25,7 +25,7 @@ exist is taken as a prefix.`,
 			if err != nil {
 				return err
 			}
-			d := &description.Describer{Session: s, Out: g.Stdout, Events: events, Now: time.Now()}
+			d := &description.Describer{Client: s, Out: g.Stdout, Events: events, Now: time.Now()}
 			err = each(cmd.Context(), targets, func(t objects.Target) error { return d.Describe(cmd.Context(), t) })
 			if err == nil && !d.Any() {
 				fmt.Fprintln(g.Stderr, "No resources found")

@@ -38,7 +38,7 @@ func (f *objectFlags) addSelectors(c *cobra.Command) {
 }
 
 // open connects to the chosen session.
-func (f *objectFlags) open(cmd *cobra.Command) (*objects.Session, error) {
+func (f *objectFlags) open(cmd *cobra.Command) (*objects.Client, error) {
 	c, err := f.target.Find(cmd.Context())
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (f *objectFlags) open(cmd *cobra.Command) (*objects.Session, error) {
 }
 
 // find returns the chosen session and objects.
-func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Session, []objects.Target, error) {
+func (f *objectFlags) find(cmd *cobra.Command, args []string) (*objects.Client, []objects.Target, error) {
 	s, err := f.open(cmd)
 	if err != nil {
 		return nil, nil, err

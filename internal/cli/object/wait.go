@@ -57,7 +57,7 @@ Conditions:
 			if err := f.said(targets); err != nil {
 				return err
 			}
-			return condition.Wait{Session: s, Timeout: timeout, Met: met}.RunAll(cmd.Context(), all, targets)
+			return condition.Wait{Client: s, Timeout: timeout, Met: met}.RunAll(cmd.Context(), all, targets)
 		},
 	}
 	f.add(c)

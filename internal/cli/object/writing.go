@@ -56,6 +56,6 @@ func (f *writeFlags) find(g *command.Global, of *objectFlags, cmd *cobra.Command
 	if err != nil {
 		return nil, nil, err
 	}
-	w.Session = s
+	w.Client = s
 	return w, targets, wantsNames(targets, cmd.Name())
 }

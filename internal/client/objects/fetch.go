@@ -53,7 +53,7 @@ const (
 )
 
 // Fetch returns the objects of a target. If the error concerns only some of the named objects, the others are returned.
-func (s *Session) Fetch(ctx context.Context, t Target, form Form) (Found, error) {
+func (s *Client) Fetch(ctx context.Context, t Target, form Form) (Found, error) {
 	f := Found{Target: t}
 	if !t.Named() {
 		return f, s.list(ctx, &f, form)
@@ -67,7 +67,7 @@ func (s *Session) Fetch(ctx context.Context, t Target, form Form) (Found, error)
 	return f, errors.Join(errs...)
 }
 
-func (s *Session) list(ctx context.Context, f *Found, form Form) error {
+func (s *Client) list(ctx context.Context, f *Found, form Form) error {
 	doc, err := answer(ctx, s.request(f.Target, "", form))
 	if err != nil {
 		return Explain(err)
@@ -123,7 +123,7 @@ func (f *Found) decode(form Form) error {
 	return nil
 }
 
-func (s *Session) one(ctx context.Context, f *Found, name string, form Form) error {
+func (s *Client) one(ctx context.Context, f *Found, name string, form Form) error {
 	doc, err := answer(ctx, s.request(f.Target, name, form))
 	if err != nil {
 		return s.missing(ctx, f.Kind, name, err)
@@ -159,7 +159,7 @@ func (f *Found) addRow(doc []byte) error {
 }
 
 // Get returns one object.
-func (s *Session) Get(ctx context.Context, k Kind, name string) (*unstructured.Unstructured, error) {
+func (s *Client) Get(ctx context.Context, k Kind, name string) (*unstructured.Unstructured, error) {
 	doc, err := s.Document(ctx, k, name)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func decodeOne(doc []byte) (*unstructured.Unstructured, error) {
 }
 
 // Patch changes some fields of an object, or of its status, and returns the changed object.
-func (s *Session) Patch(ctx context.Context, k Kind, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, status bool) (*unstructured.Unstructured, error) {
+func (s *Client) Patch(ctx context.Context, k Kind, name string, as types.PatchType, patch []byte, o metav1.PatchOptions, status bool) (*unstructured.Unstructured, error) {
 	path := k.path(name)
 	if status {
 		path = append(path, "status")
@@ -196,7 +196,7 @@ func (s *Session) Patch(ctx context.Context, k Kind, name string, as types.Patch
 }
 
 // Delete requests the deletion of an object.
-func (s *Session) Delete(ctx context.Context, k Kind, name string, o metav1.DeleteOptions) error {
+func (s *Client) Delete(ctx context.Context, k Kind, name string, o metav1.DeleteOptions) error {
 	body, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
@@ -216,7 +216,7 @@ func (k Kind) path(name string) []string {
 }
 
 // request returns a request for an object of a target; without a name, for all objects that the selectors match.
-func (s *Session) request(t Target, name string, form Form) *rest.Request {
+func (s *Client) request(t Target, name string, form Form) *rest.Request {
 	r := s.rest.Get().AbsPath(t.Kind.path(name)...)
 	switch {
 	case form == Rows:
@@ -278,7 +278,7 @@ var _ error = Missing{}
 func (m Missing) Unwrap() []error { return []error{m.Problem, m.status} }
 
 // missing returns the error that an object does not exist, with a suggestion or a list of the existing objects.
-func (s *Session) missing(ctx context.Context, k Kind, name string, err error) error {
+func (s *Client) missing(ctx context.Context, k Kind, name string, err error) error {
 	var status *apierrors.StatusError
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
 		return Explain(err)
@@ -298,7 +298,7 @@ func (s *Session) missing(ctx context.Context, k Kind, name string, err error) e
 }
 
 // Document returns the text of one object as the session writes it, with the fields in the session's order.
-func (s *Session) Document(ctx context.Context, k Kind, name string) ([]byte, error) {
+func (s *Client) Document(ctx context.Context, k Kind, name string) ([]byte, error) {
 	doc, err := answer(ctx, s.request(Target{Kind: k}, name, Text))
 	if err != nil {
 		return nil, s.missing(ctx, k, name, err)

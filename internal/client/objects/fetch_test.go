@@ -17,7 +17,7 @@ import (
 )
 
 // served returns a session that has the commands a and b. It records the requests in asked.
-func served(t *testing.T, asked *[]string) *Session {
+func served(t *testing.T, asked *[]string) *Client {
 	object := func(name string, head bool) string {
 		if head {
 			return fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":%q,"resourceVersion":"7"}}`, name)

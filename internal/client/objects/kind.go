@@ -69,12 +69,12 @@ func kindsOf(groups []*metav1.APIGroup, lists []*metav1.APIResourceList) (out []
 }
 
 // Kinds returns all kinds, in the session's order. If two kinds have the same name, the name means the first one.
-func (s *Session) Kinds() []Kind { return s.kinds }
+func (s *Client) Kinds() []Kind { return s.kinds }
 
 // Kind returns the kind that a word names: by its plural, its singular or a short name, optionally followed by a dot and the
 // group, or by a dot, the version, a dot and the group: "uiresources", "uir", "sessions.hone.dev",
 // "sessions.v1alpha1.hone.dev".
-func (s *Session) Kind(word string) (Kind, error) {
+func (s *Client) Kind(word string) (Kind, error) {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	for _, k := range s.kinds {
 		if k.answersTo(name) && (group == "" || group == k.GVR.Group || group == k.GVR.Version+"."+k.GVR.Group) {
@@ -85,7 +85,7 @@ func (s *Session) Kind(word string) (Kind, error) {
 }
 
 // KindOf returns the kind of objects with the given group, version and kind.
-func (s *Session) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
+func (s *Client) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
 	for _, k := range s.kinds {
 		if k.GVK() == gvk {
 			return k, nil
@@ -101,7 +101,7 @@ func (s *Session) KindOf(gvk schema.GroupVersionKind) (Kind, error) {
 }
 
 // expand returns the kinds that a word names: a single kind, or the kinds of a category.
-func (s *Session) expand(word string) ([]Kind, error) {
+func (s *Client) expand(word string) ([]Kind, error) {
 	k, err := s.Kind(word)
 	if err == nil {
 		return []Kind{k}, nil
@@ -119,7 +119,7 @@ func (s *Session) expand(word string) ([]Kind, error) {
 }
 
 // unknown returns the problem that no kind has the given name.
-func (s *Session) unknown(word string) error {
+func (s *Client) unknown(word string) error {
 	name, group, _ := strings.Cut(strings.ToLower(word), ".")
 	var candidates []string
 	for _, k := range s.kinds {
@@ -133,7 +133,7 @@ func (s *Session) unknown(word string) error {
 }
 
 // Names lists the objects of a kind by name.
-func (s *Session) Names(ctx context.Context, k Kind) ([]string, error) {
+func (s *Client) Names(ctx context.Context, k Kind) ([]string, error) {
 	all, err := s.Fetch(ctx, Target{Kind: k}, Heads)
 	if err != nil {
 		return nil, err

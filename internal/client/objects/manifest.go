@@ -28,7 +28,7 @@ var extensions = []string{".json", ".yaml", ".yml"}
 const maxFile = 16 << 20
 
 // fromFiles reads objects from files.
-func (s *Session) fromFiles(r Request) (out []Target, err error) {
+func (s *Client) fromFiles(r Request) (out []Target, err error) {
 	selector, err := labels.Parse(r.Labels)
 	if err != nil {
 		return nil, problem.Wrap(err, fmt.Sprintf("the selector %q is invalid", r.Labels), "for example: -l app=web,tier!=db")

@@ -43,7 +43,7 @@ type Target struct {
 func (t Target) Named() bool { return t.Names != nil }
 
 // Targets returns the selected targets, in the order of the command line.
-func (s *Session) Targets(r Request) ([]Target, error) {
+func (s *Client) Targets(r Request) ([]Target, error) {
 	switch {
 	case len(r.Files) > 0 && len(r.Args) > 0:
 		return nil, problem.New("objects are named both by file and on the command line", "leave out either -f or the names")
@@ -59,7 +59,7 @@ func (s *Session) Targets(r Request) ([]Target, error) {
 }
 
 // fromKinds reads "KIND[,KIND…] [NAME…]".
-func (s *Session) fromKinds(r Request) (out []Target, err error) {
+func (s *Client) fromKinds(r Request) (out []Target, err error) {
 	names := r.Args[1:]
 	if err := r.unselected(names); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Session) fromKinds(r Request) (out []Target, err error) {
 }
 
 // fromPairs reads "KIND/NAME…".
-func (s *Session) fromPairs(r Request) (out []Target, err error) {
+func (s *Client) fromPairs(r Request) (out []Target, err error) {
 	if err := r.unselected(r.Args); err != nil {
 		return nil, err
 	}

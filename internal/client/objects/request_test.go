@@ -12,11 +12,11 @@ import (
 )
 
 // session returns a session with a few kinds, two of which have the same name. The lists have another order than the groups.
-func session() *Session {
+func session() *Client {
 	r := func(kind, plural string, short ...string) metav1.APIResource {
 		return metav1.APIResource{Name: plural, Kind: kind, SingularName: strings.ToLower(kind), ShortNames: short, Categories: []string{"all" + plural[:1]}}
 	}
-	return &Session{kinds: kindsOf(
+	return &Client{kinds: kindsOf(
 		[]*metav1.APIGroup{{Name: "tilt.dev"}, {Name: "hone.dev"}},
 		[]*metav1.APIResourceList{
 			{GroupVersion: "hone.dev/v1alpha1", APIResources: []metav1.APIResource{r("Session", "sessions"), r("Forward", "forwards")}},

@@ -22,7 +22,7 @@ const (
 
 // SlowRequests runs clients that send a byte periodically (slow loris). The session must drop them when the time for
 // headers is over.
-func SlowRequests(ctx context.Context, s Session) error {
+func SlowRequests(ctx context.Context, s Target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make([]error, slow)
@@ -38,7 +38,7 @@ func SlowRequests(ctx context.Context, s Session) error {
 }
 
 // drip sends a request byte by byte until the session closes the connection.
-func (s Session) drip(ctx context.Context) error {
+func (s Target) drip(ctx context.Context) error {
 	const request = "GET /api/view HTTP/1.1\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy"
 	c, err := s.dial(ctx)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s Session) drip(ctx context.Context) error {
 }
 
 // IdleConnections opens n connections, or as many as the machine allows, and sends nothing on them.
-func IdleConnections(n int) func(ctx context.Context, s Session) (release func(), err error) {
-	return func(ctx context.Context, s Session) (func(), error) {
+func IdleConnections(n int) func(ctx context.Context, s Target) (release func(), err error) {
+	return func(ctx context.Context, s Target) (func(), error) {
 		open := &held{}
 		var err error
 		for len(open.conns) < n && err == nil {
@@ -80,7 +80,7 @@ func IdleConnections(n int) func(ctx context.Context, s Session) (release func()
 
 // ask sends a request on each of n connections, for the paths in turn, and waits until the answers begin. It reads no
 // more of them.
-func ask(ctx context.Context, s Session, n int, paths ...string) (release func(), err error) {
+func ask(ctx context.Context, s Target, n int, paths ...string) (release func(), err error) {
 	open := &held{}
 	for i := range n {
 		err := open.dial(ctx, s)
@@ -100,20 +100,20 @@ func ask(ctx context.Context, s Session, n int, paths ...string) (release func()
 }
 
 // DeadWatchers follows objects, logs and events without reading them.
-func DeadWatchers(ctx context.Context, s Session) (release func(), err error) {
+func DeadWatchers(ctx context.Context, s Target) (release func(), err error) {
 	return ask(ctx, s, watchers, "/apis/hone.dev/v1alpha1/updates?watch=true", "/apis/hone.dev/v1alpha1/resources?watch=true",
 		"/apis/tilt.dev/v1alpha1/uiresources?watch=true", "/api/logs?follow=true", "/api/events?follow=true")
 }
 
 // DeadReaders requests the longest answers without reading them.
-func DeadReaders(ctx context.Context, s Session) (release func(), err error) {
+func DeadReaders(ctx context.Context, s Target) (release func(), err error) {
 	return ask(ctx, s, readers, "/api/dump/engine", "/api/dump/logstore", "/api/snapshot", "/apis/tilt.dev/v1alpha1/uiresources")
 }
 
 // held are open connections.
 type held struct{ conns []net.Conn }
 
-func (h *held) dial(ctx context.Context, s Session) error {
+func (h *held) dial(ctx context.Context, s Target) error {
 	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", s.Address)
 	if err == nil {
 		h.conns = append(h.conns, c)

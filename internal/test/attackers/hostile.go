@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Session is what an attack knows about its target.
-type Session struct {
+// Target is the session that an attack is directed at.
+type Target struct {
 	// Address is the host and the port that it listens on.
 	Address string
 	// Token is that of its owner: some attacks are authenticated.
@@ -32,9 +32,9 @@ type Attack struct {
 	Name string
 	// Once attacks once and returns, as one error, everything that was served although it must not be; nil when ctx has
 	// ended.
-	Once func(ctx context.Context, s Session) error
+	Once func(ctx context.Context, s Target) error
 	// Hold opens connections and keeps them until release is called. Fewer connections than were tried are not an error.
-	Hold func(ctx context.Context, s Session) (release func(), err error)
+	Hold func(ctx context.Context, s Target) (release func(), err error)
 }
 
 // Attacks are all attacks.
@@ -58,7 +58,7 @@ const (
 )
 
 // dial opens a connection that is closed when ctx ends, at the latest. The caller closes it.
-func (s Session) dial(ctx context.Context) (net.Conn, error) {
+func (s Target) dial(ctx context.Context) (net.Conn, error) {
 	c, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", s.Address)
 	if err != nil {
 		return nil, err
@@ -79,11 +79,11 @@ func (e *ending) Close() error {
 }
 
 // owner returns the header by which a session recognizes its owner.
-func (s Session) owner() string { return "Authorization: Bearer " + s.Token + "\r\n" }
+func (s Target) owner() string { return "Authorization: Bearer " + s.Token + "\r\n" }
 
 // raw sends bytes unchanged and returns the status code and the whole answer, up to 1 MB. If the connection breaks, it
 // returns what has arrived.
-func (s Session) raw(ctx context.Context, request string) (code, answer string, err error) {
+func (s Target) raw(ctx context.Context, request string) (code, answer string, err error) {
 	c, err := s.dial(ctx)
 	if err != nil {
 		return "", "", err
@@ -110,7 +110,7 @@ func unanswered(err error) error {
 }
 
 // refused returns the error in an answer to a request that must not be served.
-func (s Session) refused(what, code, answer string) error {
+func (s Target) refused(what, code, answer string) error {
 	if code != "" && code < "4" || strings.Contains(answer, s.Secret) {
 		return fmt.Errorf("%s was served: %s %.300q", what, code, answer)
 	}
@@ -118,7 +118,7 @@ func (s Session) refused(what, code, answer string) error {
 }
 
 // request sends bytes that must not be served, and returns the error in the answer.
-func (s Session) request(ctx context.Context, what, bytes string) error {
+func (s Target) request(ctx context.Context, what, bytes string) error {
 	code, answer, err := s.raw(ctx, bytes)
 	switch {
 	case ctx.Err() != nil:

@@ -21,7 +21,7 @@ type refusal struct {
 }
 
 // refusals returns requests of programs and pages that are not the owner's.
-func (s Session) refusals() []refusal {
+func (s Target) refusals() []refusal {
 	with := func(more ...string) map[string]string {
 		h := map[string]string{"Authorization": "Bearer " + s.Token, "Content-Type": "application/json"}
 		for pair := range slices.Chunk(more, 2) {
@@ -61,7 +61,7 @@ var wanted = []struct{ method, path string }{
 }
 
 // Strangers sends all kinds of requests that are not the owner's: no answer may show anything of the session.
-func Strangers(ctx context.Context, s Session) error {
+func Strangers(ctx context.Context, s Target) error {
 	c := s.client()
 	var errs []error
 	for _, stranger := range s.refusals() {
@@ -78,12 +78,12 @@ func Strangers(ctx context.Context, s Session) error {
 }
 
 // client returns a client that uses a connection for each request and follows no redirects.
-func (s Session) client() *http.Client {
+func (s Target) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: answerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-func (s Session) stranger(ctx context.Context, c *http.Client, as refusal, method, path string) error {
+func (s Target) stranger(ctx context.Context, c *http.Client, as refusal, method, path string) error {
 	var body io.Reader
 	if method == "POST" || method == "PUT" || method == "PATCH" {
 		body = strings.NewReader("{}")
@@ -120,7 +120,7 @@ func (s Session) stranger(ctx context.Context, c *http.Client, as refusal, metho
 
 // PathTricks requests paths that different programs interpret differently. They are sent unchanged: Go's client would
 // clean them.
-func PathTricks(ctx context.Context, s Session) error {
+func PathTricks(ctx context.Context, s Target) error {
 	long := "/" + strings.Repeat("a/", 100<<10)
 	var errs []error
 	for _, path := range []string{"//api/view", "/api//view", "/x/../api/view", "/api/./view", "/api/%2e%2e/api/view", "/api%2fview", "/api/view%00", "/api\\view",
@@ -135,7 +135,7 @@ func PathTricks(ctx context.Context, s Session) error {
 }
 
 // Malformed sends authenticated requests that are not valid HTTP, or that a session does not accept.
-func Malformed(ctx context.Context, s Session) error {
+func Malformed(ctx context.Context, s Target) error {
 	auth := "Connection: close\r\n" + s.owner()
 	post := "POST /api/trigger HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + auth
 	var errs []error
@@ -164,7 +164,7 @@ func Malformed(ctx context.Context, s Session) error {
 
 // Patches sends authenticated invalid patches to an object that accepts patches, to one that does not, and to one that
 // does not exist.
-func Patches(ctx context.Context, s Session) error {
+func Patches(ctx context.Context, s Target) error {
 	const tilt = "/apis/tilt.dev/v1alpha1/"
 	var errs []error
 	for _, path := range []string{tilt + "configmaps/" + s.Resource + "-disable", tilt + "uiresources/" + s.Resource, tilt + "configmaps/nothing-disable",
@@ -203,7 +203,7 @@ const (
 
 // EndlessBodies sends authenticated requests with bodies of 1 GB, with and without a length, to every path that accepts
 // one.
-func EndlessBodies(ctx context.Context, s Session) error {
+func EndlessBodies(ctx context.Context, s Target) error {
 	c := s.client()
 	var errs []error
 	for _, w := range []struct{ method, path string }{{"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"},
@@ -220,7 +220,7 @@ func EndlessBodies(ctx context.Context, s Session) error {
 	return errors.Join(errs...)
 }
 
-func (s Session) endless(ctx context.Context, c *http.Client, method, path string, chunked bool) error {
+func (s Target) endless(ctx context.Context, c *http.Client, method, path string, chunked bool) error {
 	sent := &counted{r: io.LimitReader(spaces{}, endless)}
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.Address+path, sent)
 	if err != nil {

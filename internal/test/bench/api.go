@@ -117,7 +117,7 @@ type apiClient struct {
 	base string
 	http *http.Client
 	// attacked is the session as a target of attacks.
-	attacked attackers.Session
+	attacked attackers.Target
 }
 
 // openAPI finds a session whose project is in dir.
@@ -134,7 +134,7 @@ func openAPI(ctx context.Context, s *harness.Session, dir string) (*apiClient, e
 		return nil, err
 	}
 	return &apiClient{"http://localhost", &http.Client{Transport: &http.Transport{DialContext: dial}},
-		attackers.Session{Address: net.JoinHostPort("localhost", strconv.Itoa(s.Port)), Token: token, Secret: dir, Resource: "r0"}}, nil
+		attackers.Target{Address: net.JoinHostPort("localhost", strconv.Itoa(s.Port)), Token: token, Secret: dir, Resource: "r0"}}, nil
 }
 
 // do sends a request and returns the answer, whose body the caller closes.

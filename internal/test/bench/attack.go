@@ -40,7 +40,7 @@ type attacker struct {
 
 // attack starts a process that runs the named attacks on a session at once, and waits until it has begun. The caller
 // ends it.
-func attack(ctx context.Context, s attackers.Session, names ...string) (*attacker, error) {
+func attack(ctx context.Context, s attackers.Target, names ...string) (*attacker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func runAttack(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	var s attackers.Session
+	var s attackers.Target
 	if err := json.Unmarshal(line, &s); err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func runAttack(ctx context.Context, names []string) error {
 
 // begin attacks until ctx ends; the returned function waits for that, and returns the number of complete rounds and the
 // errors.
-func begin(ctx context.Context, a attackers.Attack, s attackers.Session) (end func() (int64, error), err error) {
+func begin(ctx context.Context, a attackers.Attack, s attackers.Target) (end func() (int64, error), err error) {
 	if a.Hold != nil {
 		release, err := a.Hold(ctx, s)
 		if err != nil {

@@ -27,7 +27,7 @@ first
 `)
 	s := p.up()
 	s.says(`ran first$`)
-	under := attackers.Session{Address: net.JoinHostPort("localhost", strconv.Itoa(s.port)), Token: s.token(), Secret: p.dir, Resource: "tool"}
+	under := attackers.Target{Address: net.JoinHostPort("localhost", strconv.Itoa(s.port)), Token: s.token(), Secret: p.dir, Resource: "tool"}
 	for i, a := range attackers.Attacks {
 		if a.Once != nil {
 			if err := a.Once(t.Context(), under); err != nil {

@@ -20,7 +20,7 @@ const (
 	chunk = 64 << 10
 )
 
-// ErrSilent means that a session was ended because nothing moved on its stream any more: the connection to the container
+// ErrSilent means that a conversation was ended because nothing moved on its stream any more: the connection to the container
 // is dead, or the container is stopped.
 var ErrSilent = errors.New("the synclet stopped answering")
 
@@ -66,8 +66,8 @@ func (l *livingStream) Write(p []byte) (int, error) {
 	return n + m, err
 }
 
-// watch ends the session when the stream has been silent for too long.
-func (s *Session) watch() {
+// watch ends the conversation when the stream has been silent for too long.
+func (s *Conversation) watch() {
 	timer := time.NewTimer(askAfter)
 	defer timer.Stop()
 	var asked time.Duration // when the ping was sent, while its answer is pending
@@ -94,7 +94,7 @@ func (s *Session) watch() {
 }
 
 // ask requests a sign of life, unless a write is running, whose progress is one.
-func (s *Session) ask() {
+func (s *Conversation) ask() {
 	if !s.wmu.TryLock() {
 		return
 	}
@@ -105,13 +105,13 @@ func (s *Session) ask() {
 
 // flushBulk writes a part of a big update and a ping after it: the answer shows how far the synclet has come through the
 // data buffered on the way. wmu must be held.
-func (s *Session) flushBulk() error {
+func (s *Conversation) flushBulk() error {
 	s.w.Append(&protocol.Ping{})
 	return s.flush()
 }
 
-// cut ends the session for a reason on this side.
-func (s *Session) cut(why error) {
+// cut ends the conversation for a reason on this side.
+func (s *Conversation) cut(why error) {
 	s.mu.Lock()
 	if s.why == nil {
 		s.why = why

@@ -26,7 +26,7 @@ type way struct {
 	stop chan struct{}
 }
 
-// join starts a synclet at the other end. Everything ends with the test, once the session has been closed.
+// join starts a synclet at the other end. Everything ends with the test, once the conversation has been closed.
 func (w way) join(t *testing.T) io.ReadWriteCloser {
 	toWay, in := io.Pipe()
 	out, fromWay := io.Pipe()
@@ -103,41 +103,41 @@ func TestSilence(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		way  way
-		do   func(t *testing.T, s *Session, stop func()) error
+		do   func(t *testing.T, s *Conversation, stop func()) error
 		dead bool
 	}{
-		{"idle for an hour", way{}, func(t *testing.T, s *Session, _ func()) error {
+		{"idle for an hour", way{}, func(t *testing.T, s *Conversation, _ func()) error {
 			time.Sleep(time.Hour)
 			_, err := s.Ping(t.Context())
 			return err
 		}, false},
-		{"idle, and the way dies", way{}, func(t *testing.T, s *Session, stop func()) error {
+		{"idle, and the way dies", way{}, func(t *testing.T, s *Conversation, stop func()) error {
 			time.Sleep(time.Hour)
 			stop()
 			<-s.Done()
 			return s.Err()
 		}, true},
-		{"a small file on a dead way", way{buffers: 8}, func(t *testing.T, s *Session, stop func()) error {
+		{"a small file on a dead way", way{buffers: 8}, func(t *testing.T, s *Conversation, stop func()) error {
 			time.Sleep(5 * time.Second)
 			stop()
 			_, err := s.Apply(t.Context(), aFile(t, 1000))
 			return err
 		}, true},
-		{"a big file on a dead way", way{buffers: 8}, func(t *testing.T, s *Session, stop func()) error {
+		{"a big file on a dead way", way{buffers: 8}, func(t *testing.T, s *Conversation, stop func()) error {
 			stop()
 			_, err := s.Apply(t.Context(), aFile(t, wholeFile+1))
 			return err
 		}, true},
-		{"the container stands still in the middle of a big file", way{pause: time.Second, buffers: 8}, func(t *testing.T, s *Session, stop func()) error {
+		{"the container stands still in the middle of a big file", way{pause: time.Second, buffers: 8}, func(t *testing.T, s *Conversation, stop func()) error {
 			time.AfterFunc(30*time.Second, stop)
 			_, err := s.Apply(t.Context(), aFile(t, 2*wholeFile))
 			return err
 		}, true},
-		{"a big file on a slow way with much room in between", way{pause: 2 * time.Second, buffers: 96}, func(t *testing.T, s *Session, _ func()) error {
+		{"a big file on a slow way with much room in between", way{pause: 2 * time.Second, buffers: 96}, func(t *testing.T, s *Conversation, _ func()) error {
 			_, err := s.Apply(t.Context(), aFile(t, 40<<20))
 			return err
 		}, false},
-		{"many files on a slow way", way{pause: 2 * time.Second, buffers: 96}, func(t *testing.T, s *Session, _ func()) error {
+		{"many files on a slow way", way{pause: 2 * time.Second, buffers: 96}, func(t *testing.T, s *Conversation, _ func()) error {
 			var b Batch
 			for range 100 {
 				b.Puts = append(b.Puts, aFile(t, 100<<10).Puts...)

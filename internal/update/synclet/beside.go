@@ -37,7 +37,7 @@ const codeNotAllowed = 95
 
 // openBeside adds one of hone's containers next to the target. The target's user is not always known in advance: the
 // program reports it, and a second container runs as that user.
-func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
+func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Conversation, Way, []error, error) {
 	if p.beside == nil || c.Namespace == "" { // containers of Compose stand alone
 		return nil, "", nil, nil
 	}
@@ -69,7 +69,7 @@ func (p *Pool) openBeside(ctx context.Context, c model.ContainerRef) (*Session, 
 }
 
 // openIn begins a conversation with the program in an ephemeral container.
-func (p *Pool) openIn(ctx context.Context, c model.ContainerRef, req k8s.EphemeralRequest) (*Session, error) {
+func (p *Pool) openIn(ctx context.Context, c model.ContainerRef, req k8s.EphemeralRequest) (*Conversation, error) {
 	name, err := p.beside.Ephemeral(ctx, req)
 	if err != nil {
 		return nil, err

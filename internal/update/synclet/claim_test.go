@@ -23,9 +23,9 @@ import (
 
 // served is a synclet in a process of its own.
 type served struct {
-	*Session
+	*Conversation
 	process *os.Process
-	// in takes frames behind the session's back.
+	// in takes frames behind the conversation's back.
 	in io.Writer
 }
 

@@ -35,7 +35,7 @@ var _ error = (*ExitError)(nil)
 // Run runs a command in the container until it ends. Its output is written to out as it arrives, from one goroutine. An
 // empty dir means the container's working folder. A code other than 0 gives an *ExitError. When ctx is done, the command
 // is killed with all its descendants.
-func (s *Session) Run(ctx context.Context, argv []string, dir string, env []string, out io.Writer) error {
+func (s *Conversation) Run(ctx context.Context, argv []string, dir string, env []string, out io.Writer) error {
 	answered := make(chan struct{})
 	var exited *protocol.Exited
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -70,8 +70,8 @@ func (s *Session) Run(ctx context.Context, argv []string, dir string, env []stri
 	return nil
 }
 
-// either is closed when a request is answered or the session has ended.
-func (s *Session) either(answered <-chan struct{}) <-chan struct{} {
+// either is closed when a request is answered or the conversation has ended.
+func (s *Conversation) either(answered <-chan struct{}) <-chan struct{} {
 	c := make(chan struct{})
 	go func() {
 		defer close(c)
@@ -98,7 +98,7 @@ var _ error = (*NotStartedError)(nil)
 // Restart ends the container's process, with SIGTERM and after the grace period with SIGKILL, and returns when the new
 // one has been started. The error is ErrNoSupervisor if that is not possible, and a *NotStartedError if no process is
 // running now.
-func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
+func (s *Conversation) Restart(ctx context.Context, grace time.Duration) error {
 	answered := make(chan struct{})
 	var restarted *protocol.Restarted
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -130,7 +130,7 @@ func (s *Session) Restart(ctx context.Context, grace time.Duration) error {
 }
 
 // Ping returns the round-trip time to the synclet.
-func (s *Session) Ping(ctx context.Context) (time.Duration, error) {
+func (s *Conversation) Ping(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	answered := make(chan struct{})
 	id, err := s.expect(func(m protocol.Message) bool {

@@ -107,7 +107,7 @@ func (l *local) readFile(size int64) error {
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) }
 
 // same reports whether the container is known to hold the local content.
-func (s *Session) same(l *local) bool {
+func (s *Conversation) same(l *local) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.known[l.put.Path]
@@ -115,7 +115,7 @@ func (s *Session) same(l *local) bool {
 }
 
 // absent reports whether a path is known not to exist in the container.
-func (s *Session) absent(name string) bool {
+func (s *Conversation) absent(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.known[name]
@@ -124,7 +124,7 @@ func (s *Session) absent(name string) bool {
 
 // learn notes the content of a path. If the path is no longer a folder, everything known below it is forgotten; if the
 // path exists, records that contradict a folder above it are forgotten.
-func (s *Session) learn(name string, c content) {
+func (s *Conversation) learn(name string, c content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if was, ok := s.known[name]; ok && was.there && was.kind == protocol.KindDir && c.kind != protocol.KindDir || !c.there {
@@ -139,7 +139,7 @@ func (s *Session) learn(name string, c content) {
 }
 
 // unlearn forgets what is below a path. mu must be held.
-func (s *Session) unlearn(name string) {
+func (s *Conversation) unlearn(name string) {
 	prefix := strings.TrimSuffix(name, "/") + "/"
 	for k := range s.known {
 		if strings.HasPrefix(k, prefix) {
@@ -149,7 +149,7 @@ func (s *Session) unlearn(name string) {
 }
 
 // doubt forgets everything known about paths and the paths below them.
-func (s *Session) doubt(names ...string) {
+func (s *Conversation) doubt(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range names {

@@ -114,16 +114,16 @@ func (p *Pool) LockedOut(ref string) bool {
 type entry struct {
 	gone chan struct{} // closed when the pool has dropped it
 
-	mu      sync.Mutex
-	kept    bool               // Keep has named it, so that it is reported
-	dropped bool               // it is no longer reported
-	ref     model.ContainerRef // only its resource may change
-	last    Status             // the last status reported
-	session *Session           // nil while there is none
-	err     error              // why there is no session, or will be none; nil while one is being opened
-	passing bool               // err is temporary: opening is retried, at once when an update waits for it
-	hurry   chan struct{}
-	changed chan struct{} // closed at the next change
+	mu           sync.Mutex
+	kept         bool               // Keep has named it, so that it is reported
+	dropped      bool               // it is no longer reported
+	ref          model.ContainerRef // only its resource may change
+	last         Status             // the last status reported
+	conversation *Conversation      // nil while there is none
+	err          error              // why there is no conversation, or will be none; nil while one is being opened
+	passing      bool               // err is temporary: opening is retried, at once when an update waits for it
+	hurry        chan struct{}
+	changed      chan struct{} // closed at the next change
 }
 
 // Keep makes the given containers, and no others, ready for updates. It does not wait for conversations to begin or end;
@@ -305,23 +305,23 @@ func (p *Pool) adopt(e *entry, resource model.ManifestName) {
 
 // set notes the conversation, or why there is none; passing means that the reason is temporary. All three change at
 // once: an update that saw the reason without passing would take it as final.
-func (e *entry) set(s *Session, err error, passing bool) {
+func (e *entry) set(s *Conversation, err error, passing bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.session, e.err, e.passing = s, err, passing
+	e.conversation, e.err, e.passing = s, err, passing
 	close(e.changed)
 	e.changed = make(chan struct{})
 }
 
-// Session returns the conversation with a container, and waits for it while it is being opened. A temporary failure is
+// Conversation returns the conversation with a container, and waits for it while it is being opened. A temporary failure is
 // retried once, immediately. A container that was not kept ready is made ready now.
-func (p *Pool) Session(ctx context.Context, c model.ContainerRef) (*Session, error) {
+func (p *Pool) Conversation(ctx context.Context, c model.ContainerRef) (*Conversation, error) {
 	return p.after(ctx, c, nil)
 }
 
-// after is like Session, but does not return the conversation ended. If Keep has started over with the container
+// after is like Conversation, but does not return the conversation ended. If Keep has started over with the container
 // meanwhile, the new conversation counts.
-func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
+func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Conversation) (*Conversation, error) {
 	for {
 		s, err := p.once(ctx, c, ended)
 		if !errors.Is(err, errReplaced) {
@@ -333,7 +333,7 @@ func (p *Pool) after(ctx context.Context, c model.ContainerRef, ended *Session) 
 // errReplaced means that Keep removed an entry.
 var errReplaced = errors.New("the conversation was started over")
 
-func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (*Session, error) {
+func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Conversation) (*Conversation, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -348,7 +348,7 @@ func (p *Pool) once(ctx context.Context, c model.ContainerRef, ended *Session) (
 	p.mu.Unlock()
 	for hurried := false; ; {
 		e.mu.Lock()
-		s, err, passing, changed := e.session, e.err, e.passing, e.changed
+		s, err, passing, changed := e.conversation, e.err, e.passing, e.changed
 		e.mu.Unlock()
 		switch {
 		case s != nil && s != ended, err != nil && (!passing || hurried):

@@ -140,11 +140,11 @@ func TestPoolKeeps(t *testing.T) {
 	w.await(t, "broken shell")
 	w.await(t, "starting, web c") // and again
 	p.Keep([]model.ContainerRef{two})
-	if _, err := p.Session(t.Context(), two); err != nil {
+	if _, err := p.Conversation(t.Context(), two); err != nil {
 		t.Error(err)
 	}
 	p.Close()
-	if _, err := p.Session(t.Context(), two); !errors.Is(err, ErrClosed) {
+	if _, err := p.Conversation(t.Context(), two); !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -154,7 +154,7 @@ func TestPoolKeeps(t *testing.T) {
 func TestPoolAdopts(t *testing.T) {
 	p, w := newPool(t, &fakePods{})
 	c := aContainer("c1", "p1")
-	s, err := p.Session(t.Context(), c)
+	s, err := p.Conversation(t.Context(), c)
 	check(t, err)
 	if len(w.said) != 0 {
 		t.Errorf("told %v", w.said)
@@ -165,7 +165,7 @@ func TestPoolAdopts(t *testing.T) {
 	moved.Resource = "shop"
 	p.Keep([]model.ContainerRef{moved})
 	w.await(t, "shop c1 ready shell")
-	if again, err := p.Session(t.Context(), c); err != nil || again != s {
+	if again, err := p.Conversation(t.Context(), c); err != nil || again != s {
 		t.Errorf("another conversation was begun, %v", err)
 	}
 }
@@ -173,7 +173,7 @@ func TestPoolAdopts(t *testing.T) {
 // TestPoolReplaced starts over with a container whose syncs have changed, during an update that continues.
 func TestPoolReplaced(t *testing.T) {
 	p, _ := newPool(t, &fakePods{})
-	first, err := p.Session(t.Context(), aContainer("c1", "p1"))
+	first, err := p.Conversation(t.Context(), aContainer("c1", "p1"))
 	check(t, err)
 	p.Keep([]model.ContainerRef{aContainer("c1", "p1", model.Sync{LocalPath: "/a", RemotePath: "/b"})})
 	second, err := p.after(t.Context(), aContainer("c1", "p1"), first)
@@ -202,7 +202,7 @@ func TestPoolWays(t *testing.T) {
 			p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 			w.await(t, "web c1 "+tt.want)
 			if tt.name == "for a moment" {
-				if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err != nil && !strings.Contains(err.Error(), "connection reset") {
+				if _, err := p.Conversation(t.Context(), aContainer("c1", "p1")); err != nil && !strings.Contains(err.Error(), "connection reset") {
 					t.Errorf("got %v", err)
 				}
 				return
@@ -246,7 +246,7 @@ func TestPoolUpdate(t *testing.T) {
 			t.Errorf("round %d: %q, %v", i, got, err)
 		}
 		if i < 4 {
-			s, err := p.Session(t.Context(), model.ContainerRef{ID: "c1"})
+			s, err := p.Conversation(t.Context(), model.ContainerRef{ID: "c1"})
 			check(t, err)
 			f.mu.Lock()
 			f.cut()
@@ -276,7 +276,7 @@ func TestPoolRight(t *testing.T) {
 		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		synctest.Wait()
 		for range 3 {
-			_, err := p.Session(t.Context(), aContainer("c1", "p1"))
+			_, err := p.Conversation(t.Context(), aContainer("c1", "p1"))
 			if pr, ok := problem.Of(err); !ok || !strings.Contains(pr.Mend, "pods/exec") {
 				t.Errorf("got %v", err)
 			}
@@ -302,14 +302,14 @@ func TestPoolHurries(t *testing.T) {
 		p, _ := newPool(t, f)
 		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Minute + time.Second/2)
-		if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err == nil {
+		if _, err := p.Conversation(t.Context(), aContainer("c1", "p1")); err == nil {
 			t.Error("no error")
 		}
 		f.mu.Lock()
 		f.shell = nil
 		f.mu.Unlock()
 		began := time.Now()
-		if _, err := p.Session(t.Context(), aContainer("c1", "p1")); err != nil || time.Since(began) > 0 {
+		if _, err := p.Conversation(t.Context(), aContainer("c1", "p1")); err != nil || time.Since(began) > 0 {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		p.Close()
@@ -327,7 +327,7 @@ func TestPoolOtherBuild(t *testing.T) {
 		p.Keep([]model.ContainerRef{aContainer("c1", "p1")})
 		time.Sleep(time.Hour)
 		w.await(t, "web c1 failed")
-		_, err := p.Session(t.Context(), aContainer("c1", "p1"))
+		_, err := p.Conversation(t.Context(), aContainer("c1", "p1"))
 		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), "another, not "+build) {
 			t.Errorf("got %v", err)
 		}

@@ -249,7 +249,7 @@ func BenchmarkRealUpdate(b *testing.B) {
 	c := newContainer(b, func(*corev1.Container) {})
 	writeFile(b, filepath.Join(c.local, "a"), "x", 0o644)
 	check(b, c.update(c.copies("a")))
-	s, err := c.pool.Session(b.Context(), model.ContainerRef{ID: c.ID})
+	s, err := c.pool.Conversation(b.Context(), model.ContainerRef{ID: c.ID})
 	check(b, err)
 	var ping time.Duration
 	n := 0

@@ -57,7 +57,7 @@ func (d *duplex) Close() error { return errors.Join(d.r.Close(), d.w.Close()) }
 type rig struct {
 	*testing.T
 	local, remote string
-	*Session
+	*Conversation
 	end func()
 	// back breaks the direction from the synclet of the next connection after that many bytes; 0 means never.
 	back int
@@ -71,7 +71,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// connect starts a synclet and a session with it.
+// connect starts a synclet and a conversation with it.
 func (r *rig) connect(limit int, places ...protocol.Place) {
 	r.Helper()
 	if len(places) == 0 {
@@ -89,7 +89,7 @@ func (r *rig) connect(limit int, places ...protocol.Place) {
 	stream := &duplex{r: fromSynclet, w: toSynclet, limit: limit, back: r.back}
 	r.back = 0
 	s, err := Open(r.Context(), stream, protocol.Hello{Places: places})
-	r.Session = s
+	r.Conversation = s
 	r.end = func() {
 		if s != nil {
 			_ = s.Close()

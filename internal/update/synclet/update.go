@@ -71,7 +71,7 @@ var _ error = (*FaultError)(nil)
 // container is known to have are not sent. With an error of type *FaultError all other paths are in place, or, if every
 // fault is Staged, none. With any other error the outcome is unknown, and the next Apply of the same paths sends them
 // again.
-func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
+func (s *Conversation) Apply(ctx context.Context, b Batch) (Report, error) {
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
@@ -111,7 +111,7 @@ func (s *Session) Apply(ctx context.Context, b Batch) (Report, error) {
 }
 
 // differing returns the parts of b that have to be sent.
-func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
+func (s *Conversation) differing(b Batch, r *Report) (deletes []string, files []*local, err error) {
 	for _, d := range b.Deletes {
 		if s.absent(d) {
 			r.Same++
@@ -135,7 +135,7 @@ func (s *Session) differing(b Batch, r *Report) (deletes []string, files []*loca
 }
 
 // transfer sends an update and waits for its answer. Before Commit is sent, an error leaves the container as it was.
-func (s *Session) transfer(ctx context.Context, deletes []string, files []*local, r *Report) (*protocol.Applied, error) {
+func (s *Conversation) transfer(ctx context.Context, deletes []string, files []*local, r *Report) (*protocol.Applied, error) {
 	answered := make(chan struct{})
 	var applied *protocol.Applied
 	id, err := s.expect(func(m protocol.Message) bool {
@@ -160,7 +160,7 @@ func (s *Session) transfer(ctx context.Context, deletes []string, files []*local
 }
 
 // stage sends everything up to Commit. The frames of a small update travel together.
-func (s *Session) stage(ctx context.Context, id uint64, deletes []string, files []*local, r Report) error {
+func (s *Conversation) stage(ctx context.Context, id uint64, deletes []string, files []*local, r Report) error {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
 	s.w.Append(&protocol.Begin{ID: id, Files: uint64(r.Files), Bytes: uint64(r.Bytes)})
@@ -184,7 +184,7 @@ func (s *Session) stage(ctx context.Context, id uint64, deletes []string, files 
 	return s.flush()
 }
 
-func (s *Session) stageFile(l *local) error {
+func (s *Conversation) stageFile(l *local) error {
 	if l.big {
 		return s.stageBig(l)
 	}
@@ -206,7 +206,7 @@ func (s *Session) stageFile(l *local) error {
 
 // stageBig sends a file that is not held in memory. If the file changes meanwhile, its sum no longer matches and the
 // synclet refuses it; the change triggers another update.
-func (s *Session) stageBig(l *local) error {
+func (s *Conversation) stageBig(l *local) error {
 	f, err := os.Open(l.path)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *Session) stageBig(l *local) error {
 
 // Learn asks the synclet for the content of paths, so that Apply sends only what differs. It learns the content of files
 // and links, and only the existence of folders.
-func (s *Session) Learn(ctx context.Context, paths []string) error {
+func (s *Conversation) Learn(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (s *Session) Learn(ctx context.Context, paths []string) error {
 }
 
 // List returns the entries in places, folders before their content. Unreadable entries are left out.
-func (s *Session) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
+func (s *Conversation) List(ctx context.Context, places []protocol.Place) ([]*protocol.Entry, error) {
 	answered := make(chan struct{})
 	var entries []*protocol.Entry
 	id, err := s.expect(func(m protocol.Message) bool {

@@ -25,7 +25,7 @@ var _ liveupdate.Updater = (*Pool)(nil)
 func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate.Plan, log logstore.Logger) (liveupdate.Report, error) {
 	liveupdate.Announce(log, c, plan)
 	var report liveupdate.Report
-	err := p.persist(ctx, c, ErrClosed, func(s *Session) error {
+	err := p.persist(ctx, c, ErrClosed, func(s *Conversation) error {
 		if plan.Fresh || len(plan.Copies) > 0 && s.blank() {
 			if err := s.Learn(ctx, remotes(plan)); err != nil {
 				return err
@@ -42,7 +42,7 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 		return report, p.failed(ctx, "copy files to "+c.Name, err)
 	}
 	err = report.Run(ctx, c, plan.Runs, log, func(ctx context.Context, cmd model.Cmd) error {
-		return p.persist(ctx, c, errUnsent, func(s *Session) error {
+		return p.persist(ctx, c, errUnsent, func(s *Conversation) error {
 			if s.besides {
 				return liveupdate.ExecUpdater{Pods: p.pods}.Run(ctx, c, cmd, log)
 			}
@@ -58,8 +58,8 @@ func (p *Pool) Update(ctx context.Context, c model.ContainerRef, plan liveupdate
 
 // persist calls do with the conversation, and again with the next one if do fails with the error again: ErrClosed for
 // actions that may be done twice, errUnsent for others. After the synclet was killed once, it tries only once more.
-func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, do func(*Session) error) error {
-	var s *Session
+func (p *Pool) persist(ctx context.Context, c model.ContainerRef, again error, do func(*Conversation) error) error {
+	var s *Conversation
 	var err error
 	killed := false
 	for range tries {
@@ -146,7 +146,7 @@ func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdat
 	if !plan.RestartProcess && !plan.Revive {
 		return done, nil
 	}
-	s, err := p.Session(ctx, c)
+	s, err := p.Conversation(ctx, c)
 	if err != nil {
 		return done, p.failed(ctx, "restart the process in "+c.Name, err)
 	}
@@ -164,7 +164,7 @@ func (p *Pool) restart(ctx context.Context, c model.ContainerRef, plan liveupdat
 // restartProcess resumes the conversation if it breaks off: restarting the process twice does no harm.
 func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log logstore.Logger) error {
 	began := time.Now()
-	err := p.persist(ctx, c, ErrClosed, func(s *Session) error { return s.Restart(ctx, liveupdate.RestartGrace) })
+	err := p.persist(ctx, c, ErrClosed, func(s *Conversation) error { return s.Restart(ctx, liveupdate.RestartGrace) })
 	var notStarted *NotStartedError
 	switch {
 	case errors.Is(err, ErrNoSupervisor):
@@ -180,7 +180,7 @@ func (p *Pool) restartProcess(ctx context.Context, c model.ContainerRef, log log
 }
 
 // blank reports whether nothing is known about the container's files.
-func (s *Session) blank() bool {
+func (s *Conversation) blank() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.known) == 0

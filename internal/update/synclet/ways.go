@@ -25,9 +25,9 @@ const openTimeout = 15 * time.Second
 
 // open gets the program into a container: first from the pod's volume, then in the way that is known to work for its
 // image or the first that works, then from an ephemeral container. passed is why the earlier ways did not work.
-func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Session, way Way, passed, err error) {
+func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Conversation, way Way, passed, err error) {
 	var reasons []error
-	for _, try := range []func(context.Context, model.ContainerRef) (*Session, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
+	for _, try := range []func(context.Context, model.ContainerRef) (*Conversation, Way, []error, error){p.openInstalled, p.openOwn, p.openBeside} {
 		s, way, why, err := try(ctx, c)
 		reasons = append(reasons, why...)
 		if err != nil {
@@ -45,7 +45,7 @@ func (p *Pool) open(ctx context.Context, c model.ContainerRef) (s *Session, way 
 
 // openInstalled starts the program that the pod was given. A program of another build is not used: it may speak the same
 // protocol and behave differently.
-func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
+func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Conversation, Way, []error, error) {
 	if c.Synclet == "" {
 		return nil, "", nil, nil
 	}
@@ -59,7 +59,7 @@ func (p *Pool) openInstalled(ctx context.Context, c model.ContainerRef) (*Sessio
 }
 
 // openOwn uses the tools in the image. The verdict applies to all containers of the image.
-func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Session, Way, []error, error) {
+func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Conversation, Way, []error, error) {
 	p.mu.Lock()
 	known, ok := p.verdicts[c.Image]
 	p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *Pool) openOwn(ctx context.Context, c model.ContainerRef) (*Session, Way
 	return nil, "", v.reasons, nil
 }
 
-func (p *Pool) attemptOwn(ctx context.Context, c model.ContainerRef, way Way) (*Session, error) {
+func (p *Pool) attemptOwn(ctx context.Context, c model.ContainerRef, way Way) (*Conversation, error) {
 	arch := c.Arch
 	if arch == "" {
 		arch = runtime.GOARCH
@@ -141,11 +141,11 @@ func (p *Pool) remember(c model.ContainerRef, v verdict) {
 }
 
 // attempt begins a conversation over the stream that start opens with the container's exec.
-func (p *Pool) attempt(ctx context.Context, c model.ContainerRef, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+func (p *Pool) attempt(ctx context.Context, c model.ContainerRef, start func(context.Context, Exec) (*stream, error)) (*Conversation, error) {
 	return p.attemptIn(ctx, c, c.Name, start)
 }
 
-func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container string, start func(context.Context, Exec) (*stream, error)) (*Session, error) {
+func (p *Pool) attemptIn(ctx context.Context, c model.ContainerRef, container string, start func(context.Context, Exec) (*stream, error)) (*Conversation, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, errors.New("the synclet does not answer"))
 	defer cancel()
 	exec := func(ctx context.Context, argv []string, in io.Reader, out, errs io.Writer) error {

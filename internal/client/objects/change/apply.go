@@ -21,11 +21,11 @@ const lastApplied = "hone.dev/last-applied-configuration"
 
 // Apply creates an object, or changes an existing object to the wanted state.
 func (w *Writer) Apply(ctx context.Context, wanted *unstructured.Unstructured) error {
-	k, err := w.Session.KindOf(wanted.GroupVersionKind())
+	k, err := w.Client.KindOf(wanted.GroupVersionKind())
 	if err != nil {
 		return err
 	}
-	was, err := w.Session.Get(ctx, k, wanted.GetName())
+	was, err := w.Client.Get(ctx, k, wanted.GetName())
 	if apierrors.IsNotFound(err) {
 		return w.applyNew(ctx, k, wanted)
 	}
@@ -45,7 +45,7 @@ func (w *Writer) Apply(ctx context.Context, wanted *unstructured.Unstructured) e
 	if w.DryRun == DryRunClient {
 		return w.done(k, wanted, "configured")
 	}
-	is, err := w.Session.Patch(ctx, k, wanted.GetName(), types.MergePatchType, patch, w.patching(), false)
+	is, err := w.Client.Patch(ctx, k, wanted.GetName(), types.MergePatchType, patch, w.patching(), false)
 	if err != nil {
 		return err
 	}

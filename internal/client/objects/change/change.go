@@ -47,9 +47,9 @@ func (d DryRun) all() []string {
 
 // Writer changes objects of a session.
 type Writer struct {
-	Session *objects.Session
-	Out     io.Writer
-	DryRun  DryRun
+	Client *objects.Client
+	Out    io.Writer
+	DryRun DryRun
 	// Output prints the changed objects instead of a message, if a format is set.
 	Output *output.Flags
 	// Validation determines how the session treats fields that a kind does not have.
@@ -108,7 +108,7 @@ func (w *Writer) say(k objects.Kind, name, what string) error {
 
 // Create creates an object.
 func (w *Writer) Create(ctx context.Context, u *unstructured.Unstructured) error {
-	k, err := w.Session.KindOf(u.GroupVersionKind())
+	k, err := w.Client.KindOf(u.GroupVersionKind())
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *Writer) create(ctx context.Context, k objects.Kind, u *unstructured.Uns
 	if w.DryRun == DryRunClient {
 		return u, nil
 	}
-	made, err := w.Session.Of(k).Create(ctx, u, metav1.CreateOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation})
+	made, err := w.Client.Of(k).Create(ctx, u, metav1.CreateOptions{DryRun: w.DryRun.all(), FieldManager: manager, FieldValidation: w.Validation})
 	if err != nil {
 		return nil, objects.Explain(err)
 	}

@@ -86,7 +86,7 @@ func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning)
 		}
 	}
 	if p.Kinds == nil {
-		for _, k := range w.Session.Kinds() {
+		for _, k := range w.Client.Kinds() {
 			if k.Can("delete") {
 				p.Kinds = append(p.Kinds, k)
 			}
@@ -95,7 +95,7 @@ func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning)
 	p.done, p.IgnoreMissing = "pruned", true
 	var errs []error
 	for _, k := range p.Kinds {
-		found, err := w.Session.Fetch(ctx, objects.Target{Kind: k, Labels: p.Labels}, objects.Heads)
+		found, err := w.Client.Fetch(ctx, objects.Target{Kind: k, Labels: p.Labels}, objects.Heads)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -114,7 +114,7 @@ func (w *Writer) Prune(ctx context.Context, targets []objects.Target, p Pruning)
 
 // DeleteAt requests the deletion of the object at a path, and prints the session's response.
 func (w *Writer) DeleteAt(ctx context.Context, path string) error {
-	doc, err := w.Session.DeleteRaw(ctx, path)
+	doc, err := w.Client.DeleteRaw(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (w *Writer) names(ctx context.Context, t objects.Target) ([]string, error) 
 	if t.Named() {
 		return t.Names, nil
 	}
-	found, err := w.Session.Fetch(ctx, t, objects.Whole)
+	found, err := w.Client.Fetch(ctx, t, objects.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (w *Writer) deleteOne(ctx context.Context, k objects.Kind, name string, d D
 	if !k.Can("delete") {
 		return readOnly(k)
 	}
-	was, err := w.Session.Get(ctx, k, name)
+	was, err := w.Client.Get(ctx, k, name)
 	if apierrors.IsNotFound(err) && d.IgnoreMissing {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (w *Writer) deleteOne(ctx context.Context, k objects.Kind, name string, d D
 	}
 	if w.DryRun != DryRunClient {
 		uid := was.GetUID()
-		err := w.Session.Delete(ctx, k, name, metav1.DeleteOptions{DryRun: w.DryRun.all(), Preconditions: &metav1.Preconditions{UID: &uid}})
+		err := w.Client.Delete(ctx, k, name, metav1.DeleteOptions{DryRun: w.DryRun.all(), Preconditions: &metav1.Preconditions{UID: &uid}})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
@@ -179,7 +179,7 @@ func (w *Writer) gone(ctx context.Context, k objects.Kind, was *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	wait := condition.Wait{Session: w.Session, For: c, Timeout: timeout, Object: was.GetUID(),
+	wait := condition.Wait{Client: w.Client, For: c, Timeout: timeout, Object: was.GetUID(),
 		Met: func(objects.Kind, string, *unstructured.Unstructured) error { return nil }}
 	err = wait.Run(ctx, []objects.Target{{Kind: k, Names: []string{was.GetName()}}})
 	if p, ok := problem.Of(err); ok && ctx.Err() == nil {

@@ -50,7 +50,7 @@ func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 		return readOnly(t.Kind)
 	}
 	for _, name := range t.Names {
-		u, err := w.Session.Get(ctx, t.Kind, name)
+		u, err := w.Client.Get(ctx, t.Kind, name)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (w *Writer) Edit(ctx context.Context, t objects.Target, e Edit) error {
 					return err
 				}
 			}
-			is, err = w.Session.Patch(ctx, t.Kind, name, types.MergePatchType, patch, w.patching(), e.Status)
+			is, err = w.Client.Patch(ctx, t.Kind, name, types.MergePatchType, patch, w.patching(), e.Status)
 			return err
 		})
 		if errors.Is(err, errUnchanged) {
@@ -99,7 +99,7 @@ func (w *Writer) CreateEdited(ctx context.Context, u *unstructured.Unstructured,
 	var made *unstructured.Unstructured
 	var k objects.Kind
 	write := func(edited *unstructured.Unstructured) (err error) {
-		if k, err = w.Session.KindOf(edited.GroupVersionKind()); err != nil {
+		if k, err = w.Client.KindOf(edited.GroupVersionKind()); err != nil {
 			return err
 		}
 		if e.Remember {

@@ -73,14 +73,14 @@ func (w *Writer) Patch(ctx context.Context, t objects.Target, p Patch) error {
 }
 
 func (w *Writer) patchOne(ctx context.Context, k objects.Kind, name string, p Patch) error {
-	was, err := w.Session.Get(ctx, k, name)
+	was, err := w.Client.Get(ctx, k, name)
 	if err != nil {
 		return err
 	}
 	if w.DryRun == DryRunClient {
 		return w.done(k, was, "patched")
 	}
-	is, err := w.Session.Patch(ctx, k, name, p.Type, p.Data, w.patching(), p.Status)
+	is, err := w.Client.Patch(ctx, k, name, p.Type, p.Data, w.patching(), p.Status)
 	if err != nil {
 		return err
 	}

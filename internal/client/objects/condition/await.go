@@ -21,8 +21,8 @@ const checkTime = 10 * time.Second
 
 // Wait is a wait for objects.
 type Wait struct {
-	Session *objects.Session
-	For     Condition
+	Client *objects.Client
+	For    Condition
 	// Timeout limits the whole wait; zero checks once.
 	Timeout time.Duration
 	// Object is the UID of the object to wait for, if known; a different object with the same name does not count.
@@ -87,7 +87,7 @@ func (w Wait) names(ctx context.Context, t objects.Target) ([]string, error) {
 	if t.Named() {
 		return t.Names, nil
 	}
-	found, err := w.Session.Fetch(ctx, t, objects.Whole)
+	found, err := w.Client.Fetch(ctx, t, objects.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 	t := objects.Target{Kind: k, Fields: fields.OneTermEqualSelector("metadata.name", name).String()}
 	s := &sight{wait: w, kind: k, name: name, uid: w.Object}
 	for {
-		found, err := w.Session.Fetch(ctx, t, objects.Whole)
+		found, err := w.Client.Fetch(ctx, t, objects.Whole)
 		if err != nil {
 			return nil, s.over(ctx, err)
 		}
@@ -117,7 +117,7 @@ func (w Wait) one(ctx context.Context, k objects.Kind, name string) (*unstructur
 		if w.Timeout == 0 {
 			return nil, s.late(ctx)
 		}
-		for e, err := range w.Session.Follow(ctx, t, found.Version, objects.Whole) {
+		for e, err := range w.Client.Watch(ctx, t, found.Version, objects.Whole) {
 			if errors.Is(err, objects.ErrBehind) {
 				break
 			}
@@ -183,7 +183,7 @@ func (s *sight) late(ctx context.Context) error {
 		mend = fmt.Sprintf("hone get %s lists the existing ones", s.kind.GVR.Resource)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTime)
 		defer cancel()
-		if _, err := s.wait.Session.Get(ctx, s.kind, s.name); err != nil {
+		if _, err := s.wait.Client.Get(ctx, s.kind, s.name); err != nil {
 			if p, ok := problem.Of(err); ok {
 				mend = p.Mend
 			}

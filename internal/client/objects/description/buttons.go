@@ -16,11 +16,11 @@ const buttonType = "tilt.dev/uibutton-type"
 
 // buttons writes the buttons of a resource, with the names and inputs for hone click.
 func (d *Describer) buttons(ctx context.Context, w *writer, resource string) {
-	k, err := d.Session.Kind("uibuttons")
+	k, err := d.Client.Kind("uibuttons")
 	if err != nil {
 		return
 	}
-	list, err := d.Session.Of(k).List(ctx, metav1.ListOptions{})
+	list, err := d.Client.Of(k).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}

@@ -18,8 +18,8 @@ import (
 
 // Describer describes objects of a session.
 type Describer struct {
-	Session *objects.Session
-	Out     io.Writer
+	Client *objects.Client
+	Out    io.Writer
 	// Events adds the events of the resource.
 	Events bool
 	// Now is the time that ages are relative to.
@@ -51,7 +51,7 @@ func (d *Describer) Describe(ctx context.Context, t objects.Target) error {
 func (d *Describer) Any() bool { return d.any }
 
 func (d *Describer) all(ctx context.Context, t objects.Target) error {
-	found, err := d.Session.Fetch(ctx, t, objects.Whole)
+	found, err := d.Client.Fetch(ctx, t, objects.Whole)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (d *Describer) all(ctx context.Context, t objects.Target) error {
 
 // prefix describes the objects whose names begin with a prefix, if there are any.
 func (d *Describer) prefix(ctx context.Context, k objects.Kind, prefix string, missing error) error {
-	names, err := d.Session.Names(ctx, k)
+	names, err := d.Client.Names(ctx, k)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (d *Describer) prefix(ctx context.Context, k objects.Kind, prefix string, m
 }
 
 func (d *Describer) one(ctx context.Context, k objects.Kind, name string) error {
-	doc, err := d.Session.Document(ctx, k, name)
+	doc, err := d.Client.Document(ctx, k, name)
 	if err != nil {
 		return err
 	}

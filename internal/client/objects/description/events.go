@@ -44,11 +44,11 @@ func resourceOf(k objects.Kind, f fields) string {
 
 // events writes the newest events of a resource, if the session keeps any.
 func (d *Describer) events(ctx context.Context, w *writer, resource string) {
-	k, err := d.Session.Kind(eventsTable + "." + api.TablesGroup)
+	k, err := d.Client.Kind(eventsTable + "." + api.TablesGroup)
 	if err != nil || resource == "" {
 		return
 	}
-	list, err := d.Session.Of(k).List(ctx, metav1.ListOptions{})
+	list, err := d.Client.Of(k).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}

@@ -28,7 +28,7 @@ type Explanation struct {
 }
 
 // Explain writes the session's documentation of a kind or of one of its fields.
-func Explain(s *objects.Session, e Explanation, out io.Writer) error {
+func Explain(s *objects.Client, e Explanation, out io.Writer) error {
 	k, path, err := e.split(s)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func Explain(s *objects.Session, e Explanation, out io.Writer) error {
 }
 
 // split separates the kind from the field. Group names also contain dots, so the kind is the longest prefix that names one.
-func (e Explanation) split(s *objects.Session) (objects.Kind, []string, error) {
+func (e Explanation) split(s *objects.Client) (objects.Kind, []string, error) {
 	words := strings.Split(strings.TrimSuffix(e.Of, "."), ".")
 	if e.APIVersion != "" {
 		group, version, ok := strings.Cut(e.APIVersion, "/")

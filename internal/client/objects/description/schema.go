@@ -17,7 +17,7 @@ import (
 type schemas map[string]map[string]any
 
 // writeSchema writes the schema of a kind, or of one of its fields, as JSON.
-func writeSchema(s *objects.Session, k objects.Kind, path []string, out io.Writer) error {
+func writeSchema(s *objects.Client, k objects.Kind, path []string, out io.Writer) error {
 	all, err := schemasOf(s, k)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (all schemas) field(k objects.Kind, path []string) (map[string]any, error) 
 	return found, nil
 }
 
-func schemasOf(s *objects.Session, k objects.Kind) (schemas, error) {
+func schemasOf(s *objects.Client, k objects.Kind) (schemas, error) {
 	paths, err := s.OpenAPI().Paths()
 	if err != nil {
 		return nil, fmt.Errorf("get the session's schemas: %w", err)

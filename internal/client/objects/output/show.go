@@ -25,7 +25,7 @@ type Look struct {
 
 // Show prints the objects of targets and then, if requested, each change. Existing objects are printed even if others are
 // missing.
-func (f *Flags) Show(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+func (f *Flags) Show(ctx context.Context, s *objects.Client, targets []objects.Target, look Look) error {
 	if look.Watch || look.Only {
 		return f.watch(ctx, s, targets, look)
 	}
@@ -60,7 +60,7 @@ func (f *Flags) objectForm() objects.Form {
 	return objects.Whole
 }
 
-func (f *Flags) showTables(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+func (f *Flags) showTables(ctx context.Context, s *objects.Client, targets []objects.Target, look Look) error {
 	tables := f.NewTables(look.Out, len(targets) > 1)
 	var errs []error
 	for _, t := range targets {
@@ -84,7 +84,7 @@ func (f *Flags) showTables(ctx context.Context, s *objects.Session, targets []ob
 	return errors.Join(errs...)
 }
 
-func (f *Flags) showObjects(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+func (f *Flags) showObjects(ctx context.Context, s *objects.Client, targets []objects.Target, look Look) error {
 	p, err := f.Printer()
 	if err != nil {
 		return err

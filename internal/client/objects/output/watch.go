@@ -20,7 +20,7 @@ import (
 type watching struct {
 	flags   *Flags
 	look    Look
-	session *objects.Session
+	client  *objects.Client
 	target  objects.Target
 	names   []string // limits the shown objects, unless nil
 	tables  *Tables
@@ -37,14 +37,14 @@ type row struct {
 }
 
 // watch prints the objects of targets, and their changes, until ctx is done or the session ends.
-func (f *Flags) watch(ctx context.Context, s *objects.Session, targets []objects.Target, look Look) error {
+func (f *Flags) watch(ctx context.Context, s *objects.Client, targets []objects.Target, look Look) error {
 	if len(targets) != 1 {
 		return problem.New("only one kind can be watched at a time", "run hone get --watch once for each, or leave out --watch")
 	}
 	if f.Table.SortBy != "" {
 		return problem.New("--watch cannot be combined with --sort-by", "leave out either --sort-by or --watch")
 	}
-	w := &watching{flags: f, look: look, session: s, target: targets[0], names: targets[0].Names, shown: map[string]row{}}
+	w := &watching{flags: f, look: look, client: s, target: targets[0], names: targets[0].Names, shown: map[string]row{}}
 	if f.IsTable() {
 		w.tables = f.NewTables(look.Out, false)
 	} else {
@@ -58,7 +58,7 @@ func (f *Flags) watch(ctx context.Context, s *objects.Session, targets []objects
 
 func (w *watching) run(ctx context.Context) error {
 	if !w.look.IgnoreMissing && w.names != nil {
-		if _, err := w.session.Fetch(ctx, w.target, objects.Rows); err != nil {
+		if _, err := w.client.Fetch(ctx, w.target, objects.Rows); err != nil {
 			return err
 		}
 	}
@@ -67,14 +67,14 @@ func (w *watching) run(ctx context.Context) error {
 		w.target.Fields = fields.OneTermEqualSelector("metadata.name", w.names[0]).String()
 	}
 	for silent := w.look.Only; ; silent = false {
-		found, err := w.session.Fetch(ctx, w.target, w.flags.form())
+		found, err := w.client.Fetch(ctx, w.target, w.flags.form())
 		if err != nil {
 			return err
 		}
 		if err := w.catchUp(found, silent); err != nil {
 			return err
 		}
-		for e, err := range w.session.Follow(ctx, w.target, found.Version, w.flags.form()) {
+		for e, err := range w.client.Watch(ctx, w.target, found.Version, w.flags.form()) {
 			if errors.Is(err, objects.ErrBehind) {
 				break
 			}

@@ -1,10 +1,10 @@
-// Package objects finds, reads and follows the objects that a running session serves by the conventions of Kubernetes.
+// Package objects finds, reads and watches the objects that a running session serves by the conventions of Kubernetes.
 // Objects are selected as on a command line: by kind, by kind and name, by labels, by files. Its subpackages print objects
 // (output), describe them (description), wait for conditions (condition) and change them (change).
 //
 // # Concurrency
 //
-// The package starts no goroutines. A Session may be used by several goroutines at once.
+// The package starts no goroutines. A Client may be used by several goroutines at once.
 package objects
 
 import (
@@ -29,8 +29,8 @@ import (
 // TiltVersion is the group and version of the kinds that users' scripts know.
 const TiltVersion = "tilt.dev/v1alpha1"
 
-// Session is the API of a running session.
-type Session struct {
+// Client accesses the objects of a running session.
+type Client struct {
 	kinds   []Kind
 	dynamic dynamic.Interface
 	rest    rest.Interface
@@ -38,7 +38,7 @@ type Session struct {
 }
 
 // Open connects to a session and reads its kinds of objects. The session's warnings are written to warnings.
-func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, error) {
+func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Client, error) {
 	config := rest.CopyConfig(to)
 	config.QPS = -1 // a session on this machine needs no rate limit
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
@@ -49,7 +49,7 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
-	s := &Session{}
+	s := &Client{}
 	if s.rest, err = rest.UnversionedRESTClientForConfigAndClient(config, transport); err != nil {
 		return nil, fmt.Errorf("connect to the session: %w", err)
 	}
@@ -70,19 +70,19 @@ func Open(ctx context.Context, to *rest.Config, warnings io.Writer) (*Session, e
 }
 
 // OpenAPI returns the client for the session's descriptions of its kinds.
-func (s *Session) OpenAPI() openapi.Client { return s.openAPI }
+func (s *Client) OpenAPI() openapi.Client { return s.openAPI }
 
 // Of returns the client for the objects of a kind.
-func (s *Session) Of(k Kind) dynamic.ResourceInterface { return s.dynamic.Resource(k.GVR) }
+func (s *Client) Of(k Kind) dynamic.ResourceInterface { return s.dynamic.Resource(k.GVR) }
 
 // Raw returns the content at a path of the session's API.
-func (s *Session) Raw(ctx context.Context, path string) ([]byte, error) {
+func (s *Client) Raw(ctx context.Context, path string) ([]byte, error) {
 	doc, err := answer(ctx, s.rest.Get().RequestURI(path))
 	return doc, Explain(err)
 }
 
 // DeleteRaw requests the deletion of the object at a path of the session's API.
-func (s *Session) DeleteRaw(ctx context.Context, path string) ([]byte, error) {
+func (s *Client) DeleteRaw(ctx context.Context, path string) ([]byte, error) {
 	doc, err := answer(ctx, s.rest.Delete().RequestURI(path))
 	return doc, Explain(err)
 }

@@ -232,7 +232,7 @@ func TestRun(t *testing.T) {
 		{"echo $A; cat", "b\n", 0},
 	} {
 		var out bytes.Buffer
-		err := r.Session.Run(t.Context(), []string{"sh", "-c", tt.script}, r.remote, []string{"A=b"}, &out)
+		err := r.Conversation.Run(t.Context(), []string{"sh", "-c", tt.script}, r.remote, []string{"A=b"}, &out)
 		var exit *ExitError
 		code := 0
 		if errors.As(err, &exit) {
@@ -245,7 +245,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var exit *ExitError
-	if err := r.Session.Run(t.Context(), []string{"no-such-program"}, "", nil, io.Discard); !errors.As(err, &exit) || exit.Code != 127 {
+	if err := r.Conversation.Run(t.Context(), []string{"no-such-program"}, "", nil, io.Discard); !errors.As(err, &exit) || exit.Code != 127 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -258,7 +258,7 @@ func TestRunKilled(t *testing.T) {
 	out, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- r.Session.Run(ctx, []string{"sh", "-c", "sleep 1000 & echo started; wait"}, "", nil, w)
+		done <- r.Conversation.Run(ctx, []string{"sh", "-c", "sleep 1000 & echo started; wait"}, "", nil, w)
 		w.Close()
 	}()
 	line := make([]byte, 8)
@@ -304,7 +304,7 @@ func TestCut(t *testing.T) {
 					r.connect(-1)
 				}
 				err := errors.New("not even hello")
-				if r.Session != nil {
+				if r.Conversation != nil {
 					_, err = r.Apply(t.Context(), r.batch(names...))
 				}
 				r.end()
@@ -443,7 +443,7 @@ func writeSafely(r *rig, name, text string) {
 func converge(r *rig, pending map[string]bool) {
 	r.Helper()
 	for range 20 {
-		if r.Session == nil {
+		if r.Conversation == nil {
 			r.end()
 			r.connect(-1)
 		}
@@ -513,7 +513,7 @@ func TestFaultError(t *testing.T) {
 }
 
 // FuzzHostile talks to a program that answers with arbitrary data: every request ends, nothing outside of the requested
-// paths is believed, and the session ends with its stream.
+// paths is believed, and the conversation ends with its stream.
 func FuzzHostile(f *testing.F) {
 	var good bytes.Buffer
 	w := protocol.NewWriter(&good)

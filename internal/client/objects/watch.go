@@ -45,9 +45,9 @@ func (e Event) Name() (name, version string) {
 // ErrBehind means that the session no longer has the changes since the given version: start over.
 var ErrBehind = errors.New("too far behind to follow")
 
-// Follow yields the changes of a target after a resource version, until ctx is done, which is not an error, or until the
+// Watch yields the changes of a target after a resource version, until ctx is done, which is not an error, or until the
 // session ends. A named target must have the name of only one object. The version "" begins with all existing objects.
-func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) iter.Seq2[Event, error] {
+func (s *Client) Watch(ctx context.Context, t Target, from string, form Form) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for ctx.Err() == nil {
 			last, more, err := s.stream(ctx, t, from, form, yield)
@@ -66,7 +66,7 @@ func (s *Session) Follow(ctx context.Context, t Target, from string, form Form) 
 
 // stream yields changes for as long as one request lasts. It returns the last version that it has received, and whether the
 // caller wants more changes.
-func (s *Session) stream(ctx context.Context, t Target, from string, form Form, yield func(Event, error) bool) (last string, more bool, err error) {
+func (s *Client) stream(ctx context.Context, t Target, from string, form Form, yield func(Event, error) bool) (last string, more bool, err error) {
 	body, err := s.openStream(ctx, t, from, form)
 	if err != nil {
 		return from, true, behind(Explain(err))
@@ -95,7 +95,7 @@ func (s *Session) stream(ctx context.Context, t Target, from string, form Form, 
 	}
 }
 
-func (s *Session) openStream(ctx context.Context, t Target, from string, form Form) (io.ReadCloser, error) {
+func (s *Client) openStream(ctx context.Context, t Target, from string, form Form) (io.ReadCloser, error) {
 	r := s.rest.Get().AbsPath("apis", t.Kind.GVR.Group, t.Kind.GVR.Version, t.Kind.GVR.Resource).
 		Param("watch", "true").Param("allowWatchBookmarks", "true")
 	if form != Whole {

@@ -12,7 +12,7 @@ import (
 	"github.com/hone-dev/hone/internal/update/agent/protocol"
 )
 
-// ErrClosed means that a session has ended, so that its requests may or may not have been carried out.
+// ErrClosed means that a conversation has ended, so that its requests may or may not have been carried out.
 var ErrClosed = errors.New("the conversation with the synclet has ended")
 
 // errUnsent means that a request failed because the conversation had ended, and that the synclet cannot have received
@@ -26,8 +26,8 @@ var errForeign = errors.New("the program there is not this hone's synclet")
 // maxNoise bounds the number of bytes before the preamble.
 const maxNoise = 64 << 10
 
-// Session is a conversation with the synclet in one container. Make it with Open and end it with Close.
-type Session struct {
+// Conversation is a conversation with the synclet in one container. Make it with Open and end it with Close.
+type Conversation struct {
 	stream *livingStream
 	hello  protocol.Hello
 	// besides means that the synclet is not in the container itself, so that commands must be run there in another way.
@@ -50,10 +50,10 @@ type Session struct {
 	err     error
 }
 
-// Open begins the conversation over a stream whose other end is a starting synclet. The session may write only to the
-// places in hello. The stream is closed when Open fails or the session ends; its Close must end a Read and a Write that
+// Open begins the conversation over a stream whose other end is a starting synclet. The conversation may write only to the
+// places in hello. The stream is closed when Open fails or the conversation ends; its Close must end a Read and a Write that
 // are running.
-func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
+func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error) {
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	s, err := open(stream, hello)
 	if !stop() && err == nil {
@@ -71,12 +71,12 @@ func Open(ctx context.Context, stream io.ReadWriteCloser, hello protocol.Hello) 
 	return s, nil
 }
 
-func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Session, error) {
+func open(stream io.ReadWriteCloser, hello protocol.Hello) (*Conversation, error) {
 	if err := skipNoise(stream); err != nil {
 		return nil, err
 	}
 	living := newLivingStream(stream)
-	s := &Session{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
+	s := &Conversation{stream: living, w: protocol.NewWriter(living), turn: make(chan struct{}, 1), done: make(chan struct{}),
 		answers: map[uint64]func(protocol.Message) bool{}, known: map[string]content{}}
 	if err := s.send(&hello); err != nil {
 		return nil, err
@@ -118,21 +118,21 @@ func skipNoise(r io.Reader) error {
 }
 
 // Hello returns the hello of the synclet.
-func (s *Session) Hello() protocol.Hello { return s.hello }
+func (s *Conversation) Hello() protocol.Hello { return s.hello }
 
-// Done is closed when the session has ended; Err then returns the reason.
-func (s *Session) Done() <-chan struct{} { return s.done }
+// Done is closed when the conversation has ended; Err then returns the reason.
+func (s *Conversation) Done() <-chan struct{} { return s.done }
 
-// Err returns why the session ended, or nil before that.
-func (s *Session) Err() error {
+// Err returns why the conversation ended, or nil before that.
+func (s *Conversation) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// end returns why the session ended. A killed synclet needs no further explanation if the container's process was
+// end returns why the conversation ended. A killed synclet needs no further explanation if the container's process was
 // reported as ending before.
-func (s *Session) end() error {
+func (s *Conversation) end() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process.Ending && errors.Is(s.err, ErrKilled) {
@@ -141,16 +141,16 @@ func (s *Session) end() error {
 	return s.err
 }
 
-// Close ends the session. Running requests fail.
-func (s *Session) Close() error {
+// Close ends the conversation. Running requests fail.
+func (s *Conversation) Close() error {
 	_ = s.stream.Close()
 	s.all.Wait()
 	return nil
 }
 
 // OnProcess sets a function that receives the state of the container's process, now and at each change. It is called
-// from the session's goroutine and must not block.
-func (s *Session) OnProcess(fn func(protocol.Process)) {
+// from the conversation's goroutine and must not block.
+func (s *Conversation) OnProcess(fn func(protocol.Process)) {
 	s.mu.Lock()
 	s.changed = fn
 	now := s.process
@@ -161,14 +161,14 @@ func (s *Session) OnProcess(fn func(protocol.Process)) {
 }
 
 // Process returns the state of the container's process; its Starts are zero if the process is not supervised.
-func (s *Session) Process() protocol.Process {
+func (s *Conversation) Process() protocol.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.process
 }
 
 // read delivers the messages that arrive until the stream ends.
-func (s *Session) read(r *protocol.Reader) {
+func (s *Conversation) read(r *protocol.Reader) {
 	var err error
 	for err == nil {
 		var m protocol.Message
@@ -190,7 +190,7 @@ func (s *Session) read(r *protocol.Reader) {
 	}
 }
 
-func (s *Session) deliver(m protocol.Message) error {
+func (s *Conversation) deliver(m protocol.Message) error {
 	var id uint64
 	switch m := m.(type) {
 	case *protocol.Failed:
@@ -232,9 +232,9 @@ func (s *Session) deliver(m protocol.Message) error {
 	return nil
 }
 
-// expect registers a function for the answers to a new request, and returns the request's id. At the end of the session
+// expect registers a function for the answers to a new request, and returns the request's id. At the end of the conversation
 // the function is called with nil.
-func (s *Session) expect(fn func(protocol.Message) (last bool)) (id uint64, err error) {
+func (s *Conversation) expect(fn func(protocol.Message) (last bool)) (id uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil || s.answers == nil {
@@ -245,28 +245,28 @@ func (s *Session) expect(fn func(protocol.Message) (last bool)) (id uint64, err 
 	return s.next, nil
 }
 
-func (s *Session) forget(id uint64) {
+func (s *Conversation) forget(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.answers, id)
 }
 
 // ended returns ErrClosed with its reason. mu must be held.
-func (s *Session) ended() error {
+func (s *Conversation) ended() error {
 	if s.err == nil || errors.Is(s.err, io.EOF) {
 		return ErrClosed
 	}
 	return fmt.Errorf("%w: %w", ErrClosed, s.err)
 }
 
-func (s *Session) closed() error {
+func (s *Conversation) closed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended()
 }
 
-// reason replaces a writer's ErrClosed by the reason why the session ended, which the reader finds at the same time.
-func (s *Session) reason(err error) error {
+// reason replaces a writer's ErrClosed by the reason why the conversation ended, which the reader finds at the same time.
+func (s *Conversation) reason(err error) error {
 	if !errors.Is(err, ErrClosed) {
 		return err
 	}
@@ -275,7 +275,7 @@ func (s *Session) reason(err error) error {
 }
 
 // send writes messages in one go.
-func (s *Session) send(messages ...protocol.Message) error {
+func (s *Conversation) send(messages ...protocol.Message) error {
 	s.wmu.Lock()
 	defer s.wmu.Unlock()
 	for _, m := range messages {
@@ -285,7 +285,7 @@ func (s *Session) send(messages ...protocol.Message) error {
 }
 
 // flush writes what was appended. wmu must be held.
-func (s *Session) flush() error {
+func (s *Conversation) flush() error {
 	if err := s.w.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
@@ -293,7 +293,7 @@ func (s *Session) flush() error {
 }
 
 // await waits for the last answer of a request.
-func (s *Session) await(ctx context.Context, answered <-chan struct{}) error {
+func (s *Conversation) await(ctx context.Context, answered <-chan struct{}) error {
 	select {
 	case <-answered:
 		return nil
