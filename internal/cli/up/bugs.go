@@ -24,10 +24,8 @@ const maxBugs = 1 << 20
 // attached to a report.
 type bugReports struct {
 	path string
-	// crashes is the file that the runtime writes to when the process crashes.
-	crashes string
-	logs    *logstore.Store
-	log     *slog.Logger
+	logs *logstore.Store
+	log  *slog.Logger
 
 	mu sync.Mutex
 	// told are the logged bugs, by what and where: a bug that happens repeatedly is logged once.
@@ -36,8 +34,7 @@ type bugReports struct {
 
 // reportBugs directs the bug reports of this process to a session's log until restore is called.
 func reportBugs(logs *logstore.Store, log *slog.Logger) (b *bugReports, restore func()) {
-	dir := command.StateDir()
-	b = &bugReports{path: filepath.Join(dir, "bugs.txt"), crashes: filepath.Join(dir, "crash.txt"), logs: logs, log: log, told: map[string]bool{}}
+	b = &bugReports{path: filepath.Join(command.StateDir(), "bugs.txt"), logs: logs, log: log, told: map[string]bool{}}
 	return b, bug.Take(b.take)
 }
 

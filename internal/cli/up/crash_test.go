@@ -8,44 +8,68 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/client/sessions"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// crashEnv is set, to the file of reports, in a process that TestCrashes starts to crash it.
+// crashEnv is set, to a folder, in a process that TestCrashes starts to crash it.
 const crashEnv = "HONE_TEST_CRASH"
 
-// TestCrashes crashes a process on a goroutine that nothing guards. The next session reports it, once.
+// watched registers a session in dir and watches its crashes until the test ends.
+func watched(t *testing.T, dir string) *bugReports {
+	t.Helper()
+	b := newBugReports(t, filepath.Join(dir, "bugs.txt"))
+	r := sessions.New(filepath.Join(dir, "sessions"))
+	c, err := r.Claim(t.Context(), sessions.Info{Name: "shop", PID: os.Getpid(), Tiltfile: filepath.Join(dir, "Tiltfile")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := b.watchCrashes(r, c)
+	t.Cleanup(func() {
+		stop()
+		c.Release(t.Context())
+	})
+	return b
+}
+
+// TestCrashes crashes a session on a goroutine that nothing guards. The next session reports it, once, and nothing is left
+// behind.
 func TestCrashes(t *testing.T) {
-	if path := os.Getenv(crashEnv); path != "" {
-		b := newBugReports(t, path)
-		b.crashes = path + ".crash"
-		defer b.watchCrashes()()
+	if dir := os.Getenv(crashEnv); dir != "" {
+		watched(t, dir)
 		go func() { panic("nothing guards this") }()
 		select {}
 	}
-	path := filepath.Join(t.TempDir(), "hone", "bugs.txt")
+	dir := t.TempDir()
 	var out bytes.Buffer
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashes$")
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), crashEnv+"="+path), &out, &out
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), crashEnv+"="+dir), &out, &out
 	if err := cmd.Run(); err == nil {
 		t.Fatal("the process did not crash")
 	}
-	for i, want := range []string{"hone crashed the last time: panic: nothing guards this. This is a bug in hone. Please report it with " + path, ""} {
-		b := newBugReports(t, path)
-		b.crashes = path + ".crash"
-		b.watchCrashes()()
-		if log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n"); log != want {
-			t.Errorf("start %d: the log says %q, want %q", i, log, want)
-		}
+	path := filepath.Join(dir, "bugs.txt")
+	for _, want := range []string{"The session shop crashed: panic: nothing guards this. This is a bug in hone. Please report it with " + path, ""} {
+		t.Run("a session", func(t *testing.T) {
+			b := watched(t, dir)
+			if log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n"); log != want {
+				t.Errorf("the log says %q, want %q; the process that crashed said\n%s", log, want, &out)
+			}
+		})
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatalf("%v; the process said\n%s", err, &out)
+		t.Fatal(err)
 	}
 	for _, want := range []string{"panic: nothing guards this", "TestCrashes.func"} {
 		if !bytes.Contains(raw, []byte(want)) {
 			t.Errorf("the file of reports lacks %q:\n%s", want, raw)
 		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "sessions", "[!.]*"))
+	if diff := cmp.Diff([]string(nil), left); err != nil || diff != "" {
+		t.Errorf("left behind (%v):\n%s", err, diff)
 	}
 }

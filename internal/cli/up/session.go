@@ -10,6 +10,7 @@ import (
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/cli/cireport"
 	"github.com/hone-dev/hone/internal/cli/command"
+	"github.com/hone-dev/hone/internal/cli/flags"
 	"github.com/hone-dev/hone/internal/engine"
 	"github.com/hone-dev/hone/internal/hud"
 	"github.com/hone-dev/hone/internal/hud/stream"
@@ -33,7 +34,7 @@ func runSession(ctx context.Context, o options) error {
 	defer cleanup()
 	bugs, restore := reportBugs(parts.Logs, parts.Log)
 	defer restore()
-	defer bugs.watchCrashes()()
+	defer bugs.watchCrashes(flags.Registry(), parts.Claim)()
 	warnExposed(o, parts)
 	parts.View = newView(o, parts, quit)
 	var reporter *cireport.Reporter

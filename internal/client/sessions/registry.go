@@ -204,6 +204,7 @@ func isRunning(pid int) bool {
 // remove removes the files of a session that has ended. It removes only files with the names, types and owner of files that
 // hone creates.
 func (r *Registry) remove(name string) {
+	r.keepCrash(name)
 	for _, path := range []string{r.socketPath(name), r.path(name, extToken), r.path(name, extKubeconfig), r.path(name, extInfo), r.path(name, extLock)} {
 		info, err := os.Lstat(path)
 		if err != nil || !owned(info) {
