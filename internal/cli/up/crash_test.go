@@ -68,7 +68,7 @@ func TestCrashes(t *testing.T) {
 			t.Errorf("the file of reports lacks %q:\n%s", want, raw)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "sessions", "[!.]*"))
+	left, err := filepath.Glob(filepath.Join(dir, "sessions", "[^.]*"))
 	if diff := cmp.Diff([]string(nil), left); err != nil || diff != "" {
 		t.Errorf("left behind (%v):\n%s", err, diff)
 	}
