@@ -152,7 +152,7 @@ func (s *supervisor) loop(signals <-chan os.Signal, touched <-chan struct{}) int
 		case <-timer(s.kill):
 			s.expire()
 		case <-timer(s.retry):
-			s.anew()
+			s.startAgain()
 		case <-timer(s.giveUp):
 			s.giveUp = nil
 			if s.pid == 0 && s.clients.none() {
@@ -213,7 +213,7 @@ func (s *supervisor) reaped(e exit) (done bool) {
 	// The new process also has to wait for the children of the old one: they may hold a port.
 	if s.again && s.pid == 0 && syscall.Kill(-s.group, 0) != nil {
 		s.crashes = 0
-		s.anew()
+		s.startAgain()
 	}
 	return false
 }
@@ -258,7 +258,7 @@ func (s *supervisor) restart(r request) {
 	}
 	switch {
 	case s.pid == 0 && !s.again:
-		s.anew()
+		s.startAgain()
 	case s.kill == nil:
 		s.again = true
 		_ = syscall.Kill(-s.group, syscall.SIGTERM)
@@ -271,15 +271,15 @@ func (s *supervisor) restart(r request) {
 // new process.
 func (s *supervisor) expire() {
 	if s.killed && s.pid == 0 {
-		s.anew()
+		s.startAgain()
 		return
 	}
 	_ = syscall.Kill(-s.group, syscall.SIGKILL)
 	s.killed, s.kill = true, time.NewTimer(time.Second)
 }
 
-// anew starts the process and answers the pending requests.
-func (s *supervisor) anew() {
+// startAgain starts the process again and answers the pending requests.
+func (s *supervisor) startAgain() {
 	s.again, s.killed = false, false
 	stop(&s.kill)
 	stop(&s.retry)

@@ -110,11 +110,11 @@ func TestClaim(t *testing.T) {
 		return err == nil && n > 0
 	})
 
-	anew := serve(t, "mine", dir)
+	second := serve(t, "mine", dir)
 	if alive(old.process) {
 		t.Error("the old one lives")
 	}
-	check(t, anew.put(t, f, "three"))
+	check(t, second.put(t, f, "three"))
 	if err := <-done; !errors.Is(err, ErrClosed) {
 		t.Errorf("the old update: %v", err)
 	}
