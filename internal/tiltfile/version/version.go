@@ -52,9 +52,12 @@ func parseVersion(s string) (version, int, error) {
 	var v version
 	given := 0
 	for i := range v {
+		if m[i+1] == "" || strings.ContainsAny(m[i+1], "xX*") {
+			break
+		}
 		n, err := strconv.Atoi(m[i+1])
 		if err != nil {
-			break
+			return version{}, 0, fmt.Errorf("%q has a number that is too large", s)
 		}
 		v[i], given = n, given+1
 	}

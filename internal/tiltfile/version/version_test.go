@@ -13,7 +13,7 @@ func TestSatisfies(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", constraint, got, err, want)
 		}
 	}
-	for _, bad := range []string{"", "abc", ">=", "||1.0", ">=1.0 foo"} {
+	for _, bad := range []string{"", "abc", ">=", "||1.0", ">=1.0 foo", ">=99999999999999999999", "1.99999999999999999999"} {
 		if _, err := Satisfies("0.37.0", bad); err == nil {
 			t.Errorf("%q: want an error", bad)
 		}
