@@ -30,8 +30,8 @@ type Target struct {
 // Attack is one kind of attack. Exactly one of Once and Hold is set.
 type Attack struct {
 	Name string
-	// Once attacks once and returns, as one error, everything that was served although it must not be; nil when ctx has
-	// ended.
+	// Once attacks once and returns, as one error, everything that was served although it must not be. The end of ctx
+	// ends the attack and is not an error.
 	Once func(ctx context.Context, s Target) error
 	// Hold opens connections and keeps them until release is called. Fewer connections than were tried are not an error.
 	Hold func(ctx context.Context, s Target) (release func(), err error)
@@ -122,7 +122,7 @@ func (s Target) request(ctx context.Context, what, bytes string) error {
 	code, answer, err := s.raw(ctx, bytes)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // a request that was cut short shows nothing
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	}

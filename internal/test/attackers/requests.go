@@ -66,11 +66,12 @@ func Strangers(ctx context.Context, s Target) error {
 	var errs []error
 	for _, stranger := range s.refusals() {
 		for _, w := range wanted {
-			if err := s.stranger(ctx, c, stranger, w.method, w.path); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %s %s: %w", stranger.name, w.method, w.path, err))
+			err := s.stranger(ctx, c, stranger, w.method, w.path)
+			if ctx.Err() != nil { // the request was cut short
+				return errors.Join(errs...)
 			}
-			if ctx.Err() != nil {
-				return nil
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %s %s: %w", stranger.name, w.method, w.path, err))
 			}
 		}
 	}
@@ -209,11 +210,12 @@ func EndlessBodies(ctx context.Context, s Target) error {
 	for _, w := range []struct{ method, path string }{{"POST", "/api/trigger"}, {"POST", "/api/click"}, {"POST", "/api/stop"},
 		{"PATCH", "/apis/tilt.dev/v1alpha1/configmaps/" + s.Resource + "-disable"}, {"POST", "/apis/hone.dev/v1alpha1/sessions"}, {"POST", "/nowhere"}} {
 		for _, chunked := range []bool{false, true} {
-			if err := s.endless(ctx, c, w.method, w.path, chunked); err != nil {
-				errs = append(errs, fmt.Errorf("%s %s, chunked %t: %w", w.method, w.path, chunked, err))
+			err := s.endless(ctx, c, w.method, w.path, chunked)
+			if ctx.Err() != nil { // the request was cut short
+				return errors.Join(errs...)
 			}
-			if ctx.Err() != nil {
-				return nil
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s %s, chunked %t: %w", w.method, w.path, chunked, err))
 			}
 		}
 	}
