@@ -38,7 +38,7 @@ const (
 )
 
 // measureAPI measures the answers of a session with many resources, and whether clients that do not read delay its loop.
-func measureAPI(ctx context.Context, b *bench) error {
+func measureAPI(ctx context.Context, b *bench) (err error) {
 	b.table.section(fmt.Sprintf("the session from outside, with %d resources", apiResources),
 		"baselines: for verbs, hone version; for requests, GET /healthz on a connection that stays open, as the requests do",
 		"promised: get ≤ 100 ms, first watch event ≤ 10 ms, enable and disable of all ≤ 2 s; under attack by clients in a process of their own, no batch over 5 ms")
@@ -56,7 +56,7 @@ func measureAPI(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	defer up.Stop()
+	defer func() { err = errors.Join(err, up.Stop()) }()
 	if err := declared(ctx, up, apiResources); err != nil {
 		return err
 	}

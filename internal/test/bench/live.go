@@ -206,7 +206,7 @@ func (l *live) session(ctx context.Context, mode model.UpdateMode) (err error) {
 	if l.up, err = l.project.Up("--update-mode", string(mode)); err != nil {
 		return err
 	}
-	defer l.up.Stop()
+	defer func() { err = errors.Join(err, l.up.Stop()) }()
 	if err := l.up.Ready(ctx, 3); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -131,12 +132,12 @@ func (s *saves) sessions(ctx context.Context, modes []mode, baselines func(conte
 	return nil
 }
 
-func (s *saves) session(ctx context.Context, m mode, baselines func(context.Context) (func(time.Duration) string, error)) error {
+func (s *saves) session(ctx context.Context, m mode, baselines func(context.Context) (func(time.Duration) string, error)) (err error) {
 	up, err := s.project.Up("--update-mode", string(m.name))
 	if err != nil {
 		return err
 	}
-	defer up.Stop()
+	defer func() { err = errors.Join(err, up.Stop()) }()
 	if err := up.Ready(ctx, 1); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -143,12 +144,12 @@ func middle(runs []harness.Use) harness.Use {
 }
 
 // rest measures the CPU time and memory of an idle session.
-func (b *bench) rest(ctx context.Context, p *harness.Project, s size, floor harness.Use) error {
+func (b *bench) rest(ctx context.Context, p *harness.Project, s size, floor harness.Use) (err error) {
 	up, err := p.Up()
 	if err != nil {
 		return err
 	}
-	defer up.Stop()
+	defer func() { err = errors.Join(err, up.Stop()) }()
 	if err := up.Ready(ctx, s.resources); err != nil {
 		return err
 	}
