@@ -208,7 +208,7 @@ func TestSupervisePassesOn(t *testing.T) {
 		})
 	}
 	s := startSupervised(t, "true")
-	s.cmd.Process.Kill()
+	check(t, s.cmd.Process.Kill())
 	if code := Supervise([]string{"no-such-program"}, ""); code != codeNotFound {
 		t.Errorf("a program that is not there: exit code %d", code)
 	}

@@ -130,6 +130,7 @@ func abandoned(e fs.DirEntry) bool {
 	if err != nil {
 		return false
 	}
-	st, ok := info.Sys().(*syscall.Stat_t) // the modification time is that of the local file
-	return ok && time.Since(time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))) > strangeAge
+	// The modification time is that of the local file.
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && time.Since(time.Unix(int64(st.Ctim.Sec), int64(st.Ctim.Nsec))) > strangeAge //nolint:unconvert // int32 on 32-bit systems
 }

@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		seen[got.kind()] = true
 	}
-	if _, err := r.Next(); err != io.EOF {
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 	for k := kindHello; k <= kindPong; k++ {
@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewReader(&stream).Next(); err != ErrTooLong {
+	if _, err := NewReader(&stream).Next(); !errors.Is(err, ErrTooLong) {
 		t.Errorf("a frame that is too long: %v", err)
 	}
 }

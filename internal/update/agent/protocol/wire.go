@@ -142,8 +142,9 @@ func (d *decoder) message(k kind) Message {
 		return &Entry{d.number(), d.text(), FileKind(d.number()), uint32(d.number()), d.number(), d.sum()}
 	case kindListed:
 		return &Listed{d.number(), d.faults()}
+	default: // the others are about processes
+		return d.process(k)
 	}
-	return d.process(k)
 }
 
 // process decodes the messages about processes.
@@ -167,8 +168,9 @@ func (d *decoder) process(k kind) Message {
 		return &Ping{d.number()}
 	case kindPong:
 		return &Pong{d.number()}
+	default: // unknown: message knows the others
+		return nil
 	}
-	return nil
 }
 
 func (d *decoder) put() Message {
