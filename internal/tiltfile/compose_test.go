@@ -62,7 +62,7 @@ func FuzzCompose(f *testing.F) {
 		writeFile(t, filepath.Join(dir, "Tiltfile"), []byte("docker_compose('c.yml', project_name='p')\n"))
 		res := Load(t.Context(), Options{Path: filepath.Join(dir, "Tiltfile"), Env: []string{"HOME=" + dir}})
 		if res.Err != nil {
-			e, ok := res.Err.(*fault.Error)
+			e, ok := res.Err.(*fault.Error) //nolint:errorlint // Err itself must have the place
 			if !ok || e.Line != 1 || e.Msg == "" {
 				t.Fatalf("%q gave %#v", text, res.Err)
 			}

@@ -12,7 +12,7 @@ func take(t *testing.T) *[]*Report {
 	return &all
 }
 
-func notice() { Reportf("the %s is missing", "wheel") }
+func notice() { _ = Reportf("the %s is missing", "wheel") }
 
 func TestReportSaysWhereAndWithWhichStack(t *testing.T) {
 	all := take(t)
@@ -34,7 +34,7 @@ func TestReportSaysWhereAndWithWhichStack(t *testing.T) {
 
 func explode() { panic("boom") }
 
-func outOfRange(list []int) int { return list[len(list)] }
+func outOfRange(list []int) int { return list[len(list)] } //nolint:gocritic // it must panic
 
 func put(m map[string]int) { m["a"] = 1 }
 
@@ -46,7 +46,7 @@ func TestCaughtNamesWhatPanicked(t *testing.T) {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
-					Caught("test", p)
+					_ = Caught("test", p)
 				}
 			}()
 			do()

@@ -2,6 +2,7 @@ package jsonpath
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestEachReplaces(t *testing.T) {
 	}
 	failed := fmt.Errorf("enough")
 	calls := 0
-	if err := p.Each(root, func(any, func(any)) error { calls++; return failed }); err != failed || calls != 1 {
+	if err := p.Each(root, func(any, func(any)) error { calls++; return failed }); !errors.Is(err, failed) || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }

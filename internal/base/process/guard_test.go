@@ -76,7 +76,7 @@ func TestNoOrphans(t *testing.T) {
 					}
 				}
 			}
-			cmd.Wait()
+			_ = cmd.Wait() // it was killed
 			alive.wantGone(t)
 		})
 	}
@@ -108,7 +108,9 @@ func TestGuardIsReplacedByTheNextCommand(t *testing.T) {
 	theGuard.mu.Lock()
 	first := theGuard.cmd.Process
 	theGuard.mu.Unlock()
-	first.Kill()
+	if err := first.Kill(); err != nil {
+		t.Fatal(err)
+	}
 	awaitReaderGone(t)
 	if err := Run(t.Context(), Command{Cmd: sh("exit 0")}); err != nil {
 		t.Fatal(err)

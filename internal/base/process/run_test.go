@@ -150,7 +150,9 @@ func TestRunStreams(t *testing.T) {
 	if got := next(); got != "first" {
 		t.Errorf("got %q", got)
 	}
-	io.WriteString(feed, "more\n")
+	if _, err := io.WriteString(feed, "more\n"); err != nil {
+		t.Fatal(err)
+	}
 	if got := next(); got != "got more" {
 		t.Errorf("got %q", got)
 	}
@@ -221,7 +223,9 @@ func aliveFile(t *testing.T) (living, *os.File) {
 // wantGone checks that no process has the file open.
 func (l living) wantGone(t *testing.T) {
 	t.Helper()
-	l.r.SetReadDeadline(time.Now().Add(time.Minute))
+	if err := l.r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	if n, err := l.r.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("a process is still there: %v", err)
 	}

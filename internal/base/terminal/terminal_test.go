@@ -133,7 +133,7 @@ func FuzzFrames(f *testing.F) {
 		for {
 			frame, err := r.next()
 			if err != nil {
-				if err == io.EOF && !bytes.Equal(in, again) {
+				if errors.Is(err, io.EOF) && !bytes.Equal(in, again) {
 					t.Errorf("read %q, wrote %q", in, again)
 				}
 				if !bytes.HasPrefix(in, again) {

@@ -61,7 +61,7 @@ func TestBugsReachTheLogAndAFile(t *testing.T) {
 			t.Errorf("the final error lacks %q:\n%s", want, text)
 		}
 	}
-	if err := fmt.Errorf("no bug"); b.explain(err) != err {
+	if err := fmt.Errorf("no bug"); b.explain(err) != err { //nolint:errorlint // the error itself must come back
 		t.Error("another error is also explained")
 	}
 }

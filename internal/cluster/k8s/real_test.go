@@ -58,7 +58,14 @@ func TestRealRollout(t *testing.T) {
 	go func() {
 		done <- r.Client.WatchObjects(wctx, "apps/v1", "Deployment", req, func(e k8s.ObjectEvent) { objects <- e })
 	}()
-	defer func() { stop(); <-done; <-done }()
+	defer func() {
+		stop()
+		for range 2 {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+	}()
 
 	replicas := int32(2)
 	spec := podSpec(server)
@@ -310,7 +317,8 @@ func TestRealOutage(t *testing.T) {
 		(<-ends)()
 	}
 	select {
-	case <-failed:
+	case err := <-failed:
+		t.Logf("told: %v", err)
 	case <-ctx.Done():
 		t.Fatal("no error was told")
 	}
@@ -318,7 +326,9 @@ func TestRealOutage(t *testing.T) {
 	down.Store(false)
 	await("the deletion", func(e k8s.PodEvent) bool { return e.Deleted && e.Pod.Name == "victim" })
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }
 
 // TestRealForbidden sends requests as a user without any permissions.
@@ -430,7 +440,9 @@ func TestRealMemory(t *testing.T) {
 		t.Errorf("%d objects of 10 KB cost %d KB", seen, grown>>10)
 	}
 	cancel()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 }
 
 func heap() int64 {

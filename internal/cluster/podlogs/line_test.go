@@ -61,7 +61,6 @@ func TestLineReader(t *testing.T) {
 	} {
 		l := newLineReader(r)
 		var got []string
-		joined := ""
 		for {
 			line, cont, err := l.next()
 			if err != nil {
@@ -69,8 +68,7 @@ func TestLineReader(t *testing.T) {
 				break
 			}
 			if cont {
-				joined = got[len(got)-1] + string(line)
-				got[len(got)-1] = joined
+				got[len(got)-1] += string(line)
 				continue
 			}
 			got = append(got, string(line))

@@ -412,7 +412,7 @@ func (d *lazy) DialPod(ctx context.Context, namespace, pod string, port int) (ne
 	if err != nil {
 		near, far := net.Pipe()
 		d.wg.Go(func() { _, _ = io.Copy(io.Discard, far) })
-		return refusedConn{near, d.err}, nil
+		return refusedConn{near, d.err}, nil //nolint:nilerr // the read returns the error
 	}
 	return c, nil
 }

@@ -162,7 +162,11 @@ func runImage(t *testing.T, e *Engine, image string, argv ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.api.ContainerRemove(context.WithoutCancel(t.Context()), created.ID, container.RemoveOptions{Force: true})
+	defer func() {
+		if err := e.api.ContainerRemove(context.WithoutCancel(t.Context()), created.ID, container.RemoveOptions{Force: true}); err != nil {
+			t.Error(err)
+		}
+	}()
 	if err := e.api.ContainerStart(t.Context(), created.ID, container.StartOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -311,7 +311,10 @@ func TestEverythingIsPrintedOnce(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		logstore.WriterAt(logs.Logger("late", "", logstore.SourceRuntime), logstore.LevelInfo).Write([]byte("no line break"))
+		late := logstore.WriterAt(logs.Logger("late", "", logstore.SourceRuntime), logstore.LevelInfo)
+		if _, err := late.Write([]byte("no line break")); err != nil {
+			t.Fatal(err)
+		}
 		if err := logs.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 func (f fixture) follows() *Table[string] {
 	diary := Define[string](f.schema, "diary", "What happened to jobs.")
 	Follow(diary, f.jobs, func(d *Draft[string], was, is *Entry[job]) {
-		text := ""
+		var text string
 		switch {
 		case was == nil:
 			text = is.ID + " came"

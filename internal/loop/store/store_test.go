@@ -235,7 +235,9 @@ func TestWakesOnlyReadersOfChangedTables(t *testing.T) {
 			s.Dispatch(added{"a"})
 			synctest.Wait()
 		}
-		stop()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 		if c, j := wakes["counters"].Load(), wakes["jobs"].Load(); c != 4 || j != 1 {
 			t.Errorf("counters woken %d times, jobs %d; want 4 and 1: one at the start, one per change", c, j)
 		}
@@ -321,7 +323,9 @@ func TestFinalizersDelayDestruction(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("life of the entry:\n%s", diff)
 		}
-		stop()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
@@ -383,7 +387,9 @@ func TestReleasesWakeThoseWhoAsk(t *testing.T) {
 			t.Errorf("wakes of a reader, a reader of releases, and a watcher from outside:\n%s", diff)
 		}
 		end()
-		stop()
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -40,7 +40,7 @@ func portsTaken(ctx context.Context, w *world) error {
 	taken := l.Addr().(*net.TCPAddr).Port
 	out, _, err := w.project.Output(ctx, "up", "--stream", "--namespace", w.project.Namespace, "--port", fmt.Sprint(taken))
 	if err == nil || !strings.Contains(out, fmt.Sprint(taken)) {
-		return fmt.Errorf("a session whose port is taken: %v\n%s", err, out)
+		return fmt.Errorf("a session whose port is taken: %v\n%s", err, out) //nolint:errorlint // err may be nil
 	}
 	if err := w.ended(ctx); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *world) mount(dir string, size int) error {
 		return err
 	}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", size)); err != nil {
-		return fmt.Errorf("%w: mount a small file system: %v", errSkipped, err)
+		return fmt.Errorf("%w: mount a small file system: %w", errSkipped, err)
 	}
 	w.mounts = append(w.mounts, dir)
 	return nil
@@ -244,7 +244,7 @@ func (w *world) under(program []string) error {
 	c := w.project.Command("up", "--stream", "--namespace", w.project.Namespace, "--port", fmt.Sprint(port))
 	path, err := exec.LookPath(program[0])
 	if err != nil {
-		return fmt.Errorf("%w: %v", errSkipped, err)
+		return fmt.Errorf("%w: %w", errSkipped, err)
 	}
 	c.Path, c.Args = path, append(program, c.Args...)
 	w.up, err = w.project.Start(c, port)
@@ -298,7 +298,7 @@ func fewWatches(ctx context.Context, w *world) error {
 		}
 	}
 	if v, err := w.up.View(); err != nil || v.WatchError == "" {
-		return fmt.Errorf("the session does not report that it cannot watch everything (%v)", err)
+		return fmt.Errorf("the session does not report that it cannot watch everything (%v)", err) //nolint:errorlint // err may be nil
 	}
 	return w.conclude(ctx)
 }

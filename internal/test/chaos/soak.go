@@ -154,7 +154,7 @@ func (w *world) saveSteadily(ctx context.Context, n int) error {
 func (w *world) deletePod(ctx context.Context) error {
 	containers, err := w.cluster.Containers(ctx, w.project.Namespace, "web")
 	if err != nil {
-		return nil // they are being replaced already
+		return nil //nolint:nilerr // they are being replaced already
 	}
 	zero := int64(0)
 	pods := w.cluster.Client.Dynamic().Resource(kinds["Pod"]).Namespace(w.project.Namespace)

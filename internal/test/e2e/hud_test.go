@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func (p *project) terminal(width, height int) *terminal {
 	c := exec.Command("tmux", "-L", term.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
 		"env", "PS1=prompt> ", "LC_ALL=C.UTF-8", "sh")
 	c.Dir = p.dir
-	c.Env = append(p.command().Env, "LC_ALL=C.UTF-8")
+	c.Env = append(slices.Clip(p.command().Env), "LC_ALL=C.UTF-8")
 	if out, err := c.CombinedOutput(); err != nil {
 		p.t.Fatalf("tmux: %v\n%s", err, out)
 	}

@@ -190,7 +190,7 @@ func (p *project) gone(group, version, resource, name string) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("still there (%v)", err)
+		return fmt.Errorf("still there (%v)", err) //nolint:errorlint // err may be nil
 	})
 }
 

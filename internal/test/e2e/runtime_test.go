@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -133,7 +134,7 @@ func TestPortForwardOutlivesPods(t *testing.T) {
 	}
 	_ = inFlight.SetReadDeadline(time.Now().Add(patience))
 	if _, err := io.ReadAll(inFlight); err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
 			t.Error("the connection to the killed pod is still open")
 		}
 	}

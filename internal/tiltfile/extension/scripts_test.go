@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,7 +68,7 @@ func TestHelmScripts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			bin := tools(t, tc.noKubectl)
 			cmd := exec.Command("sh", append([]string{filepath.Join(dir, tc.script)}, tc.args...)...)
-			cmd.Env = append(tc.env, "PATH="+bin)
+			cmd.Env = append(slices.Clip(tc.env), "PATH="+bin)
 			var stdout, stderr strings.Builder
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			err := cmd.Run()

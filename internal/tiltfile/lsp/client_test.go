@@ -44,7 +44,7 @@ func start(t *testing.T, o Options) *client {
 		cancel()
 		_ = in.Close()
 		_ = out.Close()
-		c.wait()
+		_ = c.wait() // a test that expects a result has waited for it
 	})
 	return c
 }

@@ -48,6 +48,7 @@ func TestAPIReference(t *testing.T) {
 				what = f.of
 			case fieldMany:
 				what = "list of " + f.of
+			default: // of is only set for the kinds above
 			}
 			if f.required {
 				what += ", required"

@@ -46,7 +46,9 @@ func extract(t *testing.T, dir string, r io.Reader) []*tar.Header {
 		}
 		out = append(out, h)
 		p := filepath.Join(dir, h.Name)
-		os.MkdirAll(filepath.Dir(p), 0o755)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		switch h.Typeflag {
 		case tar.TypeDir:
 			err = os.MkdirAll(p, h.FileInfo().Mode())
@@ -56,7 +58,9 @@ func extract(t *testing.T, dir string, r io.Reader) []*tar.Header {
 			var data []byte
 			if data, err = io.ReadAll(tr); err == nil {
 				err = os.WriteFile(p, data, h.FileInfo().Mode())
-				os.Chtimes(p, h.ModTime, h.ModTime)
+			}
+			if err == nil {
+				err = os.Chtimes(p, h.ModTime, h.ModTime)
 			}
 		}
 		if err != nil {
@@ -84,7 +88,9 @@ func TestArchiveRoundTrip(t *testing.T) {
 		{Local: filepath.Join(src, "plain", "below"), Remote: "/app/below"},
 		{Local: src, Remote: "/", IsDir: true},
 	}
-	os.Chtimes(filepath.Join(src, "plain"), old, old)
+	if err := os.Chtimes(filepath.Join(src, "plain"), old, old); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Symlink("../else/where", filepath.Join(src, "link")); err != nil {
 		t.Fatal(err)
 	}

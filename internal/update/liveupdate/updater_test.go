@@ -59,7 +59,9 @@ func (s *script) play(call string, stdin io.Reader, out io.Writer) error {
 		s.inputs = append(s.inputs, n)
 	}
 	if out != nil {
-		io.WriteString(out, a.output)
+		if _, err := io.WriteString(out, a.output); err != nil {
+			return err
+		}
 	}
 	return a.err
 }
@@ -91,7 +93,8 @@ func (s *script) ending() string {
 		return endMark + "0\n"
 	}
 	a := s.answers[0]
-	code, ok := a.err.(exited)
+	var code exited
+	ok := errors.As(a.err, &code)
 	switch {
 	case a.says != "":
 		return a.says
@@ -248,7 +251,9 @@ func TestExecUpdaterStreams(t *testing.T) {
 	if os.Getuid() == 0 {
 		return // reads everything
 	}
-	os.Chmod(filepath.Join(dir, "b"), 0)
+	if err := os.Chmod(filepath.Join(dir, "b"), 0); err != nil {
+		t.Fatal(err)
+	}
 	_, err = ExecUpdater{s}.Update(t.Context(), web, Plan{Copies: copies}, logstore.Discard)
 	if Classify(err) != Infra || !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a file that cannot be read: %v", err)

@@ -86,7 +86,10 @@ func status(p *os.Process) string {
 }
 
 // alive reports whether a process exists and is not a zombie.
-func alive(p *os.Process) bool { return !strings.Contains("Z", status(p)) }
+func alive(p *os.Process) bool {
+	s := status(p)
+	return s != "" && s != "Z"
+}
 
 // TestClaim stops a synclet that holds a whole update in its input, and starts over: the old synclet never carries it
 // out. That of another client keeps running.

@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,7 +25,9 @@ func TestFull(t *testing.T) {
 	go func() { served <- srv.Serve(Listen(raw, nil, places)) }()
 	t.Cleanup(func() {
 		_ = srv.Close()
-		<-served
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	addr := raw.Addr().String()
 	visit := func(c *http.Client) (reused bool, err error) {

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -282,7 +283,9 @@ func (w *world) serve() string {
 	w.t.Cleanup(func() {
 		cancel()
 		_ = srv.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			w.t.Error(err)
+		}
 	})
 	return "http://" + l.Addr().String()
 }

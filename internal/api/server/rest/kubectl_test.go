@@ -10,9 +10,11 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +80,9 @@ func (w *world) kubectl(t *testing.T) *kubectl {
 	go func() { done <- srv.Serve(access.Listen(l, &cert, access.MaxConnections)) }()
 	t.Cleanup(func() {
 		_ = srv.Close()
-		<-done
+		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	config := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: s, contexts: [{name: s, context: {cluster: s, user: s}}],

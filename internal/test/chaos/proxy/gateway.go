@@ -212,6 +212,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusInternalServerError, "InternalError", "an error on the server, after it has done it")
 			return
 		}
+	case pass:
 	}
 	if upgrades {
 		g.upgrade.ServeHTTP(w, r)
@@ -223,7 +224,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(ctx)
 		defer func() {
 			// The end of a watch that was cut short is an ordinary end.
-			if e := recover(); e != nil && (e != http.ErrAbortHandler || !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
+			if e := recover(); e != nil && (e != http.ErrAbortHandler || !errors.Is(ctx.Err(), context.DeadlineExceeded)) { //nolint:errorlint // a recovered value is compared, not an error
 				panic(e)
 			}
 		}()

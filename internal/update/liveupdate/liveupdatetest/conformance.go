@@ -40,7 +40,9 @@ func Conformance(t *testing.T, p Place) {
 	}
 	long := "/app/" + strings.Repeat("folder with a long name/", 12) + "file"
 	old := time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC)
-	os.Chtimes(put(t, dir, "script", []byte("#!/bin/sh\necho hi\n"), 0o755), old, old)
+	if err := os.Chtimes(put(t, dir, "script", []byte("#!/bin/sh\necho hi\n"), 0o755), old, old); err != nil {
+		t.Fatal(err)
+	}
 	big := bytes.Repeat([]byte("0123456789abcdef"), large/16)
 	copies := []liveupdate.Copy{
 		{Local: filepath.Join(dir, "script"), Remote: "/app/bin/script"},
