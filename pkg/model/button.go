@@ -149,6 +149,7 @@ func (in Input) text(v any) (text, reason string) {
 			return s, ""
 		}
 		return "", "is fixed by the Tiltfile"
+	case InputText: // below
 	}
 	switch {
 	case !isText:

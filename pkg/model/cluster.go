@@ -27,6 +27,7 @@ func (p Product) Dev() bool {
 	case ProductHone, ProductMinikube, ProductDockerDesktop, ProductMicroK8s, ProductCRC, ProductKrucible, ProductKIND,
 		ProductK3D, ProductRancherDesktop, ProductColima, ProductOrbstack:
 		return true
+	case ProductUnknown, ProductGKE, ProductEKS:
 	}
 	return false
 }

@@ -228,6 +228,7 @@ func waiting(h *buildcontrol.Hold) *v1alpha1.UIResourceStateWaiting {
 		ref(kindCluster, clusterName)
 	case buildcontrol.HoldEngine:
 		ref(kindCluster, engineName)
+	default: // the others wait for resources, which On names, or for nothing that is an object
 	}
 	for _, n := range h.On {
 		ref(kindUIResource, string(n))

@@ -31,6 +31,7 @@ func input(in model.Input) api.Input {
 		out.Default = strconv.FormatBool(in.On)
 	case model.InputHidden:
 		out.Default = ""
+	case model.InputText, model.InputChoice: // the default is shown as it is
 	}
 	return out
 }

@@ -151,6 +151,8 @@ func (s step) fields(m map[string]any) []string {
 			}
 		}
 		return out
+	case stepIndexes, stepSlice, stepWhere: // match items only
+	case stepDeep: // matches no field itself: deep follows it
 	}
 	return nil
 }
@@ -176,6 +178,8 @@ func (s step) items(list []any) []int {
 				out = append(out, i)
 			}
 		}
+	case stepNames: // matches fields only
+	case stepDeep: // matches no item itself: deep follows it
 	}
 	return out
 }

@@ -33,6 +33,7 @@ func sourceIndex(s Source) uint8 {
 		return 1
 	case SourceRuntime:
 		return 2
+	case SourceGlobal:
 	}
 	return 0
 }

@@ -27,6 +27,7 @@ func (l Level) String() string {
 		return "warn"
 	case LevelError:
 		return "error"
+	case LevelInfo:
 	}
 	return "info"
 }

@@ -53,6 +53,7 @@ func (f *Far) Read(p []byte) (int, error) {
 			f.rest = frame.Content
 		case Size:
 			f.resize(frame.size())
+		case Hello, Open, End: // a client has no reason to send these here
 		}
 	}
 	n := copy(p, f.rest)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hone-dev/hone/internal/api/redact"
+	"github.com/hone-dev/hone/internal/base/bug"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/outputfile"
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -146,6 +147,9 @@ func outcomeOf(end store.View, err, cause error) (cireport.Outcome, error) {
 			o.Result, o.Code = cireport.ResultTimeout, command.ExitTimeout
 		case state.EndTiltfile:
 			o.Result, o.Code = cireport.ResultTiltfile, command.ExitTiltfile
+		case state.EndResource, state.EndOutside: // an ordinary failure
+		case state.EndWell:
+			bug.Reportf("the session failed without a cause: %s", f.Text)
 		}
 		err = command.WithCode(err, o.Code)
 	case err != nil:

@@ -134,6 +134,7 @@ func (s *Client) one(ctx context.Context, f *Found, name string, form Form) erro
 	case Text:
 		f.Documents = append(f.Documents, doc)
 		return nil
+	case Whole, Heads: // decoded below
 	}
 	f.Documents = []jsontext.Value{doc}
 	if err := f.decode(form); err != nil {

@@ -147,6 +147,7 @@ func nodeHost(p model.Product, nodes []corev1.Node) string {
 	switch p {
 	case model.ProductDockerDesktop, model.ProductRancherDesktop, model.ProductOrbstack, model.ProductColima:
 		return "localhost"
+	default: // the nodes have addresses of their own
 	}
 	want := corev1.NodeExternalIP
 	if p.Dev() {

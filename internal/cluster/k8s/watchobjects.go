@@ -130,6 +130,7 @@ func health(u *unstructured.Unstructured) (word, message string) {
 		return model.HealthInProgress, r.Message
 	case status.TerminatingStatus:
 		return model.HealthTerminating, r.Message
+	case status.NotFoundStatus, status.UnknownStatus:
 	}
 	return model.HealthUnknown, r.Message
 }

@@ -69,6 +69,7 @@ func (p *logPane) filter() logstore.Filter {
 		f.Sources = []logstore.Source{logstore.SourceBuild}
 	case runtimeLog:
 		f.Sources = []logstore.Source{logstore.SourceRuntime}
+	case allSources:
 	}
 	return f
 }

@@ -123,6 +123,7 @@ func (o *wrapped) draw(c canvas, x, y, width, row int) {
 		base = c.theme.style(view.Warn)
 	case logstore.LevelDebug:
 		base = c.theme.style(view.Dim)
+	case logstore.LevelInfo:
 	}
 	for _, g := range o.rows[row] {
 		if at+g.Width > x+width {

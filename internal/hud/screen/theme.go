@@ -35,6 +35,7 @@ func (t theme) style(tone view.Tone) tcell.Style {
 		return s.Dim(true)
 	case view.Strong:
 		return s.Bold(true)
+	case view.Plain:
 	}
 	return s
 }
@@ -67,6 +68,7 @@ func color(c text.Color) tcell.Color {
 		return tcell.PaletteColor(int(c.Index))
 	case text.ColorRGB:
 		return tcell.NewRGBColor(int32(c.R), int32(c.G), int32(c.B))
+	case text.ColorDefault:
 	}
 	return tcell.ColorDefault
 }

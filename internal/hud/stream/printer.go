@@ -153,6 +153,7 @@ func (p *printer) foreign(out *bytes.Buffer, s string, level logstore.Level) {
 		style.Fg = text.Color{Kind: text.ColorPalette, Index: 3}
 	case logstore.LevelDebug:
 		style.Dim = true
+	case logstore.LevelInfo:
 	}
 	for i := range cells {
 		if cells[i].Style == (text.Style{}) {

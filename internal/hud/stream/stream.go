@@ -73,6 +73,7 @@ func (o Options) colored() bool {
 		return true
 	case ColorNever:
 		return false
+	case ColorAuto:
 	}
 	return Colored(o.Out)
 }

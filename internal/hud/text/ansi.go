@@ -56,6 +56,7 @@ func (c Color) codes(layer string) []string {
 		return []string{layer, "5", number(c.Index)}
 	case ColorRGB:
 		return []string{layer, "2", number(c.R), number(c.G), number(c.B)}
+	case ColorDefault: // the terminal has it after the reset
 	}
 	return nil
 }

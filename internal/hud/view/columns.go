@@ -102,6 +102,7 @@ func (r Row) Text(c Column, hasChanged bool) Cell {
 		return r.portsText(c).Fit(c.Width)
 	case ColumnChanged:
 		return Cell{{r.Age, Dim}}.Fit(c.Width)
+	case ColumnImportant:
 	}
 	important := r
 	important.Update = r.Important()

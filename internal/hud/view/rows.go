@@ -186,6 +186,8 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 			p.State = PortReady
 		case state.ForwardFailed:
 			p.State = PortFailed
+		case state.ForwardWaiting:
+			p.State = PortWaiting
 		}
 		out = append(out, p)
 	}

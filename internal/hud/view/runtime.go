@@ -37,6 +37,7 @@ func (b *builder) runtimeCells(m model.Manifest, u state.Update, pods []state.Po
 		return none, none
 	case buildcontrol.RuntimeError:
 		return b.failed(m, pods, rs)
+	case buildcontrol.RuntimeUnknown, buildcontrol.RuntimeOK, buildcontrol.RuntimePending: // in words, below
 	}
 	long, word := inWords(rs.Text)
 	tone := Plain

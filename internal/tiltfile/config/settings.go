@@ -152,6 +152,7 @@ func (d *flagDef) convert(v any) (any, bool) {
 			}
 		}
 		return v, ok
+	case kindObject: // takes any value
 	}
 	return v, true
 }

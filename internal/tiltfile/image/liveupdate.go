@@ -57,6 +57,7 @@ func (p *Step) String() string {
 		if len(p.run.Triggers) > 0 {
 			text += fmt.Sprintf(" (triggers: %s)", strings.Join(p.run.Triggers, "; "))
 		}
+	case stepInitialSync, stepRestart: // have no arguments to show
 	}
 	return text
 }
@@ -76,6 +77,7 @@ func (p *Step) source() string {
 		return fmt.Sprintf("sync(%q, %q)", p.sync.LocalPath, p.sync.RemotePath)
 	case stepRun:
 		return fmt.Sprintf("run(%q)", p.run.Cmd)
+	case stepInitialSync, stepRestart: // have no arguments to show
 	}
 	return p.Kind + "()"
 }

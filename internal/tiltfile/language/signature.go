@@ -26,6 +26,7 @@ func (e *Entry) Signature() Signature {
 		return Signature{Text: "module " + name}
 	case Value:
 		return Signature{Text: name + ": " + e.Type}
+	case Function, Method: // have parameters, below
 	}
 	var b strings.Builder
 	b.WriteString(name + "(")

@@ -249,6 +249,7 @@ func (f *apiField) zero() starlark.Value {
 		return frozen(starlark.NewList(nil))
 	case fieldTextMap:
 		return frozen(starlark.NewDict(0))
+	case fieldOne:
 	}
 	return starlark.None
 }
@@ -298,6 +299,7 @@ func (a *apiSlot) convert(v starlark.Value) (any, error) {
 		return a.part(v)
 	case fieldMany:
 		return a.parts(v)
+	case fieldText, fieldPath: // below
 	}
 	var t value.Text
 	err := t.Unpack(v)

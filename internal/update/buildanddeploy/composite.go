@@ -51,6 +51,7 @@ func Order(mode model.UpdateMode) []string {
 		return []string{"local", "container", "compose", "image"}
 	case model.UpdateExec:
 		return []string{"local", "exec", "compose", "image"}
+	case model.UpdateAuto:
 	}
 	return []string{"local", "synclet", "container", "exec", "compose", "image"}
 }
@@ -134,6 +135,7 @@ func ShouldFallBack(err error) bool {
 	switch liveupdate.Classify(err) {
 	case liveupdate.FallBack, liveupdate.Infra:
 		return true
+	case liveupdate.Updated, liveupdate.UserError, liveupdate.Cancelled, liveupdate.Blocked:
 	}
 	return false
 }

@@ -107,6 +107,8 @@ func (d Delivery) shared(cluster model.Cluster, engine docker.Info) bool {
 			hostOf(engine.Host) != "" && hostOf(engine.Host) == hostOf(cluster.Server) && !loopback(hostOf(engine.Host))
 	case model.ProductKIND, model.ProductK3D, model.ProductGKE, model.ProductEKS:
 		return false
+	case model.ProductUnknown, model.ProductHone, model.ProductMicroK8s, model.ProductCRC, model.ProductKrucible:
+		// These may run on this machine itself.
 	}
 	return cluster.Nodes == 1 && d.here(cluster.Server) && strings.HasPrefix(engine.Host, "unix://")
 }

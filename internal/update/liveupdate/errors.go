@@ -124,6 +124,7 @@ func (o Outcome) String() string {
 		return "cancelled"
 	case Blocked:
 		return "blocked"
+	case Infra:
 	}
 	return "infrastructure error"
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hone-dev/hone/internal/base/bug"
 )
 
 // Exec runs a command in one container until it ends, as liveupdate.PodExecer does. A non-zero exit is an error with a
@@ -129,8 +131,9 @@ func begin(ctx context.Context, exec Exec, way Way, program []byte) (*stream, er
 		return s, nil
 	case WayTar:
 		return beginTar(ctx, exec, program)
+	case WayVolume, WayEphemeral: // start another way: see open
 	}
-	return nil, fmt.Errorf("unknown way %q", way)
+	return nil, bug.Reportf("way %q does not send the synclet into a container", way)
 }
 
 // failure returns why the exec ended, or err if it has not.

@@ -3,6 +3,8 @@ package watch
 import (
 	"path/filepath"
 	"time"
+
+	"github.com/hone-dev/hone/internal/base/bug"
 )
 
 // handle processes notices from the back end: it looks at the paths that can be judged at once and postpones the others.
@@ -82,6 +84,8 @@ func (w *Watcher) handleName(n notice, now time.Time) {
 		default:
 			w.pending.put(n.path, now, w.times.fresh, true)
 		}
+	case opSelf, opOverflow, opMark:
+		bug.Reportf("event %d is not about a name: %s", n.op, n.path)
 	}
 }
 

@@ -217,6 +217,7 @@ func (p *pattern) fits(rel string) bool {
 			break
 		}
 		return fitsPieces(p.pieces, rel[strings.LastIndexByte(rel, filepath.Separator)+1:])
+	case formOther:
 	}
 	ok, _, err := p.matcher.MatchesUsingParentResults(rel, neutral)
 	return err == nil && ok

@@ -101,6 +101,7 @@ func (w *Writer) say(k objects.Kind, name, what string) error {
 		what += " (dry run)"
 	case DryRunServer:
 		what += " (server dry run)"
+	case DryRunNone:
 	}
 	_, err := fmt.Fprintf(w.Out, "%s %s\n", k.Ref(name), what)
 	return err
