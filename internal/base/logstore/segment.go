@@ -93,7 +93,8 @@ func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 	if s.lines == 0 {
 		s.first = seq
 	}
-	b := append(s.buf, flags)
+	b := s.buf
+	b = append(b, flags)
 	b = binary.AppendUvarint(b, seq-s.last)
 	b = binary.AppendVarint(b, ns-s.lastTime)
 	b = binary.AppendUvarint(b, uint64(s.spanID))
@@ -102,7 +103,8 @@ func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 		b = binary.AppendUvarint(b, uint64(progress))
 	}
 	b = binary.AppendUvarint(b, uint64(len(e.Text)))
-	s.buf = append(b, e.Text...)
+	b = append(b, e.Text...)
+	s.buf = b
 	s.last, s.lastTime = seq, ns
 	s.lines++
 	s.counts[source][e.Level]++

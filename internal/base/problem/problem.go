@@ -68,7 +68,7 @@ func Text(err error) string {
 
 // split returns the errors that errors.Join has put together.
 func split(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error that wraps a join has its own message
+	joined, ok := err.(interface{ Unwrap() []error }) // an error that wraps a join has its own message
 	if !ok {
 		return []error{err}
 	}

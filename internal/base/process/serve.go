@@ -35,7 +35,7 @@ func Serve(ctx context.Context, c Command, on Events) error {
 		c.Grace = DefaultServeGrace
 	}
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the end of ctx is the ordinary end
 	}
 	r, err := start(c)
 	if err != nil {

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -67,7 +68,7 @@ func (r *reader) next() (Frame, error) {
 
 // noEOF distinguishes an end within a frame from one between two frames.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 )
 
 const (
+	// DefaultHost is the host of a session's API if neither --host nor TILT_HOST names another.
 	DefaultHost = "localhost"
 	defaultPort = 10350
 )

@@ -117,7 +117,7 @@ func (f *pruneFlags) request(t model.Tiltfile) (imagebuild.PruneRequest, error) 
 		}
 	}
 	if f.images == nil {
-		req.Of = append(declared, imagebuild.SyncletName)
+		req.Of = append(slices.Clip(declared), imagebuild.SyncletName)
 	}
 	return req, nil
 }

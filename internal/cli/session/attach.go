@@ -115,7 +115,7 @@ func show(ctx context.Context, conn *terminal.Conn, answered *atomic.Int64) (str
 		answered.Store(time.Now().UnixNano())
 		switch {
 		case ctx.Err() != nil:
-			return "", nil
+			return "", nil //nolint:nilerr // the end of ctx has closed the connection
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 			return "", problem.New("the session is gone without having ended: it was killed, or it crashed", "hone sessions shows what still runs")
 		case err != nil:

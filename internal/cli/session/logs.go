@@ -135,7 +135,8 @@ func printLogObjects(out io.Writer, skipped uint64, lines []spooled) error {
 		if err != nil {
 			return fmt.Errorf("write a line: %w", err)
 		}
-		b = append(gap, '\n')
+		b = append(b, gap...)
+		b = append(b, '\n')
 	}
 	for _, l := range lines {
 		b = append(b, l.raw...)

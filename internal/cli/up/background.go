@@ -173,7 +173,7 @@ func awaitStart(ctx context.Context, p *os.Process, ended <-chan error) (session
 			return sessions.Info{}, command.AlreadyPrinted(errors.New("the session has ended"), command.ExitFailure)
 		case <-ctx.Done():
 			_ = p.Signal(syscall.SIGTERM)
-			<-ended
+			<-ended //nolint:errcheck // how it ends does not matter after a signal
 			return sessions.Info{}, ctx.Err()
 		case <-tick.C:
 		}

@@ -194,7 +194,7 @@ func (r *applyRun) adoptFields(ctx context.Context, t target, live *unstructured
 	for range 5 {
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(live, managers, FieldManager)
 		if err != nil || patch == nil {
-			return live, nil
+			return live, nil //nolint:nilerr // the apply continues as with a foreign object
 		}
 		var upgraded *unstructured.Unstructured
 		err = bounded(ctx, r.req.Timeout, func(ctx context.Context) (err error) {

@@ -113,10 +113,10 @@ func (v vault) open(sealed, place string) (variables []string, ok bool, err erro
 	}
 	raw, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
-		return nil, false, nil
+		return nil, false, nil //nolint:nilerr // ok is false
 	}
 	if raw, err = box.Open(nil, nil, raw, []byte(place)); err != nil {
-		return nil, false, nil
+		return nil, false, nil //nolint:nilerr // ok is false
 	}
 	return variables, json.Unmarshal(raw, &variables) == nil, nil
 }

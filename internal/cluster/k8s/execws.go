@@ -99,11 +99,11 @@ func pumpInput(ctx context.Context, stdin io.Reader, to io.WriteCloser) error {
 	for {
 		n, err := stdin.Read(buf)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the input was not what failed
 		}
 		if n > 0 {
 			if _, werr := to.Write(buf[:n]); werr != nil {
-				return nil
+				return nil //nolint:nilerr // the reading goroutine reports why the connection broke
 			}
 		}
 		if errors.Is(err, io.EOF) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -100,7 +101,7 @@ func (s *sinceReader) Read(p []byte) (int, error) {
 // next reads a line, or a piece of a long one, and decides whether to omit it.
 func (s *sinceReader) next() error {
 	piece, err := s.r.ReadSlice('\n')
-	long := err == bufio.ErrBufferFull
+	long := errors.Is(err, bufio.ErrBufferFull)
 	if long {
 		err = nil
 	}

@@ -37,7 +37,7 @@ func addDefaultEnvFile(env map[string]string, dir string, read func(string) ([]b
 	path := filepath.Join(dir, ".env")
 	data, err := read(path)
 	if err != nil {
-		return nil // Compose also ignores a .env that it cannot read.
+		return nil //nolint:nilerr // Compose also ignores a .env that it cannot read
 	}
 	return addEnv(env, path, data)
 }

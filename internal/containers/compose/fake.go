@@ -93,8 +93,11 @@ func (f *Fake) Up(ctx context.Context, p model.ComposeProject, u Up, log logstor
 	if u.Entrypoint != nil {
 		entrypoint = u.Entrypoint
 	}
-	if _, found, err := f.engine.Inspect(ctx, image); err != nil || !found {
-		return fmt.Errorf("docker compose could not start %s: no such image: %s (%v)", u.Service, image, err)
+	switch _, found, err := f.engine.Inspect(ctx, image); {
+	case err != nil:
+		return fmt.Errorf("docker compose could not start %s: look for image %s: %w", u.Service, image, err)
+	case !found:
+		return fmt.Errorf("docker compose could not start %s: no such image: %s", u.Service, image)
 	}
 	want := maker{fmt.Sprintf("%s %q %q %q", s.Hash, image, entrypoint, u.Command)}
 	list, err := Containers(ctx, f.engine, p.Name, u.Service)

@@ -229,7 +229,8 @@ func (t *Tool) run(ctx context.Context, p model.ComposeProject, override []byte,
 		argv = append(argv, "--file", "-")
 		c.Stdin = bytes.NewReader(override)
 	}
-	c.Argv, c.Dir = append(argv, args...), p.Dir
+	argv = append(argv, args...)
+	c.Argv, c.Dir = argv, p.Dir
 	said := &lastLine{to: logstore.WriterAt(log, logstore.LevelInfo)}
 	c.Stdout, c.Stderr = said, said
 	flush := func() {}

@@ -58,10 +58,10 @@ func stateOf(c container.InspectResponse) ContainerState {
 		out.Image, out.Labels, out.Entrypoint = c.Config.Image, c.Config.Labels, c.Config.Entrypoint
 	}
 	if s := c.State; s != nil {
-		out.Status, out.ExitCode, out.OOMKilled, out.Err = string(s.Status), s.ExitCode, s.OOMKilled, s.Error
+		out.Status, out.ExitCode, out.OOMKilled, out.Err = s.Status, s.ExitCode, s.OOMKilled, s.Error
 		out.StartedAt, out.FinishedAt = instant(s.StartedAt), instant(s.FinishedAt)
 		if s.Health != nil && s.Health.Status != container.NoHealthcheck {
-			out.Health = string(s.Health.Status)
+			out.Health = s.Health.Status
 			if n := len(s.Health.Log); n > 0 {
 				out.HealthLog = strings.TrimSpace(s.Health.Log[n-1].Output)
 			}

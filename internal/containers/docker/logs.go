@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -57,7 +58,7 @@ func (l *logLines) Read(p []byte) (int, error) {
 		if l.err != nil {
 			return 0, l.err
 		}
-		if l.err = l.frame(); l.err == io.EOF {
+		if l.err = l.frame(); errors.Is(l.err, io.EOF) {
 			for _, line := range l.open { // a last line without an end
 				l.whole.Write(line)
 			}

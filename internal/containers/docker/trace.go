@@ -156,11 +156,10 @@ func (p *tracePrinter) output(v *vertex, msg []byte) {
 	if v == nil {
 		return
 	}
-	text := append(v.partial, msg...)
-	end := bytes.LastIndexByte(text, '\n')
-	v.partial = text[end+1:]
-	if end >= 0 {
-		p.lines(v, string(text[:end]))
+	v.partial = append(v.partial, msg...)
+	if end := bytes.LastIndexByte(v.partial, '\n'); end >= 0 {
+		p.lines(v, string(v.partial[:end]))
+		v.partial = v.partial[end+1:]
 	}
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -23,7 +24,7 @@ func (f *Files) saved(s Save) {
 		return
 	}
 	old := f.Saves[max(0, len(f.Saves)-keptSaves+1):]
-	f.Saves = append(old[:len(old):len(old)], s)
+	f.Saves = append(slices.Clip(old), s)
 }
 
 // SaveOf returns the newest save among the given files, the zero value if unknown.

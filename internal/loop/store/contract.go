@@ -185,8 +185,10 @@ func (rt *Runtime) Release(table named, id string) {
 	rt.store.Dispatch(FinalizerReleased{Table: table.Name(), ID: id, Finalizer: rt.contract.Name})
 }
 
-// Loop and Subscribers return the store's statistics of the loop and of all subscribers.
-func (rt *Runtime) Loop() LoopStats                { return rt.store.Loop() }
+// Loop returns the store's statistics of the loop.
+func (rt *Runtime) Loop() LoopStats { return rt.store.Loop() }
+
+// Subscribers returns the store's statistics of all subscribers.
 func (rt *Runtime) Subscribers() []SubscriberStats { return rt.store.Subscribers() }
 
 // Succeeded tells the supervisor that the subscriber works, which resets the pause before its next restart.

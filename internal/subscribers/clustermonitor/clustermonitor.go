@@ -75,7 +75,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 	for {
 		err := s.ask(ctx, &cluster, &detected)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is the ordinary end
 		}
 		if err == nil {
 			failures, pause = 0, pollHealthy

@@ -70,7 +70,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		if t.Path == "" || !t.Pending() || t.Runs == done {
 			continue
 		}
-		for s.evaluate(ctx, rt) == errOvertaken {
+		for errors.Is(s.evaluate(ctx, rt), errOvertaken) {
 			t = state.TheTiltfile(rt.View())
 		}
 		if ctx.Err() == nil {
@@ -108,7 +108,7 @@ func (s *Subscriber) evaluate(ctx context.Context, rt *store.Runtime) error {
 	r, overtaken := s.attend(ctx, rt, o, t)
 	switch {
 	case ctx.Err() != nil:
-		return nil
+		return nil //nolint:nilerr // the end of ctx is the ordinary end
 	case overtaken:
 		logstore.Infof(log, "Starting over: %s", errOvertaken)
 		logstore.Flush(log)

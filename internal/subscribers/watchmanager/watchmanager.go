@@ -260,7 +260,7 @@ func changed(b watch.Batch) state.FilesChanged {
 
 func ignoreCancel(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
-		return nil
+		return nil //nolint:nilerr // the end of ctx is the ordinary end
 	}
 	return err
 }

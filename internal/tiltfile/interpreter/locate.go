@@ -36,7 +36,7 @@ func (i *Interpreter) locateAll(err error) []*fault.Error {
 	found := []*fault.Error{i.Unplaced(err)}
 	var outer *starlark.EvalError
 	for e := err; e != nil; {
-		switch e := e.(type) {
+		switch e := e.(type) { //nolint:errorlint // the loop walks the chain
 		case *fault.Error:
 			return fromCall(i.Sources, []*fault.Error{e}, outer)
 		case *starlark.EvalError:
@@ -50,7 +50,7 @@ func (i *Interpreter) locateAll(err error) []*fault.Error {
 			found = i.locateResolve(e)
 		}
 		several, ok := e.(interface{ Unwrap() []error })
-		if _, args := e.(*eval.ArgumentsError); !ok || args {
+		if _, args := e.(*eval.ArgumentsError); !ok || args { //nolint:errorlint // the loop walks the chain
 			e = errors.Unwrap(e)
 			continue
 		}

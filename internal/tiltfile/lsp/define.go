@@ -239,7 +239,7 @@ func (d *definer) bound(from, to int) {
 		end = d.tokens[to].start
 	}
 	for i := from; i < to; i++ {
-		stop := ""
+		var stop string
 		switch {
 		case d.is(i, "for") && d.inside[i] >= 0:
 			stop = "in"

@@ -3,6 +3,7 @@ package liveupdate
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -41,7 +42,7 @@ type ending struct {
 
 // Write implements io.Writer.
 func (e *ending) Write(p []byte) (int, error) {
-	rest := append(e.held, p...)
+	rest := slices.Concat(e.held, p)
 	e.held = nil
 	for len(rest) > 0 {
 		at := bytes.IndexByte(rest, endMark[0])

@@ -3,6 +3,7 @@
 package watch
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -45,7 +46,7 @@ func openFile(path string) (*os.File, error) {
 
 func again(f func() error) error {
 	for {
-		if err := f(); err != unix.EINTR {
+		if err := f(); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
@@ -53,10 +54,10 @@ func again(f func() error) error {
 
 func fromUnix(st *unix.Stat_t) stat {
 	s := stat{
-		dev: uint64(st.Dev), ino: uint64(st.Ino), links: uint64(st.Nlink), size: st.Size,
-		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), perm: uint32(st.Mode) & 0o7777,
+		dev: uint64(st.Dev), ino: uint64(st.Ino), links: uint64(st.Nlink), size: st.Size, //nolint:unconvert // the types differ between systems
+		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), perm: uint32(st.Mode) & 0o7777, //nolint:unconvert // uint16 on macOS
 	}
-	switch uint32(st.Mode) & unix.S_IFMT {
+	switch uint32(st.Mode) & unix.S_IFMT { //nolint:unconvert // uint16 on macOS
 	case unix.S_IFREG:
 		s.kind = kindFile
 	case unix.S_IFDIR:

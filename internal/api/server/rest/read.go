@@ -97,7 +97,9 @@ type token struct {
 
 // page returns the objects of a list request.
 func (h *Handler) page(k *kind, v store.View, o options) (p page, err error) {
-	from, seq, items := "", uint64(0), []*item(nil)
+	var from string
+	var seq uint64
+	var items []*item
 	if o.Continue != "" {
 		var t token
 		if raw, err := base64.RawURLEncoding.DecodeString(o.Continue); err != nil || json.Unmarshal(raw, &t) != nil {

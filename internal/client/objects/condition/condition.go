@@ -91,7 +91,7 @@ func (c *Condition) parsePath(rest string) error {
 			rest = path + after
 		}
 	}
-	path, value := rest, ""
+	var path, value string
 	if i := strings.LastIndex(rest, "}"); i >= 0 && strings.HasPrefix(strings.TrimSpace(rest), "{") {
 		path, value = rest[:i+1], rest[i+1:]
 		if value != "" && value[0] != '=' {
