@@ -82,7 +82,10 @@ func (l *logLines) frame() error {
 	}
 	piece := make([]byte, size)
 	if _, err := io.ReadFull(l.r, piece); err != nil {
-		return err
+		if errors.Is(err, io.EOF) { // only an end between frames is the end of the log
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("read a container's log: %w", err)
 	}
 	if stream == byte(stdcopy.Systemerr) {
 		return fmt.Errorf("read a container's log: %s", bytes.TrimSpace(piece))
