@@ -17,8 +17,8 @@ demo: ## set up what is missing and run hone on two small services
 test: ## every test there is, on a real engine and two real clusters
 	@scripts/test
 
-unit: ## the tests in process, which need neither engine nor cluster
-	go test -race $$(go list ./... | grep -v '/internal/test/e2e$$')
+unit: ## the tests in process, without the race detector; they need neither engine nor cluster
+	go test $$(go list ./... | grep -v '/internal/test/e2e$$')
 
 bench: ## measure; each figure as a ratio to something measured in the same run
 	@scripts/bench

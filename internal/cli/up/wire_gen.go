@@ -12,7 +12,7 @@ import (
 
 // Injectors from wire.go:
 
-// initParts wires everything that a session is made of, except what shows it. Wire generates its body.
+// initParts wires all parts of a session, except its view. Wire generates its body.
 func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, func(), error) {
 	kubeconfig, err := provideKubeconfig(o)
 	if err != nil {
