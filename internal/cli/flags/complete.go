@@ -57,7 +57,7 @@ func NamesOf(ctx context.Context, s *objects.Client, kind string) []string {
 	if err != nil {
 		return nil
 	}
-	names, err := s.Names(ctx, k)
+	names, err := s.Names(ctx, objects.Target{Kind: k})
 	if err != nil {
 		return nil
 	}

@@ -285,7 +285,7 @@ func (s *Client) missing(ctx context.Context, k Kind, name string, err error) er
 		return Explain(err)
 	}
 	p := problem.New(fmt.Sprintf("there is no %s", k.Ref(name)), "hone get "+k.GVR.Resource+" lists the existing ones")
-	names, listing := s.Names(ctx, k)
+	names, listing := s.Names(ctx, Target{Kind: k})
 	switch near := suggest.Nearest(name, names); {
 	case listing != nil:
 	case len(names) == 0:

@@ -132,9 +132,12 @@ func (s *Client) unknown(word string) error {
 		suggest.Mend(name, candidates, "hone api-resources lists the existing kinds"))
 }
 
-// Names lists the objects of a kind by name.
-func (s *Client) Names(ctx context.Context, k Kind) ([]string, error) {
-	all, err := s.Fetch(ctx, Target{Kind: k}, Heads)
+// Names returns the names of a target's objects. Names that the target itself gives need not exist.
+func (s *Client) Names(ctx context.Context, t Target) ([]string, error) {
+	if t.Named() {
+		return t.Names, nil
+	}
+	all, err := s.Fetch(ctx, t, Heads)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,32 @@ type watcher[E any] struct {
 	waiting int     // guarded by mu; namespaces that have not been listed yet
 }
 
+// lister is a client of the objects of one kind in one namespace.
+type lister[L runtime.Object] interface {
+	List(ctx context.Context, o metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error)
+}
+
+func listWatch[L runtime.Object](of lister[L]) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return of.List(ctx, o)
+		},
+		WatchFuncWithContext: of.Watch,
+	}
+}
+
+// from makes the convert function of a watcher from one for the type of its objects.
+func from[O runtime.Object, E any](convert func(O) E) func(runtime.Object) (E, bool) {
+	return func(o runtime.Object) (event E, ok bool) {
+		object, ok := o.(O)
+		if ok {
+			event = convert(object)
+		}
+		return event, ok
+	}
+}
+
 // run watches all namespaces of the request until ctx is done, and returns the context's error.
 func (w *watcher[E]) run(ctx context.Context, lw func(namespace string) *cache.ListWatch, emit func(E)) error {
 	namespaces := w.req.Namespaces

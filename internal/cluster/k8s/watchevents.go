@@ -5,9 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -51,29 +48,13 @@ func (c *Client) WatchEvents(ctx context.Context, req WatchRequest, fn func(Kube
 	w := &watcher[KubeEvent]{
 		req:     req,
 		trouble: c.newTrouble(req, "", "events"),
-		convert: func(o runtime.Object) (KubeEvent, bool) {
-			e, ok := o.(*corev1.Event)
-			if !ok {
-				return KubeEvent{}, false
-			}
-			return KubeEventFromCore(e), true
-		},
-		same: func(a, b KubeEvent) bool { return a.Count == b.Count && a.LastSeen.Equal(b.LastSeen) },
+		convert: from(KubeEventFromCore),
+		same:    func(a, b KubeEvent) bool { return a.Count == b.Count && a.LastSeen.Equal(b.LastSeen) },
 		// Events are numerous and reported once: their text is not kept.
 		slim:   func(e KubeEvent) KubeEvent { return KubeEvent{Count: e.Count, LastSeen: e.LastSeen} },
 		synced: func() KubeEvent { return KubeEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch {
-		events := c.core.Events(ns)
-		return &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return events.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return events.Watch(ctx, o)
-			},
-		}
-	}, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Events(ns)) }, fn)
 }
 
 // KubeEventFromCore converts an event to hone's type. It sets all times for events of both the older and the newer API.

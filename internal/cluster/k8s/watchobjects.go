@@ -9,11 +9,8 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -43,28 +40,12 @@ func (c *Client) WatchObjects(ctx context.Context, apiVersion, kind string, req 
 	w := &watcher[ObjectEvent]{
 		req:     req,
 		trouble: c.newTrouble(req, mapping.Resource.Group, mapping.Resource.Resource),
-		convert: func(o runtime.Object) (ObjectEvent, bool) {
-			u, ok := o.(*unstructured.Unstructured)
-			if !ok {
-				return ObjectEvent{}, false
-			}
-			return ObjectEventFrom(u), true
-		},
+		convert: from(ObjectEventFrom),
 		same:    func(a, b ObjectEvent) bool { return reflect.DeepEqual(a, b) },
 		deleted: func(old ObjectEvent) ObjectEvent { old.Deleted = true; return old },
 		synced:  func() ObjectEvent { return ObjectEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch {
-		objects := c.dynamic.Resource(mapping.Resource).Namespace(ns)
-		return &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return objects.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return objects.Watch(ctx, o)
-			},
-		}
-	}, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.dynamic.Resource(mapping.Resource).Namespace(ns)) }, fn)
 }
 
 // awaitKind returns the mapping of a kind as soon as the cluster serves it.

@@ -6,9 +6,6 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -33,13 +30,9 @@ func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEve
 	w := &watcher[PodEvent]{
 		req:     req,
 		trouble: c.newTrouble(req, "", "pods"),
-		convert: func(o runtime.Object) (PodEvent, bool) {
-			p, ok := o.(*corev1.Pod)
-			if !ok {
-				return PodEvent{}, false
-			}
-			return PodEvent{Pod: PodFromCore(p), Labels: maps.Clone(p.Labels), Owners: ownersOf(p)}, true
-		},
+		convert: from(func(p *corev1.Pod) PodEvent {
+			return PodEvent{Pod: PodFromCore(p), Labels: maps.Clone(p.Labels), Owners: ownersOf(p)}
+		}),
 		same: func(a, b PodEvent) bool { return reflect.DeepEqual(a, b) },
 		deleted: func(old PodEvent) PodEvent {
 			old.Deleted = true
@@ -48,15 +41,5 @@ func (c *Client) WatchPods(ctx context.Context, req WatchRequest, fn func(PodEve
 		},
 		synced: func() PodEvent { return PodEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch {
-		pods := c.core.Pods(ns)
-		return &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return pods.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return pods.Watch(ctx, o)
-			},
-		}
-	}, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Pods(ns)) }, fn)
 }

@@ -6,9 +6,6 @@ import (
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -30,11 +27,7 @@ func (c *Client) WatchServices(ctx context.Context, req WatchRequest, fn func(Se
 	w := &watcher[ServiceEvent]{
 		req:     req,
 		trouble: c.newTrouble(req, "", "services"),
-		convert: func(o runtime.Object) (ServiceEvent, bool) {
-			s, ok := o.(*corev1.Service)
-			if !ok {
-				return ServiceEvent{}, false
-			}
+		convert: from(func(s *corev1.Service) ServiceEvent {
 			host := ""
 			if s.Spec.Type == corev1.ServiceTypeNodePort || s.Spec.Type == corev1.ServiceTypeLoadBalancer {
 				host = c.nodePortHost(ctx)
@@ -42,21 +35,11 @@ func (c *Client) WatchServices(ctx context.Context, req WatchRequest, fn func(Se
 			return ServiceEvent{
 				Service: ServiceFromCore(s, host), Labels: maps.Clone(s.Labels), Selector: maps.Clone(s.Spec.Selector),
 				Owners: ownersOf(s),
-			}, true
-		},
+			}
+		}),
 		same:    func(a, b ServiceEvent) bool { return reflect.DeepEqual(a, b) },
 		deleted: func(old ServiceEvent) ServiceEvent { old.Deleted = true; return old },
 		synced:  func() ServiceEvent { return ServiceEvent{Synced: true} },
 	}
-	return w.run(ctx, func(ns string) *cache.ListWatch {
-		services := c.core.Services(ns)
-		return &cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return services.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return services.Watch(ctx, o)
-			},
-		}
-	}, fn)
+	return w.run(ctx, func(ns string) *cache.ListWatch { return listWatch(c.core.Services(ns)) }, fn)
 }

@@ -129,20 +129,24 @@ func (t *trace) includedEnv(env map[string]string, files []string, dir string) e
 
 // file follows an included file.
 func (t *trace) file(from *document, n *yaml.Node, path, dir string, env map[string]string) error {
-	id := "include " + path + " in " + dir
+	d, err := t.once("include "+path+" in "+dir, from, n, path)
+	if d == nil || err != nil {
+		return err
+	}
+	return t.follow(d, dir, env)
+}
+
+// once reads a file that a document refers to at n, or returns nil if the reference with this id was followed before.
+func (t *trace) once(id string, from *document, n *yaml.Node, path string) (*document, error) {
 	if t.visited[id] {
-		return nil
+		return nil, nil
 	}
 	t.visited[id] = true
 	data, err := t.read(path)
 	if err != nil {
-		return missing(from, n, path, err)
+		return nil, missing(from, n, path, err)
 	}
-	d, err := t.add(path, path, data)
-	if err != nil {
-		return err
-	}
-	return t.follow(d, dir, env)
+	return t.add(path, path, data)
 }
 
 // extends follows the file that a service extends, and the services that the extended service extends.
@@ -161,17 +165,8 @@ func (t *trace) extends(d *document, service *yaml.Node, dir string, env map[str
 
 // base follows one service of a file that another service extends.
 func (t *trace) base(from *document, n *yaml.Node, path, service string, env map[string]string) error {
-	id := "extend " + service + " of " + path
-	if t.visited[id] {
-		return nil
-	}
-	t.visited[id] = true
-	data, err := t.read(path)
-	if err != nil {
-		return missing(from, n, path, err)
-	}
-	d, err := t.add(path, path, data)
-	if err != nil {
+	d, err := t.once("extend "+service+" of "+path, from, n, path)
+	if d == nil || err != nil {
 		return err
 	}
 	for _, root := range d.roots {

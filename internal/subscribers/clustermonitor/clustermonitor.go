@@ -59,12 +59,9 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	for state.TheSession(rt.View()).StartedAt.IsZero() { // the start is the first event of a session
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Wake():
-		}
+	// The start is the first event of a session.
+	if !rt.Await(ctx, func(v store.View) bool { return !state.TheSession(v).StartedAt.IsZero() }) {
+		return nil
 	}
 	if s.client == nil {
 		rt.Dispatch(state.ClusterReported{Err: "no kubeconfig was found: set KUBECONFIG, or choose a cluster with --context"})
@@ -96,30 +93,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 				rt.Dispatch(report)
 			}
 		}
-		if !s.rest(ctx, rt, pause, err == nil) {
+		// The next poll comes at once when another subscriber finds that a connected cluster no longer answers.
+		lost := func(v store.View) bool { c := state.TheCluster(v); return err == nil && c.Ever && !c.Connected }
+		if !rt.Pause(ctx, pause, lost) {
 			return nil
 		}
 		if err != nil {
 			pause = min(2*pause, pollAway)
-		}
-	}
-}
-
-// rest waits for the next poll, which comes at once when another subscriber finds that a connected cluster no longer
-// answers. It reports false when ctx is done.
-func (s *Subscriber) rest(ctx context.Context, rt *store.Runtime, pause time.Duration, connected bool) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return true
-		case <-rt.Wake():
-			if c := state.TheCluster(rt.View()); connected && c.Ever && !c.Connected {
-				return true
-			}
-		case <-ctx.Done():
-			return false
 		}
 	}
 }

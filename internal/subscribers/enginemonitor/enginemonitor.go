@@ -45,12 +45,8 @@ func (s *Subscriber) Contract() store.Contract {
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
-	for !state.NeedsEngine(rt.View()) {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-rt.Wake():
-		}
+	if !rt.Await(ctx, state.NeedsEngine) {
+		return nil
 	}
 	for {
 		pause := pollHealthy
@@ -61,27 +57,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			rt.Dispatch(report)
 			pause = pollFailing
 		}
-		if !rest(ctx, rt, pause) {
-			return nil
+		// The next check comes at once when a build finds that the engine no longer answers.
+		lost := func(v store.View) bool {
+			e := state.TheEngine(v)
+			return pause == pollHealthy && e.Ever && !e.Connected
 		}
-	}
-}
-
-// rest waits for the next check, which comes at once when a build finds that the engine no longer answers. It reports false
-// when ctx is done.
-func rest(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return true
-		case <-rt.Wake():
-			if e := state.TheEngine(rt.View()); pause == pollHealthy && e.Ever && !e.Connected {
-				return true
-			}
-		case <-ctx.Done():
-			return false
+		if !rt.Pause(ctx, pause, lost) {
+			return nil
 		}
 	}
 }

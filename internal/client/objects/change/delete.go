@@ -43,7 +43,7 @@ func (w *Writer) Delete(ctx context.Context, targets []objects.Target, d Deletio
 	var all []doomed
 	var refs []string
 	for _, t := range targets {
-		names, err := w.names(ctx, t)
+		names, err := w.Client.Names(ctx, t)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -120,21 +120,6 @@ func (w *Writer) DeleteAt(ctx context.Context, path string) error {
 	}
 	_, err = w.Out.Write(doc)
 	return err
-}
-
-func (w *Writer) names(ctx context.Context, t objects.Target) ([]string, error) {
-	if t.Named() {
-		return t.Names, nil
-	}
-	found, err := w.Client.Fetch(ctx, t, objects.Whole)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, u := range found.Objects {
-		names = append(names, u.GetName())
-	}
-	return names, nil
 }
 
 func (w *Writer) deleteOne(ctx context.Context, k objects.Kind, name string, d Deletion) error {

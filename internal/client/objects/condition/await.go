@@ -43,7 +43,7 @@ func (w Wait) Run(ctx context.Context, targets []objects.Target) error {
 	defer cancel()
 	any := false
 	for _, t := range targets {
-		names, err := w.names(ctx, t)
+		names, err := w.Client.Names(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -81,21 +81,6 @@ func (w Wait) RunAll(ctx context.Context, all []Condition, targets []objects.Tar
 		}
 	}
 	return nil
-}
-
-func (w Wait) names(ctx context.Context, t objects.Target) ([]string, error) {
-	if t.Named() {
-		return t.Names, nil
-	}
-	found, err := w.Client.Fetch(ctx, t, objects.Whole)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, u := range found.Objects {
-		names = append(names, u.GetName())
-	}
-	return names, nil
 }
 
 // one waits for one object.

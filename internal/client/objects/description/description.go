@@ -65,7 +65,7 @@ func (d *Describer) all(ctx context.Context, t objects.Target) error {
 
 // prefix describes the objects whose names begin with a prefix, if there are any.
 func (d *Describer) prefix(ctx context.Context, k objects.Kind, prefix string, missing error) error {
-	names, err := d.Client.Names(ctx, k)
+	names, err := d.Client.Names(ctx, objects.Target{Kind: k})
 	if err != nil {
 		return err
 	}
