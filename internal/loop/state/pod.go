@@ -170,7 +170,9 @@ func LogSpan(p model.Pod, container, run string) string {
 }
 
 // Published returns the ports of this machine that lead to the containers of a Compose service, each once, by number. The
-// name and the protocol that the Compose file declares for a port are included.
+// name and the protocol that the Compose file declares for a port are included. Of a port that the engine chose for IPv4 and
+// for IPv6, it returns the one for IPv4: usually both have the same number, but an engine chooses another one for IPv6 if a
+// second container starts at the same time.
 func Published(m model.Manifest, pods []Pod) []model.ComposePort {
 	if m.Compose == nil {
 		return nil
@@ -182,7 +184,7 @@ func Published(m model.Manifest, pods []Pod) []model.ComposePort {
 		}
 		for _, port := range p.Published {
 			same := func(o model.ComposePort) bool { return o.Published == port.Published && o.Protocol == port.Protocol }
-			if port.Published == 0 || slices.ContainsFunc(out, same) { // it is published for IPv4 and for IPv6
+			if port.Published == 0 || slices.ContainsFunc(out, same) || chosenAgain(m.Compose.Ports, p.Published, port) {
 				continue
 			}
 			for _, declared := range m.Compose.Ports {
@@ -195,6 +197,15 @@ func Published(m model.Manifest, pods []Pod) []model.ComposePort {
 	}
 	slices.SortStableFunc(out, func(a, b model.ComposePort) int { return a.Published - b.Published })
 	return out
+}
+
+// chosenAgain reports whether a port is the IPv6 twin of a port that the engine chose for IPv4.
+func chosenAgain(declared, published []model.ComposePort, port model.ComposePort) bool {
+	twin := func(o model.ComposePort) bool {
+		return o.HostIP == "0.0.0.0" && o.Target == port.Target && o.Protocol == port.Protocol
+	}
+	named := func(o model.ComposePort) bool { return o.Published == port.Published }
+	return port.HostIP == "::" && slices.ContainsFunc(published, twin) && !slices.ContainsFunc(declared, named)
 }
 
 func describe(what, reason, message string) string {
