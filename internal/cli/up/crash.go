@@ -3,6 +3,8 @@ package up
 import (
 	"bytes"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/client/sessions"
@@ -28,6 +30,9 @@ func (b *bugReports) watchCrashes(r *sessions.Registry, c *sessions.Claim) (stop
 	return func() { _ = debug.SetCrashOutput(nil, debug.CrashOptions{}) }
 }
 
+// quitSignals begin the output of a process that was told to end with its stacks. That is no bug.
+var quitSignals = []string{"SIGQUIT:", "SIGABRT:"}
+
 // crashed reports an earlier crash.
 func (b *bugReports) crashed(c sessions.Crash) error {
 	first, _, _ := bytes.Cut(c.Output, []byte("\n"))
@@ -35,7 +40,11 @@ func (b *bugReports) crashed(c sessions.Crash) error {
 	if err := b.write(what, "the first goroutine below", b.logs.Scrub(string(c.Output))); err != nil {
 		return err
 	}
-	logstore.Errorf(b.logs.Logger(model.TiltfileName, "", logstore.SourceBuild),
-		"The session %s crashed: %s. This is a bug in hone. Please report it with %s", c.Session, what, b.path)
+	log := b.logs.Logger(model.TiltfileName, "", logstore.SourceBuild)
+	if slices.ContainsFunc(quitSignals, func(s string) bool { return strings.HasPrefix(what, s) }) {
+		logstore.Infof(log, "The session %s was ended by a signal (%s). The stacks of its goroutines are in %s", c.Session, what, b.path)
+		return nil
+	}
+	logstore.Errorf(log, "The session %s crashed: %s. This is a bug in hone. Please report it with %s", c.Session, what, b.path)
 	return nil
 }

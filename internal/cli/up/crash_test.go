@@ -35,6 +35,22 @@ func watched(t *testing.T, dir string) *bugReports {
 	return b
 }
 
+// TestQuitIsNoBug reports a session that a signal has ended with its stacks.
+func TestQuitIsNoBug(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bugs.txt")
+	b := newBugReports(t, path)
+	if err := b.crashed(sessions.Crash{Session: "shop", Output: []byte("SIGQUIT: quit\nPC=0x1 m=0 sigcode=0\n\ngoroutine 1 [running]:\n")}); err != nil {
+		t.Fatal(err)
+	}
+	want := "The session shop was ended by a signal (SIGQUIT: quit). The stacks of its goroutines are in " + path
+	if log := strings.Join(statetest.Texts(b.logs, string(model.TiltfileName)), "\n"); log != want {
+		t.Errorf("the log says %q, want %q", log, want)
+	}
+	if raw, err := os.ReadFile(path); err != nil || !bytes.Contains(raw, []byte("goroutine 1")) {
+		t.Errorf("the file has no stacks (%v):\n%s", err, raw)
+	}
+}
+
 // TestCrashes crashes a session on a goroutine that nothing guards. The next session reports it, once, and nothing is left
 // behind.
 func TestCrashes(t *testing.T) {

@@ -146,7 +146,7 @@ func TestWishes(t *testing.T) {
 		d.press("jt")
 		d.shows("api will be updated")
 		d.press("b<End>t")
-		d.shows("resource \"loadtest\" is disabled")
+		d.shows("resource \"loadtest\" is disabled; enable it first: hone enable loadtest")
 		d.press("b")
 		d.shows("no endpoint to open")
 		if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered); diff != "" {

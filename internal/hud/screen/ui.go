@@ -165,7 +165,7 @@ func (u *ui) trigger() {
 		return
 	}
 	if err := u.options.Trigger(r.Name); err != nil {
-		u.say(words.OneLine(problem.Text(err)))
+		u.say(words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";")))
 		return
 	}
 	u.say(fmt.Sprintf("%s will be updated", r.Name))
