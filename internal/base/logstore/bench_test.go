@@ -129,3 +129,60 @@ func BenchmarkTail(b *testing.B) {
 		_ = s.Close()
 	}
 }
+
+// BenchmarkScan builds an index of the lines that contain a word in any case, over two million lines of which all but
+// the newest few thousand are on disk; an operation is a line. The match is about the cheapest one possible, so that
+// the store's part shows.
+func BenchmarkScan(b *testing.B) {
+	const stored = 2_000_000
+	s, err := New(Options{Dir: b.TempDir(), DiskPerResource: 1 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	l := s.Logger("web", "pod:web", SourceRuntime)
+	for i := range stored {
+		l.Write(LevelInfo, benchLine(i))
+	}
+	if n := s.Count(Filter{}); n != stored {
+		b.Fatalf("%d lines are stored, want %d", n, stored)
+	}
+	for _, bb := range []struct {
+		name  string
+		match func([]byte) bool
+	}{{"all", nil}, {"word", foldContains("Bytes=000777")}} {
+		for _, back := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/back=%t", bb.name, back), func(b *testing.B) {
+				f := Filter{Resources: []model.ManifestName{"web"}, Match: bb.match}
+				b.ReportAllocs()
+				for n := 0; n < b.N; {
+					seen, to := 0, uint64(min(b.N-n, stored))+1
+					if err := s.Scan(b.Context(), f, 0, to, back, func(LineRef) bool { seen++; return true }); err != nil {
+						b.Fatal(err)
+					}
+					if bb.match == nil && seen != int(to-1) {
+						b.Fatalf("%d lines, want %d", seen, to-1)
+					}
+					n += int(to - 1)
+				}
+			})
+		}
+	}
+}
+
+// foldContains matches lines that contain an ASCII word in any case.
+func foldContains(word string) func([]byte) bool {
+	low, up := []byte(strings.ToLower(word)), []byte(strings.ToUpper(word))
+	return func(line []byte) bool {
+	next:
+		for i := 0; i+len(low) <= len(line); i++ {
+			for j := range low {
+				if c := line[i+j]; c != low[j] && c != up[j] {
+					continue next
+				}
+			}
+			return true
+		}
+		return false
+	}
+}

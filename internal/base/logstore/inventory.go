@@ -48,12 +48,22 @@ func (s *Store) Inventory() []Inventory {
 		for n, seg := range r.segs {
 			i.Segments = append(i.Segments, SegmentInfo{First: seg.first, Last: seg.last, Lines: seg.lines, Spilled: n < r.spilled})
 		}
-		for name, span := range r.spans {
-			i.Spans = append(i.Spans, SpanInfo{Name: name, First: span.first, Last: span.last})
-		}
-		slices.SortFunc(i.Spans, func(a, b SpanInfo) int { return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name)) })
+		i.Spans = r.spanInfos()
 		all = append(all, i)
 	}
 	slices.SortFunc(all, func(a, b Inventory) int { return strings.Compare(string(a.Resource), string(b.Resource)) })
 	return all
+}
+
+// spanInfos returns the ranges of the resource's spans in the order of their first lines.
+func (r *resource) spanInfos() []SpanInfo {
+	if len(r.spans) == 0 {
+		return nil
+	}
+	spans := make([]SpanInfo, 0, len(r.spans))
+	for name, span := range r.spans {
+		spans = append(spans, SpanInfo{Name: name, First: span.first, Last: span.last})
+	}
+	slices.SortFunc(spans, func(a, b SpanInfo) int { return cmp.Or(cmp.Compare(a.First, b.First), strings.Compare(a.Name, b.Name)) })
+	return spans
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // narrower is the part of a filter that checks the line itself.
@@ -37,8 +40,9 @@ func (n *narrower) passes(it *source) bool {
 	return n.f.Match(n.buf)
 }
 
-// open returns a merge of the lines with from < Seq < to that the filter may match.
-func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
+// open returns a merge of the lines with from < Seq < to that the filter may match. With once, lines are valid until
+// the merge advances, and segments from disk do not go into the cache.
+func (s *Store) open(f Filter, from, to uint64, back, once bool) *merge {
 	m := f.mask()
 	s.mu.Lock()
 	to = min(to, s.seq+1)
@@ -63,6 +67,9 @@ func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
 		if back {
 			it.pos, it.end = last+1, first
 		}
+		if once {
+			it.once = &spillBuffer{}
+		}
 		its = append(its, it)
 	}
 	s.mu.Unlock()
@@ -73,9 +80,10 @@ func (s *Store) open(f Filter, from, to uint64, back bool) *merge {
 const scanStep = 1 << 10
 
 // scan calls yield for each line with from < Seq < to that the filter matches, until yield returns false. It
-// periodically calls check, if not nil, and ends with its error.
+// periodically calls check and ends with its error. A scan that may have to be ended that way is one over much of the
+// history, so it leaves the cache to the readers that come back; without check, it uses the cache.
 func (s *Store) scan(check func() error, f Filter, from, to uint64, back bool, yield func(*source) bool) error {
-	mg, n := s.open(f, from, to, back), newNarrower(f)
+	mg, n := s.open(f, from, to, back, check != nil), newNarrower(f)
 	for i := 1; ; i++ {
 		it := mg.top()
 		if it == nil {
@@ -133,12 +141,72 @@ func (s *Store) Search(ctx context.Context, f Filter, seq uint64, n int, back bo
 	return s.collect(check, f, seq, math.MaxUint64, n, false)
 }
 
+// LineRef tells which line Scan has found, and what a reader needs to decide whether to remember it.
+type LineRef struct {
+	Seq      uint64
+	Time     time.Time
+	Resource model.ManifestName
+	Span     string
+	Source   Source
+	Level    Level
+	Prefix   string
+	// Text is the line's text. It is valid until yield returns, and must not be changed.
+	Text []byte
+}
+
+// Scan calls yield for each line with from < Seq < to that the filter matches, oldest first, or newest first with back,
+// until yield returns false. It ends early with ctx, and then returns its cause. It copies nothing, allocates nothing
+// per line, and does not disturb other readers: it is for building an index over much of the history. The line with
+// the number of a LineRef is ReadAfter(Filter{Resources: {ref.Resource}}, ref.Seq-1, 1).
+func (s *Store) Scan(ctx context.Context, f Filter, from, to uint64, back bool, yield func(line LineRef) bool) error {
+	check := func() error { return context.Cause(ctx) }
+	if err := check(); err != nil {
+		return err
+	}
+	return s.scan(check, f, from, to, back, func(it *source) bool { return yield(it.ref()) })
+}
+
+// Oldest returns the number below which no line that the filter matches is stored: that of the oldest such line, or, if
+// there is none, that of the line that will be stored next. It is immediate for filters by resource; others may scan
+// lines.
+func (s *Store) Oldest(f Filter) uint64 {
+	all := Filter{Resources: f.Resources}
+	if f.narrow() || f.mask() != all.mask() {
+		next := s.Newest() + 1
+		_ = s.scan(func() error { return nil }, f, 0, math.MaxUint64, false, func(it *source) bool {
+			next = it.head().seq
+			return false
+		})
+		return next
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	oldest := s.seq + 1
+	for _, r := range s.chosenLocked(f) {
+		if len(r.segs) > 0 {
+			oldest = min(oldest, r.segs[0].first)
+		}
+	}
+	return oldest
+}
+
+// Spans returns the ranges of a resource's stored spans, in the order of their first lines.
+func (s *Store) Spans(resource model.ManifestName) []SpanInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.resources[resource]
+	if r == nil {
+		return nil
+	}
+	return r.spanInfos()
+}
+
 // Count returns the number of stored lines that the filter matches. It is immediate for filters by resource, source and
 // level; other filters scan every line.
 func (s *Store) Count(f Filter) int {
 	n := 0
 	if f.narrow() {
-		_ = s.scan(nil, f, 0, math.MaxUint64, false, func(*source) bool { n++; return true })
+		_ = s.scan(func() error { return nil }, f, 0, math.MaxUint64, false, func(*source) bool { n++; return true })
 		return n
 	}
 	m := f.mask()

@@ -193,9 +193,9 @@ func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte,
 	return r, def, isDef, b, nil
 }
 
-// load makes a view of a segment's bytes in one pass.
-func load(buf []byte) (view, error) {
-	v := view{buf: buf, strs: []string{""}}
+// load makes a view of a segment's bytes in one pass. The view uses the memory of old's marks and strings.
+func load(buf []byte, old view) (view, error) {
+	v := view{buf: buf, marks: old.marks[:0], strs: append(old.strs[:0], "")}
 	prev, n := mark{}, 0
 	for rest := buf; len(rest) > 0; {
 		off := uint32(len(buf) - len(rest))

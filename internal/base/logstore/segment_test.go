@@ -16,7 +16,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(seg.buf)
 	f.Add([]byte{kindDefine, 1, 'x', 0, 1, 2, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, buf []byte) {
-		v, err := load(buf)
+		v, err := load(buf, view{})
 		if err != nil {
 			return
 		}
@@ -37,7 +37,7 @@ func TestLoadIsWhatWasWritten(t *testing.T) {
 	for i := range uint64(1000) {
 		seg.add(2*i+1, int64(i)*1e9, uint8(i%sources), &Entry{Level: Level(i % levels), Span: fmt.Sprint("span", i%7), Text: fmt.Sprint("line ", i)})
 	}
-	v, err := load(seg.buf)
+	v, err := load(seg.buf, view{})
 	if err != nil || v.last != 1999 || len(v.marks) != len(seg.marks) || len(v.strs) != len(seg.strs) {
 		t.Fatalf("loaded up to %d with %d marks and %d strings, %v", v.last, len(v.marks), len(v.strs), err)
 	}

@@ -18,6 +18,9 @@ type source struct {
 	pos, end uint64
 	// passed, if not nil, is called before a segment is fetched, with the store's mutex held.
 	passed func(r *resource)
+	// once, if not nil, takes the spilled segments one after the other, because they are read only once: they do not
+	// go into the store's cache.
+	once *spillBuffer
 
 	opened bool // head is valid
 	final  bool // no segment after the current one is needed
@@ -108,7 +111,7 @@ func (it *source) fetch() bool {
 		}
 		if file != nil {
 			var err error
-			if v, err = it.s.readSpilled(seg, file); err != nil {
+			if v, err = it.s.readSpilled(seg, file, it.once); err != nil {
 				it.skip(seg)
 				continue
 			}
@@ -182,22 +185,29 @@ func (it *source) nextSegment() *segment {
 	return segs[i]
 }
 
-// readSpilled returns a view of a segment on disk.
-func (s *Store) readSpilled(seg *segment, p *place) (view, error) {
-	if v, ok := s.cache.get(seg); ok {
+// readSpilled returns a view of a segment on disk. With once the view is valid until the next call with the same once,
+// and the cache stays as it is, so that a scan of the whole history does not push out what a screen shows.
+func (s *Store) readSpilled(seg *segment, p *place, once *spillBuffer) (view, error) {
+	v, ok := s.cache.get(seg, once == nil)
+	if ok {
 		return v, nil
 	}
-	buf, err := s.spill.read(p.path, p.offset, p.length)
+	to := once
+	if to == nil {
+		to = &spillBuffer{}
+	}
+	err := s.spill.read(p.path, p.offset, p.length, to)
+	if err == nil {
+		v, err = load(to.buf, to.v)
+	}
 	if err != nil {
 		s.reportRead(err)
 		return view{}, err
 	}
-	v, err := load(buf)
-	if err != nil {
-		s.reportRead(err)
-		return view{}, err
+	to.v = v
+	if once == nil {
+		s.cache.put(seg, v)
 	}
-	s.cache.put(seg, v)
 	return v, nil
 }
 
@@ -225,5 +235,14 @@ func (it *source) line() Line {
 		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
 		Source: sourceAt[rec.source], Level: rec.level, Prefix: it.v.strs[rec.prefix], Text: string(rec.text),
 		ProgressID: it.v.strs[rec.progress], ProgressDone: rec.done,
+	}
+}
+
+// ref is line without a copy.
+func (it *source) ref() LineRef {
+	rec := it.head()
+	return LineRef{
+		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
+		Source: sourceAt[rec.source], Level: rec.level, Prefix: it.v.strs[rec.prefix], Text: rec.text,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -101,18 +102,25 @@ func (d *spillDir) write(f *spillFile, offset int64, buf []byte) (int64, error) 
 	return int64(len(packed)), file.Close()
 }
 
-// read returns the bytes of a segment.
-func (d *spillDir) read(path string, offset, length int64) ([]byte, error) {
+// spillBuffer holds a segment read from disk. Its memory is used again for the next one.
+type spillBuffer struct {
+	packed, buf []byte
+	v           view
+}
+
+// read puts the bytes of a segment into to.buf.
+func (d *spillDir) read(path string, offset, length int64, to *spillBuffer) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = file.Close() }()
-	packed := make([]byte, length)
-	if _, err := file.ReadAt(packed, offset); err != nil {
-		return nil, err
+	to.packed = slices.Grow(to.packed[:0], int(length))[:length]
+	if _, err := file.ReadAt(to.packed, offset); err != nil {
+		return err
 	}
-	return d.dec.DecodeAll(packed, nil)
+	to.buf, err = d.dec.DecodeAll(to.packed, to.buf[:0])
+	return err
 }
 
 func (d *spillDir) remove() error {
@@ -138,12 +146,15 @@ type cachedView struct {
 
 const cachedViews = 8
 
-func (c *viewCache) get(seg *segment) (view, bool) {
+// get returns the view of a segment. With use, the view becomes the newest one.
+func (c *viewCache) get(seg *segment, use bool) (view, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, e := range c.entries {
 		if e.seg == seg {
-			c.entries = append(append(c.entries[:i], c.entries[i+1:]...), e)
+			if use {
+				c.entries = append(append(c.entries[:i], c.entries[i+1:]...), e)
+			}
 			return e.v, true
 		}
 	}

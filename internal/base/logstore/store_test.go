@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -172,6 +173,10 @@ func TestReadersAgree(t *testing.T) {
 				got = append(got, lines...)
 			}
 			same(t, "cursor", want, got)
+			same(t, "scan", want, scanned(t, s, f, 0, math.MaxUint64, false))
+			newest := scanned(t, s, f, 0, math.MaxUint64, true)
+			slices.Reverse(newest)
+			same(t, "scan back", want, newest)
 			if got := s.Count(f); got != len(want) {
 				t.Errorf("Count = %d, want %d", got, len(want))
 			}
@@ -180,6 +185,11 @@ func TestReadersAgree(t *testing.T) {
 				n := 1 + rng.IntN(50)
 				same(t, "before", want[max(0, i-n):i], s.ReadBefore(f, want[i].Seq, n))
 				same(t, "after", want[i+1:min(len(want), i+1+n)], s.ReadAfter(f, want[i].Seq, n))
+				j := min(len(want)-1, i+n)
+				same(t, "scan between", want[i+1:max(i+1, j)], scanned(t, s, f, want[i].Seq, want[j].Seq, false))
+			}
+			if got := s.Oldest(f); got != want[0].Seq {
+				t.Errorf("Oldest = %d, want %d", got, want[0].Seq)
 			}
 			span := f
 			span.Span = want[len(want)-1].Span
@@ -194,6 +204,20 @@ func TestReadersAgree(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scanned returns what Scan finds, as lines.
+func scanned(t *testing.T, s *Store, f Filter, from, to uint64, back bool) (lines []Line) {
+	t.Helper()
+	err := s.Scan(t.Context(), f, from, to, back, func(l LineRef) bool {
+		lines = append(lines, Line{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source, Level: l.Level,
+			Prefix: l.Prefix, Text: string(l.Text)})
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
 }
 
 func same(t *testing.T, how string, want, got []Line) {
@@ -461,6 +485,110 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 		t.Errorf("error %v after %d lines, want %v after at most %d", err, looked, enough, scanStep)
 	}
 	wantTexts(t, lines, fmt.Sprint(3*scanStep-1))
+}
+
+func TestScanEnds(t *testing.T) {
+	s := open(t, Options{})
+	for i := range 3 * scanStep {
+		s.Append(Entry{Text: fmt.Sprint(i)})
+	}
+	n := 0
+	if err := s.Scan(t.Context(), Filter{}, 0, math.MaxUint64, true, func(l LineRef) bool { n++; return n < 3 }); err != nil || n != 3 {
+		t.Errorf("%d lines and error %v after yield returned false for the third", n, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	n = 0
+	err := s.Scan(ctx, Filter{}, 0, math.MaxUint64, false, func(LineRef) bool {
+		if n++; n == scanStep/2 {
+			cancel(enough)
+		}
+		return true
+	})
+	if !errors.Is(err, enough) || n > scanStep {
+		t.Errorf("error %v after %d lines, want %v after at most %d", err, n, enough, scanStep)
+	}
+	if err := s.Scan(ctx, Filter{}, 0, 2, false, func(LineRef) bool { t.Error("a line"); return true }); !errors.Is(err, enough) {
+		t.Errorf("error %v, want %v", err, enough)
+	}
+}
+
+// TestScanLeavesTheCacheToReaders reads some lines from disk as a screen does, and then scans everything.
+func TestScanLeavesTheCacheToReaders(t *testing.T) {
+	s := open(t, Options{Dir: t.TempDir(), MemoryPerResource: 4 << 10})
+	for i := range 5000 {
+		s.Append(Entry{Resource: "web", Text: fmt.Sprintf("line %d %x", i, rand.Uint64())})
+	}
+	await(t, s, func() bool { return s.fullestLocked() == nil })
+	cached := func() (all []*segment) {
+		for _, e := range s.cache.entries {
+			all = append(all, e.seg)
+		}
+		return all
+	}
+	s.ReadAfter(Filter{}, 1000, 50)
+	s.ReadAfter(Filter{}, 4000, 50)
+	before := cached()
+	if len(before) < 2 {
+		t.Fatalf("%d segments are cached, want those of both readings", len(before))
+	}
+	f := Filter{Match: func(b []byte) bool { return strings.HasSuffix(string(b), "0") }}
+	scanned(t, s, f, 0, math.MaxUint64, false)
+	scanned(t, s, f, 0, math.MaxUint64, true)
+	if _, err := s.Search(t.Context(), f, 0, 5000, false); err != nil {
+		t.Fatal(err)
+	}
+	if s.Count(f) == 0 {
+		t.Error("no line is counted")
+	}
+	if !slices.Equal(before, cached()) {
+		t.Error("the scan changed the cache")
+	}
+}
+
+func TestOldestAndSpans(t *testing.T) {
+	s := open(t, Options{MemoryPerResource: 4 << 10})
+	only := func(r model.ManifestName) Filter { return Filter{Resources: []model.ManifestName{r}} }
+	if got := s.Oldest(Filter{}); got != 1 || s.Spans("web") != nil {
+		t.Errorf("an empty store has the oldest line %d and spans %v", got, s.Spans("web"))
+	}
+	s.Append(Entry{Resource: "web", Span: "build:web:1", Text: "one"})
+	s.Append(Entry{Resource: "api", Span: "build:api:1", Text: "other"})
+	s.Append(Entry{Resource: "web", Span: "pod:web", Text: "two"})
+	s.Append(Entry{Resource: "web", Span: "build:web:1", Text: "three"})
+	s.Append(Entry{Resource: "web", Level: LevelError, Text: "four"})
+	if diff := cmp.Diff([]SpanInfo{{"build:web:1", 1, 4}, {"pod:web", 3, 3}}, s.Spans("web")); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+	for _, tt := range []struct {
+		name string
+		f    Filter
+		want uint64
+	}{
+		{"all", Filter{}, 1},
+		{"a resource", only("api"), 2},
+		{"an unknown resource", only("no"), 6},
+		{"a level", Filter{MinLevel: LevelError}, 5},
+		{"a span", Filter{Span: "pod:web"}, 3},
+	} {
+		if got := s.Oldest(tt.f); got != tt.want {
+			t.Errorf("Oldest(%s) = %d, want %d", tt.name, got, tt.want)
+		}
+	}
+	for i := range 1000 {
+		s.Append(Entry{Resource: "web", Span: "pod:web", Text: fmt.Sprint("line ", i)})
+	}
+	got := s.Oldest(only("web"))
+	if first := s.ReadAfter(only("web"), 0, 1); got != first[0].Seq || got < 5 {
+		t.Errorf("Oldest = %d after lines were dropped, want %d", got, first[0].Seq)
+	}
+	if diff := cmp.Diff([]SpanInfo{{"pod:web", got, s.Newest()}}, s.Spans("web")); diff != "" {
+		t.Errorf("spans after lines were dropped (-want +got):\n%s", diff)
+	}
+	s.Drop("web")
+	if got := s.Oldest(only("web")); got != s.Newest()+1 {
+		t.Errorf("Oldest = %d of a dropped resource, want %d", got, s.Newest()+1)
+	}
 }
 
 func TestNewTellsWhyThereIsNoFolder(t *testing.T) {
