@@ -25,7 +25,7 @@ func Build(v store.View, now time.Time, loop time.Duration) View {
 	}
 	out.Rows = b.rows()
 	out.Header.Counts = count(out.Rows)
-	out.Refresh = refresh(out.Rows, now)
+	out.Refresh = min(refresh(out.Rows, now), b.soonest)
 	return out
 }
 
@@ -40,13 +40,18 @@ type builder struct {
 	pods     map[model.ManifestName][]state.Pod
 	forwards map[model.ManifestName][]state.Forward
 	services map[model.ManifestName][]model.Service
+	// soonest is when the passage of time alone changes more than an age.
+	soonest time.Duration
 }
+
+// changesIn notes that a row changes after d if nothing happens.
+func (b *builder) changesIn(d time.Duration) { b.soonest = min(b.soonest, d) }
 
 func newBuilder(v store.View, now time.Time) *builder {
 	b := &builder{v: v, now: now, session: state.TheSession(v), tiltfile: state.TheTiltfile(v),
 		plan: buildcontrol.Decide(v, nil), starting: map[model.ManifestName]bool{},
 		pods:     state.PodsByResource(v),
-		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}}
+		forwards: map[model.ManifestName][]state.Forward{}, services: map[model.ManifestName][]model.Service{}, soonest: time.Hour}
 	for _, c := range b.plan.Start {
 		b.starting[c.Name] = true
 	}

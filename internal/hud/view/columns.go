@@ -1,6 +1,10 @@
 package view
 
-import "github.com/hone-dev/hone/internal/hud/text"
+import (
+	"slices"
+
+	"github.com/hone-dev/hone/internal/hud/text"
+)
 
 // Kind is the content of a column.
 type Kind uint8
@@ -141,7 +145,13 @@ func (r Row) portsText(c Column) Cell {
 		return none
 	}
 	var cell Cell
-	for i, p := range r.Ports {
+	ports := r.Ports
+	if c.Short && c.Width < 10 { // there is room for one: the one that fails
+		if i := slices.IndexFunc(ports, func(p Port) bool { return p.State == PortFailed }); i >= 0 {
+			ports = ports[i:]
+		}
+	}
+	for i, p := range ports {
 		if i > 0 {
 			cell = append(cell, Span{Text: " "})
 		}

@@ -53,6 +53,7 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 	if runtime.Status == buildcontrol.RuntimeError {
 		r.RuntimeErr = cmp.Or(runtime.Err, runtime.Text, "failed")
 	}
+	r.PortErr = portErr(r.Ports)
 	if len(pods) > 0 {
 		r.Pod, r.Restarts = pods[0].Name, pods[0].Restarts()
 	}
@@ -185,7 +186,9 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 		case state.ForwardReady:
 			p.State = PortReady
 		case state.ForwardFailed:
-			p.State = PortFailed
+			if b.forwardFails(f, pods) {
+				p.State = PortFailed
+			}
 		case state.ForwardWaiting:
 			p.State = PortWaiting
 		}
@@ -193,6 +196,36 @@ func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 	}
 	slices.SortFunc(out, func(a, b Port) int { return a.Number - b.Number })
 	return out
+}
+
+// forwardPatience is how long a pod may refuse the connections of a forward before the port counts as failed: an app that
+// restarts is back by then.
+const forwardPatience = time.Second
+
+// forwardFails reports whether a forward whose last connection failed is broken. It only waits while its pod is not ready
+// yet. A port that could not be opened has no pod, and is broken at once.
+func (b *builder) forwardFails(f state.Forward, pods []state.Pod) bool {
+	if f.Pod == "" {
+		return true
+	}
+	ready := slices.ContainsFunc(pods, func(p state.Pod) bool {
+		return p.Ready && !p.Deleting && strings.HasPrefix(f.Pod, p.Namespace+"/"+p.Name+":")
+	})
+	left := forwardPatience - b.now.Sub(f.Since)
+	if ready && left > 0 {
+		b.changesIn(left)
+	}
+	return ready && left <= 0
+}
+
+// portErr returns the error of the first port that failed.
+func portErr(ports []Port) string {
+	for _, p := range ports {
+		if p.State == PortFailed {
+			return "port " + number(p.Number) + ": " + cmp.Or(p.Err, "failed")
+		}
+	}
+	return ""
 }
 
 // endpoints returns the addresses of a resource: its forwards in the order of the Tiltfile, its Services, its links.

@@ -32,7 +32,7 @@ func (v View) Summary() string {
 		}
 	}
 	for _, r := range v.Rows {
-		for _, e := range []struct{ what, err string }{{"update", r.UpdateErr}, {"runtime", r.RuntimeErr}} {
+		for _, e := range []struct{ what, err string }{{"update", r.UpdateErr}, {"runtime", r.RuntimeErr}, {"port forward", r.PortErr}} {
 			if e.err != "" {
 				b.WriteString("  " + text.PadRight(string(r.Name), width) + "  " + e.what + " failed: " + firstLine(e.err) + "\n")
 			}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
@@ -61,8 +62,8 @@ type Row struct {
 	// then in words.
 	Changed time.Time
 	Age     string
-	// UpdateErr and RuntimeErr are the full texts of the errors; empty if there are none.
-	UpdateErr, RuntimeErr string
+	// UpdateErr, RuntimeErr and PortErr are the full texts of the errors; empty if there are none.
+	UpdateErr, RuntimeErr, PortErr string
 	// Behind is the number of containers in which an update is still running that the others already have.
 	Behind int
 	// Pod is the name of the newest pod, and Restarts is the number of restarts of its containers.
@@ -71,13 +72,8 @@ type Row struct {
 	Endpoints []Endpoint
 }
 
-// Err returns the error of the update, else the error of the runtime; empty if there is none.
-func (r Row) Err() string {
-	if r.UpdateErr != "" {
-		return r.UpdateErr
-	}
-	return r.RuntimeErr
-}
+// Err returns the error of the update, else of the runtime, else of a port; empty if there is none.
+func (r Row) Err() string { return cmp.Or(r.UpdateErr, r.RuntimeErr, r.PortErr) }
 
 // Important returns the more important cell of Update and Runtime: a failure, then activity, then waiting.
 func (r Row) Important() Cell {
@@ -86,6 +82,8 @@ func (r Row) Important() Cell {
 		return r.Update
 	case r.RuntimeErr != "":
 		return r.Runtime
+	case r.PortErr != "" && r.Status == Failed:
+		return Cell{{firstLine(r.PortErr), Bad}}
 	case r.Status == Waiting, r.Runtime.String() == none.String():
 		return r.Update
 	}
@@ -96,7 +94,8 @@ func (r Row) Important() Cell {
 type Port struct {
 	Number int
 	State  PortState
-	Err    string
+	// Err is why it does not work or what it waits for; empty if it is ready.
+	Err string
 }
 
 // PortState is the state of a forwarded port.

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"time"
+
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -19,6 +21,8 @@ type Forward struct {
 	State ForwardState
 	// Err is why it is not ready.
 	Err string
+	// Since is when State, Pod or Err last changed. The reducer fills it in.
+	Since time.Time
 }
 
 // ForwardState is the state of a forward.
@@ -42,8 +46,14 @@ type ForwardClosed struct{ ID string }
 
 func init() {
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardChanged) {
-		if was, ok := d.Get(a.ID); !ok || was.Value != a.Forward {
-			d.PutOwned(a.ID, string(a.Forward.Resource), nil, a.Forward)
+		was, ok := d.Get(a.ID)
+		next := a.Forward
+		next.Since = d.Now()
+		if ok && was.Value.State == next.State && was.Value.Pod == next.Pod && was.Value.Err == next.Err {
+			next.Since = was.Value.Since
+		}
+		if !ok || was.Value != next {
+			d.PutOwned(a.ID, string(next.Resource), nil, next)
 		}
 	})
 	store.On(Forwards, func(d *store.Draft[Forward], a ForwardClosed) { d.Delete(a.ID) })
