@@ -96,6 +96,7 @@ func (e *Engine) buildKit(ctx context.Context, req BuildRequest, away *gone) (st
 	printer := newTracePrinter(req.Log)
 	id, err := e.runBuild(buildCtx, nil, opts, printer.message)
 	printer.finish()
+	req.sent(printer.context)
 	if err == nil {
 		return id, nil
 	}

@@ -33,14 +33,17 @@ func (e *Engine) buildClassic(ctx context.Context, req BuildRequest, away *gone)
 		return "", contextProblem(req.Context, err)
 	}
 	archive, w := io.Pipe()
+	began, took := time.Now(), time.Duration(0)
 	packed := make(chan struct{})
 	go func() {
 		defer close(packed)
 		w.CloseWithError(writeContext(ctx, w, files, req.Contents))
+		took = time.Since(began)
 	}()
 	defer func() {
 		archive.Close() // ends a writer that has lost its reader
 		<-packed
+		req.sent(took)
 	}()
 
 	opts := e.buildOptions(req)

@@ -191,4 +191,13 @@ type BuildRequest struct {
 	Tags   []string
 	// Log receives the steps and their output; nil discards them.
 	Log logstore.Logger
+	// OnContext, unless nil, receives how long the transfer of the context took, if there was one, before Build returns.
+	OnContext func(took time.Duration)
+}
+
+// sent reports how long the transfer of the context took; 0 means that there was none.
+func (r BuildRequest) sent(took time.Duration) {
+	if r.OnContext != nil && took > 0 {
+		r.OnContext(took)
+	}
 }

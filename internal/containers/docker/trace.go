@@ -21,7 +21,12 @@ type tracePrinter struct {
 	// current is the step whose output was printed last. Output of another step is preceded by its name.
 	current *vertex
 	first   *vertex // the first that failed
+	// context is how long the transfer of the build context took; zero before its end.
+	context time.Duration
 }
+
+// loadsContext is BuildKit's name for the step that transfers the build context.
+const loadsContext = "[internal] load build context"
 
 // vertex is a step of a build.
 type vertex struct {
@@ -107,6 +112,9 @@ func (p *tracePrinter) complete(v *control.Vertex) {
 	}
 	known.done = true
 	p.flush(known)
+	if known.name == loadsContext && v.Started != nil {
+		p.context += max(v.Completed.AsTime().Sub(v.Started.AsTime()), 0)
+	}
 	if v.Error != "" {
 		known.err = v.Error
 		if p.first == nil && !strings.Contains(v.Error, "context canceled") {

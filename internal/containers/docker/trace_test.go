@@ -61,6 +61,8 @@ func TestTracePrinter(t *testing.T) {
 		Logs: []*control.VertexLog{{Vertex: "m", Msg: []byte("o\r\n")}, {Vertex: "t", Msg: []byte("testing\n")},
 			{Vertex: "t", Msg: []byte("rest")}, {Vertex: "nobody", Msg: []byte("?\n")}},
 	}))
+	internal.Completed = at(250)
+	p.message(traceMessage(t, &control.StatusResponse{Vertexes: []*control.Vertex{internal}}))
 	make1.Completed, test1.Completed, test1.Error = at(1501), at(3), "exit code: 1"
 	p.message(traceMessage(t, &control.StatusResponse{Vertexes: []*control.Vertex{test1, make1},
 		Warnings: []*control.VertexWarning{{Short: []byte("careful")}}}))
@@ -84,6 +86,9 @@ func TestTracePrinter(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, log.lines); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if want := 250 * time.Millisecond; p.context != want {
+		t.Errorf("the context took %s, want %s", p.context, want)
 	}
 	if v := p.failed(); v == nil || v.name != "[3/3] RUN test" || !cmp.Equal(v.tail, []string{"testing", "rest"}) {
 		t.Errorf("failed: %+v", v)

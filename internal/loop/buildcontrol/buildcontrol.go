@@ -214,7 +214,7 @@ func inOrder(a, b *resource) int {
 type need struct {
 	// deciding is false if the resource wants no update, whatever its pods and the rest of the state are.
 	deciding bool
-	// ready is set when the resource may have become ready for the first time.
+	// ready is set when the resource may have become ready for the first time, or for the first time since a deploy.
 	ready bool
 }
 
@@ -222,7 +222,7 @@ var needs = state.EachUpdating("which resources need deciding", func(e state.Upd
 	u := e.Update
 	return need{
 		deciding: e.Value.Enabled && (u.Current != nil || len(u.Changes)+len(u.Noticed) > 0 || syncsFirst(e.Value.Manifest) || wantsAlone(e)),
-		ready:    e.Value.Enabled && !u.WasReady && u.Succeeded && u.Current == nil && e.Phase == store.Running,
+		ready:    e.Value.Enabled && (!u.WasReady || u.AwaitsReady()) && u.Succeeded && u.Current == nil && e.Phase == store.Running,
 	}
 })
 

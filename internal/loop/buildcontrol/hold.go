@@ -122,8 +122,8 @@ func readyNow(v store.View, m model.Manifest, u state.Update, pods []state.Pod) 
 	return u.Succeeded && u.Current == nil && Runtime(v, m, u, pods).Status.Settled()
 }
 
-// NewlyReady returns the resources that are ready for the first time, in the order of the Tiltfile. Having been ready once
-// is enough, even if a resource fails before its dependents can begin.
+// NewlyReady returns the resources that are ready for the first time, or for the first time since their newest deploy, in the
+// order of the Tiltfile. Having been ready once is enough for dependents, even if a resource fails before they can begin.
 func NewlyReady(v store.View) []model.ManifestName {
 	var ready []*resource
 	all, needs := needs.In(v)

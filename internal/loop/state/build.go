@@ -38,10 +38,18 @@ type Build struct {
 	Mode string
 	// Containers describes the update of each container, for updates in place.
 	Containers []model.ContainerUpdate
+	// Steps are the steps of a build that is not in place, as far as they were carried out; the last one of a failed build is
+	// the one that failed. They are known once the build has ended.
+	Steps []model.BuildStep
 	// Stage is its current step, for people.
 	Stage      string
 	StartedAt  time.Time
 	FinishedAt time.Time
+	// ReadyAt is when what it deployed was ready for the first time; zero if that has not happened, or another build has
+	// deployed something since, or nothing was deployed.
+	ReadyAt time.Time
+	// Deployed is set when it applied the objects, or its local command has run.
+	Deployed bool
 	// Err is why it failed, empty when it did not. Cancelled builds have neither succeeded nor failed.
 	Err       string
 	Cancelled bool
@@ -136,6 +144,8 @@ type BuildCompleted struct {
 	Applied  []model.AppliedObject
 	// Synced are the ids of the containers that were updated in place.
 	Synced []string
+	// Steps are the steps of a build that is not in place.
+	Steps []model.BuildStep
 	// Containers describes the update of each container, for updates in place. Behind are the containers in which the
 	// update is still running, by id; the reducer fills in Serial and Since.
 	Containers []model.ContainerUpdate
@@ -151,14 +161,14 @@ type BuildCompleted struct {
 	Passing bool
 }
 
-// ResourcesReady reports that resources are up to date and ready, each for the first time.
+// ResourcesReady reports that resources are up to date and ready, each for the first time, or for the first time since a
+// deploy.
 type ResourcesReady struct{ Names []model.ManifestName }
 
 func init() {
 	store.On(Updates, func(d *store.Draft[Update], a ResourcesReady) {
 		for _, name := range a.Names {
-			if e, ok := d.Get(string(name)); ok && !e.Value.WasReady {
-				e.Value.WasReady = true
+			if e, ok := d.Get(string(name)); ok && e.Value.ready(d.Now()) {
 				d.Put(e.ID, e.Value)
 			}
 		}
@@ -176,6 +186,23 @@ func init() {
 			return u
 		})
 	})
+}
+
+// AwaitsReady reports whether the newest build that has deployed something has not been ready yet.
+func (h History) AwaitsReady() bool {
+	i := slices.IndexFunc(h.Builds, func(b Build) bool { return b.Deployed })
+	return i >= 0 && h.Builds[i].ReadyAt.IsZero()
+}
+
+// ready records that the resource is up to date and ready, and reports whether that is new.
+func (h *History) ready(now time.Time) (changed bool) {
+	changed, h.WasReady = !h.WasReady, true
+	i := slices.IndexFunc(h.Builds, func(b Build) bool { return b.Deployed })
+	if i >= 0 && h.Builds[i].ReadyAt.IsZero() {
+		h.Builds = slices.Clone(h.Builds)
+		h.Builds[i].ReadyAt, changed = now, true
+	}
+	return changed
 }
 
 func (h *History) progressed(a BuildProgressed) {
@@ -197,7 +224,7 @@ func (h *History) ended(a BuildCompleted) (b Build, ok bool) {
 	}
 	b = *h.Current
 	b.FinishedAt, b.Err, b.Cancelled, b.Mode, b.Warnings, b.FellBack = a.At, a.Err, a.Cancelled, a.Mode, a.Warnings, a.FellBack
-	b.Stage, b.Containers, b.Problem = "", a.Containers, a.Problem
+	b.Stage, b.Steps, b.Containers, b.Problem, b.Deployed = "", a.Steps, a.Containers, a.Problem, a.Deployed
 	h.Current = nil
 	h.Builds = append([]Build{b}, h.Builds[:min(len(h.Builds), keptBuilds-1)]...)
 	return b, true

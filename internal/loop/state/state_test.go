@@ -696,3 +696,43 @@ func TestReports(t *testing.T) {
 		t.Errorf("a session ends once: %+v", e)
 	}
 }
+
+// TestReadyAt checks when what a build deployed was ready for the first time: only the newest deploy counts, and only once.
+func TestReadyAt(t *testing.T) {
+	s := statetest.New(statetest.Session, statetest.Loaded(statetest.Local("a")))
+	ready := state.ResourcesReady{Names: []model.ManifestName{"a"}}
+	deployed := func(b *state.BuildCompleted) {
+		b.Deployed, b.Steps = true, []model.BuildStep{{Kind: model.StepRun, Took: time.Second}}
+	}
+	history := func() (out []bool) {
+		for _, b := range state.Updates.In(s.View()).Value("a").Builds {
+			out = append(out, !b.ReadyAt.IsZero())
+		}
+		return out
+	}
+	check := func(what string, awaits bool, want ...bool) {
+		t.Helper()
+		if diff := cmp.Diff(want, history()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+		if got := state.Updates.In(s.View()).Value("a").AwaitsReady(); got != awaits {
+			t.Errorf("%s: awaits %v", what, got)
+		}
+	}
+	s.Begin("a").Finish("a", deployed)
+	check("deployed", true, false)
+	s.Then(ready)
+	check("ready", false, true)
+	at := state.Updates.In(s.View()).Value("a").Builds[0].ReadyAt
+	s.Then(ready)
+	if again := state.Updates.In(s.View()).Value("a").Builds[0].ReadyAt; !again.Equal(at) {
+		t.Errorf("ready at %s, then at %s", at, again)
+	}
+	s.Begin("a").Finish("a", deployed).Begin("a").Finish("a", func(b *state.BuildCompleted) { b.Mode = "synclet" })
+	check("deployed again, then in place", true, false, false, true)
+	s.Begin("a").Finish("a", deployed).Then(ready)
+	check("a newer deploy", false, true, false, false, true)
+	if steps := state.Updates.In(s.View()).Value("a").Builds[0].Steps; len(steps) != 1 || steps[0].Kind != model.StepRun {
+		t.Errorf("steps: %+v", steps)
+	}
+}

@@ -325,7 +325,7 @@ func (s *Subscriber) request(rt *store.Runtime, v store.View, c buildcontrol.Can
 
 func (s *Subscriber) completed(ctx context.Context, req buildanddeploy.Request, b *build, r buildanddeploy.Result, err error, log *counting) state.BuildCompleted {
 	done := state.BuildCompleted{Resource: req.Manifest.Name, Serial: b.serial, At: s.now(), Mode: r.Mode, FellBack: r.FellBack,
-		Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Containers: r.Containers, Warnings: int(log.warnings.Load())}
+		Steps: r.Steps, Images: r.Images, Deployed: r.Deployed, Applied: r.Applied, Synced: r.Synced, Containers: r.Containers, Warnings: int(log.warnings.Load())}
 	if len(r.Synced) == 0 {
 		done.InPlaceBroken = r.FellBack // otherwise another way of updating in place succeeded
 	}

@@ -48,7 +48,7 @@ func (*Compose) Name() string { return "compose" }
 // BuildAndDeploy implements BuildAndDeployer. hone builds and names the images that the Tiltfile builds; Compose builds
 // those with a build section in the Compose files. Then Compose updates the containers of this one service: unchanged
 // containers stay as they are.
-func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (result Result, err error) {
 	t := req.Manifest.Compose
 	if t == nil {
 		return Result{}, &Declined{}
@@ -61,14 +61,15 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 	if t.Build != nil {
 		st.total++
 	}
-	result := Result{Images: map[string]model.ImageResult{}}
+	defer func() { result.Steps = st.ended() }()
+	result.Images = map[string]model.ImageResult{}
 	images, err := b.images.images(ctx, req, work, st, &result)
 	if err != nil {
 		return result, err
 	}
 	log := logstore.Indent(req.Log, "  ")
 	if t.Build != nil {
-		st.next("Building with Compose: [" + t.Service + "]")
+		st.next(model.StepBuild, t.Service, "Building with Compose: ["+t.Service+"]")
 		if err := b.runner.Build(ctx, t.Project, t.Service, log); err != nil {
 			return result, err
 		}
@@ -83,7 +84,7 @@ func (b *Compose) BuildAndDeploy(ctx context.Context, req Request) (Result, erro
 		}
 	}
 	req.Commit()
-	st.next("Starting with Compose: [" + t.Service + "]")
+	st.next(model.StepStart, "", "Starting with Compose: ["+t.Service+"]")
 	if err := b.up(ctx, req, up, log); err != nil {
 		return result, err
 	}

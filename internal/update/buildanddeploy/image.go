@@ -50,7 +50,7 @@ var _ BuildAndDeployer = (*Image)(nil)
 func (b *Image) Name() string { return "image" }
 
 // BuildAndDeploy implements BuildAndDeployer.
-func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
+func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (result Result, err error) {
 	if !req.Manifest.IsK8s() {
 		return Result{}, &Declined{}
 	}
@@ -59,10 +59,11 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 		return Result{}, err
 	}
 	st := &steps{log: req.Log, progress: req.Progress, mode: b.Name(), total: work.steps() + 1, began: time.Now()}
-	result := Result{Images: map[string]model.ImageResult{}}
+	result.Images = map[string]model.ImageResult{}
 	if work.steps() == 0 {
 		result.Mode = "deploy" // nothing was built: only the objects are new
 	}
+	defer func() { result.Steps = st.ended() }()
 	images, err := b.images(ctx, req, work, st, &result)
 	if err != nil {
 		return result, err
@@ -73,7 +74,7 @@ func (b *Image) BuildAndDeploy(ctx context.Context, req Request) (Result, error)
 		}
 	}
 	req.Commit()
-	st.next("Deploying")
+	st.next(model.StepApply, "", "Deploying")
 	result.Applied, err = b.deployer.Deploy(k8s.Patiently(ctx, st.waits), req, images)
 	if err != nil {
 		return result, err
@@ -106,9 +107,9 @@ func (b *Image) images(ctx context.Context, req Request, work jobs, st *steps, r
 func (b *Image) image(ctx context.Context, req Request, w job, images map[string]model.ImageResult, st *steps) (model.ImageResult, error) {
 	ref := w.target.Ref
 	if w.target.Custom != nil {
-		st.next(fmt.Sprintf("Building Custom Build: [%s]", ref))
+		st.next(model.StepBuild, ref, fmt.Sprintf("Building Custom Build: [%s]", ref))
 	} else {
-		st.next(fmt.Sprintf("Building Dockerfile: [%s]", ref))
+		st.next(model.StepBuild, ref, fmt.Sprintf("Building Dockerfile: [%s]", ref))
 	}
 	deps := map[string]model.ImageResult{}
 	for _, dep := range w.target.DependsOn {
@@ -116,13 +117,13 @@ func (b *Image) image(ctx context.Context, req Request, w job, images map[string
 	}
 	log := logstore.Indent(req.Log, "  ")
 	r, err := b.builder.Build(ctx, imagebuild.Request{Target: w.target, Deps: deps, Registry: w.plan.Registry,
-		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log})
+		NoCache: req.Mode == model.UpdateNaive, Platform: b.platform(req.Cluster), Env: req.Env, Logger: log, OnContext: st.context})
 	if err != nil {
 		return r, err
 	}
 	r.StartedAt = req.StartedAt
 	if w.deliver {
-		st.next("Pushing " + r.Local)
+		st.next(model.StepPush, ref, "Pushing "+r.Local)
 		if err := b.deliverer.Deliver(ctx, w.plan, r, log); err != nil {
 			return r, err
 		}
@@ -226,12 +227,18 @@ type steps struct {
 	started  time.Time
 	began    time.Time
 	took     []string
+	// step is the current one, which takes from started until it is finished; sent is how long the transfer of its build
+	// context took. list are the steps before it.
+	step model.BuildStep
+	sent time.Duration
+	list []model.BuildStep
 }
 
-func (s *steps) next(name string) {
+func (s *steps) next(kind model.StepKind, what, name string) {
 	s.finish()
 	s.at++
 	s.name, s.started = name, time.Now()
+	s.step, s.sent = model.BuildStep{Kind: kind, What: what}, 0
 	logstore.Infof(s.log, "STEP %d/%d — %s", s.at, s.total, name)
 	s.progress(s.mode, fmt.Sprintf("%d/%d %s", s.at, s.total, name))
 }
@@ -246,8 +253,23 @@ func (s *steps) waits(w k8s.Wait) {
 	s.progress(s.mode, stage)
 }
 
+// context reports how long the transfer of the current step's build context took.
+func (s *steps) context(took time.Duration) { s.sent = took }
+
+// ended finishes the current step, if there is one, and returns all of them.
+func (s *steps) ended() []model.BuildStep {
+	s.finish()
+	return s.list
+}
+
 func (s *steps) finish() {
 	if s.name != "" {
+		s.step.Took = time.Since(s.started)
+		if sent := min(s.sent, s.step.Took); sent > 0 {
+			s.list = append(s.list, model.BuildStep{Kind: model.StepContext, What: s.step.What, Took: sent})
+			s.step.Took -= sent
+		}
+		s.list = append(s.list, s.step)
 		s.took = append(s.took, fmt.Sprintf("     Step %d - %.2fs (%s)", s.at, time.Since(s.started).Seconds(), s.name))
 	}
 	s.name = ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/process"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -40,24 +41,27 @@ func (Local) BuildAndDeploy(ctx context.Context, req Request) (Result, error) {
 	}
 	req.Commit()
 	req.Progress("local", "running "+cmd.String())
+	began := time.Now()
 	err := process.Run(ctx, process.Command{
 		Cmd: cmd, ExtraEnv: req.Env, Grace: localGrace,
 		Stdout: logstore.WriterAt(req.Log, logstore.LevelInfo), Stderr: logstore.WriterAt(req.Log, logstore.LevelInfo),
 	})
 	logstore.Flush(req.Log) // a last line without a line feed precedes the messages about the command
+	result := Result{Steps: []model.BuildStep{{Kind: model.StepRun, Took: time.Since(began)}}}
 	var exit *process.ExitError
 	switch {
 	case err == nil:
 		if req.Settled != nil {
 			settle(ctx, req.Settled)
 		}
-		return Result{Deployed: true}, nil
+		result.Deployed = true
+		return result, nil
 	case ctx.Err() != nil:
-		return Result{}, ctx.Err()
+		return result, ctx.Err()
 	case errors.As(err, &exit):
-		return Result{}, fmt.Errorf("command %q failed: %w", cmd.String(), err)
+		return result, fmt.Errorf("command %q failed: %w", cmd.String(), err)
 	}
-	return Result{}, err
+	return result, err
 }
 
 func settle(ctx context.Context, settled func(context.Context)) {

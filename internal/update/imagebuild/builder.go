@@ -31,6 +31,9 @@ type Request struct {
 	Env []string
 	// Logger receives output and progress; nil discards them.
 	Logger logstore.Logger
+	// OnContext, unless nil, receives how long the transfer of the build context to the engine took, if there was one, before
+	// Build returns.
+	OnContext func(took time.Duration)
 }
 
 // Builder builds images. Construct it with New.
@@ -81,7 +84,7 @@ func (b *Builder) dockerBuild(ctx context.Context, req Request, spec model.Docke
 		Contents:  rewriteBases(spec, req.Deps),
 		BuildArgs: spec.BuildArgs, Target: spec.Target, Secrets: spec.Secrets, SSH: spec.SSH, Network: spec.Network,
 		CacheFrom: spec.CacheFrom, ExtraHosts: spec.ExtraHosts, Platform: platform(spec.Platform, req.Platform),
-		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger,
+		Pull: spec.Pull, NoCache: req.NoCache, Labels: map[string]string{Label: req.Target.Ref}, Log: req.Logger, OnContext: req.OnContext,
 	})
 	if err != nil {
 		return model.ImageResult{}, fmt.Errorf("build %s: %w", req.Target.Ref, err)

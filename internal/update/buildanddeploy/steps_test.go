@@ -1,0 +1,102 @@
+package buildanddeploy
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/update/imagebuild"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// working is an images whose work takes time.
+type working struct{ images }
+
+func (s *working) Build(ctx context.Context, req imagebuild.Request) (model.ImageResult, error) {
+	time.Sleep(5 * time.Second)
+	if req.Target.Docker != nil {
+		req.OnContext(time.Second)
+	}
+	return s.images.Build(ctx, req)
+}
+
+func (s *working) Deliver(ctx context.Context, plan imagebuild.Plan, r model.ImageResult, log logstore.Logger) error {
+	time.Sleep(300 * time.Millisecond)
+	return s.images.Deliver(ctx, plan, r, log)
+}
+
+func (s *working) Deploy(ctx context.Context, req Request, results map[string]model.ImageResult) ([]model.AppliedObject, error) {
+	time.Sleep(100 * time.Millisecond)
+	return s.images.Deploy(ctx, req, results)
+}
+
+// TestStepsOfImages checks which steps an update reports and how long each took: the transfer of the build context is one of its own.
+func TestStepsOfImages(t *testing.T) {
+	m := model.Manifest{Name: "shop", K8s: &model.K8sTarget{Objects: []model.K8sObject{{JSON: `{"image":"web"}`}}},
+		Images: []model.ImageTarget{{Ref: "base", Custom: &model.CustomBuild{}}, {Ref: "web", Docker: &model.DockerBuild{}, DependsOn: []string{"base"}}}}
+	built := []model.BuildStep{
+		{Kind: model.StepBuild, What: "base", Took: 5 * time.Second},
+		{Kind: model.StepContext, What: "web", Took: time.Second},
+		{Kind: model.StepBuild, What: "web", Took: 4 * time.Second},
+	}
+	pushed := append(built[:3:3], model.BuildStep{Kind: model.StepPush, What: "web", Took: 300 * time.Millisecond})
+	applied := append(pushed[:4:4], model.BuildStep{Kind: model.StepApply, Took: 100 * time.Millisecond})
+	for name, tc := range map[string]struct {
+		change func(*Request, *images)
+		want   []model.BuildStep
+	}{
+		"all":                   {func(*Request, *images) {}, applied},
+		"the build fails":       {func(_ *Request, i *images) { i.fail = map[string]error{"build web": errors.New("no")} }, built},
+		"the delivery fails":    {func(_ *Request, i *images) { i.fail = map[string]error{"deliver web:new": errors.New("no")} }, pushed},
+		"the deploy fails":      {func(_ *Request, i *images) { i.fail = map[string]error{"deploy": errors.New("no")} }, applied},
+		"only the objects":      {func(req *Request, _ *images) { req.Manifest.Images = nil }, applied[4:]},
+		"not for this builder":  {func(req *Request, _ *images) { req.Manifest = model.Manifest{Local: &model.LocalTarget{}} }, nil},
+		"the engine is missing": {func(_ *Request, i *images) { i.fail = map[string]error{"ping": errors.New("no")} }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &diary{}
+				i := &working{images{d: d}}
+				b := NewImage(NewSurroundings(i), i, i, i, nil)
+				b.here.known = &surroundings{}
+				req := d.request(m)
+				tc.change(&req, &i.images)
+				if i.fail["ping"] != nil {
+					b.here.known = nil
+				}
+				r, _ := b.BuildAndDeploy(t.Context(), req)
+				if diff := cmp.Diff(tc.want, r.Steps); diff != "" {
+					t.Errorf("-want +got:\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestStepsOfOthers checks the steps of resources without images of hone's: a Compose service and a local command.
+func TestStepsOfOthers(t *testing.T) {
+	s := newShop(t)
+	kinds := func(r Result) (out []model.StepKind) {
+		for _, step := range r.Steps {
+			out = append(out, step.Kind)
+		}
+		return out
+	}
+	m := s.service("made")
+	m.Compose.Build = &model.ComposeBuild{Context: s.project.Dir}
+	if diff := cmp.Diff([]model.StepKind{model.StepBuild, model.StepStart}, kinds(s.update(m, nil))); diff != "" {
+		t.Errorf("a service that Compose builds (-want +got):\n%s", diff)
+	}
+	for _, script := range []string{"true", "false"} {
+		req := s.request(model.Manifest{Name: "gen", Local: &model.LocalTarget{Update: model.Cmd{Argv: []string{script}}}})
+		r, _ := Local{}.BuildAndDeploy(t.Context(), req)
+		if diff := cmp.Diff([]model.StepKind{model.StepRun}, kinds(r)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", script, diff)
+		}
+	}
+}
