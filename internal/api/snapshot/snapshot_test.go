@@ -80,7 +80,9 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	for _, r := range want.Rows {
-		if diff := cmp.Diff(view.DetailsOf(s.View, r.Name, hudtest.ShopTime), view.DetailsOf(v, r.Name, hudtest.ShopTime)); diff != "" {
+		before, _ := view.DetailsOf(s.View, r.Name, hudtest.ShopTime)
+		after, _ := view.DetailsOf(v, r.Name, hudtest.ShopTime)
+		if diff := cmp.Diff(before, after); diff != "" || len(before.Tabs) == 0 {
 			t.Errorf("details of %s (-want +got):\n%s", r.Name, diff)
 		}
 	}

@@ -195,6 +195,36 @@ var chosen = map[string][]projection.Column{
 		col("Health", "Its status.", func(o model.ObjectStatus) any { return o.Health }),
 		col("Message", "Why.", func(o model.ObjectStatus) any { return o.Message }),
 	},
+	state.ClusterEvents.Name(): {
+		col("Events", "How many events are kept.", func(k state.KubeEvents) any { return len(k.List) }),
+		col("Warnings", "How many of them are warnings.", func(k state.KubeEvents) any {
+			n := 0
+			for _, e := range k.List {
+				if e.Warning {
+					n++
+				}
+			}
+			return n
+		}),
+		col("Newest", "When the newest event happened.", func(k state.KubeEvents) any {
+			if len(k.List) == 0 {
+				return ""
+			}
+			return k.List[0].LastSeen
+		}),
+		col("Reason", "Kubernetes' word for the newest event.", func(k state.KubeEvents) any {
+			if len(k.List) == 0 {
+				return ""
+			}
+			return k.List[0].Reason
+		}),
+		wide(col("Message", "The message of the newest event.", func(k state.KubeEvents) any {
+			if len(k.List) == 0 {
+				return ""
+			}
+			return k.List[0].Message
+		})),
+	},
 	state.Forwards.Name(): {
 		col("Resource", "The resource that it belongs to.", func(f state.Forward) any { return f.Resource }),
 		col("URL", "The address to open.", func(f state.Forward) any { return f.URL }),

@@ -20,7 +20,7 @@ func (Others) Contract() store.Contract {
 		Outputs: append(store.Emits(state.SessionStarted{}, state.SessionEnded{}, state.TiltfileStarted{}, state.TiltfileLoaded{},
 			state.FilesNoticed{}, state.FilesChanged{}, state.SyncletChanged{}, state.ClusterWatchFailed{}, state.ClusterWatchMended{}, state.SyncletGone{}, state.BuildStarted{}, state.BuildProgressed{}, state.BuildCompleted{}, state.StragglerEnded{}, state.ResourcesReady{}, state.HoldsChanged{}, state.CollectionReported{}, state.ObjectsLost{}, state.ObjectsTakenDown{}, state.RetryDue{},
 			state.ClusterReported{}, state.EngineReported{}, state.PodChanged{}, state.PodGone{}, state.ProbeFailed{}, state.ServiceChanged{},
-			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.ForwardChanged{}, state.ForwardClosed{},
+			state.ServiceGone{}, state.ObjectsChanged{}, state.ObjectGone{}, state.KubeEventsSeen{}, state.ForwardChanged{}, state.ForwardClosed{},
 			state.ProcessChanged{}, state.ProcessGone{}, state.CommandStarted{}, state.CommandReported{}, state.CommandEnded{},
 			state.WatchReported{}), store.Shares(state.ResourcesTriggered{}, state.ButtonClicked{}, state.ResourcesSwitched{},
 			state.TriggerModeChosen{}, state.TiltfileArgsSet{}, state.ObjectsDeclared{}, state.ObjectsWithdrawn{})...),

@@ -32,6 +32,8 @@ var (
 		"Services that resources applied, with their addresses.")
 	Objects = store.Define[model.ObjectStatus](Schema, "objects",
 		"Applied objects that have a status, with their health.")
+	ClusterEvents = store.Define[KubeEvents](Schema, "kubeevents",
+		"Per resource: the newest events of Kubernetes about its objects and pods.")
 	ClusterWatches = store.Define[ClusterWatch](Schema, "clusterwatches",
 		"Watches of the cluster that do not work, the resources that they are for, and how to fix them.")
 	Forwards = store.Define[Forward](Schema, "forwards",

@@ -39,6 +39,42 @@ type Tiltfile struct {
 	Runs       int
 	// Span is the log span of the last evaluation.
 	Span string
+	// Evaluations are the newest evaluations, newest first; the first one may be running.
+	Evaluations []Evaluation
+}
+
+// Evaluation is one evaluation of the Tiltfile.
+type Evaluation struct {
+	// Serial numbers the evaluations of the session, from 1.
+	Serial int
+	// Reason is why it began, in the words of the log, and Files are the changed files that it includes, relative to the
+	// Tiltfile where they lie below it.
+	Reason string
+	Files  []string
+	// FinishedAt is zero while it runs; the fields below are those of its end.
+	StartedAt, FinishedAt time.Time
+	Err                   string
+	Warnings, Resources   int
+	Span                  string
+}
+
+// begun returns the evaluations with a new one that begins at the given time.
+func (t Tiltfile) begun(a TiltfileStarted) []Evaluation {
+	later := PathsOf(t.Changed.Later(a.At))
+	files := slices.DeleteFunc(PathsOf(t.Changed), func(f string) bool { return slices.Contains(later, f) })
+	e := Evaluation{Serial: t.Runs + 1, Reason: t.Reason(), Files: Relative(t.Path, files), StartedAt: a.At, Span: a.Span}
+	return append([]Evaluation{e}, t.Evaluations[:min(len(t.Evaluations), keptBuilds-1)]...)
+}
+
+// ended returns the evaluations after the end of the newest one.
+func (t Tiltfile) ended(a TiltfileLoaded) []Evaluation {
+	if len(t.Evaluations) == 0 {
+		return nil
+	}
+	out := slices.Clone(t.Evaluations)
+	e := &out[0]
+	e.FinishedAt, e.Err, e.Warnings, e.Resources = a.At, a.Err, len(a.Result.Warnings), len(a.Result.Manifests)
+	return out
 }
 
 // Running reports whether an evaluation is under way.
@@ -88,6 +124,7 @@ func init() {
 	})
 	store.On(Tiltfiles, func(d *store.Draft[Tiltfile], a TiltfileStarted) {
 		d.Update(Only, func(t Tiltfile) Tiltfile {
+			t.Evaluations = t.begun(a)
 			t.StartedAt, t.FinishedAt, t.Span = a.At, time.Time{}, a.Span
 			if !t.Triggered.After(a.At) {
 				t.Triggered, t.ArgsSet, t.ExtensionsSet = time.Time{}, false, false
@@ -134,7 +171,7 @@ func init() {
 
 func (t Tiltfile) loaded(a TiltfileLoaded) Tiltfile {
 	t.Loaded, t.FinishedAt, t.Err = true, a.At, a.Err
-	t.Usage = a.Usage
+	t.Usage, t.Evaluations = a.Usage, t.ended(a)
 	t.ConfigFiles, t.Read, t.Ignores, t.Warnings = a.Result.ConfigFiles, a.Result.Read, a.Result.Ignores, a.Result.Warnings
 	if a.Err == "" {
 		if slices.Equal(t.Result.Secrets, a.Result.Secrets) {

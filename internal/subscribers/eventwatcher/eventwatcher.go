@@ -1,5 +1,5 @@
-// Package eventwatcher writes Kubernetes' events about a resource's objects to the resource's log: warnings, image pulls,
-// failing probes, and the progress of slow rollouts.
+// Package eventwatcher records Kubernetes' events about a resource's objects, and writes those to the resource's log that
+// people should see: warnings, image pulls, failing probes, and the progress of slow rollouts.
 package eventwatcher
 
 import (
@@ -44,12 +44,12 @@ var _ store.Subscriber = (*Subscriber)(nil)
 func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "EventWatcher",
-		Doc:       "Writes Kubernetes' events about a resource's objects to the resource's log: warnings, pulled images, failing probes, slow rollouts, and watches that do not work.",
+		Doc:       "Records Kubernetes' events about a resource's objects, and writes to the resource's log: warnings, pulled images, failing probes, slow rollouts, and watches that do not work.",
 		Inputs:    store.Reads(state.Sessions, state.Updates, state.Pods, state.Objects, state.ClusterWatches),
-		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{})...),
+		Outputs:   append(store.Shares(state.ClusterWatchFailed{}, state.ClusterWatchMended{}), store.Emits(state.ProbeFailed{}, state.KubeEventsSeen{})...),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
-		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod",
+		Feedback:  "the state of its own watches is reported like that of others, and changes none of them; the answer of a probe is only recorded with its pod, and events are only recorded",
 	}
 }
 
@@ -60,17 +60,18 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	watches := clusterwatch.Watches[string, k8s.KubeEvent]{ID: func(namespace string) string { return "events " + namespace }, Watch: s.watch}
-	return clusterwatch.Run(ctx, rt, watches, &follower{s, newTeller(s.say, s.now), map[string]state.ClusterWatch{}, time.Time{}})
+	return clusterwatch.Run(ctx, rt, watches, &follower{Subscriber: s, teller: newTeller(s.say, s.now), recorder: newRecorder(s.now), said: map[string]state.ClusterWatch{}})
 }
 
 func (s *Subscriber) watch(ctx context.Context, namespace string, trouble func(error), event func(k8s.KubeEvent)) error {
 	return s.client.WatchEvents(ctx, k8s.WatchRequest{Namespaces: []string{namespace}, OnTrouble: trouble}, event)
 }
 
-// follower passes events to the teller.
+// follower passes events to the teller and the recorder.
 type follower struct {
 	*Subscriber
-	teller *teller
+	teller   *teller
+	recorder *recorder
 	// said are the failing watches that the logs have reported, by id.
 	said map[string]state.ClusterWatch
 	// since is when the session began.
@@ -86,16 +87,21 @@ func (f *follower) Wanted(v store.View) map[string][]model.ManifestName {
 
 // Take implements clusterwatch.Follower.
 func (f *follower) Take(_ string, e k8s.KubeEvent) bool {
-	if e.Synced || !worthTelling(e) || !e.LastSeen.After(f.since) {
+	if e.Synced {
 		return false
 	}
-	f.teller.take(e)
+	f.recorder.take(e)
+	if worthTelling(e) && e.LastSeen.After(f.since) {
+		f.teller.take(e)
+	}
 	return true
 }
 
 // Changes implements clusterwatch.Follower.
 func (f *follower) Changes(_ context.Context, v store.View) ([]store.Action, time.Duration) {
-	return f.teller.tell(v)
+	probes, soon := f.teller.tell(v)
+	seen, later := f.recorder.record(v)
+	return append(probes, seen...), soonest(soon, later)
 }
 
 // sayWatches writes to the resources' logs which watches do not work, and which work again. said is what has been written,
