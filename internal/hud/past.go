@@ -35,7 +35,7 @@ func (p Past) Show(ctx context.Context) error {
 		Terminal: p.Screen,
 		Logs:     p.Logs,
 		Frame: func(time.Time) screen.Frame {
-			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(p.View, name, p.At) }}
+			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.CellsOf(p.View, name, p.At) }}
 		},
 		Trigger: func(model.ManifestName) error { return nil },
 		Quit:    func() {},

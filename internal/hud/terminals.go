@@ -169,6 +169,6 @@ func loop(s *store.Stats) time.Duration {
 func frame(v store.View, now time.Time, loop time.Duration) screen.Frame {
 	return screen.Frame{
 		View:    view.Build(v, now, loop),
-		Details: func(name model.ManifestName) []view.Cell { return view.DetailsOf(v, name, now) },
+		Details: func(name model.ManifestName) []view.Cell { return view.CellsOf(v, name, now) },
 	}
 }

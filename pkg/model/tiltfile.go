@@ -9,6 +9,9 @@ import (
 type Tiltfile struct {
 	// Manifests in the order in which the Tiltfile declares them, uncategorized first.
 	Manifests []Manifest
+	// Declared are the calls that have shaped each resource, in their order. They are no part of the manifests: a call that
+	// only moves to another line changes no resource.
+	Declared map[ManifestName][]Declaration
 	// ConfigFiles are the absolute paths of every file whose change must re-evaluate the Tiltfile. They are set even if the
 	// evaluation failed.
 	ConfigFiles []string

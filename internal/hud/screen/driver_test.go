@@ -91,7 +91,7 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	d := &driver{t: t, term: term, logs: logs, changed: make(chan struct{}, 1), done: make(chan struct{})}
 	d.view = func(now time.Time) Frame {
 		return Frame{View: view.Build(v, now, 200*time.Microsecond),
-			Details: func(n model.ManifestName) []view.Cell { return view.DetailsOf(v, n, now) }}
+			Details: func(n model.ManifestName) []view.Cell { return view.CellsOf(v, n, now) }}
 	}
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(t.Context())

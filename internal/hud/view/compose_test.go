@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -36,13 +35,12 @@ func TestComposeService(t *testing.T) {
 update      ok  started  1 m 0 s
 runtime     running 1/1
 trigger     auto
+address     http://localhost:5432/
+            https://localhost:32768/
 
-ENDPOINTS
-  http://localhost:5432/
-  https://localhost:32768/
-
-CONTAINERS
-    shop-db-1         running  last run: Error, exit 3
+--- 1 containers
+    shop-db-1         running  2 m
+      last run: Error, exit 3
       port 5432 → 5432/tcp
       port 32768 → 443/tcp
 `},
@@ -54,10 +52,7 @@ update      ok  started  1 m 0 s
 runtime     exited with code 3
 trigger     auto
 
-RUNTIME FAILED
-  container shop-db-1: exited with code 3
-
-CONTAINERS
+--- 1 containers
     shop-db-1         terminated, Error, exit 3
 `},
 	} {
@@ -66,12 +61,11 @@ CONTAINERS
 			s.Open(model.Tiltfile{Manifests: []model.Manifest{service}})
 			s.Build("db", 1, minute, 2*minute, state.BuildCompleted{Mode: "compose", Deployed: true, Applied: []model.AppliedObject{{}}})
 			s.At(3*minute, container(tt.pod))
-			var b strings.Builder
-			b.WriteByte('\n')
-			for _, line := range DetailsOf(s.View(t.Context()), "db", hudtest.Start.Add(4*minute)) {
-				b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+			d, ok := DetailsOf(s.View(t.Context()), "db", hudtest.Start.Add(4*minute))
+			if !ok {
+				t.Fatal("no details")
 			}
-			got, _, _ := strings.Cut(b.String(), "\nUPDATES")
+			got := "\n" + Details{Head: d.Head, Tabs: d.Tabs[1:2]}.Text(100)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

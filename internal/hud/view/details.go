@@ -1,267 +1,357 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
+	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/hone-dev/hone/internal/base/words"
 	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/store"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
-// shownBuilds is how many past updates the details list.
-const shownBuilds = 12
+// Details are what is known about one resource, or about (Tiltfile), in tabs.
+type Details struct {
+	Name model.ManifestName
+	// Head are the lines above every tab: update, runtime, addresses.
+	Head []Line
+	// Tabs are always the same for a resource, and others for (Tiltfile), so that a number always selects the same one.
+	Tabs []Tab
+}
 
-// DetailsOf returns the lines of the screen about one resource, or about (Tiltfile), without line breaks: errors, addresses,
-// pods and containers, last updates. It returns nil if the resource does not exist.
-func DetailsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
+// Tab is one page of the details.
+type Tab struct {
+	Kind  TabKind
+	Title string
+	Lines []Line
+	// Empty is said when there are no lines.
+	Empty string
+}
+
+// TabKind is the topic of a tab.
+type TabKind uint8
+
+// The topics: those of a resource, then those of (Tiltfile).
+const (
+	TabUpdates TabKind = iota
+	TabPods            // containers of Compose and the process of a local resource as well
+	TabEvents
+	TabObjects
+	TabDefinition
+	TabGraph
+	TabEvaluations
+	TabFiles
+	TabWarnings
+	TabArguments
+)
+
+// Line is a line of a tab, which can be selected if it leads somewhere or hides something.
+type Line struct {
+	Cell Cell
+	// Indent is the number of columns before the rows after the first, when the line is wrapped.
+	Indent int
+	Target Target
+	// Folded are the lines that are shown below it when it is opened: the output of a failed run, the files of an update.
+	Folded []Line
+}
+
+// Selectable reports whether the line leads somewhere, or can be opened.
+func (l Line) Selectable() bool { return len(l.Folded) > 0 || l.Target != Target{} }
+
+// Target is where a line leads. At most one of File, Resource, Object and URL is set; Span may be set beside them, for what
+// shows the log.
+type Target struct {
+	// File is an absolute path for the editor, and Line the line in it, 0 if none in particular.
+	File string
+	Line int
+	// Span is a log span.
+	Span     string
+	Resource model.ManifestName
+	// Object is an object of the cluster, by which its YAML can be read.
+	Object model.AppliedObject
+	// URL is an address for the browser.
+	URL string
+}
+
+// Rows wraps the line at words into rows of at most width columns.
+func (l Line) Rows(width int) []Cell {
+	if l.Cell.Width() <= width {
+		return []Cell{l.Cell}
+	}
+	indent := min(l.Indent, width/2)
+	var rows []Cell
+	var row Cell
+	used, begun := 0, false // begun: the row has more than its indentation
+	next := func() {
+		rows = append(rows, trimRight(row))
+		row, used, begun = Cell{{strings.Repeat(" ", indent), Plain}}, indent, false
+	}
+	put := func(s string, tone Tone) {
+		row = append(row, Span{s, tone})
+		used += text.Width(s)
+	}
+	for _, word := range wordsOf(l.Cell) {
+		w := text.Width(word.Text)
+		blank := strings.TrimSpace(word.Text) == ""
+		switch {
+		case used+w <= width:
+		case blank:
+			next()
+			continue
+		case begun && (w <= width-indent || used > width*2/3):
+			next()
+		}
+		if blank && !begun && len(rows) > 0 {
+			continue // no blanks at the start of a continuation row
+		}
+		for text.Width(word.Text) > width-used { // longer than a row
+			head, tail := splitAt(word.Text, width-used)
+			put(head, word.Tone)
+			word.Text = tail
+			next()
+		}
+		if word.Text != "" {
+			put(word.Text, word.Tone)
+			begun = begun || !blank
+		}
+	}
+	if !begun && len(rows) > 0 {
+		return rows // only blanks are left
+	}
+	return append(rows, trimRight(row))
+}
+
+// wordsOf splits a cell into words and the blanks between them.
+func wordsOf(c Cell) []Span {
+	var out []Span
+	for _, s := range c {
+		from := 0
+		for i := 1; i < len(s.Text); i++ {
+			if (s.Text[i] == ' ') != (s.Text[i-1] == ' ') {
+				out = append(out, Span{s.Text[from:i], s.Tone})
+				from = i
+			}
+		}
+		if from < len(s.Text) {
+			out = append(out, Span{s.Text[from:], s.Tone})
+		}
+	}
+	return out
+}
+
+// splitAt splits s after as many graphemes as fit into width columns, but after at least one.
+func splitAt(s string, width int) (head, tail string) {
+	n := 0
+	for _, g := range text.Parse(s) {
+		if n > 0 && text.Width(head)+g.Width > width {
+			break
+		}
+		head += g.Text
+		n++
+	}
+	return head, strings.TrimPrefix(s, head)
+}
+
+func trimRight(c Cell) Cell {
+	for len(c) > 0 {
+		last := &c[len(c)-1]
+		if last.Text = strings.TrimRight(last.Text, " "); last.Text != "" {
+			break
+		}
+		c = c[:len(c)-1]
+	}
+	return c
+}
+
+// Text returns the details as lines without tones, tab after tab, with what is folded: for output without a screen.
+func (d Details) Text(width int) string {
+	var b strings.Builder
+	var add func(lines []Line, before string)
+	add = func(lines []Line, before string) {
+		for _, l := range lines {
+			for _, row := range l.Rows(width - len(before)) {
+				b.WriteString(strings.TrimRight(before+row.String(), " ") + "\n")
+			}
+			add(l.Folded, before+"  | ")
+		}
+	}
+	add(d.Head, "")
+	for i, t := range d.Tabs {
+		fmt.Fprintf(&b, "\n--- %d %s\n", i+1, t.Title)
+		if len(t.Lines) == 0 {
+			add([]Line{{Cell: plain(t.Empty)}}, "")
+		}
+		add(t.Lines, "")
+	}
+	return b.String()
+}
+
+// Cells returns all tabs, one below the other, without what is folded: for a screen that shows no tabs.
+func (d Details) Cells() []Cell {
+	var out []Cell
+	add := func(lines []Line) {
+		for _, l := range lines {
+			out = append(out, l.Cell)
+		}
+	}
+	add(d.Head)
+	for _, t := range d.Tabs {
+		if len(t.Lines) > 0 {
+			out = append(out, nil, Cell{{strings.ToUpper(t.Title), Strong}})
+			add(t.Lines)
+		}
+	}
+	return out
+}
+
+// CellsOf returns the Cells of DetailsOf, nil if the resource does not exist.
+func CellsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
+	d, ok := DetailsOf(v, name, now)
+	if !ok {
+		return nil
+	}
+	return d.Cells()
+}
+
+// DetailsOf returns what is known about one resource, or about (Tiltfile). ok is false if the resource does not exist.
+func DetailsOf(v store.View, name model.ManifestName, now time.Time) (d Details, ok bool) {
 	b := newBuilder(v, now)
 	if name == model.TiltfileName {
-		return b.tiltfileDetails()
+		return b.tiltfileDetails(), true
 	}
 	e, ok := state.Resources.In(v).Get(string(name))
 	if !ok {
-		return nil
+		return Details{}, false
 	}
 	u := state.Updates.In(v).Value(string(name))
 	r := b.resourceRow(e, u)
 	if !e.Value.Enabled {
 		r = b.disabledRow(e.Value.Manifest)
 	}
-	p := page{now: now}
+	m := e.Value.Manifest
+	return Details{Name: name, Head: b.head(r, m), Tabs: []Tab{
+		b.updatesTab(m, u), b.podsTab(m, u), b.eventsTab(m), b.objectsTab(m, u), b.definitionTab(m), b.graphTab(m),
+	}}, true
+}
+
+func (b *builder) head(r Row, m model.Manifest) []Line {
+	p := page{now: b.now}
 	p.field("update", r.Update)
 	p.field("runtime", r.Runtime)
-	p.field("trigger", plain(e.Value.Manifest.TriggerMode.String()))
-	if deps := e.Value.Manifest.ResourceDeps; len(deps) > 0 {
-		p.field("depends on", plain(join(deps)))
+	p.field("trigger", plain(m.TriggerMode.String()))
+	for i, e := range r.Endpoints {
+		name := "address"
+		if i > 0 {
+			name = ""
+		}
+		p.field(name, Cell{{e.URL, Accent}, {spaced(e.Name), Dim}}).Target.URL = e.URL
 	}
-	p.errors(r)
-	p.endpoints(r)
-	if m := e.Value.Manifest; m.IsCompose() {
-		p.composed(m, b.pods[name], u)
-	} else {
-		p.pods(b.pods[name], u)
-	}
-	p.builds(u)
 	return p.lines
 }
 
-func (b *builder) tiltfileDetails() []Cell {
-	r := b.tiltfileRow()
-	p := page{now: b.now}
-	p.field("update", r.Update)
-	p.field("file", plain(b.tiltfile.Path))
-	p.field("resources", plain(number(len(b.tiltfile.Result.Manifests))))
-	p.errors(r)
-	if len(b.tiltfile.Warnings) > 0 {
-		p.title("WARNINGS")
-		for _, w := range b.tiltfile.Warnings {
-			p.text(w, Warn)
-		}
+// spaced returns text after a gap, or nothing for no text.
+func spaced(s string) string {
+	if s == "" {
+		return ""
 	}
-	p.title("FILES")
-	for _, f := range state.Relative(b.tiltfile.Path, b.tiltfile.ConfigFiles) {
-		p.text(f, Plain)
-	}
-	return p.lines
+	return "  " + s
 }
 
 // page collects lines.
 type page struct {
 	now   time.Time
-	lines []Cell
+	lines []Line
 }
 
-func (p *page) add(spans ...Span) { p.lines = append(p.lines, spans) }
+// fieldWidth is the width of the names of fields.
+const fieldWidth = 12
 
-func (p *page) title(s string) {
-	p.add()
-	p.add(Span{s, Strong})
+// add adds a line and returns it, for changes before the next one is added.
+func (p *page) add(indent int, spans ...Span) *Line {
+	p.lines = append(p.lines, Line{Cell: spans, Indent: indent})
+	return &p.lines[len(p.lines)-1]
 }
 
-func (p *page) field(name string, value Cell) {
-	p.lines = append(p.lines, append(Cell{{text.PadRight(name, 12), Dim}}, value...))
+// title adds a heading, after a blank line unless it is the first line.
+func (p *page) title(s string) *Line {
+	if len(p.lines) > 0 {
+		p.add(0)
+	}
+	return p.add(0, Span{s, Strong})
 }
 
-// text adds lines of foreign text.
-func (p *page) text(s string, tone Tone) {
+func (p *page) field(name string, value Cell) *Line {
+	return p.add(fieldWidth, append(Cell{{text.PadRight(name, fieldWidth), Dim}}, value...)...)
+}
+
+// foreign returns the lines of foreign text.
+func foreign(s string, indent int, tone Tone) []Line {
+	var out []Line
 	for line := range strings.Lines(strings.TrimRight(s, "\n")) {
-		p.add(Span{"  " + text.Clean(strings.TrimRight(line, "\n")), tone})
+		line = text.Clean(strings.TrimRight(line, "\r\n"))
+		out = append(out, Line{Cell: Cell{{strings.Repeat(" ", indent) + line, tone}}, Indent: indent})
 	}
+	return out
 }
 
-func (p *page) errors(r Row) {
-	if r.UpdateErr != "" {
-		p.title("UPDATE FAILED")
-		p.text(r.UpdateErr, Bad)
+// absolute returns the path of a file that state.Relative has shortened.
+func (b *builder) absolute(file string) string {
+	if filepath.IsAbs(file) {
+		return file
 	}
-	if r.RuntimeErr != "" {
-		p.title("RUNTIME FAILED")
-		p.text(r.RuntimeErr, Bad)
-	}
-	for _, port := range r.Ports {
-		if port.Err != "" && port.State == PortFailed {
-			p.title(fmt.Sprintf("PORT %d", port.Number))
-			p.text(port.Err, Bad)
-		}
-	}
+	return filepath.Join(filepath.Dir(b.tiltfile.Path), file)
 }
 
-func (p *page) endpoints(r Row) {
-	if len(r.Endpoints) == 0 {
-		return
-	}
-	p.title("ENDPOINTS")
-	for _, e := range r.Endpoints {
-		p.add(Span{"  " + e.URL, Accent}, Span{"  " + e.Name, Dim})
-	}
+// relative returns a path for people.
+func (b *builder) relative(file string) string {
+	return state.Relative(b.tiltfile.Path, []string{file})[0]
 }
 
-func (p *page) pods(pods []state.Pod, u state.Update) {
-	if len(pods) == 0 {
-		return
+// fileLines returns a line for each file, which leads to it.
+func (b *builder) fileLines(files []string, indent int) []Line {
+	out := make([]Line, len(files))
+	for i, f := range files {
+		out[i] = Line{Cell: Cell{{strings.Repeat(" ", indent) + f, Plain}}, Indent: indent, Target: Target{File: b.absolute(f)}}
 	}
-	p.title("PODS")
-	for _, pod := range pods {
-		long, _ := inWords(pod.Status)
-		tone := Plain
-		switch {
-		case pod.Deleting:
-			long, tone = "being deleted", Dim
-		case !pod.Current:
-			long, tone = long+", of an older deploy", Dim
-		case pod.Ready:
-			long, tone = "ready", Good
-		}
-		p.add(Span{"  " + pod.Name, Plain}, Span{"  " + long, tone}, Span{"  " + Age(pod.CreatedAt, p.now), Dim})
-		if pod.Message != "" {
-			p.add(Span{"    " + text.Clean(pod.Message), Dim})
-		}
-		for _, c := range pod.AllContainers() {
-			p.container(c)
-			if b := u.Containers[c.ID].Behind; b != nil {
-				p.add(Span{"      " + behindText(*b, p.now), Warn})
-			}
-		}
-	}
+	return out
 }
 
-// composed adds the containers of a Compose service, which have no pods around them.
-func (p *page) composed(m model.Manifest, containers []state.Pod, u state.Update) {
-	if len(containers) == 0 {
-		return
-	}
-	p.title("CONTAINERS")
-	for _, pod := range containers {
-		for _, c := range pod.Containers {
-			c.Name = pod.Name
-			if c.State == model.ContainerRunning && pod.Health != "" {
-				c.Reason = pod.Health
-			}
-			p.container(c)
-			if b := u.Containers[c.ID].Behind; b != nil {
-				p.add(Span{"      " + behindText(*b, p.now), Warn})
-			}
-		}
-		for _, port := range state.Published(m, []state.Pod{pod}) {
-			p.add(Span{fmt.Sprintf("      port %d → %d/%s", port.Published, port.Target, port.Protocol), Dim})
-		}
-	}
-}
-
-func (p *page) container(c model.Container) {
-	name := c.Name
-	if c.Init {
-		name += " (init)"
-	}
-	tone := Plain
+// clock formats when something happened: the time of day, or how long ago it is if that is more than a day.
+func clock(at, now time.Time) string {
 	switch {
-	case model.PodErrorReasons[c.Reason] && c.State != model.ContainerRunning, c.State == model.ContainerTerminated && c.ExitCode != 0:
-		tone = Bad
-	case c.State == model.ContainerRunning && c.Ready:
-		tone = Good
+	case at.IsZero():
+		return "–"
+	case now.Sub(at) > 24*time.Hour:
+		return Age(at, now)
 	}
-	what := cmp.Or(string(c.State), "unknown")
-	if c.Reason != "" {
-		what += ", " + c.Reason
-	}
-	if c.State == model.ContainerTerminated {
-		what += fmt.Sprintf(", exit %d", c.ExitCode)
-	}
-	line := Cell{{"    " + text.PadRight(name, 16), Plain}, {"  " + what, tone}}
-	if c.Restarts > 0 {
-		line = append(line, Span{"  " + words.Count(c.Restarts, "restart"), Warn})
-	}
-	if c.LastReason != "" {
-		line = append(line, Span{fmt.Sprintf("  last run: %s, exit %d", c.LastReason, c.LastExitCode), Dim})
-	}
-	p.lines = append(p.lines, line)
-	if c.Message != "" {
-		p.add(Span{"      " + firstLine(c.Message), Dim})
-	}
+	return at.Local().Format(time.TimeOnly)
 }
 
-func (p *page) builds(u state.Update) {
-	all := u.Builds
-	if u.Current != nil {
-		all = append([]state.Build{*u.Current}, all...)
+// names joins names of resources.
+func names(list []model.ManifestName) string {
+	out := make([]string, len(list))
+	for i, n := range list {
+		out[i] = string(n)
 	}
-	if len(all) == 0 {
-		return
-	}
-	p.title("UPDATES")
-	newest := true
-	for _, b := range all[:min(len(all), shownBuilds)] {
-		p.build(b)
-		p.containers(b, newest)
-		newest = newest && len(b.Containers) == 0
-	}
+	return strings.Join(out, ", ")
 }
 
-func (p *page) build(b state.Build) {
-	when, tone, result := Age(b.FinishedAt, p.now), Plain, cmp.Or(Mode(b.Mode), "ok")
-	switch {
-	case b.FinishedAt.IsZero():
-		when, tone, result = "now", Accent, cmp.Or(b.Stage, "updating")
-	case b.Cancelled:
-		tone, result = Dim, "cancelled"
-	case b.Err != "":
-		tone, result = Bad, "failed"
+// waiters returns the resources that wait for this one, in the order of the Tiltfile, with their holds.
+func (b *builder) waiters(name model.ManifestName) (list []model.ManifestName, holds []buildcontrol.Hold) {
+	for _, e := range state.Ordered(b.v) {
+		other := model.ManifestName(e.ID)
+		hold, held := b.plan.Holds[other]
+		if !held || other == name {
+			continue
+		}
+		for _, on := range hold.On {
+			if on == name {
+				list, holds = append(list, other), append(holds, hold)
+			}
+		}
 	}
-	line := Cell{{fmt.Sprintf("  #%-4d %-6s ", b.Serial, when), Dim}, {text.PadRight(result, 10), tone},
-		{"  " + text.PadLeft(p.took(b), 8), Plain}, {"  " + b.Reason.String(), Dim}}
-	if len(b.Files) > 0 {
-		line = append(line, Span{": " + strings.Join(b.Files[:min(len(b.Files), 4)], ", ") + more(len(b.Files)-4), Plain})
-	}
-	if b.Warnings > 0 {
-		line = append(line, Span{"  " + words.Count(b.Warnings, "warning"), Warn})
-	}
-	p.lines = append(p.lines, line)
-	if b.Err != "" {
-		p.add(Span{"        " + firstLine(b.Err), Bad})
-	}
-	if b.FellBack != "" {
-		p.add(Span{"        fell back: " + firstLine(b.FellBack), Warn})
-	}
-}
-
-func (p *page) took(b state.Build) string {
-	if b.FinishedAt.IsZero() {
-		return Duration(b.Duration(p.now))
-	}
-	return Duration(took(b))
-}
-
-func join(names []model.ManifestName) string {
-	words := make([]string, len(names))
-	for i, n := range names {
-		words[i] = string(n)
-	}
-	slices.Sort(words)
-	return strings.Join(words, ", ")
+	return list, holds
 }

@@ -53,33 +53,54 @@ func (b *builder) lag(m model.Manifest, u state.Update, pods []state.Pod) (n int
 	return len(behind), fmt.Sprintf("%d of %s behind, %s", len(behind), words.Count(of, "container"), Duration(b.now.Sub(since)))
 }
 
-// containers adds the result of an update for each container; for an older update, only the slowest container is shown.
+// containers adds the result of an update for each container; for an older update, only the slowest container is shown, and
+// the others are folded.
 func (p *page) containers(b state.Build, newest bool) {
 	list := b.Containers
+	if len(list) == 0 {
+		return
+	}
+	margin := strings.Repeat(" ", updateIndent)
 	slow, done := slowest(list)
 	if !newest {
+		head := fmt.Sprintf("%sin %s", margin, words.Count(len(list), "container"))
 		if done {
-			p.add(Span{fmt.Sprintf("      by %s ×%d %s", slow.Mode, len(list), stages(slow)), Dim})
+			head = fmt.Sprintf("%sby %s ×%d %s", margin, slow.Mode, len(list), stages(slow))
+		}
+		line := p.add(updateIndent+2, Span{head, Dim})
+		for _, c := range list {
+			line.Folded = append(line.Folded, p.inContainer(c, b, ""))
 		}
 		return
 	}
 	if done {
-		p.add(Span{fmt.Sprintf("      by %s in %s, %s", slow.Mode, words.Count(len(list), "container"), slow.What()), Dim})
+		p.add(updateIndent+2, Span{fmt.Sprintf("%sby %s in %s, %s", margin, slow.Mode, words.Count(len(list), "container"), slow.What()), Dim})
 	}
 	for _, c := range list[:min(len(list), shownContainers)] {
-		name := Span{"      " + text.PadRight(text.CutMiddle(c.Pod, podWidth), podWidth) + "  ", Plain}
-		switch {
-		case c.Behind:
-			p.add(name, Span{"behind, " + Duration(p.now.Sub(b.StartedAt)), Warn})
-		case c.Err != "":
-			p.add(name, Span{firstLine(c.Err), Bad})
-		default:
-			p.add(name, Span{text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c), Plain})
-		}
+		p.lines = append(p.lines, p.inContainer(c, b, margin))
 	}
 	if n := len(list) - shownContainers; n > 0 {
-		p.add(Span{fmt.Sprintf("      and %s", words.Count(n, "container")), Dim})
+		rest := p.add(updateIndent+2, Span{fmt.Sprintf("%sand %s", margin, words.Count(n, "container")), Dim})
+		for _, c := range list[shownContainers:] {
+			rest.Folded = append(rest.Folded, p.inContainer(c, b, ""))
+		}
 	}
+}
+
+// inContainer returns the line about the update of one container.
+func (p *page) inContainer(c model.ContainerUpdate, b state.Build, margin string) Line {
+	line := Line{Indent: len(margin) + podWidth + 2}
+	name := Span{margin + text.PadRight(text.CutMiddle(c.Pod, podWidth), podWidth) + "  ", Plain}
+	switch {
+	case c.Behind:
+		line.Cell = Cell{name, {"behind, " + Duration(p.now.Sub(b.StartedAt)), Warn}}
+	case c.Err != "":
+		line.Cell = Cell{name, {firstLine(c.Err), Bad}}
+		line.Target.Span = b.Span
+	default:
+		line.Cell = Cell{name, {text.PadLeft(Duration(c.Stages.Total()), 7) + " " + stages(c), Plain}}
+	}
+	return line
 }
 
 // stages formats how long each stage took, in milliseconds unless it shows another unit:
@@ -92,7 +113,7 @@ func stages(c model.ContainerUpdate) string {
 			number += " " + unit
 		}
 		if number != "0.0" {
-			parts = append(parts, "▏"+s.Name+" "+number)
+			parts = append(parts, strings.ReplaceAll("▏"+s.Name+" "+number, " ", "\u00a0")) // a stage stays in one row
 		}
 	}
 	return strings.Join(parts, " ")

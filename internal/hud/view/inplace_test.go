@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -53,9 +52,5 @@ func TestReplicas(t *testing.T) {
 	}
 	golden(t, "behind-80.txt", render(rows, 80))
 	golden(t, "behind-140.txt", render(rows, 140))
-	var lines []string
-	for _, l := range DetailsOf(v, "api", now) {
-		lines = append(lines, l.String())
-	}
-	golden(t, "details-behind.txt", strings.Join(lines, "\n")+"\n")
+	goldenDetails(t, v, "api", now, "behind")
 }

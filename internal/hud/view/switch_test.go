@@ -38,12 +38,9 @@ func TestSwitched(t *testing.T) {
 	if len(after.Rows) != len(before.Rows) {
 		t.Errorf("%d rows, want %d", len(after.Rows), len(before.Rows))
 	}
-	details := ""
-	for _, line := range DetailsOf(v, "docs", now) {
-		details += line.String() + "\n"
-	}
-	if !strings.Contains(details, "disabled") || strings.Contains(details, "UPDATES") {
-		t.Errorf("details:\n%s", details)
+	details, ok := DetailsOf(v, "docs", now)
+	if text := details.Text(100); !ok || !strings.Contains(text, "disabled") || len(details.Tabs[0].Lines) > 0 {
+		t.Errorf("details:\n%s", text)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hone-dev/hone/internal/hud/hudtest"
 	"github.com/hone-dev/hone/internal/hud/text"
-	"github.com/hone-dev/hone/pkg/model"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -66,11 +65,4 @@ func TestShop(t *testing.T) {
 	}
 	golden(t, "shop-summary.txt", v.Summary())
 	golden(t, "shop-text.txt", v.Text())
-	for _, name := range []string{"(Tiltfile)", "worker", "mailer", "api"} {
-		var b strings.Builder
-		for _, line := range DetailsOf(s, model.ManifestName(name), hudtest.ShopTime) {
-			b.WriteString(line.String() + "\n")
-		}
-		golden(t, "details-"+strings.Trim(name, "()")+".txt", b.String())
-	}
 }

@@ -1,0 +1,233 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/hud/text"
+	"github.com/hone-dev/hone/internal/loop/buildcontrol"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// updateIndent is the indentation of what belongs to an update.
+const updateIndent = 6
+
+// namedFiles is how many files the line of an update names.
+const namedFiles = 3
+
+func (b *builder) updatesTab(m model.Manifest, u state.Update) Tab {
+	t := Tab{Kind: TabUpdates, Title: "updates", Empty: "it has not been updated yet"}
+	if u.Off {
+		t.Empty = "it is disabled"
+	}
+	p := page{now: b.now}
+	b.waiting(&p, m, u)
+	all := u.Builds
+	if u.Current != nil {
+		all = append([]state.Build{*u.Current}, all...)
+	}
+	if len(all) > 0 && len(p.lines) > 0 {
+		p.add(0)
+	}
+	newest := true
+	for _, build := range all {
+		b.update(&p, build, u)
+		p.containers(build, newest)
+		newest = newest && len(build.Containers) == 0
+	}
+	t.Lines = p.lines
+	return t
+}
+
+// waiting adds what the resource waits for, and who waits for it.
+func (b *builder) waiting(p *page, m model.Manifest, u state.Update) {
+	if hold, held := b.plan.Holds[m.Name]; held && hold.Reason != buildcontrol.HoldBuilding {
+		line := p.add(2, Span{hold.String(), Warn}, Span{b.heldSince(m, u), Dim})
+		if len(hold.On) > 0 {
+			line.Target.Resource = hold.On[0]
+		}
+		if files := state.Relative(b.tiltfile.Path, state.AllChanges(u.Pending())); len(files) > 0 {
+			line.Cell = append(line.Cell, Span{"  " + fileList(files), Plain})
+			line.Folded = b.fileLines(files, 2)
+		}
+	}
+	if u.InPlaceBroken != "" && m.HasLiveUpdate() && !u.AppliedAt.IsZero() {
+		p.add(2, Span{"the next update deploys again: " + firstLine(u.InPlaceBroken), Warn})
+	}
+	list, holds := b.waiters(m.Name)
+	for i, other := range list {
+		p.add(2, Span{string(other), Plain}, Span{" " + holds[i].String(), Warn}).Target.Resource = other
+	}
+}
+
+// heldSince returns for how long a resource has wanted the update that is held.
+func (b *builder) heldSince(m model.Manifest, u state.Update) string {
+	since := u.PendingSince()
+	if since.IsZero() {
+		since = firstTime(u.Triggered, u.Declared, u.Broken, u.Retry)
+	}
+	if e := state.Resources.In(b.v).Ref(string(m.Name)); since.IsZero() && e != nil && u.AttemptedAt.IsZero() {
+		since = e.Created
+	}
+	if since.IsZero() {
+		return ""
+	}
+	return "  for " + Elapsed(b.now.Sub(since))
+}
+
+// firstTime returns the earliest of some times that is set.
+func firstTime(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// update adds the lines of one update: number, time, mode or result, duration, stages, files, then the reasons.
+func (b *builder) update(p *page, build state.Build, u state.Update) {
+	when, tone, result := clock(build.FinishedAt, b.now), Plain, cmp.Or(Mode(build.Mode), "ok")
+	running := build.FinishedAt.IsZero()
+	switch {
+	case running:
+		verb, at, of, _ := stage(build)
+		when, tone, result = "now", Accent, verb
+		if of > 0 {
+			result += fmt.Sprintf(" %d/%d", at, of)
+		}
+	case build.Cancelled:
+		tone, result = Dim, "cancelled"
+	case build.Err != "":
+		tone, result = Bad, "failed"
+	}
+	line := p.add(updateIndent, Span{text.PadRight(fmt.Sprintf("#%d", build.Serial), 5), Dim}, Span{" " + text.PadRight(when, 9), Dim},
+		Span{text.PadRight(result, 10), tone}, Span{text.PadLeft(p.took(build), 9), Plain})
+	line.Target.Span = build.Span
+	if len(build.Files) > 0 {
+		line.Cell = append(line.Cell, Span{"  " + fileList(build.Files), Plain})
+	} else {
+		line.Cell = append(line.Cell, Span{"  " + build.Reason.String(), Dim})
+	}
+	if w := waterfall(build); w != "" {
+		line.Cell = append(line.Cell, Span{"  " + w, Dim})
+	}
+	if build.Warnings > 0 {
+		line.Cell = append(line.Cell, Span{"  " + words.Count(build.Warnings, "warning"), Warn})
+	}
+	line.Folded = b.fileLines(build.Files, 0)
+	b.because(p, build, u)
+	p.failure(build)
+}
+
+// because adds the reasons of an update that its first line does not have.
+func (b *builder) because(p *page, build state.Build, u state.Update) {
+	if build.FellBack != "" {
+		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "fell back: " + firstLine(build.FellBack), Warn})
+	}
+	if others := build.Reason &^ state.ReasonFiles; len(build.Files) > 0 && others != 0 {
+		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "because: " + build.Reason.String(), Dim})
+	}
+	if build.Err != "" && len(u.Builds) > 0 && build.Serial == u.Builds[0].Serial && !u.RetryAt.IsZero() {
+		p.add(updateIndent+2, Span{strings.Repeat(" ", updateIndent) + "is tried again in " + Elapsed(u.RetryAt.Sub(b.now)), Warn})
+	}
+}
+
+// failure adds why a build failed: the failing command's own message, what helps, and its output folded.
+func (p *page) failure(build state.Build) {
+	if build.Err == "" {
+		return
+	}
+	what := strings.Repeat(" ", updateIndent)
+	problem := build.Problem
+	if problem == nil {
+		lines := foreign(build.Err, updateIndent, Bad)
+		line := p.add(updateIndent+2, lines[0].Cell...)
+		line.Target.Span, line.Folded = build.Span, foreign(build.Err, 0, Plain)[1:]
+		return
+	}
+	summary := firstLine(problem.Summary)
+	if cause := firstLine(problem.Cause); cause != "" && !strings.Contains(summary, cause) {
+		summary += ": " + cause
+	}
+	line := p.add(updateIndent+2, Span{what + summary, Bad})
+	line.Target.Span = build.Span
+	line.Folded = foreign(strings.TrimRight(problem.Detail, "\n"), 0, Plain)
+	for i, l := range foreign(problem.Mend, 0, Plain) {
+		label := what + "mend: "
+		if i > 0 {
+			label = what + "      "
+		}
+		p.add(updateIndent+6, Span{label, Dim}, l.Cell[0])
+	}
+	if problem.Link != "" {
+		p.add(updateIndent+6, Span{what + "see:  ", Dim}, Span{problem.Link, Accent}).Target.URL = problem.Link
+	}
+}
+
+// fileList names the first few files.
+func fileList(files []string) string {
+	return strings.Join(files[:min(len(files), namedFiles)], ", ") + more(len(files)-namedFiles)
+}
+
+// waterfall formats how long each step of a build took that is not in place: "▏context 0.1 ▏build 7.2 ▏push 0.3 ▏apply 0.1
+// ▏ready 2.1", in seconds, or in milliseconds if all of it took less than one. A build of several images names them. The step
+// that failed is marked.
+func waterfall(b state.Build) string {
+	steps := slices.Clone(b.Steps)
+	images := map[string]bool{}
+	var total time.Duration
+	for _, s := range steps {
+		images[s.What] = images[s.What] || s.What != ""
+		total += s.Took
+	}
+	delete(images, "")
+	list := make([]model.Stage, 0, len(steps)+1)
+	for i, s := range steps {
+		name := string(s.Kind)
+		if len(images) > 1 && s.What != "" {
+			name += " " + s.What
+		}
+		if b.Err != "" && i == len(steps)-1 {
+			name += " failed after"
+		}
+		list = append(list, model.Stage{Name: name, Took: s.Took})
+	}
+	if !b.ReadyAt.IsZero() && !b.FinishedAt.IsZero() && len(steps) > 0 {
+		ready := max(b.ReadyAt.Sub(b.FinishedAt), 0)
+		list, total = append(list, model.Stage{Name: "ready", Took: ready}), total+ready
+	}
+	var parts []string
+	for _, s := range list {
+		if t, shown := stageText(s.Took, total); shown {
+			// The blanks do not break, so that a stage stays in one row.
+			parts = append(parts, strings.ReplaceAll("▏"+s.Name+" "+t, " ", "\u00a0"))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// stageText formats the duration of a stage in the unit of the total. Durations that are zero in that unit are not shown.
+func stageText(d, total time.Duration) (s string, shown bool) {
+	switch {
+	case d >= time.Minute:
+		return Duration(d), true
+	case total >= time.Second:
+		s = fmt.Sprintf("%.1f", d.Seconds())
+	default:
+		s = fmt.Sprintf("%.1f", float64(d)/float64(time.Millisecond))
+	}
+	return s, s != "0.0"
+}
+
+func (p *page) took(b state.Build) string {
+	if b.FinishedAt.IsZero() {
+		return Elapsed(b.Duration(p.now))
+	}
+	return Duration(took(b))
+}
