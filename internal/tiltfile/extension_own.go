@@ -112,6 +112,9 @@ func merge(tf *model.Tiltfile, more model.Tiltfile) {
 		tf.Enabled = slices.Concat(enabled(*tf), enabled(more))
 	}
 	tf.Manifests = append(tf.Manifests, more.Manifests...)
+	for name, calls := range more.Declared {
+		tf.Declared[name] = calls
+	}
 	tf.Secrets = append(tf.Secrets, more.Secrets...)
 	tf.APIObjects.Add(more.APIObjects)
 }

@@ -1,9 +1,11 @@
 package tiltfile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/tiltfile/fault"
 	"github.com/hone-dev/hone/internal/tiltfile/hint"
 	"github.com/hone-dev/hone/pkg/model"
@@ -26,17 +28,17 @@ func (s *state) finish() (model.Tiltfile, error) {
 		return tf, all.Err()
 	}
 	all.Add(s.k8s.TagAsTheyAre())
-	manifests, sites := a.Manifests(), a.Sites()
+	manifests, sites, calls := a.Manifests(), a.Sites(), a.Calls()
 	if len(manifests) > 0 {
 		if err := s.gate.Allowed("deploy"); err != nil {
 			all.Add(s.Placed(a.FirstSite(), err.Error(), err))
 		}
 	}
-	composed, err := s.services.Manifests(sites)
+	composed, err := s.services.Manifests(sites, calls)
 	all.Add(err)
 	manifests = append(manifests, composed...)
 	all.Add(s.images.CheckRestarts(manifests))
-	local, err := s.locals.Manifests(sites)
+	local, err := s.locals.Manifests(sites, calls)
 	all.Add(err)
 	manifests = append(manifests, local...)
 	if all.Any() {
@@ -52,7 +54,40 @@ func (s *state) finish() (model.Tiltfile, error) {
 	tf.APIObjects = s.api.Objects(manifests)
 	tf.Manifests = manifests
 	tf.Secrets = s.secrets.All(s.services.Secrets(), s.k8s.Objects.List)
+	tf.Declared = s.declared(manifests, calls, tf.Secrets)
 	return tf, nil
+}
+
+// declared describes the calls that have shaped each resource, in the order of the lines of the root Tiltfile that led to them.
+// Their source does not show secrets.
+func (s *state) declared(manifests []model.Manifest, calls map[model.ManifestName][]fault.Call, secrets []model.Secret) map[model.ManifestName][]model.Declaration {
+	scrub := logstore.NewScrubber(secrets)
+	out := map[model.ManifestName][]model.Declaration{}
+	for _, m := range manifests {
+		seen := map[string]bool{}
+		for _, c := range append(s.images.Calls(m), calls[m.Name]...) {
+			d := s.interp.Declaration(c)
+			key := fmt.Sprint(d.File, ":", d.Line, ":", d.From, ":", c.Site.Col)
+			if c.Site.Line == 0 || seen[key] {
+				continue
+			}
+			seen[key] = true
+			for i, line := range d.Source {
+				d.Source[i] = scrub.Text(line)
+			}
+			out[m.Name] = append(out[m.Name], d)
+		}
+		slices.SortStableFunc(out[m.Name], func(a, b model.Declaration) int { return s.rootLine(a) - s.rootLine(b) })
+	}
+	return out
+}
+
+// rootLine returns the line of the root Tiltfile that led to a declaration.
+func (s *state) rootLine(d model.Declaration) int {
+	if d.From > 0 {
+		return d.From
+	}
+	return d.Line
 }
 
 // checkDeps drops dependencies on resources that do not exist, with a warning, and refuses circles.

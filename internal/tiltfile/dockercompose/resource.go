@@ -43,6 +43,8 @@ type composeResource struct {
 	deps        []string
 	links       []model.Link
 	labels      []string
+	// calls are those of docker_compose and dc_resource that declare and configure it.
+	calls []fault.Call
 }
 
 func (d *Declarations) dcResource(c *eval.Call) (starlark.Value, error) {
@@ -68,8 +70,8 @@ func (d *Declarations) dcResource(c *eval.Call) (starlark.Value, error) {
 }
 
 // Manifests makes resources from the services, and applies the calls of dc_resource in order. sites holds the sites of
-// the resources that exist already, by name; those of the new ones are added.
-func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
+// the resources that exist already, by name, and calls the calls that have shaped them; those of the new ones are added.
+func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site, calls map[model.ManifestName][]fault.Call) ([]model.Manifest, error) {
 	if len(d.projects) > 0 && d.images.Registry != nil {
 		return nil, d.ErrorAt(d.projects[0].site, "docker_compose cannot be combined with default_registry(%q): Compose runs the images of this machine's engine", d.images.Registry.Host)
 	}
@@ -89,6 +91,7 @@ func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]mod
 			return nil, err
 		}
 		out = append(out, m)
+		calls[m.Name] = r.calls
 	}
 	return out, nil
 }
@@ -97,7 +100,8 @@ func (d *Declarations) resources() []*composeResource {
 	var list []*composeResource
 	for _, p := range d.projects {
 		for _, service := range p.loaded.Services {
-			list = append(list, &composeResource{Service: service, project: p, name: service.Name, site: p.site, inferLinks: true})
+			list = append(list, &composeResource{Service: service, project: p, name: service.Name, site: p.site, inferLinks: true,
+				calls: []fault.Call{{Name: "docker_compose", Site: p.site}}})
 		}
 	}
 	return list
@@ -128,6 +132,7 @@ func (d *Declarations) apply(o *composeOptions, list []*composeResource) error {
 		r.name = o.newName
 	}
 	r.site = o.site
+	r.calls = append(r.calls, fault.Call{Name: "dc_resource", Site: o.site})
 	return nil
 }
 

@@ -18,6 +18,12 @@ type Site struct {
 	Calls *starlark.CallStack
 }
 
+// Call is a call of a function of the Tiltfile language, by its name.
+type Call struct {
+	Name string
+	Site Site
+}
+
 // backtrace lists the calls that led to the place, outermost first.
 func (p Site) backtrace() string {
 	if p.Calls == nil {

@@ -69,6 +69,17 @@ func (d *Declarations) Finish() {
 	}
 }
 
+// Calls returns the calls that declare the images of a manifest.
+func (d *Declarations) Calls(m model.Manifest) []fault.Call {
+	var out []fault.Call
+	for _, im := range d.List {
+		if _, used := m.Image(im.Ref); used {
+			out = append(out, fault.Call{Name: im.Builtin, Site: im.Site})
+		}
+	}
+	return out
+}
+
 // WarnUnused warns of images that no resource uses. suppress holds the references of images that are unused on purpose;
 // "*" is all.
 func (d *Declarations) WarnUnused(suppress []string) {

@@ -21,6 +21,8 @@ type Interpreter struct {
 	// Native is the module native, which only embedded extensions see.
 	Native  *starlarkstruct.Module
 	modules map[string]*module
+	// written are the calls in the files that Declaration has looked at, by path.
+	written map[string]map[[2]int]written
 	// Predeclared are the names that every file has.
 	Predeclared starlark.StringDict
 	// functions are the builtins by their dotted names.
@@ -30,7 +32,7 @@ type Interpreter struct {
 // New returns an interpreter that takes extensions from a store. It sets the function that the evaluation's thread
 // calls for load statements.
 func New(e *eval.Evaluation, store extension.Store) *Interpreter {
-	i := &Interpreter{Evaluation: e, store: store, modules: map[string]*module{}}
+	i := &Interpreter{Evaluation: e, store: store, modules: map[string]*module{}, written: map[string]map[[2]int]written{}}
 	dialect.BoundNesting(e.Thread)
 	e.Thread.Load = func(_ *starlark.Thread, name string) (starlark.StringDict, error) {
 		e.Profile.Enter()

@@ -34,6 +34,8 @@ type draft struct {
 	deps          []string
 	links         []model.Link
 	labels        []string
+	// calls are those of k8s_resource that configure it.
+	calls []fault.Call
 }
 
 // assembly turns objects into resources.
@@ -168,6 +170,7 @@ func (a *assembly) apply(o *resourceOptions) error {
 		a.rename(r, o.newName)
 	}
 	r.site = o.site
+	r.calls = append(r.calls, fault.Call{Name: "k8s_resource", Site: o.site})
 	return a.moveObjects(o, r)
 }
 
@@ -313,6 +316,26 @@ func (a *assembly) Sites() map[model.ManifestName]fault.Site {
 	out := map[model.ManifestName]fault.Site{}
 	for _, r := range a.resources {
 		out[model.ManifestName(r.name)] = r.site
+	}
+	return out
+}
+
+// Calls returns the calls that have shaped the resources, by name, except those that declare images.
+func (a *assembly) Calls() map[model.ManifestName][]fault.Call {
+	out := map[model.ManifestName][]fault.Call{}
+	objects := func(name string, list []*k8sobject.Object) {
+		for _, o := range list {
+			out[model.ManifestName(name)] = append(out[model.ManifestName(name)], fault.Call{Name: "k8s_yaml", Site: o.Site})
+		}
+	}
+	objects(string(model.UncategorizedName), a.rest)
+	for _, r := range a.resources {
+		name := model.ManifestName(r.name)
+		if r.custom != nil {
+			out[name] = append(out[name], fault.Call{Name: "k8s_custom_deploy", Site: r.custom.site})
+		}
+		objects(r.name, r.objects)
+		out[name] = append(out[name], r.calls...)
 	}
 	return out
 }

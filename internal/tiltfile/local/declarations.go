@@ -36,8 +36,9 @@ func (d *Declarations) Builtins() map[string]eval.Function {
 }
 
 // Manifests returns the resources in the order of their calls. A name that another resource has is an error. sites
-// holds the sites of the other resources by name; those of the new ones are added.
-func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]model.Manifest, error) {
+// holds the sites of the other resources by name, and calls the calls that have shaped them; those of the new ones are
+// added.
+func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site, calls map[model.ManifestName][]fault.Call) ([]model.Manifest, error) {
 	var all fault.List
 	var out []model.Manifest
 	for _, l := range d.locals {
@@ -47,6 +48,7 @@ func (d *Declarations) Manifests(sites map[model.ManifestName]fault.Site) ([]mod
 			continue
 		}
 		sites[name] = l.site
+		calls[name] = []fault.Call{{Name: l.builtin, Site: l.site}}
 		out = append(out, d.manifest(l))
 	}
 	return out, all.Err()
