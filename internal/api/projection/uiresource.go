@@ -59,6 +59,9 @@ func uiResources(v store.View) iter.Seq[Item] {
 	items := perResource(v, kindUIResource, withPods|withServices|withForwards|withObjects|withHolds, nil,
 		func(r *row) digest {
 			d := r.pods.made().number(uint64(r.services.made())).number(uint64(r.forwards.made())).number(uint64(r.objects.made())).number(uint64(r.holdMade()))
+			if since, away := buildcontrol.Away(v, r.Value.Manifest); away {
+				d = d.number(uint64(since.UnixNano()))
+			}
 			if processes.Len() > 0 && r.local {
 				if e := processes.Ref(r.name); e != nil {
 					d = d.entry(&e.Meta)
@@ -76,7 +79,7 @@ func uiResources(v store.View) iter.Seq[Item] {
 
 func makeUIResource(s *source, r *row) *v1alpha1.UIResource {
 	m, u, pods := &r.Value.Manifest, &r.update.Value, r.sortedPods()
-	runtime := buildcontrol.Runtime(s.View, *m, *u, pods)
+	runtime := buildcontrol.Known(s.View, *m, buildcontrol.Runtime(s.View, *m, *u, pods))
 	if !r.Value.Enabled {
 		runtime = buildcontrol.RuntimeState{Status: buildcontrol.RuntimeNone}
 	}

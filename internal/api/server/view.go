@@ -81,7 +81,7 @@ func kindOf(m model.Manifest) string {
 func resource(v store.View, e store.Entry[state.Resource], u state.Update, holds map[model.ManifestName]buildcontrol.Hold,
 	pods []state.Pod, forwards map[model.ManifestName][]api.Forward) api.Resource {
 	m := e.Value.Manifest
-	run := buildcontrol.Runtime(v, m, u, pods)
+	run := buildcontrol.Known(v, m, buildcontrol.Runtime(v, m, u, pods))
 	r := api.Resource{
 		Name: e.ID, Type: kindOf(m), Labels: m.Labels, TriggerMode: m.TriggerMode.String(), Phase: string(e.Phase),
 		UpdateStatus: buildcontrol.UpdateStatus(u), RuntimeStatus: string(run.Status), RuntimeText: run.Text, RuntimeError: run.Err,

@@ -57,12 +57,13 @@ type Client struct {
 
 func newClient(rc *rest.Config, cluster model.Cluster, cfg Config) (*Client, error) {
 	tune(rc, cfg)
-	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial}}
+	c := &Client{rest: rc, cluster: cluster, owners: newOwnerCache(), conns: &conns{dialContext: rc.Dial, heard: newHeard()}}
 	rc.Dial = c.conns.dial
 	var err error
 	if c.http, err = rest.HTTPClientFor(rc); err != nil {
 		return nil, fmt.Errorf("set up the connection to cluster %q: %w", cluster.Context, err)
 	}
+	c.http.Transport = listen(c.http.Transport, c.conns.heard)
 	upgrade := rest.CopyConfig(rc)
 	upgrade.NextProtos = []string{"http/1.1"}
 	if c.upgrades, err = rest.HTTPClientFor(upgrade); err != nil {

@@ -11,6 +11,7 @@ import (
 // later for its idle time.
 type conns struct {
 	dialContext func(ctx context.Context, network, address string) (net.Conn, error)
+	heard       *heard // of all connections
 
 	mu     sync.Mutex
 	closed bool                    // guarded by mu
@@ -51,6 +52,14 @@ func (s *conns) close() {
 type ownedConn struct {
 	net.Conn
 	owner *conns
+}
+
+func (c *ownedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.owner.heard.now()
+	}
+	return n, err
 }
 
 func (c *ownedConn) Close() error {

@@ -19,7 +19,7 @@ func TestConnsClose(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	owner := &conns{dialContext: new(net.Dialer).DialContext}
+	owner := &conns{dialContext: new(net.Dialer).DialContext, heard: newHeard()}
 	client := &http.Client{Transport: &http.Transport{DialContext: owner.dial}}
 
 	hanging := make(chan error, 1)

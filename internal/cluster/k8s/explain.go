@@ -10,10 +10,12 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/hone-dev/hone/internal/base/problem"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 // IsNotFound reports whether err means that the cluster does not have the object.
@@ -49,8 +51,7 @@ func (c *Client) Explain(err error) error {
 	if _, ok := problem.Of(err); ok {
 		return err
 	}
-	where := fmt.Sprintf("cluster %q (%s)", c.cluster.Context, c.cluster.Server)
-	again := "kubectl --context " + c.cluster.Context + " get nodes"
+	where, again := nameOf(c.cluster), lookAt(c.cluster)
 	var netErr net.Error
 	var dnsErr *net.DNSError
 	var busy *Busy
@@ -67,10 +68,22 @@ func (c *Client) Explain(err error) error {
 	case errors.As(err, &dnsErr), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF),
 		errors.As(err, &netErr), errors.Is(err, context.DeadlineExceeded):
-		return problem.Wrap(&Unreachable{innermost(err)}, where+" does not answer",
-			"Start it, or choose another one with --context. Then check: "+again)
+		return notAnswering(c.cluster, innermost(err))
 	}
 	return err
+}
+
+func nameOf(c model.Cluster) string { return fmt.Sprintf("cluster %q (%s)", c.Context, c.Server) }
+func lookAt(c model.Cluster) string { return "kubectl --context " + c.Context + " get nodes" }
+
+func notAnswering(c model.Cluster, cause error) error {
+	return problem.Wrap(&Unreachable{cause}, nameOf(c)+" does not answer",
+		"Start it, or choose another one with --context. Then check: "+lookAt(c))
+}
+
+// Silent returns the problem of a cluster from which nothing has arrived for the given time.
+func Silent(c model.Cluster, d time.Duration) error {
+	return notAnswering(c, fmt.Errorf("nothing has arrived from it for %d s", int(d.Seconds())))
 }
 
 func isTLSError(err error) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"time"
 
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -18,6 +19,11 @@ type Interface interface {
 	Detect(ctx context.Context) (model.Cluster, error)
 	// Healthy returns nil when the API server is ready to work.
 	Healthy(ctx context.Context) error
+	// Alive returns nil when the API server answers anything, ready or not. It costs the server next to nothing.
+	Alive(ctx context.Context) error
+	// Quiet returns for how long nothing has arrived from the API server. pinged is set if a server that is merely slow
+	// would not be quiet either.
+	Quiet() (d time.Duration, pinged bool)
 	// Exec runs a command in a container. It returns nil for exit code 0, an *ExitError for another code, and any other
 	// error for a failure of the connection. It never retries.
 	Exec(ctx context.Context, req ExecRequest) error

@@ -14,6 +14,8 @@ import (
 type Client interface {
 	// Ping queries the engine's version and properties.
 	Ping(ctx context.Context) (Info, error)
+	// Alive returns nil when the engine answers the cheapest request before ctx is done.
+	Alive(ctx context.Context) error
 	// Build builds an image and returns its content id ("sha256:…"). Errors of the user (a Dockerfile that cannot be
 	// read, a missing file, a command that fails) satisfy IsUserError. When ctx ends, the build is cancelled in the
 	// engine.

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -83,6 +84,15 @@ func (e *Engine) Ping(ctx context.Context) (Info, error) {
 		BuildKit: e.hasBuildKit(string(ping.BuilderVersion), ping.OSType), Host: e.endpoint.Host,
 		Name: info.Name, Product: info.OperatingSystem,
 	}, nil
+}
+
+// Alive implements Client.
+func (e *Engine) Alive(ctx context.Context) error {
+	_, err := e.api.Ping(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return unreachable(e.endpoint.Host, e.endpoint.Context, errors.New("it accepts connections and answers nothing"))
+	}
+	return e.wrap("ping the docker engine", err)
 }
 
 // agree makes the client negotiate the API version with the engine. Its calls do so automatically, but some read the

@@ -146,6 +146,9 @@ func (f *Fake) Ping(ctx context.Context) (Info, error) {
 	return f.info, nil
 }
 
+// Alive implements Client.
+func (f *Fake) Alive(ctx context.Context) error { return f.begin(ctx, "Alive") }
+
 // Tag implements Client.
 func (f *Fake) Tag(ctx context.Context, src, dst string) error {
 	if err := f.begin(ctx, "Tag"); err != nil {

@@ -158,7 +158,7 @@ func counters(n view.Counts, words bool) view.Cell {
 		status view.Status
 		n      int
 		word   string
-	}{{view.Well, n.Well, "ok"}, {view.Updating, n.Updating, "updating"}, {view.Waiting, n.Waiting, "waiting"}, {view.Failed, n.Failed, "failing"}} {
+	}{{view.Well, n.Well, "ok"}, {view.Updating, n.Updating, "updating"}, {view.Waiting, n.Waiting, "waiting"}, {view.Unknown, n.Unknown, "unknown"}, {view.Failed, n.Failed, "failing"}} {
 		if p.n == 0 && p.status != view.Well {
 			continue
 		}

@@ -79,6 +79,7 @@ var glyphs = map[view.Status]view.Span{
 	view.Updating: {Text: "●", Tone: view.Accent},
 	view.Waiting:  {Text: "◌", Tone: view.Warn},
 	view.Failed:   {Text: "✖", Tone: view.Bad},
+	view.Unknown:  {Text: "?", Tone: view.Warn},
 	view.Warning:  {Text: "!", Tone: view.Warn},
 	view.Idle:     {Text: "○", Tone: view.Dim},
 }

@@ -113,6 +113,8 @@ func count(rows []Row) Counts {
 			c.Waiting++
 		case Failed:
 			c.Failed++
+		case Unknown:
+			c.Unknown++
 		case Idle:
 			c.Idle++
 		}

@@ -138,7 +138,7 @@ func (r Row) fitUpdate(width int) Cell {
 var portMarks = [...]struct {
 	mark string
 	tone Tone
-}{PortWaiting: {"◌", Warn}, PortReady: {"✔", Good}, PortFailed: {"✖", Bad}}
+}{PortWaiting: {"◌", Warn}, PortReady: {"✔", Good}, PortFailed: {"✖", Bad}, PortUnknown: {"?", Warn}}
 
 func (r Row) portsText(c Column) Cell {
 	if len(r.Ports) == 0 {

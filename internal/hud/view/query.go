@@ -39,7 +39,7 @@ func statusName(r Row) string {
 		return "failing"
 	}
 	return map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating",
-		Failed: "failing"}[r.Status]
+		Failed: "failing", Unknown: "unknown"}[r.Status]
 }
 
 // subsequence reports whether name contains the letters of word in that order.

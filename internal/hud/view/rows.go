@@ -50,7 +50,8 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 			r.UpdateErr = last.Err
 		}
 	}
-	if runtime.Status == buildcontrol.RuntimeError {
+	known := buildcontrol.Known(b.v, m, runtime)
+	if known.Status == buildcontrol.RuntimeError {
 		r.RuntimeErr = cmp.Or(runtime.Err, runtime.Text, "failed")
 	}
 	r.PortErr = portErr(r.Ports)
@@ -58,10 +59,14 @@ func (b *builder) resourceRow(e store.Entry[state.Resource], u state.Update) Row
 		r.Pod, r.Restarts = pods[0].Name, pods[0].Restarts()
 	}
 	r.Runtime, r.RuntimeShort = b.runtimeCells(m, u, pods, runtime)
+	unknown := known.Status == buildcontrol.RuntimeUnknown && runtime.Status != buildcontrol.RuntimeUnknown
+	if since, away := buildcontrol.Away(b.v, m); unknown && away {
+		r.Runtime, r.RuntimeShort = Cell{{buildcontrol.Unknown(since, r.Runtime.String()), Warn}}, Cell{{"unknown", Warn}}
+	}
 	hold, held := b.plan.Holds[m.Name]
 	var lag string
 	r.Behind, lag = b.lag(m, u, pods)
-	r.Status = b.status(e, u, runtime, held, r)
+	r.Status = b.status(e, u, runtime, held, unknown, r)
 	switch {
 	case e.Phase == store.TearingDown:
 		r.Update = Cell{{leaving(e.Value), Dim}}
@@ -92,7 +97,7 @@ func leaving(r state.Resource) string {
 	return "is being disabled"
 }
 
-func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime buildcontrol.RuntimeState, held bool, r Row) Status {
+func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime buildcontrol.RuntimeState, held, unknown bool, r Row) Status {
 	last, built := u.Last()
 	switch {
 	case u.Current != nil:
@@ -101,6 +106,8 @@ func (b *builder) status(e store.Entry[state.Resource], u state.Update, runtime 
 		return Waiting
 	case r.Err() != "":
 		return Failed
+	case unknown && built && u.TakenDown == "":
+		return Unknown
 	case held:
 		return Waiting
 	case b.starting[r.Name]:
@@ -173,24 +180,28 @@ func arrange(rows []*Row) {
 
 func (b *builder) ports(m model.Manifest, pods []state.Pod) []Port {
 	var out []Port
+	_, away := buildcontrol.Away(b.v, m)
 	for _, p := range state.Published(m, pods) {
 		port := Port{Number: p.Published}
 		if slices.ContainsFunc(pods, func(o state.Pod) bool { return o.Current && o.Ready }) {
 			port.State = PortReady
 		}
+		if away {
+			port.State = PortUnknown
+		}
 		out = append(out, port)
 	}
 	for _, f := range b.forwards[m.Name] {
 		p := Port{Number: f.Spec.LocalPort, Err: f.Err}
-		switch f.State {
-		case state.ForwardReady:
+		switch {
+		case away && (f.State == state.ForwardReady || f.Pod != ""):
+			p.State = PortUnknown
+		case f.State == state.ForwardReady:
 			p.State = PortReady
-		case state.ForwardFailed:
+		case f.State == state.ForwardFailed:
 			if b.forwardFails(f, pods) {
 				p.State = PortFailed
 			}
-		case state.ForwardWaiting:
-			p.State = PortWaiting
 		}
 		out = append(out, p)
 	}

@@ -18,7 +18,7 @@ func (v View) Summary() string {
 	for _, p := range []struct {
 		n    int
 		word string
-	}{{c.Updating, "updating"}, {c.Waiting, "waiting"}, {c.Failed, "failed"}} {
+	}{{c.Updating, "updating"}, {c.Waiting, "waiting"}, {c.Unknown, "unknown"}, {c.Failed, "failed"}} {
 		if p.n > 0 {
 			parts = append(parts, number(p.n)+" "+p.word)
 		}
@@ -79,7 +79,7 @@ func (v View) Text() string {
 }
 
 // plainWords are the statuses in words, for output without glyphs.
-var plainWords = map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating", Failed: "failed"}
+var plainWords = map[Status]string{Idle: "idle", Well: "ok", Warning: "warning", Waiting: "waiting", Updating: "updating", Failed: "failed", Unknown: "unknown"}
 
 // portNumbers lists ports: "8080 9229".
 func portNumbers(ports []Port) string {

@@ -18,7 +18,8 @@ const (
 	Warning                // well, with warnings
 	Waiting                // the reason is in Update or Runtime
 	Updating               // an update runs
-	Failed                 // update or runtime failed
+	Failed                 // update, runtime or a port failed
+	Unknown                // what runs it does not answer; Runtime shows since when, and what was known
 )
 
 // View is everything that the main screen shows.
@@ -46,7 +47,7 @@ type Header struct {
 }
 
 // Counts is the number of rows for each status. Rows with warnings count as Well.
-type Counts struct{ Well, Updating, Waiting, Failed, Idle int }
+type Counts struct{ Well, Updating, Waiting, Failed, Unknown, Idle int }
 
 // Row is one resource.
 type Row struct {
@@ -84,6 +85,8 @@ func (r Row) Important() Cell {
 		return r.Runtime
 	case r.PortErr != "" && r.Status == Failed:
 		return Cell{{firstLine(r.PortErr), Bad}}
+	case r.Status == Unknown:
+		return r.Runtime
 	case r.Status == Waiting, r.Runtime.String() == none.String():
 		return r.Update
 	}
@@ -106,6 +109,7 @@ const (
 	PortWaiting PortState = iota
 	PortReady
 	PortFailed
+	PortUnknown // the cluster or the engine behind it does not answer
 )
 
 // Endpoint is an address that the user can open.

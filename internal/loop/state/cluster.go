@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hone-dev/hone/internal/loop/store"
@@ -31,6 +32,8 @@ type ClusterReported struct {
 	Err       string
 	// Starting is as in Cluster.
 	Starting bool
+	// Heard is when something last arrived from a cluster that does not answer any more; zero where that is unknown.
+	Heard time.Time
 }
 
 func init() {
@@ -40,7 +43,7 @@ func init() {
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}
-		if next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now()); !ok || was.Value != next {
+		if next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, cmp.Or(a.Heard, d.Now())); !ok || was.Value != next {
 			d.Put(Only, next)
 		}
 	})
@@ -58,13 +61,13 @@ func init() {
 	})
 }
 
-// lostSince returns since when the cluster or the engine has not answered, given the value before.
-func lostSince(was time.Time, connected bool, err string, now time.Time) time.Time {
+// lostSince returns since when the cluster or the engine has not answered, given the value before and the time for a new one.
+func lostSince(was time.Time, connected bool, err string, at time.Time) time.Time {
 	switch {
 	case connected || err == "":
 		return time.Time{}
 	case was.IsZero():
-		return now
+		return at
 	}
 	return was
 }

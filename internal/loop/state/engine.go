@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type EngineReported struct {
 	Host      string
 	Platform  string
 	Err       string
+	// Heard is when an engine that does not answer any more last did; zero where that is unknown.
+	Heard time.Time
 }
 
 func init() {
@@ -39,7 +42,7 @@ func init() {
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}
-		next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, d.Now())
+		next.Lost = lostSince(was.Value.Lost, next.Connected, next.Err, cmp.Or(a.Heard, d.Now()))
 		if !ok || was.Value != next {
 			d.Put(Only, next)
 		}

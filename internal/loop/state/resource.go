@@ -129,11 +129,15 @@ func NeedsCluster(v store.View) bool { return needs.In(v).cluster }
 // NeedsEngine reports whether the container engine builds an image or runs a service of Compose, so that it has to answer.
 func NeedsEngine(v store.View) bool { return needs.In(v).engine }
 
-var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine bool }) {
+// RunsCompose reports whether the container engine runs a service of Compose, whose state it alone knows.
+func RunsCompose(v store.View) bool { return needs.In(v).compose }
+
+var needs = store.Derive(Schema, "what resources need", func(v store.View) (n struct{ cluster, engine, compose bool }) {
 	_, traits := resourceTraits.In(v)
 	for _, t := range traits {
 		n.cluster = n.cluster || t.enabled && t.cluster
 		n.engine = n.engine || t.enabled && t.engine
+		n.compose = n.compose || t.enabled && t.compose
 	}
 	return n
 }, Resources)
@@ -154,13 +158,14 @@ type trait struct {
 	enabled, running bool
 	// cluster and engine are needed by it while it is enabled.
 	cluster, engine bool
+	compose         bool // the engine runs it
 }
 
 var resourceTraits = EachResource("traits of resources", traitOf)
 
 func traitOf(e *store.Entry[Resource]) trait {
 	m := &e.Value.Manifest
-	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(),
+	return trait{order: e.Value.Order, enabled: e.Value.Enabled, running: e.Phase == store.Running, cluster: m.IsK8s(), compose: m.IsCompose(),
 		engine: m.IsCompose() || slices.ContainsFunc(m.Images, func(im model.ImageTarget) bool { return im.Docker != nil })}
 }
 

@@ -28,6 +28,9 @@ const (
 type Client interface {
 	Detect(ctx context.Context) (model.Cluster, error)
 	Healthy(ctx context.Context) error
+	// Alive is the cheapest request; Quiet returns for how long nothing has arrived, as in k8s.Interface.
+	Alive(ctx context.Context) error
+	Quiet() (d time.Duration, pinged bool)
 }
 
 // Subscriber is the ClusterMonitor.
@@ -49,7 +52,7 @@ func (s *Subscriber) Contract() store.Contract {
 	return store.Contract{
 		Name:      "ClusterMonitor",
 		Doc:       "Detects the cluster that the session works on, and keeps checking whether it answers.",
-		Inputs:    store.Reads(state.Sessions, state.Clusters),
+		Inputs:    store.Reads(state.Sessions, state.Clusters, state.Resources),
 		Outputs:   store.Emits(state.ClusterReported{}),
 		Externals: []string{"kubernetes"},
 		Stage:     store.StageWatch,
@@ -68,6 +71,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	cluster, detected, failures, pause := s.known, false, 0, pollMin
+	var heard time.Time // before the first of the failures
 	patient := time.Now().Add(startPatience)
 	for {
 		err := s.ask(ctx, &cluster, &detected)
@@ -78,29 +82,37 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			failures, pause = 0, pollHealthy
 			rt.Dispatch(state.ClusterReported{Cluster: cluster, Connected: true})
 			rt.Succeeded()
+			silence, ok := s.listen(ctx, rt, cluster, pause)
+			switch {
+			case !ok:
+				return nil
+			case silence == nil:
+				continue
+			}
+			err, failures = silence, tolerated // it needs no second opinion
 		} else {
 			failures++
-			if failures == 1 {
-				pause = pollMin
-			}
-			busy := k8s.AsBusy(err)
-			report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err)}
-			if busy != nil && !detected {
-				pause = max(pause, busy.RetryAfter)
-				report.Starting = !time.Now().Add(pause).After(patient)
-			}
-			if failures >= tolerated || !detected {
-				rt.Dispatch(report)
-			}
 		}
-		// The next poll comes at once when another subscriber finds that a connected cluster no longer answers.
-		lost := func(v store.View) bool { c := state.TheCluster(v); return err == nil && c.Ever && !c.Connected }
-		if !rt.Pause(ctx, pause, lost) {
+		if heard.IsZero() || pause == pollHealthy {
+			quiet, _ := s.client.Quiet()
+			heard, pause = time.Now().Add(-quiet), pollMin
+		}
+		busy := k8s.AsBusy(err)
+		report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err)}
+		if detected {
+			report.Heard = heard
+		}
+		if busy != nil && !detected {
+			pause = max(pause, busy.RetryAfter)
+			report.Starting = !time.Now().Add(pause).After(patient)
+		}
+		if failures >= tolerated || !detected {
+			rt.Dispatch(report)
+		}
+		if !s.await(ctx, rt, pause) {
 			return nil
 		}
-		if err != nil {
-			pause = min(2*pause, pollAway)
-		}
+		pause = min(2*pause, pollAway)
 	}
 }
 

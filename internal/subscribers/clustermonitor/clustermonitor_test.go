@@ -55,6 +55,10 @@ func (c *client) Detect(context.Context) (model.Cluster, error) {
 
 func (c *client) Healthy(context.Context) error { return c.ask("healthy") }
 
+func (c *client) Alive(context.Context) error { return c.ask("alive") }
+
+func (c *client) Quiet() (time.Duration, bool) { return 0, true }
+
 func TestPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &client{}

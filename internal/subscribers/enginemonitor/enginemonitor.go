@@ -15,11 +15,17 @@ const (
 	pollHealthy = 30 * time.Second
 	pollFailing = 2 * time.Second
 	pollTimeout = 5 * time.Second
+	// An engine that runs services of Compose is pinged all the time, because what is shown about them comes from it. It
+	// answers a ping without waiting for any of its other work. The pause between two pings and the time for an answer
+	// bound how long its silence goes unnoticed.
+	pulse        = 500 * time.Millisecond
+	pulseTimeout = 2500 * time.Millisecond
 )
 
 // Pinger is the part of a container engine that is needed here.
 type Pinger interface {
 	Ping(ctx context.Context) (docker.Info, error)
+	Alive(ctx context.Context) error
 }
 
 // Subscriber is the EngineMonitor. It leaves the engine alone until a resource needs an image from it.
@@ -49,23 +55,62 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 		return nil
 	}
 	for {
-		pause := pollHealthy
-		if report := s.ask(ctx); report.Connected {
+		report := s.ask(ctx)
+		if report.Connected {
 			rt.Dispatch(report)
 			rt.Succeeded()
-		} else if ctx.Err() == nil {
+			var ok bool
+			if report, ok = s.listen(ctx, rt); !ok {
+				return nil
+			}
+		}
+		if report.Err == "" {
+			continue
+		}
+		if ctx.Err() == nil {
 			rt.Dispatch(report)
-			pause = pollFailing
 		}
-		// The next check comes at once when a build finds that the engine no longer answers.
-		lost := func(v store.View) bool {
-			e := state.TheEngine(v)
-			return pause == pollHealthy && e.Ever && !e.Connected
-		}
-		if !rt.Pause(ctx, pause, lost) {
+		if !rt.Pause(ctx, pollFailing, func(store.View) bool { return false }) {
 			return nil
 		}
 	}
+}
+
+// listen waits until the next poll is due: a while, and less when a build finds that the engine no longer answers. An engine
+// that runs services is pinged meanwhile, and listen returns what to report once it does not answer. It returns ok false if
+// ctx is done.
+func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime) (report state.EngineReported, ok bool) {
+	lost := func(v store.View) bool { e := state.TheEngine(v); return e.Ever && !e.Connected }
+	heard := time.Now()
+	for until := heard.Add(pollHealthy); ; {
+		left, runs := time.Until(until), state.RunsCompose(rt.View())
+		if left <= 0 || lost(rt.View()) {
+			return report, true
+		}
+		if runs {
+			left = min(left, pulse)
+		}
+		if !rt.Pause(ctx, left, func(v store.View) bool { return lost(v) || !runs && state.RunsCompose(v) }) {
+			return report, false
+		}
+		if !runs {
+			continue
+		}
+		err := s.alive(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return report, false
+		case err != nil:
+			return state.EngineReported{Err: problem.Text(err), Heard: heard}, true
+		}
+		heard = time.Now()
+	}
+}
+
+func (s *Subscriber) alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, pulseTimeout)
+	defer cancel()
+	return s.engine.Alive(ctx)
 }
 
 func (s *Subscriber) ask(ctx context.Context) state.EngineReported {

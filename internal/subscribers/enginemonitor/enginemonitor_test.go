@@ -16,6 +16,7 @@ import (
 	"github.com/hone-dev/hone/internal/containers/docker"
 	"github.com/hone-dev/hone/internal/loop/state"
 	"github.com/hone-dev/hone/internal/loop/state/statetest"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type engine struct {
 	down  atomic.Bool
 	pings atomic.Int64
+	// silent and slow are about Alive, pulses counts its calls.
+	silent atomic.Bool
+	slow   atomic.Int64
+	pulses atomic.Int64
 }
 
 func (e *engine) Ping(context.Context) (docker.Info, error) {
@@ -32,6 +37,64 @@ func (e *engine) Ping(context.Context) (docker.Info, error) {
 		return docker.Info{}, problem.New("no container engine", "start one")
 	}
 	return docker.Info{Version: "29.0", OS: "linux", Arch: "arm64", Host: "unix:///d.sock"}, nil
+}
+
+// Alive does not answer while the engine is silent.
+func (e *engine) Alive(ctx context.Context) error {
+	e.pulses.Add(1)
+	time.Sleep(time.Duration(e.slow.Load()))
+	if e.silent.Load() {
+		<-ctx.Done()
+		return problem.New("the engine answers nothing", "look at it")
+	}
+	if e.down.Load() {
+		return problem.New("no container engine", "start one")
+	}
+	return ctx.Err()
+}
+
+// TestSilence: an engine that runs services of Compose and does not answer any more is noticed within three seconds.
+func TestSilence(t *testing.T) {
+	for _, phase := range []time.Duration{0, 100 * time.Millisecond, 499 * time.Millisecond, 15 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &engine{}
+			a := statetest.Start(t, New(e)).Then(statetest.Session, statetest.Loaded(model.Manifest{Name: "db", AutoInit: true, Compose: &model.ComposeTarget{Service: "db"}}))
+			e.slow.Store(int64(2 * time.Second))
+			for range 100 {
+				time.Sleep(100 * time.Millisecond)
+				if synctest.Wait(); !state.TheEngine(a.View()).Connected {
+					t.Fatal("a slow engine counts as silent")
+				}
+			}
+			e.slow.Store(0)
+			time.Sleep(2*time.Second + phase)
+			e.silent.Store(true)
+			began := time.Now()
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			got := state.TheEngine(a.View())
+			if got.Connected || got.Err != "the engine answers nothing\n  look at it" || began.Sub(got.Lost) > time.Second || got.Lost.After(began) {
+				t.Errorf("%+v, silent since %s", got, began)
+			}
+			e.silent.Store(false)
+			time.Sleep(pollFailing)
+			if synctest.Wait(); !state.TheEngine(a.View()).Connected {
+				t.Error("it is back, and that was not reported")
+			}
+		})
+	}
+}
+
+// TestNoPulseWithoutServices: an engine that only builds images is not pinged all the time.
+func TestNoPulseWithoutServices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &engine{}
+		statetest.Start(t, New(e)).Then(statetest.Session, statetest.Loaded(statetest.K8s("web", statetest.Image("web"))))
+		time.Sleep(time.Hour)
+		if e.pulses.Load() != 0 {
+			t.Errorf("%d pings", e.pulses.Load())
+		}
+	})
 }
 
 func TestEngine(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,4 +98,41 @@ func TestClusterOutage(t *testing.T) {
 	if b := s.builds("web", 3); b.Mode != "synclet" || b.Error != "" {
 		t.Errorf("build after the outage: %+v", b)
 	}
+}
+
+// TestSilentCluster puts an API server behind a wire that stops forwarding, with connections open: what only the cluster
+// knows becomes unknown, local resources stay true, and when the wire forwards again all is known again, without an update.
+func TestSilentCluster(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, web)
+	p.replace("Tiltfile", "k8s_yaml(", "local_resource('here', serve_cmd='exec sleep 100000')\nk8s_yaml(")
+	w, kubeconfig := newWire(t)
+	p.env = []string{"KUBECONFIG=" + kubeconfig}
+	s := p.up()
+	defer s.asDeclared()
+	s.ready("web")
+	s.ready("here")
+	before, _ := s.resource("web")
+	w.stall()
+	began := time.Now()
+	unknown := s.becomes("web", "unknown", func(r api.Resource) bool { return r.RuntimeStatus == "unknown" })
+	t.Logf("noticed after %s", time.Since(began).Round(time.Millisecond))
+	if !strings.HasPrefix(unknown.RuntimeText, "unknown since ") || !strings.HasSuffix(unknown.RuntimeText, ", was "+before.RuntimeText) {
+		t.Errorf("runtime: %q, before: %q", unknown.RuntimeText, before.RuntimeText)
+	}
+	if here, _ := s.resource("here"); here.RuntimeStatus != "ok" {
+		t.Errorf("the local resource: %q", here.RuntimeStatus)
+	}
+	if out, code := p.run("get", "uiresource", "web"); code != 0 || !regexp.MustCompile(`web +ok +unknown`).MatchString(out) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	w.Flow()
+	began = time.Now()
+	s.ready("web")
+	t.Logf("back after %s", time.Since(began).Round(time.Millisecond))
+	after, _ := s.resource("web")
+	if len(after.BuildHistory) != len(before.BuildHistory) || after.RuntimeText != before.RuntimeText {
+		t.Errorf("after the silence: %+v", after)
+	}
+	s.serves(p.ports[0], "/", "one")
 }

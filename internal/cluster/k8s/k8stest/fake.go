@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,7 @@ type Fake struct {
 	mu      sync.Mutex
 	cluster model.Cluster                         // guarded by mu
 	down    bool                                  // guarded by mu
+	since   time.Time                             // guarded by mu; when down was set
 	exec    ExecFunc                              // guarded by mu
 	dial    DialFunc                              // guarded by mu
 	execs   []k8s.ExecRequest                     // guarded by mu
@@ -81,6 +83,9 @@ func (f *Fake) SetCluster(c model.Cluster) {
 // Watches report nothing meanwhile, and catch up afterwards.
 func (f *Fake) SetDown(down bool) {
 	f.mu.Lock()
+	if down && !f.down {
+		f.since = time.Now()
+	}
 	f.down = down
 	f.mu.Unlock()
 	for _, g := range f.feeds() {
@@ -152,6 +157,19 @@ func (f *Fake) Detect(ctx context.Context) (model.Cluster, error) {
 
 // Healthy implements k8s.Interface.
 func (f *Fake) Healthy(ctx context.Context) error { return errors.Join(ctx.Err(), f.up()) }
+
+// Alive implements k8s.Interface.
+func (f *Fake) Alive(ctx context.Context) error { return errors.Join(ctx.Err(), f.up()) }
+
+// Quiet implements k8s.Interface: a cluster that is not down is heard all the time.
+func (f *Fake) Quiet() (d time.Duration, pinged bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.down {
+		return 0, true
+	}
+	return time.Since(f.since), true
+}
 
 // OnExec sets the function that runs the commands. Without it no container has any command.
 func (f *Fake) OnExec(fn ExecFunc) {

@@ -60,7 +60,22 @@ func (w *Wire) Slow(pause time.Duration) {
 	w.pause = pause
 }
 
-// Stall stops all traffic, with connections open, until Cut or Reset.
+// Flow ends a stall: what was held goes on its way.
+func (w *Wire) Flow() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flow()
+}
+
+// flow is Flow with w.mu held.
+func (w *Wire) flow() {
+	if w.stalled != nil {
+		close(w.stalled)
+	}
+	w.stalled = nil
+}
+
+// Stall stops all traffic, with connections open, until Flow, Cut or Reset.
 func (w *Wire) Stall() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,10 +130,7 @@ func (w *Wire) Close() { w.Cut() }
 // drop closes all connections. w.mu is held.
 func (w *Wire) drop(reset bool) {
 	w.left = -1
-	if w.stalled != nil {
-		close(w.stalled)
-	}
-	w.stalled = nil
+	defer w.flow() // after the connections have ended
 	for c := range w.conns {
 		if tcp, ok := c.(*net.TCPConn); ok && reset {
 			_ = tcp.SetLinger(0)
@@ -144,7 +156,6 @@ func (w *Wire) pass(n int, up bool) bool {
 	w.mu.Unlock()
 	if stalled != nil {
 		<-stalled
-		return false
 	}
 	if up && n > 16<<10 {
 		time.Sleep(pause) // see Slow

@@ -1,0 +1,83 @@
+package k8s
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+const (
+	// askIdle is how long an HTTP/2 connection may be without a frame before the transport pings the other end. The
+	// server answers pings below HTTP: it costs it nothing, and an overloaded server does so too.
+	askIdle = time.Second
+	// brokenAfter is how long the answer to such a ping may take before the connection is given up.
+	brokenAfter = 15 * time.Second
+)
+
+// heard records when something last arrived from the API server. Its methods may be called by any goroutine.
+type heard struct {
+	begin time.Time
+	at    atomic.Int64 // since begin, in nanoseconds; the monotonic clock does not count while the machine sleeps
+	pings atomic.Bool  // the last answer came over HTTP/2
+}
+
+func newHeard() *heard { return &heard{begin: time.Now()} }
+
+func (h *heard) now() { h.at.Store(int64(time.Since(h.begin))) }
+
+// listening is a transport that records which protocol the server speaks.
+type listening struct {
+	next  http.RoundTripper
+	heard *heard
+}
+
+var _ utilnet.RoundTripperWrapper = listening{}
+
+// listen returns a transport that records in h which protocol the server speaks, and makes the HTTP/2 connections below it
+// ping.
+func listen(next http.RoundTripper, h *heard) http.RoundTripper {
+	for rt := next; rt != nil; {
+		if t, ok := rt.(*http.Transport); ok {
+			t.HTTP2 = &http.HTTP2Config{SendPingTimeout: askIdle, PingTimeout: brokenAfter}
+			break
+		}
+		w, ok := rt.(utilnet.RoundTripperWrapper)
+		if !ok {
+			break
+		}
+		rt = w.WrappedRoundTripper()
+	}
+	return listening{next, h}
+}
+
+// WrappedRoundTripper returns the transport below, so that its connections can be closed.
+func (l listening) WrappedRoundTripper() http.RoundTripper { return l.next }
+
+// RoundTrip implements http.RoundTripper.
+func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(req)
+	if err == nil {
+		l.heard.pings.Store(resp.ProtoMajor == 2)
+	}
+	return resp, err
+}
+
+// Quiet returns for how long nothing has arrived from the API server, on any connection. pinged is set if an open connection
+// is pinged every second, so that even a server that takes long to answer a request is not quiet for longer.
+func (c *Client) Quiet() (d time.Duration, pinged bool) {
+	h := c.conns.heard
+	return time.Since(h.begin) - time.Duration(h.at.Load()), h.pings.Load()
+}
+
+// Alive sends the cheapest request, and returns nil when the API server answers it, in whatever way but a gateway's error.
+func (c *Client) Alive(ctx context.Context) error {
+	err := c.probe(AtOnce(ctx), "/version")
+	if busy := AsBusy(err); err == nil || busy == nil && apierrors.ReasonForError(err) != "" || busy != nil && busy.Status == http.StatusTooManyRequests {
+		return nil
+	}
+	return c.Explain(err)
+}

@@ -1,0 +1,112 @@
+package clustermonitor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hone-dev/hone/internal/cluster/k8s"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/internal/loop/store"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// A cluster is silent when nothing at all has arrived from it for a while: no answer, no event of a watch, no line of a log.
+// As long as something arrives, nothing is asked. Watches run over HTTP/2, whose connections are pinged every second, and a
+// server answers pings even if it takes long to answer requests. So the silence of such a connection is short before it
+// counts; where nothing is pinged, a request must have been unanswered for all that time.
+const (
+	// askAfter is how long nothing may arrive before the cluster is asked. It is longer than the interval of pings, so that
+	// their answers make the question unnecessary.
+	askAfter = 1500 * time.Millisecond
+	// askSoon is askAfter for a connection without pings.
+	askSoon = time.Second
+	// silentAfter is how long nothing may arrive before the cluster counts as silent.
+	silentAfter = 3 * time.Second
+	// overslept is by how much a timer may be late before the time until then does not count: the machine slept, or the
+	// process was stopped.
+	overslept = time.Second
+	// listenAway is how often to check whether something arrives from a cluster that does not answer.
+	listenAway = 250 * time.Millisecond
+)
+
+// listen waits for the given time, and less if another subscriber finds that the cluster does not answer, or if a question
+// fails. Then a poll is due. It returns an error once the cluster is silent, and ok false if ctx is done.
+func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime, c model.Cluster, pause time.Duration) (silence error, ok bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	lost := func(v store.View) bool { c := state.TheCluster(v); return c.Ever && !c.Connected }
+	answer := make(chan error, 1)
+	var asked time.Time // zero while no question is open
+	begun := time.Now()
+	due, until := begun, begun.Add(pause)
+	for {
+		needed := state.NeedsCluster(rt.View())
+		quiet, pinged := s.client.Quiet()
+		if late := time.Since(due); late > overslept {
+			begun, until = time.Now(), until.Add(late)
+			if !asked.IsZero() {
+				asked = begun
+			}
+		}
+		quiet = min(quiet, time.Since(begun))
+		after := askSoon
+		if pinged {
+			after = askAfter
+		}
+		next := after - quiet
+		switch {
+		case !needed:
+			next = time.Until(until)
+		case quiet < after: // it lives
+		case asked.IsZero():
+			asked = time.Now()
+			asking.Go(func() { answer <- s.client.Alive(ctx) })
+			next = listenAway
+		case quiet >= silentAfter && (pinged || time.Since(asked) >= silentAfter):
+			return k8s.Silent(c, quiet), true
+		default:
+			next = min(listenAway, silentAfter-quiet)
+			if next <= 0 {
+				next = min(listenAway, silentAfter-time.Since(asked))
+			}
+		}
+		due = time.Now().Add(next)
+		changed := func(v store.View) bool { return lost(v) || !needed && state.NeedsCluster(v) }
+		if !rt.Pause(ctx, max(0, min(next, time.Until(until))), changed) {
+			return nil, false
+		}
+		select {
+		case err := <-answer:
+			if asked = (time.Time{}); err != nil {
+				return nil, ctx.Err() == nil
+			}
+			begun = time.Now()
+		default:
+		}
+		if lost(rt.View()) || !time.Now().Before(until) {
+			return nil, true
+		}
+	}
+}
+
+// await waits for the given time, and less if something arrives from a cluster that was silent. It returns false if ctx is
+// done.
+func (s *Subscriber) await(ctx context.Context, rt *store.Runtime, pause time.Duration) bool {
+	never := func(store.View) bool { return false }
+	before, _ := s.client.Quiet()
+	for until := time.Now().Add(pause); ; {
+		left := time.Until(until)
+		if left <= 0 {
+			return true
+		}
+		if !rt.Pause(ctx, min(left, listenAway), never) {
+			return false
+		}
+		if quiet, _ := s.client.Quiet(); quiet < before {
+			return true
+		}
+	}
+}
