@@ -1,0 +1,61 @@
+// Package logline recognises what a line of a program's log says: its level, the entry that it belongs to, the message that
+// it is an instance of, its fields, and the places in source files that it names.
+//
+// The functions know the common formats of logs (JSON, logfmt, klog, and the loggers of Go, Python, Java, Node, Rust, Ruby,
+// .NET, PHP, nginx and PostgreSQL) and the stack traces of these languages. They are pure, take time linear in the length
+// of a line, and look only at the beginning of a very long one. Escape sequences in a line do not matter.
+package logline
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// How much of a line is looked at, in bytes. It bounds the time that a line takes, and what does not lie within it is
+// rarely in a line that a person reads.
+const (
+	maxHead   = 8 << 10  // for its level and its pattern
+	maxPlaces = 16 << 10 // for places
+	maxFields = 64 << 10 // for fields; a longer line has none
+)
+
+// Plain returns a line without escape sequences.
+func Plain(text string) string {
+	if strings.IndexByte(text, 0x1b) < 0 {
+		return text
+	}
+	return ansi.Strip(text)
+}
+
+// plain is Plain of the first n bytes of a line.
+func plain(text string, n int) string {
+	if len(text) > n {
+		text = text[:n]
+	}
+	return Plain(text)
+}
+
+func digit(c byte) bool  { return '0' <= c && c <= '9' }
+func upper(c byte) bool  { return 'A' <= c && c <= 'Z' }
+func lower(c byte) bool  { return 'a' <= c && c <= 'z' }
+func letter(c byte) bool { return upper(c) || lower(c) }
+func alnum(c byte) bool  { return digit(c) || letter(c) }
+func hex(c byte) bool    { return digit(c) || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F' }
+
+// at returns the byte at i, or 0 outside of the string.
+func at(s string, i int) byte {
+	if i < 0 || i >= len(s) {
+		return 0
+	}
+	return s[i]
+}
+
+// digits returns the number of digits at i.
+func digits(s string, i int) int {
+	n := 0
+	for digit(at(s, i+n)) {
+		n++
+	}
+	return n
+}
