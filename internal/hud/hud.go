@@ -26,6 +26,8 @@ type Options struct {
 	Quit func()
 	// Stats are the counters of the store's loop. If nil, the header does not show the loop's time.
 	Stats *store.Stats
+	// Object reads an object of the cluster; nil for a session without one.
+	Object ReadObject
 	// Screen is the terminal to draw on; nil means the terminal of the process.
 	Screen screen.Terminal
 	// Out takes the summary after the screen is gone; nil means standard output.
@@ -97,6 +99,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			atQuit.CompareAndSwap(nil, &v)
 			s.options.Quit()
 		},
+		Object:  s.options.Object.reader(rt.Aside),
 		Open:    s.options.Open,
 		Now:     s.options.Now,
 		Version: s.options.Version,

@@ -38,6 +38,7 @@ func (p Past) Show(ctx context.Context) error {
 			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.CellsOf(p.View, name, p.At) }}
 		},
 		Trigger: func(model.ManifestName) error { return nil },
+		Object:  ReadObject(nil).reader(func() store.View { return p.View }),
 		Quit:    func() {},
 		Past:    true,
 		Open:    OpenBrowser,

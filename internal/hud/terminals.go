@@ -22,7 +22,9 @@ type TerminalsOptions struct {
 	// Session is the session's name.
 	Session string
 	// Stats are the counters of the store's loop. If nil, the header does not show the loop's time.
-	Stats   *store.Stats
+	Stats *store.Stats
+	// Object reads an object of the cluster; nil for a session without one.
+	Object  ReadObject
 	Version string
 }
 
@@ -137,6 +139,7 @@ func (t *Terminals) run(ctx context.Context, rt *store.Runtime, far *terminal.Fa
 		Changed:  changed,
 		Frame:    func(now time.Time) screen.Frame { return frame(rt.Aside(), now, loop(t.options.Stats)) },
 		Trigger:  func(name model.ManifestName) error { return trigger(rt, rt.Aside(), name) },
+		Object:   t.options.Object.reader(rt.Aside),
 		Quit:     left,
 		Leave:    t.options.Session,
 		// The browser must open on the user's machine.

@@ -41,6 +41,7 @@ type sessionParts struct {
 	Store     *store.Store
 	Claim     *sessions.Claim
 	listeners listeners
+	object    hud.ReadObject
 }
 
 func provideKubeconfig(o options) (*k8s.Kubeconfig, error) {
@@ -123,8 +124,16 @@ func overlayEnv(kc *k8s.Kubeconfig) ([]string, error) {
 	return []string{"KUBECONFIG=" + overlay}, nil
 }
 
-func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store) *hud.Terminals {
-	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Version: command.Version})
+func provideTerminals(c *sessions.Claim, logs *logstore.Store, st *store.Store, object hud.ReadObject) *hud.Terminals {
+	return hud.NewTerminals(hud.TerminalsOptions{Logs: logs, Session: c.Info().Name, Stats: st.Stats(), Object: object, Version: command.Version})
+}
+
+// provideObject returns nil for a session without a cluster.
+func provideObject(kube *k8s.Client) hud.ReadObject {
+	if kube == nil {
+		return nil
+	}
+	return kube.ObjectYAML
 }
 
 func provideServer(o options, d listeners, stop stopFunc, terminals *hud.Terminals, logs *logstore.Store, log *slog.Logger) *server.Subscriber {
@@ -250,7 +259,7 @@ func (e execer) Exec(ctx context.Context, req k8s.ExecRequest) error {
 
 func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers docker.Client, logs *logstore.Store, log *slog.Logger,
 	srv *server.Subscriber, terminals *hud.Terminals, claim *sessions.Claim, ses state.Session, d listeners, st *store.Store, cluster *buildanddeploy.Cluster,
-	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv) sessionParts {
+	builder buildanddeploy.BuildAndDeployer, synclets *synclet.Pool, env commandEnv, object hud.ReadObject) sessionParts {
 	known := kc.Cluster()
 	namespace := cmp.Or(o.namespace, known.Namespace)
 	p := engine.Parts{
@@ -265,5 +274,5 @@ func provideParts(o options, kc *k8s.Kubeconfig, kube *k8s.Client, containers do
 	if kube != nil {
 		p.Kube = kube
 	}
-	return sessionParts{p, st, claim, d}
+	return sessionParts{p, st, claim, d, object}
 }

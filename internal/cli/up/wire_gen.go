@@ -66,7 +66,8 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 		return sessionParts{}, nil, err
 	}
 	storeStore := provideStore(logger)
-	terminals := provideTerminals(claim, store, storeStore)
+	readObject := provideObject(client)
+	terminals := provideTerminals(claim, store, storeStore, readObject)
 	subscriber := provideServer(o, upListeners, stop, terminals, store, logger)
 	session := provideSession(o, project, upListeners)
 	upCommandEnv, err := provideCommandEnv(o, kubeconfig, claim, upListeners)
@@ -102,7 +103,7 @@ func initParts(ctx context.Context, o options, stop stopFunc) (sessionParts, fun
 	surroundings := provideSurroundings(dockerClient)
 	synclets := provideInjection(client, dockerClient, pool, surroundings)
 	buildAndDeployer := provideBuilder(client, dockerClient, cluster, pool, synclets, surroundings)
-	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, buildAndDeployer, pool, upCommandEnv)
+	upSessionParts := provideParts(o, kubeconfig, client, dockerClient, store, logger, subscriber, terminals, claim, session, upListeners, storeStore, cluster, buildAndDeployer, pool, upCommandEnv, readObject)
 	return upSessionParts, func() {
 		cleanup7()
 		cleanup6()

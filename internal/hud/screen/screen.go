@@ -32,6 +32,8 @@ type Options struct {
 	// must end the context of Run. Both must return at once.
 	Trigger func(model.ManifestName) error
 	Quit    func()
+	// Object reads an object of the cluster as YAML for people. It is called away from the drawing.
+	Object func(ctx context.Context, o model.AppliedObject) (string, error)
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error
 	// Now is the clock; nil means time.Now.
