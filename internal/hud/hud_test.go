@@ -101,7 +101,7 @@ func TestSessionIsShown(t *testing.T) {
 		s.scene.At(42*time.Minute, state.BuildCompleted{Resource: "worker", Serial: 2, At: hudtest.ShopTime, Mode: "image", Err: "exit 1"})
 		s.shows("exit 1")
 		s.scene.At(43*time.Minute, state.ClusterReported{Cluster: model.Cluster{Context: "kind-dev", Namespace: "default"}, Err: "connection refused"})
-		s.shows("cluster does not answer: connection refused")
+		s.shows("cluster kind-dev does not answer  connection refused")
 		if err := s.stop(); err != nil {
 			t.Error(err)
 		}

@@ -55,7 +55,7 @@ func (p Past) Show(ctx context.Context) error {
 func (p Past) Shown() view.View {
 	v := view.Build(p.View, p.At, 0)
 	notice := fmt.Sprintf("a session as it was on %s, run by hone v%s", p.At.Local().Format(time.DateTime), p.By)
-	v.Notices = append([]view.Span{{Text: notice, Tone: view.Accent}}, v.Notices...)
+	v.Notices = append([]view.Notice{{Text: notice, Summary: notice, Since: p.At, Tone: view.Accent}}, v.Notices...)
 	v.Refresh = 24 * time.Hour // nothing ages
 	return v
 }

@@ -125,7 +125,7 @@ func (r *root) drawHeader(c canvas) {
 	}
 	r.drawTitle(c, x, y, width)
 	for i, n := range r.ui.frame.View.Notices[:r.notices()] {
-		c.spans(x+1, y+1+i, width-2, view.Cell{n}.Fit(width-2))
+		c.spans(x+1, y+1+i, width-2, n.Line(width-2))
 	}
 	if height > 1+r.notices() {
 		c.rule(x, y+height-1, width, c.theme.style(view.Dim))

@@ -78,29 +78,6 @@ func (b *builder) header(loop time.Duration) Header {
 	return h
 }
 
-// notices returns the problems of the session as a whole, the worst first.
-func (b *builder) notices() []Span {
-	var out []Span
-	if e := b.session.Ended; e != nil && e.Failure != "" {
-		out = append(out, Span{e.Failure, Bad})
-	}
-	if c := state.TheCluster(b.v); c.Err != "" && !c.Connected && state.NeedsCluster(b.v) {
-		out = append(out, Span{"cluster does not answer: " + c.Err, Bad})
-	}
-	if e := state.TheEngine(b.v); e.Err != "" && !e.Connected && state.NeedsEngine(b.v) {
-		out = append(out, Span{"container engine does not answer: " + e.Err, Bad})
-	}
-	for e := range state.Subscribers.In(b.v).Entries() {
-		if e.Value.State == store.SubscriberBackingOff {
-			out = append(out, Span{"hone's " + e.ID + " failed and is being restarted: " + e.Value.Err, Bad})
-		}
-	}
-	if w := state.Watches.In(b.v).Value(state.Only); w.Problem != "" {
-		out = append(out, Span{w.Problem, Warn})
-	}
-	return out
-}
-
 func count(rows []Row) Counts {
 	var c Counts
 	for _, r := range rows {

@@ -200,9 +200,9 @@ func TestNotices(t *testing.T) {
 	var got []string
 	v := Build(s.View(t.Context()), hudtest.ShopTime, time.Millisecond)
 	for _, n := range v.Notices {
-		got = append(got, n.Text)
+		got = append(got, n.Span().Text)
 	}
-	want := []string{"timed out", "cluster does not answer: connection refused", "container engine does not answer: no socket",
+	want := []string{"timed out", "cluster does not answer  connection refused", "container engine does not answer  no socket",
 		"hone's PodWatcher failed and is being restarted: panic: boom", "too many files to watch"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

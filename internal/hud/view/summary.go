@@ -49,7 +49,7 @@ func (v View) Text() string {
 	}
 	var b strings.Builder
 	for _, n := range v.Notices {
-		b.WriteString(text.Clean(n.Text) + "\n")
+		b.WriteString(text.Clean(n.Span().Text) + "\n")
 	}
 	rows := [][]string{{"STATUS", "NAME", "UPDATE", "RUNTIME", "PORTS", "CHANGED"}}
 	errs := []string{""}

@@ -25,8 +25,9 @@ const (
 // View is everything that the main screen shows.
 type View struct {
 	Header Header
-	// Notices are problems that belong to no row: a cluster that does not respond, a component of hone that fails.
-	Notices []Span
+	// Notices are problems that belong to no row: a cluster that does not respond, a component of hone that fails. The worst
+	// comes first.
+	Notices []Notice
 	// Rows are in the order of the screen: (Tiltfile), then group after group.
 	Rows []Row
 	// Refresh is how long the view stays valid if nothing happens; then an age changes.

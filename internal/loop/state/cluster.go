@@ -16,6 +16,8 @@ type Cluster struct {
 	Ever bool
 	// Err is why the cluster does not answer, empty when it does or has not been contacted yet.
 	Err string
+	// Problem is Err in structured form; empty if unknown.
+	Problem Problem
 	// Since is when Connected or Err last changed.
 	Since time.Time
 	// Starting is set while it has never been usable but reports that it may be soon: it is starting or overloaded. The
@@ -32,6 +34,8 @@ type ClusterReported struct {
 	Err       string
 	// Starting is as in Cluster.
 	Starting bool
+	// Problem is Err in structured form; empty if unknown.
+	Problem Problem
 	// Heard is when something last arrived from a cluster that does not answer any more; zero where that is unknown.
 	Heard time.Time
 }
@@ -39,7 +43,7 @@ type ClusterReported struct {
 func init() {
 	store.On(Clusters, func(d *store.Draft[Cluster], a ClusterReported) {
 		was, ok := d.Get(Only)
-		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Starting: a.Starting, Since: d.Now()}
+		next := Cluster{Cluster: a.Cluster, Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Err: a.Err, Problem: a.Problem, Starting: a.Starting, Since: d.Now()}
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}
@@ -54,7 +58,7 @@ func init() {
 		}
 		d.Update(Only, func(c Cluster) Cluster {
 			if c.Connected {
-				c.Connected, c.Err, c.Since, c.Lost = false, a.ClusterErr, d.Now(), d.Now()
+				c.Connected, c.Err, c.Problem, c.Since, c.Lost = false, a.ClusterErr, Problem{}, d.Now(), d.Now()
 			}
 			return c
 		})

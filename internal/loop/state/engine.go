@@ -19,6 +19,8 @@ type Engine struct {
 	// Platform is what it builds for, "linux/amd64".
 	Platform string
 	Err      string
+	// Problem is Err in structured form; empty if unknown.
+	Problem Problem
 	// Since and Lost are as in Cluster.
 	Since, Lost time.Time
 }
@@ -30,6 +32,8 @@ type EngineReported struct {
 	Host      string
 	Platform  string
 	Err       string
+	// Problem is Err in structured form; empty if unknown.
+	Problem Problem
 	// Heard is when an engine that does not answer any more last did; zero where that is unknown.
 	Heard time.Time
 }
@@ -38,7 +42,7 @@ func init() {
 	store.On(Engines, func(d *store.Draft[Engine], a EngineReported) {
 		was, ok := d.Get(Only)
 		next := Engine{Connected: a.Connected, Ever: was.Value.Ever || a.Connected, Version: a.Version, Host: a.Host,
-			Platform: a.Platform, Err: a.Err, Since: d.Now()}
+			Platform: a.Platform, Err: a.Err, Problem: a.Problem, Since: d.Now()}
 		if ok && was.Value.Connected == next.Connected && was.Value.Err == next.Err {
 			next.Since = was.Value.Since
 		}
@@ -54,7 +58,7 @@ func init() {
 		}
 		d.Update(Only, func(e Engine) Engine {
 			if e.Connected {
-				e.Connected, e.Err, e.Since, e.Lost = false, a.EngineErr, d.Now(), d.Now()
+				e.Connected, e.Err, e.Problem, e.Since, e.Lost = false, a.EngineErr, Problem{}, d.Now(), d.Now()
 			}
 			return e
 		})

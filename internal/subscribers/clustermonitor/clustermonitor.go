@@ -98,7 +98,7 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			heard, pause = time.Now().Add(-quiet), pollMin
 		}
 		busy := k8s.AsBusy(err)
-		report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err)}
+		report := state.ClusterReported{Cluster: cluster, Err: problem.Text(err), Problem: state.ProblemOf(err)}
 		if detected {
 			report.Heard = heard
 		}

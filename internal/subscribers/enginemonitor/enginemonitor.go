@@ -101,7 +101,7 @@ func (s *Subscriber) listen(ctx context.Context, rt *store.Runtime) (report stat
 		case ctx.Err() != nil:
 			return report, false
 		case err != nil:
-			return state.EngineReported{Err: problem.Text(err), Heard: heard}, true
+			return state.EngineReported{Err: problem.Text(err), Problem: state.ProblemOf(err), Heard: heard}, true
 		}
 		heard = time.Now()
 	}
@@ -118,7 +118,7 @@ func (s *Subscriber) ask(ctx context.Context) state.EngineReported {
 	defer cancel()
 	info, err := s.engine.Ping(ctx)
 	if err != nil {
-		return state.EngineReported{Err: problem.Text(err)}
+		return state.EngineReported{Err: problem.Text(err), Problem: state.ProblemOf(err)}
 	}
 	return state.EngineReported{Connected: true, Version: info.Version, Host: info.Host, Platform: info.OS + "/" + info.Arch}
 }
