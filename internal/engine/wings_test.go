@@ -46,7 +46,7 @@ var wings = []wing{
 		"How a saved file gets into the cluster: watching, planning, live updates, image builds, and the chain that tries them in turn. It does not depend on the session's state."},
 	{"subscribers", "clusterwatch < *", "base loop cluster containers tiltfile update",
 		"The owners of side effects, one package each: a subscriber reads snapshots, makes the world match them, and dispatches the results. It is the only wing that depends on both the loop and the packages that act, and its rooms never import each other."},
-	{"hud", "text < view hudtest < screen stream < .", "base loop",
+	{"hud", "text < view hudtest loglist < screen stream < .", "base loop",
 		"What the terminal shows. It only reads snapshots and dispatches the user's requests."},
 	{"api", "schema redact < projection < tables < snapshot < server", "base loop tiltfile/extension",
 		"What the session shows to other programs: its objects, its tables, snapshots as files, and the server for all of it. It only reads snapshots and dispatches clients' requests."},

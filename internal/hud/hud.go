@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/editor"
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/screen"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -99,11 +100,13 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 			atQuit.CompareAndSwap(nil, &v)
 			s.options.Quit()
 		},
-		Object:  s.options.Object.reader(rt.Aside),
-		Open:    s.options.Open,
-		Now:     s.options.Now,
-		Version: s.options.Version,
-		NoColor: s.options.NoColor,
+		Object: s.options.Object.reader(rt.Aside),
+		// The screen gives its terminal away while a program of the user has it.
+		Programs: ownPrograms(),
+		Open:     s.options.Open,
+		Now:      s.options.Now,
+		Version:  s.options.Version,
+		NoColor:  s.options.NoColor,
 	})
 	if err != nil && !errors.Is(err, screen.ErrGone) {
 		return err
@@ -130,4 +133,16 @@ func trigger(rt *store.Runtime, v store.View, name model.ManifestName) error {
 		rt.Dispatch(a)
 	}
 	return err
+}
+
+// ownPrograms runs the user's programs in the terminal of the process.
+func ownPrograms() screen.Programs {
+	return screen.Programs{
+		Edit: func(ctx context.Context, path string, line int) error {
+			return editor.FromEnvironment(os.Stdin, os.Stdout, os.Stderr).Open(ctx, path, line)
+		},
+		Page: func(ctx context.Context, path string) error {
+			return editor.PagerFromEnvironment(os.Stdin, os.Stdout, os.Stderr).Show(ctx, path)
+		},
+	}
 }

@@ -115,6 +115,7 @@ func TestTriggerIsDispatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, hudtest.Shop())
 		s.shows("handler.go")
+		s.press(tcell.KeyDown, 0) // the heading of its group
 		s.press(tcell.KeyDown, 0)
 		s.press(tcell.KeyRune, 't')
 		if u := state.Updates.In(s.scene.Store.Snapshot().All()).Value("api"); u.Triggered.IsZero() {

@@ -35,15 +35,17 @@ func (p Past) Show(ctx context.Context) error {
 		Terminal: p.Screen,
 		Logs:     p.Logs,
 		Frame: func(time.Time) screen.Frame {
-			return screen.Frame{View: shown, Details: func(name model.ManifestName) []view.Cell { return view.CellsOf(p.View, name, p.At) }}
+			return screen.Frame{View: shown, Details: func(name model.ManifestName) (view.Details, bool) { return view.DetailsOf(p.View, name, p.At) },
+				Locate: func(name model.ManifestName, file string) []string { return view.Locate(p.View, name, file) }}
 		},
-		Trigger: func(model.ManifestName) error { return nil },
-		Object:  ReadObject(nil).reader(func() store.View { return p.View }),
-		Quit:    func() {},
-		Past:    true,
-		Open:    OpenBrowser,
-		Version: p.Version,
-		NoColor: p.NoColor || os.Getenv("NO_COLOR") != "",
+		Trigger:  func(model.ManifestName) error { return nil },
+		Programs: ownPrograms(),
+		Object:   ReadObject(nil).reader(func() store.View { return p.View }),
+		Quit:     func() {},
+		Past:     true,
+		Open:     OpenBrowser,
+		Version:  p.Version,
+		NoColor:  p.NoColor || os.Getenv("NO_COLOR") != "",
 	})
 	if errors.Is(err, screen.ErrGone) {
 		return nil

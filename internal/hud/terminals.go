@@ -172,6 +172,7 @@ func loop(s *store.Stats) time.Duration {
 func frame(v store.View, now time.Time, loop time.Duration) screen.Frame {
 	return screen.Frame{
 		View:    view.Build(v, now, loop),
-		Details: func(name model.ManifestName) []view.Cell { return view.CellsOf(v, name, now) },
+		Details: func(name model.ManifestName) (view.Details, bool) { return view.DetailsOf(v, name, now) },
+		Locate:  func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) },
 	}
 }

@@ -147,7 +147,7 @@ func TestTerminals(t *testing.T) {
 	one.types("q") // closes the help
 	one.shows("NAME")
 
-	two.types("\x1b[Bt")
+	two.types("\x1b[B\x1b[Bt")
 	two.shows("api will be updated")
 	wake, done := a.scene.Store.Watch()
 	for state.Updates.In(a.scene.Store.Snapshot().All()).Value("api").Triggered.IsZero() {

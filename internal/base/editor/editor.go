@@ -1,4 +1,4 @@
-// Package editor lets users edit text in their preferred editor.
+// Package editor lets users edit and read text in the programs that they prefer for that.
 package editor
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/hone-dev/hone/internal/base/problem"
@@ -51,7 +52,7 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 	path = f.Name()
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = e.run(ctx, path)
+		err = e.Open(ctx, path, 0)
 	}
 	if err == nil {
 		edited, err = os.ReadFile(path)
@@ -62,8 +63,9 @@ func (e Editor) Edit(ctx context.Context, pattern string, text []byte) (edited [
 	return edited, path, nil
 }
 
-func (e Editor) run(ctx context.Context, path string) error {
-	name, args := shell(e.Command, path)
+// Open opens a file in the editor, at a line unless that is 0, and waits until the editor has ended.
+func (e Editor) Open(ctx context.Context, path string, line int) error {
+	name, args := shell(e.Command, at(e.Command, path, line)...)
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stdin, c.Stdout, c.Stderr = e.In, e.Out, e.Err
 	if err := c.Run(); err != nil {
@@ -72,12 +74,32 @@ func (e Editor) run(ctx context.Context, path string) error {
 	return nil
 }
 
-// shell returns the command line that runs an editor on a file. The shell splits the editor's command, which may
+// at returns the arguments that open a file at a line. Most editors of the terminal take +LINE; others have a form of their
+// own.
+func at(command, path string, line int) []string {
+	if line <= 0 {
+		return []string{path}
+	}
+	program, _, _ := strings.Cut(command, " ")
+	switch strings.TrimSuffix(filepath.Base(program), ".exe") {
+	case "code", "code-insiders", "codium", "cursor", "windsurf":
+		return []string{"--goto", fmt.Sprintf("%s:%d", path, line)}
+	case "subl", "zed", "hx", "helix":
+		return []string{fmt.Sprintf("%s:%d", path, line)}
+	case "idea", "goland", "pycharm", "webstorm", "rubymine", "clion", "rider", "phpstorm":
+		return []string{"--line", strconv.Itoa(line), path}
+	case "vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "jed", "mg", "ne", "vise":
+		return []string{fmt.Sprintf("+%d", line), path}
+	}
+	return []string{path}
+}
+
+// shell returns the command line that runs a program with arguments. The shell splits the program's own command, which may
 // contain quotes.
-func shell(command, path string) (string, []string) {
+func shell(command string, args ...string) (string, []string) {
 	if runtime.GOOS == "windows" {
 		words := strings.Fields(command)
-		return words[0], append(words[1:], filepath.Clean(path))
+		return words[0], append(words[1:], args...)
 	}
-	return "sh", []string{"-c", command + ` "$1"`, "hone", path}
+	return "sh", append([]string{"-c", command + ` "$@"`, "hone"}, args...)
 }

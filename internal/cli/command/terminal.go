@@ -31,7 +31,7 @@ func (g *TerminalGuard) Restore() {
 	if g.state == nil || !g.Screen.Load() {
 		return
 	}
-	_, _ = os.Stdout.WriteString("\x1b[0m\x1b[?2026l\x1b[?2004l\x1b[?9001l\x1b[<u\x1b[>4;0m\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>")
+	_, _ = os.Stdout.WriteString("\x1b[0m\x1b[?2026l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?9001l\x1b[<u\x1b[>4;0m\x1b[?7h\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>")
 	g.Cook()
 }
 

@@ -102,7 +102,7 @@ func ShopLogs(logs *logstore.Store) {
 		{Time: at("12:00:00"), Resource: model.TiltfileName, Source: logstore.SourceBuild, Text: "Successfully loaded Tiltfile (420 ms)"},
 		{Time: at("12:00:05"), Resource: "api", Source: logstore.SourceBuild, Span: "build:api:1", Text: "Initial Build"},
 		{Time: at("12:00:16"), Resource: "api", Source: logstore.SourceRuntime, Text: "listening on \x1b[32m:8080\x1b[0m"},
-		{Time: at("12:40:12"), Resource: "mailer", Source: logstore.SourceRuntime, Prefix: "[main] ", Level: logstore.LevelError,
+		{Time: at("12:40:12"), Resource: "mailer", Source: logstore.SourceRuntime, Span: "pod:default/mailer-7c9d-x2v1/main:c-mailer", Prefix: "[main] ", Level: logstore.LevelError,
 			Text: "FATAL smtp: lookup smtp.dev on 10.96.0.10:53: no such host"},
 		{Time: at("12:40:48"), Resource: "api", Source: logstore.SourceBuild, Span: "build:api:2", Text: "1 File Changed: [api/handler.go]"},
 		{Time: at("12:40:52"), Resource: "worker", Source: logstore.SourceBuild, Span: "build:worker:2", Text: "1 File Changed: [worker/main.go]"},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -23,7 +25,9 @@ func BenchmarkDraw(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(b.Context())
-	u := newUI(Options{Logs: logs}, theme{})
+	lists := loglist.NewLister(ctx, logs, time.Now)
+	defer lists.Close()
+	u := newUI(Options{Logs: logs, Now: time.Now}, theme{}, lists)
 	u.leave, u.done = cancel, ctx.Done()
 	u.apply(Frame{View: view.Build(hudtest.Shop().View(b.Context()), hudtest.ShopTime, 0)}, hudtest.ShopTime)
 	r := newRoot(u)

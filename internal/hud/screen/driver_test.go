@@ -91,7 +91,8 @@ func start(t *testing.T, v store.View, term simulated, change ...func(*driver, *
 	d := &driver{t: t, term: term, logs: logs, changed: make(chan struct{}, 1), done: make(chan struct{})}
 	d.view = func(now time.Time) Frame {
 		return Frame{View: view.Build(v, now, 200*time.Microsecond),
-			Details: func(n model.ManifestName) []view.Cell { return view.CellsOf(v, n, now) }}
+			Details: func(n model.ManifestName) (view.Details, bool) { return view.DetailsOf(v, n, now) },
+			Locate:  func(name model.ManifestName, file string) []string { return view.Locate(v, name, file) }}
 	}
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(t.Context())
@@ -222,3 +223,70 @@ func (d *driver) hides(unwanted ...string) {
 		}
 	}
 }
+
+// paste pastes a text, as a terminal with bracketed paste does.
+func (d *driver) paste(text string) {
+	d.t.Helper()
+	post := func(e tcell.Event) {
+		if err := d.term.PostEvent(e); err != nil {
+			d.t.Fatal(err)
+		}
+		synctest.Wait()
+	}
+	post(tcell.NewEventPaste(true))
+	for _, r := range text {
+		if r == '\n' {
+			d.term.InjectKey(tcell.KeyEnter, 0, tcell.ModNone)
+		} else {
+			d.term.InjectKey(tcell.KeyRune, r, tcell.ModNone)
+		}
+		synctest.Wait()
+	}
+	post(tcell.NewEventPaste(false))
+}
+
+func resourceName(s string) model.ManifestName { return model.ManifestName(s) }
+
+// line returns the first line of the terminal that contains a text.
+func (d *driver) line(text string) string {
+	d.t.Helper()
+	for l := range strings.Lines(d.text()) {
+		if strings.Contains(l, text) {
+			return strings.TrimRight(l, "\n")
+		}
+	}
+	d.t.Errorf("the screen does not show %q:\n%s", text, d.text())
+	return ""
+}
+
+// styles returns the styles of the first line of the terminal that contains a text, from where the text begins.
+func (d *driver) styles(text string) []tcell.Style {
+	d.t.Helper()
+	cells, width, _ := d.term.GetContents()
+	for y, l := range strings.Split(d.text(), "\n") {
+		if before, _, ok := strings.Cut(l, text); ok {
+			var out []tcell.Style
+			from := y*width + runesWidth([]rune(before))
+			for _, c := range cells[from : from+runesWidth([]rune(text))] {
+				out = append(out, c.Style)
+			}
+			return out
+		}
+	}
+	d.t.Errorf("the screen does not show %q:\n%s", text, d.text())
+	return nil
+}
+
+// reversed reports whether a text is shown in reverse.
+func (d *driver) reversed(text string) bool {
+	d.t.Helper()
+	for _, s := range d.styles(text) {
+		if _, _, attrs := s.Decompose(); attrs&tcell.AttrReverse == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// copied returns what was copied last.
+func (d *driver) copied() string { return string(d.term.GetClipboardData()) }

@@ -1,13 +1,17 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/gdamore/tcell/v2"
-	"github.com/rivo/tview"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
@@ -15,35 +19,58 @@ import (
 
 // logPane shows the newest lines of a log, or older ones. It reads no more lines than it shows.
 type logPane struct {
-	*tview.Box
 	theme theme
 	logs  Logs
+	lists *loglist.Lister
 	wrapper
 
-	resource model.ManifestName // whose lines are shown; empty shows all
-	source   logSource
-	found    string // the text marked in the lines, in lower case
-	marked   uint64 // the line in which it was found last
+	subject subject
+	source  logSource
+	level   int // in levels
+	terms   loglist.Terms
+	shape   shape
+	list    *loglist.List
+	next    *loglist.List // replaces list as soon as it has begun; nil if there is none
 
+	finder
 	follow bool
-	top    place // the first row that is shown, unless following
-	paused uint64
+	top    spot   // the first row that is shown, unless following
+	cursor uint64 // the selected item, by its first line; zero for none
+	anchor uint64 // the other end of the selection; zero for none
+	opened map[uint64]bool
+	paused int     // how many lines there were when following was paused
 	rows   []rowOf // what is shown
 	// bare leaves out the title, for tiny terminals.
 	bare    bool
 	focused bool
+	message string
+
+	area rect // of the rows
+	// shown and version are the list that was drawn last and its version; the pump compares them.
+	shown   atomic.Pointer[loglist.List]
+	version atomic.Uint64
 }
 
-// place is a row of a line.
-type place struct {
+var _ mover = (*logPane)(nil)
+
+// subject is whose log is shown: all resources if names is nil.
+type subject struct {
+	title string
+	names []model.ManifestName
+}
+
+// spot is a row of an item, by the number of the item's first line.
+type spot struct {
 	seq uint64
 	row int
 }
 
 type rowOf struct {
-	line *wrapped
+	item *wrapped
 	row  int
 }
+
+func (r rowOf) spot() spot { return spot{r.item.First, r.row} }
 
 // logSource is which part of the log is shown.
 type logSource int
@@ -54,53 +81,99 @@ const (
 	runtimeLog
 )
 
-func newLogPane(t theme, logs Logs) *logPane {
-	return &logPane{Box: tview.NewBox(), theme: t, wrapper: wrapper{theme: t}, logs: logs, follow: true}
+// shape is how lines are shown.
+type shape struct {
+	cut     bool // long lines are cut instead of wrapped
+	left    int  // columns that are out of sight on the left of cut lines
+	time    timeMode
+	repeats bool // each repeat is shown
 }
 
-// filter chooses the lines that the pane shows.
-func (p *logPane) filter() logstore.Filter {
-	f := logstore.Filter{MinLevel: logstore.LevelInfo}
-	if p.resource != "" {
-		f.Resources = []model.ManifestName{p.resource}
-	}
+// timeMode is how the time of a line is shown.
+type timeMode int
+
+const (
+	timeClock timeMode = iota
+	timeAgo
+	timeNone
+	timeModes
+)
+
+func newLogPane(t theme, logs Logs, lists *loglist.Lister) *logPane {
+	return &logPane{theme: t, wrapper: wrapper{theme: t}, logs: logs, lists: lists, follow: true, opened: map[uint64]bool{}}
+}
+
+// query returns what the pane lists.
+func (p *logPane) query() loglist.Query {
+	q := loglist.Query{Resources: p.subject.names, MinLevel: levels[p.level], Terms: p.terms}
 	switch p.source {
 	case buildLog:
-		f.Sources = []logstore.Source{logstore.SourceBuild}
+		q.Sources = []logstore.Source{logstore.SourceBuild}
 	case runtimeLog:
-		f.Sources = []logstore.Source{logstore.SourceRuntime}
+		q.Sources = []logstore.Source{logstore.SourceRuntime}
 	case allSources:
 	}
-	return f
+	return q
 }
 
-// choose shows another part of the log, from its end.
-func (p *logPane) choose(resource model.ManifestName, source logSource) {
-	if p.resource != resource || p.source != source {
-		p.resource, p.source, p.follow = resource, source, true
+// show chooses whose log is shown, from its end.
+func (p *logPane) show(s subject) {
+	if s.title == p.subject.title && slices.Equal(s.names, p.subject.names) && (s.names == nil) == (p.subject.names == nil) {
+		return
 	}
+	p.subject, p.follow, p.cursor, p.anchor = s, true, 0, 0
 }
 
-// height returns how many rows of text fit.
-func (p *logPane) height() int {
-	_, _, _, h := p.GetRect()
-	if !p.bare {
-		h--
+// settle opens the list of the query if it has changed. The lines of the list before are shown until it has begun.
+func (p *logPane) settle() {
+	q := p.query()
+	if newest := cmp.Or(p.next, p.list); newest == nil || !newest.Query().Equal(q) {
+		from := uint64(math.MaxUint64)
+		if !p.follow {
+			from = p.top.seq
+		}
+		if p.next != nil {
+			p.next.Close()
+		}
+		p.next = p.lists.Open(q, from)
+		p.refind(q)
 	}
-	return max(h, 0)
+	if p.next != nil && (p.next.Begun() || p.list == nil) {
+		if p.list != nil {
+			p.list.Close()
+		}
+		p.list, p.next = p.next, nil
+		p.shown.Store(p.list)
+	}
+	p.finder.settle(p)
 }
 
-// total returns the number of all lines so far, including dropped ones.
-func (p *logPane) total() uint64 {
-	f := p.filter()
-	return uint64(p.logs.Count(f)) + p.logs.Dropped(f)
+// takeMessage returns what the pane has to say to the user.
+func (p *logPane) takeMessage() string {
+	said := p.message
+	p.message = ""
+	return said
 }
 
-// flatten wraps lines and returns all their rows.
-func (p *logPane) flatten(lines []logstore.Line) []rowOf {
+// drew remembers the version of what was drawn.
+func (p *logPane) drew() {
+	p.shown.Store(p.list)
+	p.version.Store(p.list.Version())
+}
+
+// stale reports whether the pane would show something else than was drawn. It may be called from any goroutine.
+func (p *logPane) stale() bool {
+	list := p.shown.Load()
+	return list == nil || list.Version() != p.version.Load()
+}
+
+func (p *logPane) fold() loglist.Fold { return loglist.Fold{Repeats: !p.shape.repeats} }
+
+// flatten wraps items and returns all their rows.
+func (p *logPane) flatten(items []loglist.Item) []rowOf {
 	var rows []rowOf
-	for _, l := range latest(lines) {
-		w := p.wrap(l)
+	for _, it := range items {
+		w := p.wrap(it, p.opened[it.First])
 		for i := range w.rows {
 			rows = append(rows, rowOf{w, i})
 		}
@@ -108,204 +181,441 @@ func (p *logPane) flatten(lines []logstore.Line) []rowOf {
 	return rows
 }
 
-// read updates the shown lines.
+// read updates the shown rows.
 func (p *logPane) read() {
-	_, _, width, _ := p.GetRect()
-	height := p.height()
-	if width <= 0 || height <= 0 {
+	if p.area.empty() {
 		p.rows = nil
 		return
 	}
-	p.configure(width, p.resource == "")
+	p.configure(p.area.w, p.subject.names == nil || len(p.subject.names) > 1, p.shape)
 	if !p.follow {
 		var end bool
-		p.rows, end = p.after(p.top, height)
-		p.follow = end && len(p.rows) < height
+		p.rows, end = p.from(p.top, p.area.h)
+		p.follow = end && len(p.rows) < p.area.h && p.cursor == 0 && p.list.Reaches(p.top.seq, math.MaxUint64)
 	}
 	if p.follow {
-		p.rows = p.tail(height)
+		rows := p.flatten(p.list.ItemsBefore(math.MaxUint64, p.area.h, p.fold()))
+		p.rows = rows[max(0, len(rows)-p.area.h):]
 	}
 }
 
-// tail returns the last n rows.
-func (p *logPane) tail(n int) []rowOf {
-	for want := n; ; want *= 2 {
-		lines := p.logs.Tail(p.filter(), want)
-		rows := p.flatten(lines)
-		if len(rows) >= n {
-			return rows[len(rows)-n:]
-		}
-		if len(lines) < want || want > 16*n {
-			return rows
-		}
+// from returns up to n rows from a spot on, and whether the log ends with the last of them.
+func (p *logPane) from(at spot, n int) (rows []rowOf, end bool) {
+	items := p.list.ItemsAfter(at.seq-1, n+1, p.fold())
+	rows = p.flatten(items)
+	for len(rows) > 0 && rows[0].item.First == at.seq && rows[0].row < at.row {
+		rows = rows[1:]
 	}
+	if len(rows) > n {
+		return rows[:n], false
+	}
+	return rows, len(items) <= n
 }
 
-// after returns up to n rows from a place on, and whether the log ends with the last of them.
-func (p *logPane) after(from place, n int) (rows []rowOf, end bool) {
-	for want := n + 1; ; want *= 2 {
-		lines := p.logs.ReadAfter(p.filter(), from.seq-1, want)
-		end = len(lines) < want
-		rows = p.flatten(lines)
-		for len(rows) > 0 && rows[0].line.seq == from.seq && rows[0].row < from.row {
-			rows = rows[1:]
-		}
-		if len(rows) > n {
-			return rows[:n], false
-		}
-		if end || want > 16*n {
-			return rows, end
-		}
-	}
-}
-
-// before returns up to n rows directly before a place.
-func (p *logPane) before(to place, n int) []rowOf {
-	rows := p.flatten(p.logs.ReadBefore(p.filter(), to.seq+1, n+1))
-	for len(rows) > 0 {
-		if last := rows[len(rows)-1]; last.line.seq < to.seq || last.line.seq == to.seq && last.row < to.row {
-			break
-		}
-		rows = rows[:len(rows)-1]
+// before returns up to n rows directly before a spot.
+func (p *logPane) before(at spot, n int) []rowOf {
+	rows := p.flatten(p.list.ItemsBefore(at.seq, n, p.fold()))
+	if at.row > 0 {
+		own := p.flatten(p.list.ItemsAfter(at.seq-1, 1, p.fold()))
+		rows = append(rows, own[:min(at.row, len(own))]...)
 	}
 	return rows[max(0, len(rows)-n):]
 }
 
-// scroll scrolls by the given number of rows. Scrolling up pauses following; reaching the end resumes it.
+// scroll scrolls by a number of rows; a cursor that gets out of sight moves along. Scrolling up pauses following; reaching the
+// end resumes it.
 func (p *logPane) scroll(by int) {
+	defer p.catch()
 	p.read()
 	if len(p.rows) == 0 {
 		return
 	}
-	now := place{p.rows[0].line.seq, p.rows[0].row}
+	now := p.rows[0].spot()
 	switch {
 	case by < 0:
 		if earlier := p.before(now, -by); len(earlier) > 0 {
-			p.pause(place{earlier[0].line.seq, earlier[0].row})
+			p.pause(earlier[0].spot())
 		}
 	case !p.follow:
-		later, end := p.after(now, p.height()+by)
-		spare := max(0, len(later)-p.height())
-		p.follow = end && spare <= by
+		later, end := p.from(now, p.area.h+by)
+		spare := max(0, len(later)-p.area.h)
+		p.follow = end && spare <= by && p.cursor == 0
 		if spare > 0 {
-			p.top = place{later[min(by, spare)].line.seq, later[min(by, spare)].row}
+			p.top = later[min(by, spare)].spot()
 		}
 	}
 	p.read()
 }
 
-// pause stops following and shows the rows from a place on.
-func (p *logPane) pause(top place) {
+// catch moves the cursor back into sight.
+func (p *logPane) catch() {
+	if p.cursor == 0 || len(p.rows) == 0 {
+		return
+	}
+	if first, _ := p.shows(p.cursor); first < 0 {
+		p.cursor = max(min(p.cursor, p.rows[len(p.rows)-1].item.First), p.rows[0].item.First)
+	}
+}
+
+// pause stops following and shows the rows from a spot on.
+func (p *logPane) pause(top spot) {
 	if p.follow {
-		p.paused = p.total()
+		p.paused = p.list.Len()
 	}
 	p.follow, p.top = false, top
 }
 
-// begin shows the oldest lines.
-func (p *logPane) begin() {
-	if first := p.logs.ReadAfter(p.filter(), 0, 1); len(first) > 0 {
-		p.pause(place{first[0].Seq, 0})
+// move moves the cursor. Moving it up pauses following; moving it past the end resumes it.
+func (p *logPane) move(by int) {
+	for ; by < 0; by++ {
+		p.up()
+	}
+	for ; by > 0; by-- {
+		p.down()
+	}
+}
+
+func (p *logPane) up() {
+	p.read()
+	if len(p.rows) == 0 {
+		return
+	}
+	switch first := p.rows[0]; {
+	case p.cursor == 0:
+		p.pause(first.spot())
+		p.cursor = p.rows[len(p.rows)-1].item.First
+	case first.item.First == p.cursor && first.row > 0: // the rest of an item that is taller than the pane
+		p.scroll(-1)
+	default:
+		if earlier := p.list.ItemsBefore(p.cursor, 1, p.fold()); len(earlier) > 0 {
+			p.place(earlier[0].First)
+		}
+	}
+}
+
+func (p *logPane) down() {
+	p.read()
+	if len(p.rows) == 0 {
+		return
+	}
+	switch last := p.rows[len(p.rows)-1]; {
+	case p.cursor == 0:
+		p.scroll(1)
+	case last.item.First == p.cursor && last.row < len(last.item.rows)-1:
+		p.scroll(1)
+	default:
+		later := p.list.ItemsAfter(p.cursor-1, 2, p.fold())
+		if len(later) > 1 {
+			p.place(later[1].First)
+		} else if p.anchor == 0 && p.list.Reaches(p.cursor, math.MaxUint64) {
+			p.end()
+		}
+	}
+}
+
+// turn scrolls by pages.
+func (p *logPane) turn(pages int) { p.scroll(pages * max(1, p.area.h-1)) }
+
+// place puts the cursor on an item and scrolls as little as necessary to show it.
+func (p *logPane) place(seq uint64) {
+	p.cursor = seq
+	p.read()
+	first, last := p.shows(seq)
+	own := p.flatten(p.list.ItemsAfter(seq-1, 1, p.fold()))
+	switch {
+	case len(own) == 0:
+	case last-first+1 == len(own):
+		if p.follow {
+			p.pause(p.rows[0].spot())
+		}
+	case len(p.rows) == 0 || seq <= p.rows[0].item.First:
+		p.pause(spot{seq, max(0, len(own)-p.area.h)})
+		if len(own) > p.area.h {
+			p.pause(spot{seq, len(own) - 1})
+		}
+	default: // below: its last row is the lowest, or its first one if it is taller than the pane
+		room := p.area.h - len(own)
+		if room < 0 {
+			room = p.area.h - 1
+		}
+		top := spot{seq, 0}
+		if above := p.before(top, room); len(above) > 0 {
+			top = above[0].spot()
+		}
+		p.pause(top)
 	}
 	p.read()
 }
 
-// reveal shows a line in the upper part of the pane.
+// shows returns the first and the last row of an item that are shown; -1 and -2 if none is.
+func (p *logPane) shows(seq uint64) (first, last int) {
+	first, last = -1, -2
+	for i, r := range p.rows {
+		if r.item.First == seq {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	return first, last
+}
+
+// reveal shows a line in the upper part of the pane, and puts the cursor on its item.
 func (p *logPane) reveal(seq uint64) {
-	top := place{seq, 0}
-	if earlier := p.before(top, p.height()/3); len(earlier) > 0 {
-		top = place{earlier[0].line.seq, earlier[0].row}
+	items := p.list.ItemsAfter(seq-1, 1, p.fold())
+	if before := p.list.ItemsBefore(seq, 1, p.fold()); len(before) > 0 && before[0].Last() >= seq {
+		items = before
+	}
+	if len(items) == 0 {
+		return
+	}
+	first := items[0].First
+	top := spot{first, 0}
+	if earlier := p.before(top, p.area.h/3); len(earlier) > 0 {
+		top = earlier[0].spot()
 	}
 	p.pause(top)
+	p.cursor = first
+	p.read()
+}
+
+// edge shows the oldest lines, or follows the newest.
+func (p *logPane) edge(last bool) {
+	if last {
+		p.end()
+		return
+	}
+	if first := p.list.ItemsAfter(0, 1, p.fold()); len(first) > 0 {
+		p.pause(spot{first[0].First, 0})
+		p.cursor = first[0].First
+	}
 	p.read()
 }
 
 // end follows the newest lines.
 func (p *logPane) end() {
-	p.follow = true
+	p.follow, p.cursor, p.anchor = true, 0, 0
 	p.read()
+}
+
+// sideways moves lines that are cut.
+func (p *logPane) sideways(by int) {
+	if p.shape.cut {
+		p.shape.left = max(0, p.shape.left+by*20)
+	}
+}
+
+// close ends a selection, a find, a filter, or a pause; it reports whether there was one.
+func (p *logPane) close() bool {
+	switch {
+	case p.anchor != 0:
+		p.anchor = 0
+	case !p.found.Empty():
+		p.find(loglist.Terms{})
+	case !p.terms.Empty():
+		p.terms = loglist.Terms{}
+	case !p.follow:
+		p.end()
+	default:
+		return false
+	}
+	return true
 }
 
 // unseen returns how many lines have arrived since following was paused.
-func (p *logPane) unseen() uint64 {
-	if total := p.total(); !p.follow && total > p.paused {
-		return total - p.paused
-	}
-	return 0
-}
+func (p *logPane) unseen() int { return max(0, p.list.Len()-p.paused) }
 
-// Draw implements tview.Primitive.
-func (p *logPane) Draw(screen tcell.Screen) {
-	x, y, width, height := p.GetRect()
-	if width <= 0 || height <= 0 {
-		return
-	}
-	p.read()
-	c := canvas{screen, p.theme}
-	if !p.bare {
-		p.drawTitle(c, x, y, width)
-		y++
-	}
-	for i, r := range p.rows {
-		r.line.draw(c, x, y+i, width, r.row)
-		p.mark(c, x, y+i, width, r)
-	}
-}
-
-// mark highlights the search text.
-func (p *logPane) mark(c canvas, x, y, width int, r rowOf) {
-	if p.found == "" {
-		return
-	}
-	plain := strings.ToLower(text.Plain(r.line.rows[r.row]))
-	for from := 0; ; {
-		i := strings.Index(plain[from:], p.found)
-		if i < 0 {
-			return
+// item returns the item with the cursor, or the newest one that is shown; nil if nothing is shown.
+func (p *logPane) item() *loglist.Item {
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		if p.cursor == 0 || p.rows[i].item.First == p.cursor {
+			return &p.rows[i].item.Item
 		}
-		at := r.line.indent + text.Width(plain[:from+i])
-		c.restyle(x+at, y, min(text.Width(p.found), width-at), func(s tcell.Style) tcell.Style { return s.Reverse(true) })
-		from += i + len(p.found)
+	}
+	return nil
+}
+
+// toggle opens or closes the item with the cursor.
+func (p *logPane) toggle() {
+	if it := p.item(); it != nil {
+		p.opened[it.First] = !p.opened[it.First]
+		p.forget(it.First)
 	}
 }
 
-func (p *logPane) drawTitle(c canvas, x, y, width int) {
+// selection returns the numbers of the first and the last selected item, by their first lines.
+func (p *logPane) selection() (from, to uint64) {
+	if p.anchor == 0 {
+		return p.cursor, p.cursor
+	}
+	return min(p.anchor, p.cursor), max(p.anchor, p.cursor)
+}
+
+// jumpUpdate shows where the previous or the next update begins, and reports whether there is one.
+func (p *logPane) jumpUpdate(back bool) bool {
+	p.read()
+	at := uint64(math.MaxUint64)
+	if p.cursor != 0 {
+		at = p.cursor
+	} else if !p.follow && len(p.rows) > 0 {
+		at = p.rows[0].item.First
+	}
+	var best uint64
+	for _, span := range p.updates() {
+		first := span.First
+		switch {
+		case back && first < at && first > best, !back && first > at && (best == 0 || first < best):
+			best = first
+		}
+	}
+	if best == 0 {
+		return false
+	}
+	p.reveal(best)
+	return true
+}
+
+// at returns the number of the item at a place of the terminal; zero if there is none.
+func (p *logPane) at(x, y int) uint64 {
+	i := y - p.area.y
+	if !p.area.has(x, y) || i >= len(p.rows) {
+		return 0
+	}
+	return p.rows[i].item.First
+}
+
+// draw draws the pane.
+func (p *logPane) draw(c canvas, area rect) {
+	p.area = rect{}
+	if area.empty() {
+		return
+	}
+	title := rect{}
+	if !p.bare {
+		title, area = area.top(1)
+	}
+	p.area = area
+	p.read()
+	if !p.bare {
+		p.drawTitle(c, title)
+	}
+	from, to := p.selection()
+	for i, r := range p.rows {
+		selected := p.focused && p.cursor != 0 && r.item.First >= from && r.item.First <= to
+		r.item.draw(c, rect{area.x, area.y + i, area.w, 1}, r.row, p.now)
+		p.mark(c, rect{area.x, area.y + i, area.w, 1}, r, selected)
+		if selected {
+			style := p.theme.selection(view.Accent)
+			c.restyle(area.x, area.y+i, r.item.indent, func(tcell.Style) tcell.Style { return style })
+		}
+	}
+	if len(p.rows) == 0 && area.h > 0 {
+		c.text(area.x+1, area.y, area.w-2, p.emptiness(), p.theme.style(view.Dim))
+	}
+}
+
+// emptiness says why no line is shown.
+func (p *logPane) emptiness() string {
+	switch {
+	case !p.terms.Empty() && p.list.Looked() < 1:
+		return ""
+	case !p.terms.Empty():
+		return fmt.Sprintf("no line matches %q; Esc shows all", p.terms.Text)
+	case p.level > 0:
+		return "no " + levelWords[p.level] + "; L shows other levels"
+	}
+	return ""
+}
+
+var levelWords = []string{"all", "warnings", "errors"}
+
+func (p *logPane) drawTitle(c canvas, area rect) {
 	dim := c.theme.style(view.Dim)
-	c.rule(x, y, width, dim)
-	name := string(p.resource)
-	if name == "" {
-		name = "all resources"
+	c.rule(area.x, area.y, area.w, dim)
+	name := cmp.Or(p.subject.title, "all resources")
+	nameStyle := p.theme.style(view.Plain)
+	if p.focused {
+		nameStyle = p.theme.selection(view.Accent)
 	}
-	strong := view.Strong
-	if !p.focused {
-		strong = view.Plain
+	end := c.text(area.x+1, area.y, area.w-2, " "+text.CutMiddle(name, 24)+" ", nameStyle)
+	right := p.standing()
+	start := area.x + area.w - right.Width() - 1
+	if start > end+8 {
+		c.spans(start, area.y, right.Width(), right)
+	} else {
+		start = area.x + area.w - 1
 	}
-	title := view.Cell{{Text: " " + text.CutMiddle(name, 24) + " ", Tone: strong}, {Text: "─", Tone: view.Dim}}
+	parts := p.titleParts()
+	for room := start - end - 1; width(parts) > room; { // what matters least gives way
+		least := slices.MinFunc(parts, func(a, b titlePart) int { return a.weight - b.weight })
+		parts = slices.DeleteFunc(parts, func(t titlePart) bool { return t.weight == least.weight })
+	}
+	for _, part := range parts {
+		end = c.spans(end, area.y, start-end, append(view.Cell{{Text: "─", Tone: view.Dim}}, part.cell...))
+	}
+}
+
+// titlePart is a part of the title; of greater weight if it matters more.
+type titlePart struct {
+	cell   view.Cell
+	weight int
+}
+
+func width(parts []titlePart) int {
+	n := 0
+	for _, p := range parts {
+		n += p.cell.Width() + 1
+	}
+	return n
+}
+
+// titleParts are the parts of the title in their order.
+func (p *logPane) titleParts() []titlePart {
+	var tabs view.Cell
 	for i, s := range []string{"1 all", "2 build", "3 runtime"} {
 		if logSource(i) == p.source {
-			title = append(title, view.Span{Text: " [" + s + "]", Tone: view.Accent})
+			tabs = append(tabs, view.Span{Text: " [" + s + "]", Tone: view.Accent})
 		} else {
-			title = append(title, view.Span{Text: "  " + s, Tone: view.Dim})
+			tabs = append(tabs, view.Span{Text: "  " + s, Tone: view.Dim})
 		}
 	}
-	title = append(title, view.Span{Text: " ", Tone: view.Dim}, view.Span{Text: "─", Tone: view.Dim})
-	if n := p.unseen(); !p.follow {
-		title = append(title, view.Span{Text: fmt.Sprintf(" paused, %s new %s ", grouped(n), lines(n)), Tone: view.Warn})
+	parts := []titlePart{{append(tabs, view.Span{Text: " "}), 0}}
+	add := func(weight int, s string, tone view.Tone) {
+		parts = append(parts, titlePart{view.Cell{{Text: " " + s + " ", Tone: tone}}, weight})
+	}
+	if p.level > 0 {
+		add(3, "level: "+levelWords[p.level], view.Warn)
+	}
+	if p.follow {
+		add(1, "follow ●", view.Good)
 	} else {
-		title = append(title, view.Span{Text: " follow ● ", Tone: view.Good})
+		n := p.unseen()
+		add(2, fmt.Sprintf("paused, %s new %s", grouped(n), lines(n)), view.Warn)
 	}
-	if p.found != "" {
-		title = append(title, view.Span{Text: "─", Tone: view.Dim}, view.Span{Text: " find: " + text.Cut(p.found, 20) + " ", Tone: view.Accent})
+	if !p.terms.Empty() {
+		add(5, "filter: "+text.Cut(p.terms.Text, 32), view.Warn)
 	}
-	end := c.spans(x+1, y, width-2, title)
-	n := uint64(p.logs.Count(p.filter()))
-	count := fmt.Sprintf(" %s %s ", grouped(n), lines(n))
-	if start := x + width - text.Width(count) - 1; start > end {
-		c.text(start, y, text.Width(count), count, dim)
+	if !p.found.Empty() {
+		add(6, "find: "+text.Cut(p.found.Text, 24)+" "+p.findState(), view.Accent)
 	}
+	if p.anchor != 0 {
+		add(4, "selecting, c copies", view.Accent)
+	}
+	return parts
 }
 
-func lines(n uint64) string {
+// standing is the right end of the title: how many lines there are, and how much of the log was looked at.
+func (p *logPane) standing() view.Cell {
+	n := p.list.Len()
+	cell := view.Cell{{Text: fmt.Sprintf(" %s %s ", grouped(n), lines(n)), Tone: view.Dim}}
+	if looked := p.list.Looked(); looked < 1 {
+		cell = append(view.Cell{{Text: fmt.Sprintf(" filtering %d %% ", int(looked*100)), Tone: view.Accent}}, cell...)
+	}
+	return cell
+}
+
+func lines(n int) string {
 	if n == 1 {
 		return "line"
 	}
@@ -313,10 +623,13 @@ func lines(n uint64) string {
 }
 
 // grouped formats a number with commas between the thousands.
-func grouped(n uint64) string {
+func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
 }
+
+// ago formats how long ago a line was written.
+func ago(at, now time.Time) string { return view.Age(at, now) }

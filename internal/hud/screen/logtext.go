@@ -9,8 +9,10 @@ import (
 	"github.com/gdamore/tcell/v2"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
 )
 
 const (
@@ -18,17 +20,24 @@ const (
 	shownLine = 8 << 10
 	// keptCells is how many graphemes of wrapped lines are kept so that they need not be wrapped again.
 	keptCells = 200_000
-	// nameWidth and originWidth are the columns of resource and container.
-	nameWidth   = 13
-	originWidth = 9
+	// leastName and mostName are the least and the most columns of the names of resources, and of containers.
+	leastName, mostName     = 8, 24
+	leastOrigin, mostOrigin = 9, 24
+	// timeWidth is the width from which on the time is shown.
+	timeWidth = 80
 )
 
-// wrapped is a log line as it is drawn: a head in front of the first row, and rows of text.
+// wrapped is an item as it is drawn: a head in front of the first row, and rows of text.
 type wrapped struct {
-	seq    uint64
+	loglist.Item
 	head   []headPart
+	at     time.Time // shown in front of the head
+	time   timeMode
 	indent int // of all rows
 	rows   [][]text.Cell
+	starts []int // the line of each row, and where its text begins in the line, in bytes
+	from   []int
+	plain  []string // the text of each line
 	level  logstore.Level
 }
 
@@ -37,57 +46,172 @@ type headPart struct {
 	style tcell.Style
 }
 
-// wrapper wraps lines to a width. It caches wrapped lines until the width or the kind of head changes.
+// wrapper wraps items to a width. It caches them until the width or the kind of head changes.
 type wrapper struct {
 	theme theme
-	width int
-	names bool // every line has the name of its resource
-	kept  map[uint64]*wrapped
-	cells int // in kept
+	now   time.Time
+	// hues are the colours of names, and nameWidth is how wide the longest name is.
+	hues      map[model.ManifestName]int
+	nameWidth int
+	resources []model.ManifestName
+
+	width   int
+	names   bool // every line has the name of its resource
+	shape   shape
+	kept    map[wrapKey]*wrapped
+	cells   int // in kept
+	pods    map[string]bool
+	origins int // the width of the column of origins
 }
 
-func (w *wrapper) configure(width int, names bool) {
-	if w.width != width || w.names != names || w.kept == nil || w.cells > keptCells {
-		w.width, w.names, w.kept, w.cells = width, names, map[uint64]*wrapped{}, 0
+// wrapKey identifies an item as it was when it was wrapped.
+type wrapKey struct {
+	first, last uint64
+	times       int
+	open        bool
+}
+
+func (w *wrapper) configure(width int, names bool, s shape) {
+	if w.width != width || w.names != names || w.shape != s || w.kept == nil || w.cells > keptCells {
+		w.width, w.names, w.shape = width, names, s
+		w.kept, w.cells = map[wrapKey]*wrapped{}, 0
 	}
 }
 
-func (w *wrapper) wrap(l logstore.Line) *wrapped {
-	if out, ok := w.kept[l.Seq]; ok {
+// know sets the names of the resources, and resets what depends on them.
+func (w *wrapper) know(rows []view.Row) {
+	longest := 0
+	w.resources = w.resources[:0]
+	for _, r := range rows {
+		longest = max(longest, text.Width(string(r.Name)))
+		w.resources = append(w.resources, r.Name)
+	}
+	if longest != w.nameWidth {
+		w.nameWidth, w.kept = longest, nil
+	}
+}
+
+// forget drops an item from the cache.
+func (w *wrapper) forget(first uint64) {
+	for k := range w.kept {
+		if k.first == first {
+			delete(w.kept, k)
+		}
+	}
+}
+
+func (w *wrapper) wrap(it loglist.Item, open bool) *wrapped {
+	key := wrapKey{it.First, it.Last(), it.Times, open}
+	if out, ok := w.kept[key]; ok {
 		return out
 	}
-	out := &wrapped{seq: l.Seq, level: l.Level, head: w.head(l)}
+	head := it.Lines[0]
+	out := &wrapped{Item: it, level: head.Level, at: it.Lines[len(it.Lines)-1].Time, head: w.head(head)}
+	if w.width >= timeWidth && w.shape.time != timeNone {
+		out.time = w.shape.time
+		out.indent = timeColumns
+	} else {
+		out.time = timeNone
+	}
 	for _, h := range out.head {
 		out.indent += text.Width(h.text)
 	}
-	cells := text.Parse(shorten(l.Text))
-	out.rows = text.Wrap(cells, w.width-out.indent)
-	w.kept[l.Seq] = out
-	w.cells += len(cells)
+	for i, l := range it.Lines {
+		cells := text.Parse(shorten(l.Text))
+		out.plain = append(out.plain, text.Plain(cells))
+		w.cells += len(cells)
+		if i == len(it.Lines)-1 && it.Times > 1 {
+			cells = append(cells, w.times(it)...)
+		}
+		rows, from := w.layout(cells, w.width-out.indent)
+		out.add(i, from, rows)
+	}
+	w.kept[key] = out
 	return out
 }
 
-// head returns the text before a line: the time, if there is room, then the resource and the container if lines of several
-// resources are shown, else the part of the resource that wrote the line.
+// timeColumns is the width of the time in front of a line.
+const timeColumns = 10
+
+// times returns how often a line repeats, as cells.
+func (w *wrapper) times(it loglist.Item) []text.Cell {
+	more := ""
+	if it.AtLeast {
+		more = "+"
+	}
+	cells := text.Parse(fmt.Sprintf(" ×%s%s", grouped(it.Times), more))
+	for i := range cells {
+		cells[i].Style = text.Style{Bold: true}
+	}
+	return cells
+}
+
+// layout wraps or cuts a line, and returns its rows and where the first one begins in the line, in bytes.
+func (w *wrapper) layout(cells []text.Cell, width int) (rows [][]text.Cell, from int) {
+	if !w.shape.cut {
+		return text.Wrap(cells, width), 0
+	}
+	left := min(w.shape.left, len(cells))
+	for _, c := range cells[:left] {
+		from += len(c.Text)
+	}
+	rest, more := cells[left:], false
+	used := 0
+	for i, c := range rest {
+		if used += c.Width; used > width {
+			rest, more = rest[:max(0, i-1)], true
+			break
+		}
+	}
+	if more {
+		rest = append(rest[:len(rest):len(rest)], text.Cell{Text: "…", Width: 1, Style: text.Style{Dim: true}})
+	}
+	return [][]text.Cell{rest}, from
+}
+
+func (o *wrapped) add(line, at int, rows [][]text.Cell) {
+	for _, row := range rows {
+		o.rows = append(o.rows, row)
+		o.starts = append(o.starts, line)
+		o.from = append(o.from, at)
+		for _, c := range row {
+			at += len(c.Text)
+		}
+	}
+}
+
+// head returns the text before a line: the resource if lines of several resources are shown, and the part of the resource
+// that wrote the line. The sign between head and text shows the level.
 func (w *wrapper) head(l logstore.Line) []headPart {
 	dim := w.theme.style(view.Dim)
-	var head []headPart
-	if w.width >= 80 {
-		head = append(head, headPart{" " + l.Time.Format(time.TimeOnly) + " ", dim})
+	sign, style := "│", dim
+	switch l.Level {
+	case logstore.LevelError:
+		sign, style = "✖", w.theme.style(view.Bad)
+	case logstore.LevelWarn:
+		sign, style = "!", w.theme.style(view.Warn)
+	case logstore.LevelInfo, logstore.LevelDebug:
 	}
 	if !w.names {
-		return append(head, headPart{" " + text.PadRight(text.Cut(origin(l), originWidth), originWidth) + " ", dim})
+		wide := min(max(w.origins, leastOrigin), mostOrigin, max(w.width/5, leastOrigin))
+		return []headPart{{" " + text.PadRight(text.CutMiddle(origin(l, w.several(l)), wide), wide) + " ", dim}, {sign + " ", style}}
 	}
-	name := text.PadLeft(text.Cut(string(l.Resource), nameWidth), nameWidth)
-	head = append(head, headPart{name + " │ ", w.theme.named(string(l.Resource))})
+	wide := min(max(w.nameWidth, leastName), mostName, max(w.width/5, leastName))
+	head := []headPart{
+		{" " + text.PadLeft(text.CutMiddle(string(l.Resource), wide), wide) + " ", w.theme.named(string(l.Resource))},
+		{sign + " ", style},
+	}
 	if l.Prefix != "" {
 		head = append(head, headPart{text.Clean(l.Prefix), dim})
 	}
 	return head
 }
 
+// several reports whether lines of several pods of the resource are known.
+func (w *wrapper) several(logstore.Line) bool { return len(w.pods) > 1 }
+
 // origin returns the part of a resource that wrote a line: the container, else the source.
-func origin(l logstore.Line) string {
+func origin(l logstore.Line, _ bool) string {
 	if container := strings.Trim(strings.TrimSpace(l.Prefix), "[]"); container != "" {
 		return text.Clean(container)
 	}
@@ -106,15 +230,23 @@ func shorten(s string) string {
 	return s[:end] + fmt.Sprintf("\x1b[0m … %d more bytes", len(s)-end)
 }
 
-// draw draws one row of the line.
-func (o *wrapped) draw(c canvas, x, y, width, row int) {
-	at := x
+// draw draws one row of the item.
+func (o *wrapped) draw(c canvas, area rect, row int, now time.Time) {
+	at := area.x
 	if row == 0 {
+		dim := c.theme.style(view.Dim)
+		switch o.time {
+		case timeClock:
+			at = c.text(at, area.y, area.x+area.w-at, " "+o.at.Format(time.TimeOnly)+" ", dim)
+		case timeAgo:
+			at = c.text(at, area.y, area.x+area.w-at, text.PadLeft(ago(o.at, now), timeColumns-1)+" ", dim)
+		case timeNone, timeModes:
+		}
 		for _, h := range o.head {
-			at = c.text(at, y, x+width-at, h.text, h.style)
+			at = c.text(at, area.y, area.x+area.w-at, h.text, h.style)
 		}
 	}
-	at = x + o.indent
+	at = area.x + o.indent
 	base := tcell.StyleDefault
 	switch o.level {
 	case logstore.LevelError:
@@ -126,35 +258,39 @@ func (o *wrapped) draw(c canvas, x, y, width, row int) {
 	case logstore.LevelInfo:
 	}
 	for _, g := range o.rows[row] {
-		if at+g.Width > x+width {
+		if at+g.Width > area.x+area.w {
 			break
 		}
 		style := base
 		if g.Style != (text.Style{}) {
 			style = c.theme.foreign(g.Style)
 		}
-		c.grapheme(at, y, g, style)
+		c.grapheme(at, area.y, g, style)
 		at += g.Width
 	}
 }
 
-// latest omits progress lines that a later line among them replaces.
-func latest(lines []logstore.Line) []logstore.Line {
-	type key struct{ span, id string }
-	last := map[key]uint64{}
-	for _, l := range lines {
-		if l.ProgressID != "" {
-			last[key{l.Span, l.ProgressID}] = l.Seq
+// mark highlights the text that is searched for, and what the filter matches.
+func (p *logPane) mark(c canvas, area rect, r rowOf, selected bool) {
+	highlight := func(terms loglist.Terms, change func(tcell.Style) tcell.Style) {
+		if terms.Empty() {
+			return
+		}
+		line, from := r.item.starts[r.row], r.item.from[r.row]
+		for _, part := range terms.Marks(r.item.plain[line]) {
+			at, start := area.x+r.item.indent, from
+			for _, g := range r.item.rows[r.row] {
+				if start < part[1] && start+len(g.Text) > part[0] && at+g.Width <= area.x+area.w {
+					c.restyle(at, area.y, g.Width, change)
+				}
+				start += len(g.Text)
+				at += g.Width
+			}
 		}
 	}
-	if len(last) == 0 {
-		return lines
+	if selected {
+		c.restyle(area.x+r.item.indent, area.y, area.w-r.item.indent, func(s tcell.Style) tcell.Style { return s.Bold(true) })
 	}
-	out := lines[:0:0]
-	for _, l := range lines {
-		if l.ProgressID == "" || last[key{l.Span, l.ProgressID}] == l.Seq {
-			out = append(out, l)
-		}
-	}
-	return out
+	highlight(p.terms, func(s tcell.Style) tcell.Style { return s.Underline(true) })
+	highlight(p.found, func(s tcell.Style) tcell.Style { return s.Reverse(true) })
 }

@@ -1,54 +1,124 @@
 package screen
 
 import (
+	"strings"
+
 	"github.com/gdamore/tcell/v2"
-	"github.com/rivo/uniseg"
+	"github.com/rivo/tview"
+
+	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-// prompt is a line that the user types; it replaces the footer.
+// keptAnswers is how many earlier entries of a prompt can be recalled.
+const keptAnswers = 50
+
+// prompt is a line that the user types; it replaces the footer. It edits as a shell does, takes what is pasted, and recalls
+// earlier entries with the arrow keys.
 type prompt struct {
+	ui    *ui
+	field *tview.InputField
 	label string
-	text  string
-	// changed is called after every key, and done once at the end. ok is false if the user cancelled the prompt.
-	changed func(string)
+	// changed is called after every change and returns what is wrong with the text so far. done is called once at the end;
+	// ok is false if the user cancelled the prompt.
+	changed func(string) error
 	done    func(text string, ok bool)
+	wrong   error
+	// back is how many entries back the shown one is; draft is what was typed before.
+	back  int
+	draft string
 }
 
-// key handles a key and reports whether the prompt stays open.
-func (p *prompt) key(event *tcell.EventKey) bool {
+var _ typist = (*prompt)(nil)
+
+// ask opens a prompt.
+func (u *ui) ask(label, text string, changed func(string) error, done func(text string, ok bool)) {
+	p := &prompt{ui: u, label: label, field: tview.NewInputField().SetText(text), changed: changed, done: done}
+	p.field.Focus(nil)
+	u.push(p)
+}
+
+func (p *prompt) place() place { return inPrompt }
+func (p *prompt) covers() bool { return false }
+func (p *prompt) mover() mover { return p.ui.layers[0].mover() }
+
+func (p *prompt) typed(event *tcell.EventKey) {
 	switch event.Key() {
 	case tcell.KeyEnter:
-		p.done(p.text, true)
-		return false
+		p.end(true)
+		return
 	case tcell.KeyEscape, tcell.KeyCtrlC:
-		p.done("", false)
-		return false
+		p.end(false)
+		return
 	case tcell.KeyBackspace, tcell.KeyBackspace2:
-		if p.text == "" {
-			p.done("", false)
-			return false
+		if p.field.GetText() == "" {
+			p.end(false)
+			return
 		}
-		p.text = withoutLast(p.text)
-	case tcell.KeyCtrlU:
-		p.text = ""
-	case tcell.KeyRune:
-		p.text += string(event.Rune())
-	default:
-		return true
+	case tcell.KeyUp, tcell.KeyCtrlP:
+		p.recall(1)
+		return
+	case tcell.KeyDown, tcell.KeyCtrlN:
+		p.recall(-1)
+		return
 	}
-	p.changed(p.text)
-	return true
+	p.edit(func() { p.field.InputHandler()(event, func(tview.Primitive) {}) })
 }
 
-// withoutLast returns s without its last grapheme.
-func withoutLast(s string) string {
-	end, state, rest := 0, -1, s
-	for rest != "" {
-		var cluster string
-		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if rest != "" {
-			end += len(cluster)
-		}
+// pasted adds pasted text; its line breaks become blanks, since a prompt is one line.
+func (p *prompt) pasted(text string) {
+	line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	p.edit(func() { p.field.PasteHandler()(line, func(tview.Primitive) {}) })
+}
+
+func (p *prompt) edit(change func()) {
+	before := p.field.GetText()
+	change()
+	if now := p.field.GetText(); now != before {
+		p.wrong = p.changed(now)
 	}
-	return s[:end]
+}
+
+// recall shows an earlier entry, or with a negative number a later one.
+func (p *prompt) recall(by int) {
+	kept := p.ui.asked[p.label]
+	to := min(max(p.back+by, 0), len(kept))
+	if to == p.back {
+		return
+	}
+	if p.back == 0 {
+		p.draft = p.field.GetText()
+	}
+	p.back = to
+	p.edit(func() {
+		if to == 0 {
+			p.field.SetText(p.draft)
+			return
+		}
+		p.field.SetText(kept[len(kept)-to])
+	})
+}
+
+func (p *prompt) end(ok bool) {
+	text := p.field.GetText()
+	if kept := p.ui.asked[p.label]; ok && text != "" && (len(kept) == 0 || kept[len(kept)-1] != text) {
+		p.ui.asked[p.label] = append(kept[max(0, len(kept)+1-keptAnswers):], text)
+	}
+	p.ui.remove(p)
+	p.done(text, ok)
+}
+
+func (p *prompt) draw(c canvas, area rect) {
+	if area.empty() {
+		return
+	}
+	end := c.text(area.x+1, area.y, area.w-2, p.label, c.theme.style(view.Accent))
+	room := area.x + area.w - end - 1
+	if p.wrong != nil {
+		note := view.Cell{{Text: "  " + p.wrong.Error(), Tone: view.Bad}}.Fit(room / 2)
+		room -= note.Width()
+		c.spans(end+room, area.y, note.Width(), note)
+	}
+	p.field.SetFieldStyle(tcell.StyleDefault).SetBackgroundColor(tcell.ColorDefault)
+	p.field.SetRect(end, area.y, max(room, 1), 1)
+	p.field.Draw(c.Screen)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rivo/tview"
 
 	"github.com/hone-dev/hone/internal/base/retry"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
@@ -19,15 +20,14 @@ const (
 
 // pump passes frames to tview's goroutine.
 type pump struct {
-	ui       *ui
-	app      *tview.Application
-	options  Options
-	jobs     chan func(context.Context) string // one slot
-	searcher *searcher
+	ui      *ui
+	app     *tview.Application
+	options Options
+	lists   *loglist.Lister
 
-	lastDrawn time.Time
-	frame     Frame
-	built     time.Time
+	lastDrawn, lastLooked time.Time
+	frame                 Frame
+	built                 time.Time
 }
 
 // run draws whenever there is a reason to, until ctx is done.
@@ -44,14 +44,20 @@ func (p *pump) run(ctx context.Context) {
 		case <-p.options.Changed:
 		case <-tick.C:
 		case <-logs:
+			// Lines of resources that are not shown change nothing. They may come thousands of times a second.
+			if !p.pause(ctx, p.lastLooked) {
+				return
+			}
+			p.lastLooked = time.Now()
+			if rebuild = p.stale(); !rebuild && !p.ui.log.stale() {
+				continue
+			}
+		case <-p.lists.News():
 			rebuild = false
-		case a := <-p.searcher.answers:
-			rebuild, then = false, func() { p.ui.showFound(a) }
-		case job := <-p.jobs:
-			message := job(ctx)
-			rebuild, then = false, func() { p.ui.say(message) }
+		case then = <-p.ui.jobs.results:
+			rebuild = false
 		}
-		if !p.pause(ctx) {
+		if !p.pause(ctx, p.lastDrawn) {
 			return
 		}
 		p.draw(rebuild || p.stale(), then)
@@ -59,9 +65,9 @@ func (p *pump) run(ctx context.Context) {
 	}
 }
 
-// pause waits until the next drawing is due, and reports whether there will be one.
-func (p *pump) pause(ctx context.Context) bool {
-	wait := frameTime - time.Since(p.lastDrawn)
+// pause waits until a frame's time has passed since the last time, and reports whether there will be another frame.
+func (p *pump) pause(ctx context.Context, last time.Time) bool {
+	wait := frameTime - time.Since(last)
 	if wait <= 0 {
 		return ctx.Err() == nil
 	}

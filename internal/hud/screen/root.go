@@ -10,46 +10,35 @@ import (
 	"github.com/hone-dev/hone/internal/hud/view"
 )
 
-const (
-	// minWidth and minHeight are the size of the smallest terminal that shows the table.
-	minWidth, minHeight = 60, 15
-	// turnsHeight is the height below which table and log take turns.
-	turnsHeight = 20
-	// shortLog is the number of rows of a short log, including its title.
-	shortLog = 9
-)
-
-// logSize is how much of the screen the log takes.
-type logSize int
-
-const (
-	halfLog logSize = iota
-	fullLog
-	smallLog
-	logSizes
-)
-
-// root is the whole screen: it lays out all parts and draws them.
+// root is the only primitive that tview knows: it draws header, views and footer.
 type root struct {
-	*tview.Flex
+	*tview.Box
 	ui *ui
-	// header and footer are drawn by root itself.
-	header, footer *tview.Box
 }
 
-func newRoot(u *ui) *root {
-	r := &root{Flex: tview.NewFlex().SetDirection(tview.FlexRow), ui: u, header: tview.NewBox(), footer: tview.NewBox()}
-	for _, item := range []tview.Primitive{blank{r.header}, u.table, u.log, u.pager, blank{r.footer}} {
-		r.AddItem(item, 0, 0, false)
+// drawn is what the last drawing found out: the size of the terminal.
+type drawn struct{ width, height int }
+
+func (d *drawn) tiny() bool { return d.width < minWidth || d.height < minHeight }
+
+func (d *drawn) turns() bool { return d.height < turnsHeight }
+
+func newRoot(u *ui) *root { return &root{Box: tview.NewBox(), ui: u} }
+
+// HasFocus implements tview.Primitive: tview gives pasted text only to what has the focus.
+func (r *root) HasFocus() bool { return true }
+
+// PasteHandler implements tview.Primitive.
+func (r *root) PasteHandler() func(string, func(tview.Primitive)) {
+	return func(pasted string, _ func(tview.Primitive)) { r.ui.paste(pasted) }
+}
+
+// MouseHandler implements tview.Primitive: ui.mouse has handled the event.
+func (r *root) MouseHandler() func(tview.MouseAction, *tcell.EventMouse, func(tview.Primitive)) (bool, tview.Primitive) {
+	return func(tview.MouseAction, *tcell.EventMouse, func(tview.Primitive)) (bool, tview.Primitive) {
+		return true, nil
 	}
-	return r
 }
-
-// blank reserves space in the layout for the parts that root itself draws.
-type blank struct{ *tview.Box }
-
-// Draw implements tview.Primitive.
-func (blank) Draw(tcell.Screen) {}
 
 // Draw implements tview.Primitive. A panic ends the screen instead of the program, so that the terminal is restored before
 // anything is printed.
@@ -58,77 +47,75 @@ func (r *root) Draw(screen tcell.Screen) {
 	if r.ui.ended() {
 		return
 	}
-	r.place()
+	u := r.ui
+	x, y, width, height := r.GetRect()
+	u.screen.width, u.screen.height = width, height
+	u.settle()
 	screen.HideCursor()
-	r.Flex.Draw(screen)
-	c := canvas{screen, r.ui.theme}
-	r.drawHeader(c)
-	r.drawFooter(c)
-}
-
-// place sets the height of every part.
-func (r *root) place() {
-	_, _, width, height := r.GetRect()
-	var header, table, log, pager, footer int
-	u := r.ui
-	u.tiny = width < minWidth || height < minHeight
-	u.turns = height < turnsHeight
-	u.log.bare = u.tiny
-	switch {
-	case u.tiny:
-		header, log = 1, height-1
-	default:
-		header, footer = 2+r.notices(), 1
-		if height < turnsHeight {
-			header--
+	c := canvas{screen, u.theme}
+	area := rect{x, y, width, height}
+	header, area := area.top(r.headerHeight(height))
+	r.drawHeader(c, header)
+	var footer rect
+	if !u.screen.tiny() || u.typing() {
+		footer, area = area.bottom(1)
+	}
+	lowest := len(u.layers) - 1
+	for lowest > 0 && !u.layers[lowest].covers() {
+		lowest--
+	}
+	for _, l := range u.layers[lowest:] {
+		if p, ok := l.(*prompt); ok {
+			p.draw(c, footer)
+			continue
 		}
-		table, log, pager = r.share(height - header - footer)
+		l.draw(c, area)
 	}
-	for item, size := range map[tview.Primitive]int{u.table: table, u.log: log, u.pager: pager} {
-		r.ResizeItem(item, size, 0)
+	if !u.typing() {
+		r.drawFooter(c, footer)
 	}
-	r.ResizeItem(r.GetItem(0), header, 0)
-	r.ResizeItem(r.GetItem(r.GetItemCount()-1), footer, 0)
+	u.log.drew()
 }
 
-// share divides the rows between header and footer.
-func (r *root) share(rows int) (table, log, pager int) {
-	u := r.ui
+// typing reports whether a prompt covers the footer.
+func (u *ui) typing() bool {
+	_, ok := u.top().(*prompt)
+	return ok
+}
+
+func (r *root) headerHeight(height int) int {
 	switch {
-	case u.paging:
-		return 0, 0, rows
-	case u.turns && u.where() == inLog:
-		return 0, rows, 0
-	case u.turns:
-		return rows, 0, 0
-	case u.size == fullLog:
-		return 0, rows, 0
-	case u.size == smallLog:
-		return rows - shortLog, shortLog, 0
+	case r.ui.screen.tiny():
+		return 1
+	case height < turnsHeight:
+		return 1 + r.notices()
 	}
-	table = min(u.table.height(), rows/2)
-	return table, rows - table, 0
+	return 2 + r.notices()
 }
 
 // notices returns how many lines of notices are shown.
 func (r *root) notices() int { return min(len(r.ui.frame.View.Notices), 2) }
 
-func (r *root) drawHeader(c canvas) {
-	x, y, width, height := r.header.GetRect()
-	if height <= 0 {
+func (r *root) drawHeader(c canvas, area rect) {
+	if area.empty() {
 		return
 	}
-	if r.ui.tiny {
-		_, _, w, h := r.GetRect()
-		c.text(x, y, width, fmt.Sprintf("hone needs %d×%d (%d×%d): log only", minWidth, minHeight, w, h), c.theme.style(view.Warn))
+	x, y, width := area.x, area.y, area.w
+	if r.ui.screen.tiny() {
+		c.text(x, y, width, fmt.Sprintf("hone needs %d×%d (%d×%d): log only", minWidth, minHeight, r.ui.screen.width, r.ui.screen.height), c.theme.style(view.Warn))
 		return
 	}
 	r.drawTitle(c, x, y, width)
 	for i, n := range r.ui.frame.View.Notices[:r.notices()] {
-		c.spans(x+1, y+1+i, width-2, n.Line(width-2))
+		more := view.Cell{{Text: "  ! reads it whole", Tone: view.Dim}}
+		if (view.Cell{n.Span()}).Width() <= width-2 {
+			more = nil
+		}
+		end := c.spans(x+1, y+1+i, width-2-more.Width(), n.Line(width-2-more.Width()))
+		c.spans(end, y+1+i, more.Width(), more)
 	}
-	if height > 1+r.notices() {
-		c.rule(x, y+height-1, width, c.theme.style(view.Dim))
+	if area.h > 1+r.notices() {
+		c.rule(x, y+area.h-1, width, c.theme.style(view.Dim))
 	}
 }
 
@@ -171,52 +158,46 @@ func counters(n view.Counts, words bool) view.Cell {
 	return cell
 }
 
-func (r *root) drawFooter(c canvas) {
-	x, y, width, height := r.footer.GetRect()
-	if height <= 0 {
+func (r *root) drawFooter(c canvas, area rect) {
+	if area.empty() {
 		return
 	}
 	u := r.ui
+	x, y, width := area.x, area.y, area.w
 	switch {
-	case u.prompt != nil:
-		end := c.text(x+1, y, width-2, u.prompt.label, c.theme.style(view.Accent))
-		end = c.text(end, y, width-end-1, text.CutFront(u.prompt.text, width-end-2), tcell.StyleDefault)
-		c.ShowCursor(end, y)
-		return
 	case u.stopping:
 		c.text(x+1, y, width-2, "stopping…  Ctrl-C again leaves the screen at once", c.theme.style(view.Warn))
-		return
 	case u.message != "":
 		c.text(x+1, y, width-2, text.Cut(u.message, width-2), c.theme.style(view.Warn))
-		return
+	default:
+		c.spans(x+1, y, width-2, r.hints(width-2))
 	}
-	c.spans(x+1, y, width-1, r.hints(width-2))
 }
 
-// lasting reports whether the footer always shows a key's hint.
-func lasting(b binding) bool { return b.hint == keysHint || b.hint == detachHint }
+// lasting reports whether a hint is always shown.
+func lasting(v verb) bool { return v.hint == keysHint || v.hint == detachHint }
 
 // hints returns the hints of the keys that work now, as many as fit. They always include the key that shows all keys, and the
 // key that leaves an attached screen.
 func (r *root) hints(width int) view.Cell {
 	u := r.ui
 	var hints, last view.Cell
-	if u.table.query != "" {
+	if u.table.query != "" && u.top() == u.main {
 		hints = append(hints, view.Span{Text: "showing " + text.Cut(u.table.query, 20) + ", Esc shows all   ", Tone: view.Warn})
 	}
-	hint := func(b binding) view.Cell {
-		return view.Cell{{Text: b.label(), Tone: view.Strong}, {Text: " " + b.hint + "  ", Tone: view.Dim}}
+	hint := func(v verb) view.Cell {
+		return view.Cell{{Text: v.label(), Tone: view.Strong}, {Text: " " + v.hint + "  ", Tone: view.Dim}}
 	}
-	for _, b := range u.keys {
-		if lasting(b) {
-			last = append(last, hint(b)...)
+	for _, v := range u.verbs {
+		if lasting(v) {
+			last = append(last, hint(v)...)
 		}
 	}
-	for _, b := range u.keys {
-		if b.hint == "" || lasting(b) || b.in&u.where() == 0 {
+	for _, v := range u.verbs {
+		if v.hint == "" || lasting(v) || v.in&u.top().place() == 0 {
 			continue
 		}
-		if h := hint(b); hints.Width()+h.Width()+last.Width() <= width {
+		if h := hint(v); hints.Width()+h.Width()+last.Width() <= width {
 			hints = append(hints, h...)
 		}
 	}

@@ -6,9 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gdamore/tcell/v2"
 	"github.com/rivo/tview"
 
 	"github.com/hone-dev/hone/internal/base/bug"
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -16,8 +19,10 @@ import (
 // Frame is the content of the screen at one moment.
 type Frame struct {
 	View view.View
-	// Details returns the lines about one resource at the time of the frame; nil if the resource does not exist.
-	Details func(model.ManifestName) []view.Cell
+	// Details returns what is known about one resource at the time of the frame; ok is false if it does not exist.
+	Details func(model.ManifestName) (d view.Details, ok bool)
+	// Locate returns where a file that the output of a resource names may be, the most likely place first.
+	Locate func(name model.ManifestName, file string) []string
 }
 
 // Options configure a screen. All except Terminal, Now, Version and NoColor must be set.
@@ -36,6 +41,8 @@ type Options struct {
 	Object func(ctx context.Context, o model.AppliedObject) (string, error)
 	// Open shows an address in a browser.
 	Open func(ctx context.Context, url string) error
+	// Programs are the user's programs for text.
+	Programs Programs
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Leave is the name of the session for an attached screen. Leaving such a screen ends only the screen, and Quit only
@@ -70,19 +77,20 @@ func Run(ctx context.Context, o Options) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 
-	ui := newUI(o, theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor})
+	lists := loglist.NewLister(ctx, o.Logs, o.Now)
+	defer lists.Close()
+	ui := newUI(o, theme{ascii: term.CharacterSet() != "UTF-8", noColor: o.NoColor}, lists)
 	ui.leave, ui.done = leave, ctx.Done()
 	app := tview.NewApplication().SetScreen(guarded{term, func(err error) { leave(err) }})
-	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key)
-	s := newSearcher(o.Logs)
-	p := &pump{ui: ui, app: app, options: o, jobs: make(chan func(context.Context) string, 1), searcher: s}
-	ui.job, ui.search, ui.sync = p.offer, s.ask, term.Sync
+	app.SetRoot(newRoot(ui), true).EnablePaste(true).SetInputCapture(ui.key).SetMouseCapture(ui.mouse)
+	term.EnableMouse(tcell.MouseButtonEvents | tcell.MouseDragEvents) // no events while the mouse only moves
+	p := &pump{ui: ui, app: app, options: o, lists: lists}
+	ui.jobs, ui.sync, ui.clipboard, ui.suspend = newJobs(ctx), term.Sync, term.SetClipboard, app.Suspend
 
-	var work, closer sync.WaitGroup
-	work.Go(func() { defer ui.guard(); p.run(ctx) })
-	work.Go(func() { defer ui.guard(); s.run(ctx) })
+	var closer sync.WaitGroup
 	closer.Go(func() {
-		work.Wait()
+		func() { defer ui.guard(); p.run(ctx) }()
+		ui.jobs.work.Wait()
 		app.QueueUpdate(func() {}) // stopping tview before it runs would make it open its own terminal
 		app.Stop()
 	})
@@ -112,17 +120,17 @@ func outcome(cause error) error {
 	return nil
 }
 
-// offer gives the pump a job, unless one is already pending.
-func (p *pump) offer(job func(context.Context) string) {
-	select {
-	case p.jobs <- job:
-	default:
-	}
-}
-
 // guard ends the screen if the function that defers it panics.
 func (u *ui) guard() {
 	if p := recover(); p != nil {
 		u.leave(bug.Caught("show the screen", p))
 	}
 }
+
+// Logs is the part of the log store that the screen reads.
+type Logs interface {
+	loglist.Logs
+	Spans(resource model.ManifestName) []logstore.SpanInfo
+}
+
+var _ Logs = (*logstore.Store)(nil)

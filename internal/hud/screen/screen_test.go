@@ -81,23 +81,25 @@ func TestBeforeTheSessionStarts(t *testing.T) {
 func TestMovingThroughTheTable(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		for _, step := range []struct{ keys, want string }{
-			{"j", "▌ ✔ api"}, {"<Down><Down>", "▌ ✖ mailer"}, {"k", "▌ ⠋ worker"}, {"<End>", "▌ ○ loadtest"},
+			{"jj", "▌ ✔ api"}, {"<Down><Down>", "▌ ✖ mailer"}, {"k", "▌ ⠋ worker"}, {"<End>", "▌ ○ loadtest"},
 			{"<Home>", "▌ ✔ (Tiltfile)"}, {"<PgDn>", "▌ ○ loadtest"}, {"<PgUp>", "▌ ✔ (Tiltfile)"}, {"k", "▌ ✔ (Tiltfile)"},
 		} {
 			d.press(step.keys)
 			d.shows(step.want)
 		}
-		d.press("j<Left>")
+		d.press("jj<Left>")
 		d.hides("✔ api")
-		d.shows("▸ backend", "▌ ✔ web")
+		d.shows("▌▸ backend", "✔ web")
 		d.press("<Right>")
-		d.shows("▾ backend")
+		d.shows("▌▾ backend", "✔ api")
+		d.press("<Enter>")
+		d.hides("✔ api")
 	})
 }
 
 func TestSelectionStaysOnItsName(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jjj")
+		d.press("jjjj")
 		d.shows("▌ ✖ mailer")
 		before := d.view
 		d.view = func(now time.Time) Frame {
@@ -123,7 +125,10 @@ func TestSelectionStaysOnItsName(t *testing.T) {
 func TestNextErrorShowsItsLog(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
 		d.press("e")
-		d.shows("▌ ✖ mailer", "─ mailer ─", "no such host", "1 line ─")
+		d.golden("card-120x34")
+		d.shows("▌ ✖ mailer", "✖ mailer ─ crash loop ×4", "1 of 1")
+		d.press("<Esc>")
+		d.shows("─ mailer ─", "no such host", "1 line ─")
 		d.hides("declared and not used")
 		d.press("a")
 		d.shows("─ all resources ─", "declared and not used")
@@ -132,10 +137,12 @@ func TestNextErrorShowsItsLog(t *testing.T) {
 
 func TestLogSources(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jja2")
+		d.press("jjja2")
+		d.after(time.Second)
 		d.shows("─ worker ─", "[2 build]", "declared and not used")
 		d.hides("picked job")
 		d.press("3")
+		d.after(time.Second)
 		d.shows("[3 runtime]", "picked job 8812 (mail to 山田太郎 ✉️)")
 		d.hides("declared and not used")
 	})
@@ -143,7 +150,7 @@ func TestLogSources(t *testing.T) {
 
 func TestWishes(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jt")
+		d.press("jjt")
 		d.shows("api will be updated")
 		d.press("b<End>t")
 		d.shows("resource \"loadtest\" is disabled; enable it first: hone enable loadtest")
@@ -160,7 +167,7 @@ func TestWishes(t *testing.T) {
 
 func TestFailingBrowserIsTold(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jb")
+		d.press("jjb")
 		d.after(time.Second)
 		d.shows("cannot open http://localhost:8080/: no browser")
 	}, func(_ *driver, o *Options) {
@@ -170,7 +177,7 @@ func TestFailingBrowserIsTold(t *testing.T) {
 
 func TestDetailsAndHelp(t *testing.T) {
 	play(t, func(t *testing.T, d *driver) {
-		d.press("jjj<Enter>")
+		d.press("jjjj<Enter>")
 		d.golden("details-120x34")
 		d.press("<Esc>")
 		d.shows("▌ ✖ mailer")
@@ -186,27 +193,30 @@ func TestDetailsAndHelp(t *testing.T) {
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
-	u := &ui{keys: keymap(Options{}), pager: newPager(theme{})}
-	u.openHelp()
+	u := &ui{verbs: verbs(Options{})}
 	var all strings.Builder
-	for _, line := range u.pager.content(100) {
+	for _, line := range u.help(100) {
 		all.WriteString(line.String() + "\n")
 	}
-	taken := map[string]string{}
-	for _, b := range u.keys {
-		if !strings.Contains(all.String(), b.verb) {
-			t.Errorf("the help lacks %q", b.verb)
+	taken, names := map[string]string{}, map[string]bool{}
+	for _, v := range u.verbs {
+		if !strings.Contains(all.String(), v.help) {
+			t.Errorf("the help lacks %q", v.help)
 		}
-		for _, k := range b.keys {
-			for _, in := range []focus{inTable, inLog, inPager} {
-				if b.in&in == 0 {
+		if names[v.name] {
+			t.Errorf("two verbs are called %s", v.name)
+		}
+		names[v.name] = true
+		for _, k := range v.keys {
+			for _, in := range []place{inTable, inLog, inDetails, inText} {
+				if v.in&in == 0 {
 					continue
 				}
 				id := fmt.Sprint(k, in)
 				if other, ok := taken[id]; ok {
-					t.Errorf("%s means both %q and %q", k, other, b.verb)
+					t.Errorf("%s means both %q and %q", k, other, v.name)
 				}
-				taken[id] = b.verb
+				taken[id] = v.name
 			}
 		}
 	}
@@ -299,7 +309,7 @@ func TestForeignTextDoesNotSpoilTheScreen(t *testing.T) {
 		} {
 			d.logs.Append(logstore.Entry{Resource: "api", Source: logstore.SourceRuntime, Level: logstore.LevelInfo, Text: s})
 		}
-		d.press("jax") // one resource, full size
+		d.press("jjax") // one resource, full size
 		d.press("<Home>")
 		d.golden("foreign-120x34")
 		d.press("<End>")
@@ -329,13 +339,13 @@ func TestFind(t *testing.T) {
 		d.shows("find in log: LINE 01")
 		d.press("<Enter>")
 		d.after(time.Second)
-		d.shows("line 0199", "find: line 01", "paused")
+		d.shows("line 0199", "find: LINE 01 100 of 100", "paused")
 		d.press("N")
 		d.after(time.Second)
 		d.shows("line 0198")
 		d.press("nn")
 		d.after(time.Second)
-		d.shows(`"line 01": no more matches`)
+		d.shows(`"LINE 01": this is the last match`)
 		d.press("<Esc>fneedle<Enter>")
 		d.after(time.Second)
 		d.shows("web │ needle")
@@ -450,7 +460,7 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			old := d.view
 			d.view = func(now time.Time) Frame {
 				f := old(now)
-				f.Details = func(model.ManifestName) []view.Cell { panic("broken details") }
+				f.Details = func(model.ManifestName) (view.Details, bool) { panic("broken details") }
 				return f
 			}
 			d.changed <- struct{}{}

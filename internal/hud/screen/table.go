@@ -2,10 +2,11 @@ package screen
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/gdamore/tcell/v2"
-	"github.com/rivo/tview"
 
 	"github.com/hone-dev/hone/internal/hud/text"
 	"github.com/hone-dev/hone/internal/hud/view"
@@ -14,34 +15,51 @@ import (
 
 // table is the list of resources.
 type table struct {
-	*tview.Box
 	theme theme
 
-	rows []view.Row // that match the query
-	// lines are the drawn lines: headings of groups and rows.
+	all    []view.Row
+	rows   []view.Row // that match the query
 	lines  []tableLine
 	folded map[string]bool
 	query  string
-	all    []view.Row
 	// selected is kept by name, so that it survives every change of order. previous is the index of its line.
-	selected model.ManifestName
+	selected tableKey
 	previous int
 	offset   int // the first line that is drawn
 	focused  bool
 	step     int // of the spinner
+
+	area  rect // of the lines, when they were drawn last
+	ports rect // of the column of ports
 }
 
 // tableLine is a row, or the heading of a group.
 type tableLine struct {
-	row     *view.Row
-	group   string
-	members int
-	failed  int
+	row    *view.Row
+	group  string
+	counts groupCounts // of a heading
 }
 
-func newTable(t theme) *table {
-	return &table{Box: tview.NewBox(), theme: t, folded: map[string]bool{}, focused: true}
+// tableKey identifies a line: a resource, or the heading of a group.
+type tableKey struct {
+	name    model.ManifestName
+	heading bool
+	group   string
 }
+
+func (l tableLine) key() tableKey {
+	if l.row == nil {
+		return tableKey{heading: true, group: l.group}
+	}
+	return tableKey{name: l.row.Name}
+}
+
+// groupCounts are the numbers of members of a group by status.
+type groupCounts struct{ members, failed, waiting, updating int }
+
+func newTable(t theme) *table { return &table{theme: t, folded: map[string]bool{}, focused: true} }
+
+var _ mover = (*table)(nil)
 
 // setRows replaces the rows.
 func (t *table) setRows(rows []view.Row) {
@@ -55,26 +73,24 @@ func (t *table) setQuery(q string) {
 	t.arrange()
 }
 
-// arrange computes the lines and keeps a row selected.
+// arrange computes the lines and keeps one of them selected.
 func (t *table) arrange() {
 	t.rows = t.all
 	if t.query != "" {
-		t.rows = slices.DeleteFunc(slices.Clone(t.all), func(r view.Row) bool { return !r.Matches(t.query) })
+		t.rows = slices.DeleteFunc(slices.Clone(t.rows), func(r view.Row) bool { return !r.Matches(t.query) })
 	}
 	t.lines = t.lines[:0]
 	grouped := slices.ContainsFunc(t.rows, func(r view.Row) bool { return r.Group != "" })
+	heading := -1
 	for i := range t.rows {
 		r := &t.rows[i]
 		if grouped && r.Name != model.TiltfileName {
-			if h := t.heading(r.Group); h == nil {
+			if heading < 0 || t.lines[heading].group != r.Group {
+				heading = len(t.lines)
 				t.lines = append(t.lines, tableLine{group: r.Group})
 			}
-			h := t.heading(r.Group)
-			h.members++
-			if r.Err() != "" {
-				h.failed++
-			}
-			if t.folded[r.Group] {
+			t.lines[heading].counts.add(*r)
+			if t.folded[r.Group] && t.query == "" {
 				continue
 			}
 		}
@@ -83,165 +99,238 @@ func (t *table) arrange() {
 	t.reselect()
 }
 
-// heading returns the last heading if it is the heading of the given group, else nil.
-func (t *table) heading(group string) *tableLine {
-	for i := len(t.lines) - 1; i >= 0; i-- {
-		if l := &t.lines[i]; l.row == nil {
-			if l.group == group {
-				return l
-			}
-			return nil
-		}
+func (c *groupCounts) add(r view.Row) {
+	c.members++
+	switch {
+	case r.Err() != "":
+		c.failed++
+	case r.Status == view.Waiting:
+		c.waiting++
+	case r.Status == view.Updating:
+		c.updating++
 	}
-	return nil
 }
 
-// reselect keeps the selection on the same name, or at the same place if that row is gone.
+// reselect keeps the selection on the same line, or at the same place if that line is gone.
 func (t *table) reselect() {
 	if i := t.index(); i >= 0 {
 		t.previous = i
 		return
 	}
-	t.selected = ""
-	for _, i := range []int{t.next(t.previous, 1), t.next(t.previous, -1)} {
-		if i >= 0 {
-			t.choose(i)
+	if t.query != "" || t.selected == (tableKey{}) { // a row rather than a heading above it
+		if i := slices.IndexFunc(t.lines, func(l tableLine) bool { return l.row != nil }); i >= 0 {
+			t.choose(max(i, min(t.previous, len(t.lines)-1)))
 			return
 		}
 	}
-}
-
-// index returns the line of the selected row; -1 if there is none.
-func (t *table) index() int {
-	return slices.IndexFunc(t.lines, func(l tableLine) bool { return l.row != nil && l.row.Name == t.selected })
-}
-
-// next returns the first line with a row, starting at i in the given direction; -1 if there is none.
-func (t *table) next(i, direction int) int {
-	for ; i >= 0 && i < len(t.lines); i += direction {
-		if t.lines[i].row != nil {
-			return i
-		}
+	if len(t.lines) > 0 {
+		t.choose(min(t.previous, len(t.lines)-1))
 	}
-	return -1
 }
 
-func (t *table) choose(i int) {
-	t.selected, t.previous = t.lines[i].row.Name, i
+// index returns the selected line; -1 if there is none.
+func (t *table) index() int {
+	return slices.IndexFunc(t.lines, func(l tableLine) bool { return l.key() == t.selected })
 }
 
-// current returns the selected row; nil if there is none.
-func (t *table) current() *view.Row {
+func (t *table) choose(i int) { t.selected, t.previous = t.lines[i].key(), i }
+
+// current returns the selected line; nil if there is none.
+func (t *table) current() *tableLine {
 	if i := t.index(); i >= 0 {
-		return t.lines[i].row
+		return &t.lines[i]
 	}
 	return nil
 }
 
-// move moves the selection by the given number of rows; negative numbers move it up.
+// members returns the resources of a group.
+func (t *table) members(group string) []model.ManifestName {
+	names := []model.ManifestName{}
+	for _, r := range t.all {
+		if r.Group == group && r.Name != model.TiltfileName {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 func (t *table) move(by int) {
-	direction := 1
-	if by < 0 {
-		direction, by = -1, -by
-	}
-	for ; by > 0; by-- {
-		i := t.next(t.index()+direction, direction)
-		if i < 0 {
-			if direction < 0 {
-				t.offset = 0
-			}
-			return
-		}
-		t.choose(i)
+	if len(t.lines) > 0 {
+		t.choose(min(max(t.index()+by, 0), len(t.lines)-1))
 	}
 }
 
-// edge moves the selection to the first or the last row.
 func (t *table) edge(last bool) {
-	i := t.next(0, 1)
-	if last {
-		i = t.next(len(t.lines)-1, -1)
+	switch {
+	case len(t.lines) == 0:
+	case last:
+		t.choose(len(t.lines) - 1)
+	default:
+		t.choose(0)
 	}
-	if i >= 0 {
-		t.choose(i)
-	}
-	t.offset = 0
 }
 
-// nextError selects the next row that fails, also in folded groups, and reports whether there is one.
-func (t *table) nextError() bool {
-	at := slices.IndexFunc(t.rows, func(r view.Row) bool { return r.Name == t.selected })
-	for n := 1; n <= len(t.rows); n++ {
-		r := t.rows[(at+n+len(t.rows))%len(t.rows)]
-		if r.Err() != "" {
-			t.folded[r.Group] = false
-			t.selected = r.Name
-			t.arrange()
-			return true
+// show selects a resource, also in a folded group or behind a query that hides it.
+func (t *table) show(name model.ManifestName) {
+	for _, r := range t.all {
+		if r.Name != name {
+			continue
+		}
+		t.folded[r.Group] = false
+		if t.query != "" && !r.Matches(t.query) {
+			t.query = ""
 		}
 	}
-	return false
+	t.selected = tableKey{name: name}
+	t.arrange()
 }
 
-// fold hides or shows the members of the selected row's group.
+// fold hides or shows the members of the selected group, or of the selected row's group.
 func (t *table) fold(hide bool) {
-	r := t.current()
-	switch {
-	case r == nil || r.Name == model.TiltfileName:
-	case hide:
-		t.folded[r.Group] = true
-		t.arrange()
+	l := t.current()
+	if l == nil || l.row != nil && (l.row.Name == model.TiltfileName || !hide) {
+		return
 	}
-	if !hide {
-		clear(t.folded)
-		t.arrange()
+	if !slices.ContainsFunc(t.lines, func(o tableLine) bool { return o.row == nil }) {
+		return // there are no groups
 	}
+	group := l.group
+	t.folded[group] = hide
+	t.selected = tableKey{heading: true, group: group}
+	t.arrange()
 }
 
 // height returns how many lines the whole table takes.
 func (t *table) height() int { return 1 + max(1, len(t.lines)) }
 
-// page returns how many rows fit.
-func (t *table) page() int {
-	_, _, _, h := t.GetRect()
-	return max(1, h-2)
+func (t *table) turn(pages int) { t.move(pages * max(1, t.area.h-1)) }
+
+// at returns the line at a place of the terminal; -1 if there is none.
+func (t *table) at(x, y int) int {
+	i := t.offset + y - t.area.y
+	if !t.area.has(x, y) || i >= len(t.lines) {
+		return -1
+	}
+	return i
 }
 
-// Draw implements tview.Primitive.
-func (t *table) Draw(screen tcell.Screen) {
-	x, y, width, height := t.GetRect()
-	if width <= 0 || height <= 0 {
+// endpoint returns the address of the port that a line shows at a column of the terminal; empty if there is none.
+func (t *table) endpoint(line, x int) string {
+	r := t.lines[line].row
+	if r == nil || !t.ports.has(x, t.ports.y) {
+		return ""
+	}
+	at := t.ports.x
+	for _, s := range r.Text(view.Column{Kind: view.ColumnPorts, Width: t.ports.w}, true) {
+		end := at + text.Width(s.Text)
+		if number := strings.TrimSpace(s.Text); x >= at && x < end && number != "" {
+			for _, e := range r.Endpoints {
+				if u, err := url.Parse(e.URL); err == nil && u.Port() == number {
+					return e.URL
+				}
+			}
+		}
+		at = end
+	}
+	return ""
+}
+
+// scrollBy scrolls by a number of rows and keeps the selection in sight.
+func (t *table) scrollBy(rows int) {
+	height := max(t.area.h, 1)
+	t.offset = max(0, min(t.offset+rows, len(t.lines)-height))
+	if i := t.index(); i >= 0 {
+		t.choose(max(t.offset, min(i, t.offset+height-1)))
+	}
+}
+
+// draw draws the table.
+func (t *table) draw(c canvas, area rect) {
+	t.area, t.ports = rect{}, rect{}
+	if area.empty() {
 		return
 	}
-	c := canvas{screen, t.theme}
+	head, rest := area.top(1)
+	t.area = rest
+	columns := view.Columns(area.w, t.longest())
+	t.scroll(rest.h)
+	t.drawTitles(c, head, columns)
+	for i := 0; i < rest.h && t.offset+i < len(t.lines); i++ {
+		l := t.lines[t.offset+i]
+		if l.row == nil {
+			t.drawHeading(c, rest.x, rest.y+i, rest.w, l)
+		} else {
+			t.drawRow(c, rest.x, rest.y+i, rest.w, columns, *l.row)
+		}
+	}
+	if len(t.lines) == 0 && t.query != "" {
+		c.text(rest.x+view.Margin, rest.y, rest.w-view.Margin, fmt.Sprintf("no resource matches %q", t.query), t.theme.style(view.Dim))
+	}
+}
+
+func (t *table) longest() int {
 	longest := 0
 	for _, r := range t.all {
 		longest = max(longest, text.Width(string(r.Name)))
 	}
-	columns := view.Columns(width, longest)
-	at := x + view.Margin
+	return longest
+}
+
+// drawTitles draws the titles of the columns, and how much of the table is above and below what is shown.
+func (t *table) drawTitles(c canvas, area rect, columns []view.Column) {
+	style := t.theme.style(view.Dim)
+	if t.focused {
+		style = t.theme.style(view.Strong)
+	}
+	at := area.x + view.Margin
 	for _, col := range columns {
-		c.text(at, y, col.Width, col.Title, t.theme.style(view.Dim))
+		c.text(at, area.y, min(col.Width, area.x+area.w-at), col.Title, style)
+		if col.Kind == view.ColumnPorts {
+			t.ports = rect{at, t.area.y, col.Width, t.area.h}
+		}
+		if col.Kind == view.ColumnUpdate || col.Kind == view.ColumnImportant { // the widest one
+			sign := t.beyond()
+			c.spans(at+col.Width-sign.Width(), area.y, sign.Width(), sign)
+		}
 		at += col.Width + view.Gap
 	}
-	t.scroll(height - 1)
-	for i := 0; i < height-1 && t.offset+i < len(t.lines); i++ {
-		l := t.lines[t.offset+i]
-		if l.row == nil {
-			t.drawHeading(c, x, y+1+i, width, l)
-		} else {
-			t.drawRow(c, x, y+1+i, width, columns, *l.row)
+}
+
+// beyond says how many rows are out of sight, and how many of them fail: "▲ 3  ▼ 12 ✖ 1".
+func (t *table) beyond() view.Cell {
+	var cell view.Cell
+	for _, part := range []struct {
+		mark  string
+		lines []tableLine
+	}{{"▲", t.lines[:min(t.offset, len(t.lines))]}, {"▼", t.lines[min(t.offset+t.area.h, len(t.lines)):]}} {
+		rows, failed := 0, 0
+		for _, l := range part.lines {
+			switch {
+			case l.row == nil && t.folded[l.group] && t.query == "":
+				rows += l.counts.members
+				failed += l.counts.failed
+			case l.row != nil:
+				rows++
+				if l.row.Err() != "" {
+					failed++
+				}
+			}
 		}
+		if rows == 0 {
+			continue
+		}
+		cell = append(cell, view.Span{Text: fmt.Sprintf("%s %d ", part.mark, rows), Tone: view.Accent})
+		if failed > 0 {
+			cell = append(cell, view.Span{Text: fmt.Sprintf("✖ %d ", failed), Tone: view.Bad})
+		}
+		cell = append(cell, view.Span{Text: " "})
 	}
-	if len(t.lines) == 0 && height > 1 && t.query != "" {
-		c.text(x+view.Margin, y+1, width-view.Margin, fmt.Sprintf("no resource matches %q", t.query), t.theme.style(view.Dim))
-	}
+	return cell
 }
 
 // scroll moves the offset so that the selected line is visible, and the heading above it where there is room.
 func (t *table) scroll(height int) {
-	i := t.index()
-	if i >= 0 {
+	if i := t.index(); i >= 0 {
 		first := i
 		if i > 0 && t.lines[i-1].row == nil {
 			first = i - 1
@@ -252,35 +341,56 @@ func (t *table) scroll(height int) {
 	t.offset = max(0, min(t.offset, len(t.lines)-height))
 }
 
-func (t *table) drawHeading(c canvas, x, y, width int, l tableLine) {
-	mark, name := "▾", l.group
-	if t.folded[l.group] {
-		mark = "▸"
+func groupName(group string) string {
+	if group == "" {
+		return "no label"
 	}
-	if name == "" {
-		name = "no label"
-	}
-	dim := t.theme.style(view.Dim)
-	tail := fmt.Sprintf(" %d", l.members)
-	if l.failed > 0 {
-		tail += fmt.Sprintf(" · ✖ %d", l.failed)
-	}
-	tail += " "
-	end := c.text(x+1, y, width-2, mark+" "+text.CutMiddle(name, width/2)+" ", dim)
-	start := x + width - text.Width(tail) - 1
-	c.rule(end, y, start-end, dim)
-	c.text(start, y, text.Width(tail), tail, dim)
+	return group
 }
 
-func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view.Row) {
-	selected := r.Name == t.selected
-	if selected {
-		style := t.theme.style(view.Accent)
-		if !t.focused {
-			style = t.theme.style(view.Dim)
-		}
-		c.text(x+1, y, 1, "▌", style)
+func (t *table) drawHeading(c canvas, x, y, width int, l tableLine) {
+	mark := "▾"
+	if t.folded[l.group] && t.query == "" {
+		mark = "▸"
 	}
+	dim := t.theme.style(view.Dim)
+	name := t.theme.style(view.Plain)
+	tail := view.Cell{{Text: fmt.Sprintf(" %d", l.counts.members), Tone: view.Dim}}
+	for _, part := range []struct {
+		n      int
+		status view.Status
+	}{{l.counts.updating, view.Updating}, {l.counts.waiting, view.Waiting}, {l.counts.failed, view.Failed}} {
+		if part.n > 0 {
+			g := glyphs[part.status]
+			tail = append(tail, view.Span{Text: " · ", Tone: view.Dim}, view.Span{Text: fmt.Sprintf("%s %d", g.Text, part.n), Tone: g.Tone})
+		}
+	}
+	tail = append(tail, view.Span{Text: " "})
+	end := c.text(x+1, y, width-2, mark+" "+text.CutMiddle(groupName(l.group), width/2)+" ", name)
+	start := x + width - tail.Width() - 1
+	c.rule(end, y, start-end, dim)
+	c.spans(start, y, tail.Width(), tail)
+	if l.key() == t.selected {
+		t.mark(c, x, y, width, view.Accent)
+	}
+}
+
+// mark shows that a line is selected: in full width if the table has the focus.
+func (t *table) mark(c canvas, x, y, width int, tone view.Tone) {
+	c.text(x, y, 1, "▌", t.theme.style(tone))
+	x, width = x+1, width-1
+	if !t.focused {
+		c.restyle(x, y, width, func(s tcell.Style) tcell.Style { return s.Bold(true) })
+		return
+	}
+	style := t.theme.selection(tone)
+	c.restyle(x, y, width, func(tcell.Style) tcell.Style { return style })
+}
+
+// markTone is the tone in which a row is marked.
+var markTone = map[view.Status]view.Tone{view.Failed: view.Bad, view.Waiting: view.Warn, view.Warning: view.Warn, view.Well: view.Good}
+
+func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view.Row) {
 	glyph := glyphs[r.Status]
 	if r.Status == view.Updating {
 		glyph = t.theme.moving(t.step)
@@ -290,9 +400,13 @@ func (t *table) drawRow(c canvas, x, y, width int, columns []view.Column, r view
 	at := x + view.Margin
 	for _, col := range columns {
 		c.spans(at, y, min(col.Width, x+width-at), r.Text(col, hasChanged))
-		if selected && col.Kind == view.ColumnName {
-			c.restyle(at, y, col.Width, func(s tcell.Style) tcell.Style { return s.Bold(true).Dim(false) })
-		}
 		at += col.Width + view.Gap
+	}
+	if (tableLine{row: &r}).key() == t.selected {
+		tone, ok := markTone[r.Status]
+		if !ok {
+			tone = view.Accent
+		}
+		t.mark(c, x+1, y, width-1, tone)
 	}
 }

@@ -40,6 +40,11 @@ func (t theme) style(tone view.Tone) tcell.Style {
 	return s
 }
 
+// selection is the style of what is selected, in the tone of its status.
+func (t theme) selection(tone view.Tone) tcell.Style {
+	return t.style(tone).Dim(false).Bold(true).Reverse(true)
+}
+
 // hues are the palette colours that distinguish names; red is reserved for errors.
 var hues = [...]tcell.Color{tcell.ColorGreen, tcell.ColorOlive, tcell.ColorNavy, tcell.ColorPurple, tcell.ColorTeal,
 	tcell.ColorLime, tcell.ColorBlue, tcell.ColorFuchsia, tcell.ColorAqua}
@@ -101,7 +106,7 @@ func (t theme) moving(step int) view.Span {
 // plainForms are the replacements of characters, of the same width, for terminals that show only ASCII.
 var plainForms = map[string]string{
 	"✔": "v", "●": "*", "◌": ".", "✖": "x", "○": "o", "–": "-", "…": "~", "×": "x", "·": "-", "─": "-", "│": "|",
-	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
+	"▓": "#", "░": ".", "▌": ">", "▾": "v", "▸": ">", "▲": "^", "▼": "v", "↻": "r", "↵": "<", "↑": "^", "↓": "v", "→": ">", "←": "<",
 }
 
 // show returns the text to draw for a grapheme that takes width columns.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/gdamore/tcell/v2"
 
-	"github.com/hone-dev/hone/internal/base/logstore"
 	"github.com/hone-dev/hone/internal/base/problem"
 	"github.com/hone-dev/hone/internal/base/words"
+	"github.com/hone-dev/hone/internal/hud/loglist"
 	"github.com/hone-dev/hone/internal/hud/view"
 	"github.com/hone-dev/hone/pkg/model"
 )
@@ -22,34 +22,43 @@ const messageTime = 4 * time.Second
 type ui struct {
 	theme   theme
 	options Options
-	keys    []binding
+	verbs   []verb
 	frame   Frame
 
-	table *table
-	log   *logPane
-	pager *pager
+	// layers are the views on the stack; the lowest is main.
+	layers []layer
+	main   *mainView
+	table  *table
+	log    *logPane
 
-	paging  bool // the pager covers table and log
-	inLog   bool // keys go to the log
-	one     bool // the log shows only the selected resource
-	size    logSize
-	tiny    bool // the terminal is too small for more than the log
-	turns   bool // table and log take turns
-	prompt  *prompt
+	shownCard cardKey // the card that was shown last
+
 	message string    // until the next key, or for a moment
 	expires time.Time // of message
+	// asked are earlier entries of each prompt, by label, newest last.
+	asked map[string][]string
+
+	// pressed is set while the button of the mouse is down.
+	pressed bool
 
 	stopping bool
-	// leave ends the screen; job passes a job to the pump; search passes a request to the searcher; sync redraws.
-	leave  context.CancelCauseFunc
-	done   <-chan struct{}
-	job    func(func(context.Context) string)
-	search func(request)
-	sync   func()
+	screen   *drawn
+	// leave ends the screen; sync redraws; clipboard takes text; suspend gives the terminal to a function.
+	leave     context.CancelCauseFunc
+	done      <-chan struct{}
+	jobs      *jobs
+	sync      func()
+	clipboard func([]byte)
+	suspend   func(func()) bool
 }
 
-func newUI(o Options, t theme) *ui {
-	return &ui{theme: t, options: o, keys: keymap(o), table: newTable(t), log: newLogPane(t, o.Logs), pager: newPager(t)}
+func newUI(o Options, t theme, lists *loglist.Lister) *ui {
+	u := &ui{theme: t, options: o, verbs: verbs(o), table: newTable(t), log: newLogPane(t, o.Logs, lists), asked: map[string][]string{}}
+	u.main = &mainView{ui: u, table: u.table, log: u.log}
+	u.layers = []layer{u.main}
+	u.screen = &drawn{}
+	u.settle()
+	return u
 }
 
 // ended reports whether the screen has ended.
@@ -67,6 +76,9 @@ func (u *ui) say(message string) {
 	u.message, u.expires = message, u.options.Now().Add(messageTime)
 }
 
+// tell shows an error for a moment.
+func (u *ui) tell(err error) { u.say(words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";"))) }
+
 // apply shows a new frame.
 func (u *ui) apply(f Frame, now time.Time) {
 	u.frame = f
@@ -74,156 +86,184 @@ func (u *ui) apply(f Frame, now time.Time) {
 		u.message = ""
 	}
 	u.table.step = int(now.UnixMilli() / spinnerStep.Milliseconds() % 1000)
+	u.log.wrapper.now = now
 	u.table.setRows(f.View.Rows)
-	u.showLog()
-}
-
-// where returns the focus, which determines the active keys.
-func (u *ui) where() focus {
-	switch {
-	case u.paging:
-		return inPager
-	case u.inLog || u.size == fullLog || u.tiny:
-		return inLog
-	}
-	return inTable
+	u.log.know(f.View.Rows)
+	u.settle()
 }
 
 // key handles a key. It always consumes the key, so that tview sees none.
 func (u *ui) key(event *tcell.EventKey) *tcell.EventKey {
 	defer u.guard()
-	u.message = ""
-	if u.prompt != nil {
-		if p := u.prompt; !p.key(event) && u.prompt == p {
-			u.prompt = nil
-		}
+	if t, ok := u.top().(typist); ok {
+		u.message = ""
+		t.typed(event)
+		u.settle()
 		return nil
 	}
-	where := u.where()
-	for _, b := range u.keys {
-		if b.matches(event, where) {
-			b.do(u)
-			break
-		}
-	}
-	u.table.focused, u.log.focused = u.where() == inTable, u.where() == inLog
+	u.dispatch(u.matching(keyOf(event), u.top().place()))
 	return nil
 }
 
-// showLog shows the log of the selected resource.
-func (u *ui) showLog() {
+// paste handles pasted text. Only prompts take text: anywhere else, its letters would be keys.
+func (u *ui) paste(text string) {
+	defer u.guard()
+	if t, ok := u.top().(typist); ok {
+		t.pasted(text)
+		u.settle()
+	}
+}
+
+// settle makes the parts of the screen agree after something has changed: what the log shows follows the selection.
+func (u *ui) settle() {
+	u.table.focused, u.log.focused = u.main.place() == inTable, u.main.place() == inLog
+	u.log.show(u.subject())
+	u.log.settle()
+	if said := u.log.takeMessage(); said != "" {
+		u.say(said)
+	}
+}
+
+// subject returns whose log is shown.
+func (u *ui) subject() subject {
+	if !u.main.one {
+		return subject{}
+	}
+	switch l := u.table.current(); {
+	case l == nil:
+	case l.row != nil:
+		return subject{title: string(l.row.Name), names: []model.ManifestName{l.row.Name}}
+	default:
+		return subject{title: groupName(l.group), names: u.table.members(l.group)}
+	}
+	return subject{}
+}
+
+func (u *ui) move(by int) { u.top().mover().move(by) }
+
+func (u *ui) edge(last bool) { u.top().mover().edge(last) }
+
+func (u *ui) fold(hide bool) { u.table.fold(hide) }
+
+func (u *ui) setSource(s logSource) { u.log.source = s }
+
+func (u *ui) toggleAll() { u.main.one = !u.main.one }
+
+func (u *ui) cycleLevel() {
+	u.log.level = (u.log.level + 1) % len(levels)
+}
+
+// openLine unfolds the line with the cursor, or folds it.
+func (u *ui) openLine() { u.log.toggle() }
+
+// target returns the resource that a key acts on: that of the view on top, else the selected one; nil if there is none.
+func (u *ui) target() *view.Row {
 	name := model.ManifestName("")
-	if u.one {
-		name = u.table.selected
+	switch l := u.top().(type) {
+	case *detailsView:
+		name = l.name
+	case *cardView:
+		name = l.resource
+	default:
+		return u.selected()
 	}
-	u.log.choose(name, u.log.source)
-}
-
-func (u *ui) move(by int) {
-	u.table.move(by)
-	u.showLog()
-}
-
-func (u *ui) edge(last bool) {
-	u.table.edge(last)
-	u.showLog()
-}
-
-func (u *ui) fold(hide bool) {
-	u.table.fold(hide)
-	u.showLog()
-}
-
-func (u *ui) setSource(s logSource) { u.log.choose(u.log.resource, s) }
-
-func (u *ui) toggleAll() {
-	u.one = !u.one
-	u.showLog()
-}
-
-func (u *ui) cycleSize() { u.size = (u.size + 1) % logSizes }
-
-func (u *ui) switchFocus() {
-	if u.size == fullLog {
-		u.size, u.inLog = halfLog, true
+	for i := range u.frame.View.Rows {
+		if u.frame.View.Rows[i].Name == name {
+			return &u.frame.View.Rows[i]
+		}
 	}
-	u.inLog = !u.inLog
+	return nil
 }
 
-func (u *ui) nextError() {
-	if !u.table.nextError() {
-		u.say("nothing is failing")
-		return
+// selected returns the selected resource; nil if none is.
+func (u *ui) selected() *view.Row {
+	if l := u.table.current(); l != nil {
+		return l.row
 	}
-	u.one = true
-	u.showLog()
+	return nil
 }
 
 func (u *ui) trigger() {
-	r := u.table.current()
+	r := u.target()
 	if r == nil {
+		u.say("no resource is selected")
 		return
 	}
 	if err := u.options.Trigger(r.Name); err != nil {
-		u.say(words.OneLine(strings.ReplaceAll(problem.Text(err), "\n", ";")))
+		u.tell(err)
 		return
 	}
 	u.say(fmt.Sprintf("%s will be updated", r.Name))
 }
 
 func (u *ui) openEndpoint() {
-	r := u.table.current()
+	r := u.target()
 	if r == nil || len(r.Endpoints) == 0 {
 		u.say("no endpoint to open")
 		return
 	}
-	url := r.Endpoints[0].URL
+	u.open(r.Endpoints[0].URL)
+}
+
+func (u *ui) open(url string) {
 	u.say("opening " + url)
-	u.job(func(ctx context.Context) string {
-		if err := u.options.Open(ctx, url); err != nil {
-			return "cannot open " + url + ": " + err.Error()
+	u.job(func(ctx context.Context) func() {
+		err := u.options.Open(ctx, url)
+		return func() {
+			if err != nil {
+				u.say("cannot open " + url + ": " + err.Error())
+			}
 		}
-		return ""
 	})
 }
 
-func (u *ui) openDetails() {
-	r := u.table.current()
-	if r == nil {
+// openRow opens the details of the selected resource, or folds the selected group.
+func (u *ui) openRow() {
+	switch l := u.table.current(); {
+	case l == nil:
+	case l.row == nil:
+		u.table.fold(!u.table.folded[l.group])
+	default:
+		u.openDetails(l.row.Name)
+	}
+}
+
+func (u *ui) openHelp() { u.push(newReader(u, "keys", u.help)) }
+
+// help lists all keys.
+func (u *ui) help(int) []view.Cell {
+	var lines []view.Cell
+	for _, part := range []struct {
+		in    place
+		title string
+	}{{inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"}, {inDetails, "IN DETAILS"}, {inCard, "ON AN ERROR CARD"}, {inText, "IN HELP AND NOTICES"}} {
+		lines = append(lines, view.Cell{{Text: part.title, Tone: view.Strong}})
+		for _, v := range u.verbs {
+			if v.in&part.in != 0 {
+				lines = append(lines, view.Cell{{Text: fmt.Sprintf("  %-8s ", v.label()), Tone: view.Accent}, {Text: v.help}})
+			}
+		}
+		lines = append(lines, nil)
+	}
+	return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})
+}
+
+// openNotices shows the notices whole.
+func (u *ui) openNotices() {
+	if len(u.frame.View.Notices) == 0 {
+		u.say("there are no notices")
 		return
 	}
-	name := r.Name
-	u.paging = true
-	u.pager.show(string(name), func(int) []view.Cell {
-		if u.frame.Details == nil {
-			return nil
+	u.push(newReader(u, "notices", func(int) []view.Cell {
+		var lines []view.Cell
+		for _, n := range u.frame.View.Notices {
+			lines = append(append(lines, n.Whole()...), nil)
 		}
-		lines := u.frame.Details(name)
-		if lines == nil {
-			lines = []view.Cell{{{Text: "this resource no longer exists", Tone: view.Dim}}}
+		if len(lines) == 0 {
+			lines = append(lines, view.Cell{{Text: "there are no notices any more", Tone: view.Dim}})
 		}
 		return lines
-	})
-}
-
-func (u *ui) openHelp() {
-	u.paging = true
-	u.pager.show("keys", func(int) []view.Cell {
-		var lines []view.Cell
-		for _, part := range []struct {
-			in    focus
-			title string
-		}{{inTable, "IN THE TABLE"}, {inLog, "IN THE LOG"}, {inPager, "IN DETAILS AND HELP"}} {
-			lines = append(lines, view.Cell{{Text: part.title, Tone: view.Strong}})
-			for _, b := range u.keys {
-				if b.in&part.in != 0 {
-					lines = append(lines, view.Cell{{Text: fmt.Sprintf("  %-8s ", b.label()), Tone: view.Accent}, {Text: b.verb}})
-				}
-			}
-			lines = append(lines, nil)
-		}
-		return append(lines, view.Cell{{Text: "hone " + u.options.Version, Tone: view.Dim}})
-	})
+	}))
 }
 
 // back closes the innermost open element.
@@ -253,17 +293,11 @@ func (u *ui) backOrLeave() {
 // close closes the innermost open element, and reports whether there was one.
 func (u *ui) close() bool {
 	switch {
-	case u.paging:
-		u.paging = false
-	case u.log.found != "":
-		u.log.found = ""
+	case u.pop():
+	case u.log.close():
 	case u.table.query != "":
 		u.table.setQuery("")
-		u.showLog()
-	case !u.log.follow:
-		u.log.end()
-	case u.where() == inLog && !u.tiny:
-		u.inLog, u.size = false, halfLog
+	case u.main.close():
 	default:
 		return false
 	}
@@ -289,70 +323,60 @@ func (u *ui) redraw() { u.sync() }
 
 func (u *ui) askFilter() {
 	before := u.table.query
-	set := func(s string) {
-		u.table.setQuery(s)
-		u.showLog()
-	}
-	u.prompt = &prompt{label: "filter: ", text: before, changed: set, done: func(_ string, ok bool) {
+	u.ask("filter: ", before, func(s string) error { u.table.setQuery(s); return nil }, func(s string, ok bool) {
 		if !ok {
-			set("")
+			s = ""
 		}
-	}}
+		u.table.setQuery(s)
+	})
+}
+
+func (u *ui) askLogFilter() {
+	before := u.log.terms
+	apply := func(s string) error {
+		terms, err := loglist.Parse(s)
+		if err == nil {
+			u.log.terms = terms
+		}
+		return err
+	}
+	u.ask("filter log: ", before.Text, apply, func(s string, ok bool) {
+		if !ok {
+			s = ""
+		}
+		if err := apply(s); err != nil {
+			u.say(err.Error())
+		}
+	})
 }
 
 func (u *ui) askFind() {
-	u.prompt = &prompt{label: "find in log: ", changed: func(string) {}, done: func(s string, ok bool) {
-		u.log.found = strings.ToLower(s)
-		if ok && s != "" {
-			u.log.end()
-			u.findAgain(true)
+	u.ask("find in log: ", "", func(s string) error {
+		_, err := loglist.Pattern(s)
+		return err
+	}, func(s string, ok bool) {
+		if !ok {
+			return
 		}
-	}}
+		terms, err := loglist.Pattern(s)
+		if err != nil {
+			u.say(err.Error())
+			return
+		}
+		u.log.find(terms)
+	})
 }
 
-// findAgain searches for the next or the previous line that contains the search text.
 func (u *ui) findAgain(back bool) {
-	if u.log.found == "" {
+	if u.log.found.Empty() {
 		u.say("no search text: press f to enter it")
 		return
 	}
-	f := u.log.filter()
-	f.Match = matcher(u.log.found)
-	from := uint64(1) << 63
-	if at := u.log.marked; at != 0 && !u.log.follow {
-		from = at
-	}
-	u.say("searching…")
-	u.search(request{filter: f, from: from, back: back, found: u.log.found})
+	u.log.step(back)
 }
 
-// showFound shows the answer to a search.
-func (u *ui) showFound(a answer) {
-	switch {
-	case a.found != u.log.found:
-	case a.seq == 0:
-		u.say(fmt.Sprintf("%q: no more matches", a.found))
-	default:
-		u.message = ""
-		u.log.marked = a.seq
-		u.log.reveal(a.seq)
+func (u *ui) jumpUpdate(back bool) {
+	if !u.log.jumpUpdate(back) {
+		u.say(map[bool]string{true: "no earlier update in this log", false: "no later update in this log"}[back])
 	}
 }
-
-// matcher returns a test for lines that contain a text, regardless of letter case.
-func matcher(lower string) func([]byte) bool {
-	return func(line []byte) bool { return strings.Contains(strings.ToLower(string(line)), lower) }
-}
-
-// Logs is the part of the log store that the screen reads.
-type Logs interface {
-	Tail(f logstore.Filter, n int) []logstore.Line
-	ReadBefore(f logstore.Filter, seq uint64, n int) []logstore.Line
-	ReadAfter(f logstore.Filter, seq uint64, n int) []logstore.Line
-	Search(ctx context.Context, f logstore.Filter, seq uint64, n int, back bool) ([]logstore.Line, error)
-	Count(f logstore.Filter) int
-	Dropped(f logstore.Filter) uint64
-	Subscribe() (changed <-chan struct{}, cancel func())
-}
-
-var _ Logs = (*logstore.Store)(nil)

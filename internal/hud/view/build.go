@@ -24,6 +24,7 @@ func Build(v store.View, now time.Time, loop time.Duration) View {
 		return out
 	}
 	out.Rows = b.rows()
+	out.Cards = b.cards(out.Rows)
 	out.Header.Counts = count(out.Rows)
 	out.Refresh = min(refresh(out.Rows, now), b.soonest)
 	return out

@@ -189,33 +189,6 @@ func (d Details) Text(width int) string {
 	return b.String()
 }
 
-// Cells returns all tabs, one below the other, without what is folded: for a screen that shows no tabs.
-func (d Details) Cells() []Cell {
-	var out []Cell
-	add := func(lines []Line) {
-		for _, l := range lines {
-			out = append(out, l.Cell)
-		}
-	}
-	add(d.Head)
-	for _, t := range d.Tabs {
-		if len(t.Lines) > 0 {
-			out = append(out, nil, Cell{{strings.ToUpper(t.Title), Strong}})
-			add(t.Lines)
-		}
-	}
-	return out
-}
-
-// CellsOf returns the Cells of DetailsOf, nil if the resource does not exist.
-func CellsOf(v store.View, name model.ManifestName, now time.Time) []Cell {
-	d, ok := DetailsOf(v, name, now)
-	if !ok {
-		return nil
-	}
-	return d.Cells()
-}
-
 // DetailsOf returns what is known about one resource, or about (Tiltfile). ok is false if the resource does not exist.
 func DetailsOf(v store.View, name model.ManifestName, now time.Time) (d Details, ok bool) {
 	b := newBuilder(v, now)

@@ -30,6 +30,8 @@ type View struct {
 	Notices []Notice
 	// Rows are in the order of the screen: (Tiltfile), then group after group.
 	Rows []Row
+	// Cards explain the failures of the rows, causes first.
+	Cards []Card
 	// Refresh is how long the view stays valid if nothing happens; then an age changes.
 	Refresh time.Duration
 }

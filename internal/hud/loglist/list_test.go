@@ -1,0 +1,181 @@
+package loglist
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bubble runs a test with a log and a lister in a bubble of synctest.
+func bubble(t *testing.T, o logstore.Options, f func(t *testing.T, logs *logstore.Store, lists *Lister)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		logs, err := logstore.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := NewLister(t.Context(), logs, time.Now)
+		f(t, logs, lists)
+		lists.Close()
+		if err := logs.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func write(logs *logstore.Store, resource string, source logstore.Source, text string) {
+	logs.Append(logstore.Entry{Resource: model.ManifestName(resource), Source: source, Level: logstore.LevelInfo, Text: text})
+}
+
+func texts(lines []logstore.Line) []string {
+	out := []string{}
+	for _, l := range lines {
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+func query(t *testing.T, typed string) Query {
+	t.Helper()
+	terms, err := Parse(typed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Query{Terms: terms}
+}
+
+func wait() {
+	time.Sleep(time.Second) // in a bubble: no real time passes
+	synctest.Wait()
+}
+
+func TestListFindsOldAndNewLines(t *testing.T) {
+	for _, from := range []uint64{0, 1, 500, 50_000, math.MaxUint64} {
+		t.Run(fmt.Sprint(from), func(t *testing.T) {
+			bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+				for i := range 1000 {
+					write(logs, []string{"api", "web"}[i%2], logstore.SourceRuntime, fmt.Sprintf("line %03d", i))
+				}
+				l := lists.Open(query(t, `/line ..0/ !"line 100"`), from)
+				wait()
+				if n := l.Len(); n != 99 {
+					t.Errorf("%d lines", n)
+				}
+				if l.Looked() != 1 || !l.Reaches(0, math.MaxUint64) {
+					t.Errorf("looked at %v of the log", l.Looked())
+				}
+				if diff := cmp.Diff([]string{"line 080", "line 090", "line 110"}, texts(l.Before(112, 3))); diff != "" {
+					t.Error(diff)
+				}
+				if diff := cmp.Diff([]string{"line 090", "line 110"}, texts(l.After(90, 2))); diff != "" {
+					t.Error(diff)
+				}
+				before := l.Version()
+				write(logs, "api", logstore.SourceRuntime, "line xx0")
+				write(logs, "api", logstore.SourceRuntime, "another")
+				wait()
+				if diff := cmp.Diff([]string{"line 990", "line xx0"}, texts(l.Before(math.MaxUint64, 2))); diff != "" {
+					t.Error(diff)
+				}
+				if l.Version() == before {
+					t.Error("the version is the same")
+				}
+				before = l.Version()
+				write(logs, "api", logstore.SourceRuntime, "another")
+				wait()
+				if l.Version() != before {
+					t.Error("a line that does not match changed the version")
+				}
+				l.Close()
+				wait()
+				write(logs, "api", logstore.SourceRuntime, "line yy0")
+				wait()
+				if n := l.Len(); n != 100 {
+					t.Errorf("a closed list has %d lines", n)
+				}
+			})
+		})
+	}
+}
+
+// TestDroppedLinesLeaveTheList: what the bounds of the log push out is no longer counted, and takes no memory.
+func TestDroppedLinesLeaveTheList(t *testing.T) {
+	bubble(t, logstore.Options{MemoryPerResource: 1 << 16}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		write(logs, "quiet", logstore.SourceRuntime, "match, and stays")
+		l := lists.Open(query(t, "match"), math.MaxUint64)
+		for i := range 60 {
+			for j := range 1000 {
+				write(logs, "loud", logstore.SourceRuntime, fmt.Sprintf("match %02d %03d", i, j))
+			}
+			wait()
+		}
+		if got, want := l.Len(), logs.Count(logstore.Filter{}); got != want {
+			t.Errorf("%d lines in the list, %d in the log", got, want)
+		}
+		if first := l.After(0, 1); len(first) != 1 || first[0].Text != "match, and stays" {
+			t.Errorf("the first line is %v", first)
+		}
+		if n := l.x.bytes(); n > 64<<10 {
+			t.Errorf("the index takes %d bytes", n)
+		}
+	})
+}
+
+func TestItems(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		for i := range 300 {
+			write(logs, "api", logstore.SourceRuntime, fmt.Sprintf("head %d", i))
+			for range i % 3 {
+				write(logs, "api", logstore.SourceRuntime, "again")
+			}
+			write(logs, "web", logstore.SourceRuntime, "again")
+		}
+		l := lists.Open(Query{}, math.MaxUint64)
+		show := func(items []Item) []string {
+			out := []string{}
+			for _, it := range items {
+				out = append(out, fmt.Sprintf("%s %s ×%d", it.Lines[0].Resource, it.Lines[0].Text, it.Times))
+			}
+			return out
+		}
+		fold := Fold{Repeats: true}
+		if diff := cmp.Diff([]string{"web again ×1", "api head 299 ×1", "api again ×2", "web again ×1"}, show(l.ItemsBefore(math.MaxUint64, 4, fold))); diff != "" {
+			t.Error(diff)
+		}
+		all := l.ItemsAfter(0, 10_000, fold)
+		// From wherever one goes, the items are the same.
+		for i := 1; i < len(all)-1; i++ {
+			if diff := cmp.Diff(all[max(0, i-5):i], l.ItemsBefore(all[i].First, 5, fold)); diff != "" {
+				t.Fatalf("before item %d: %s", i, diff)
+			}
+			if diff := cmp.Diff(all[i:min(len(all), i+5)], l.ItemsAfter(all[i].First-1, 5, fold)); diff != "" {
+				t.Fatalf("from item %d: %s", i, diff)
+			}
+		}
+	})
+}
+
+// TestLongRepeatsAreBounded: however often a line repeats, no more than a bounded number of lines is read for it.
+func TestLongRepeatsAreBounded(t *testing.T) {
+	bubble(t, logstore.Options{}, func(t *testing.T, logs *logstore.Store, lists *Lister) {
+		write(logs, "api", logstore.SourceRuntime, "first")
+		for range 5000 {
+			write(logs, "api", logstore.SourceRuntime, "again")
+		}
+		l := lists.Open(Query{}, math.MaxUint64)
+		items := l.ItemsBefore(math.MaxUint64, 10, Fold{Repeats: true})
+		if len(items) != 1 || items[0].Times < 1000 || !items[0].AtLeast {
+			t.Errorf("%d items, the first one ×%d (at least: %v)", len(items), items[0].Times, items[0].AtLeast)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+package loglist
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// Query selects lines of a log. The zero value selects all.
+type Query struct {
+	// Resources are the resources to list; nil means all, and lines that belong to none.
+	Resources []model.ManifestName
+	// Sources are the sources to list; nil means all.
+	Sources []logstore.Source
+	// MinLevel omits lines of a lower level.
+	MinLevel logstore.Level
+	// Terms are what the user typed; each of them must match.
+	Terms Terms
+}
+
+// Equal reports whether two queries select the same lines.
+func (q Query) Equal(o Query) bool {
+	return slices.Equal(q.Resources, o.Resources) && (q.Resources == nil) == (o.Resources == nil) &&
+		slices.Equal(q.Sources, o.Sources) && q.MinLevel == o.MinLevel && q.Terms.Text == o.Terms.Text
+}
+
+// And returns the query with further terms.
+func (q Query) And(t Terms) Query {
+	q.Terms = Terms{Text: q.Terms.Text + " " + t.Text, terms: append(slices.Clone(q.Terms.terms), t.terms...)}
+	return q
+}
+
+// filter returns the filter of the store for the query, at a time that relative times refer to, and the test of what the
+// store cannot check; nil if there is nothing to test.
+func (q Query) filter(now time.Time) (logstore.Filter, func(logstore.LineRef) bool) {
+	f := logstore.Filter{Resources: q.Resources, Sources: q.Sources, MinLevel: q.MinLevel}
+	return f, q.Terms.narrow(&f, now)
+}
+
+// broad reports whether the store itself counts the lines that a filter selects and finds any of them at once: it leaves out
+// so few that skipping them costs nothing.
+func broad(f logstore.Filter) bool {
+	return f.Match == nil && f.Since.IsZero() && f.Span == "" && f.Sources == nil && f.MinLevel <= logstore.LevelInfo
+}

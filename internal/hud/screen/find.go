@@ -1,0 +1,166 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+	"github.com/hone-dev/hone/internal/hud/loglist"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// finder finds text in the log without hiding other lines. Its matches are a list of their own, which is built while the user
+// goes on.
+type finder struct {
+	found   loglist.Terms
+	matches *loglist.List
+	// wanted is the direction of a step whose match was not found yet; zero if none is pending. origin is where it began.
+	wanted int
+	origin uint64
+	either bool // the step may turn around: it is the first one
+}
+
+// find begins a new search from where the user is; empty terms end the one before.
+func (p *logPane) find(terms loglist.Terms) {
+	p.stopFinding()
+	p.found = terms
+	if terms.Empty() {
+		return
+	}
+	p.read()
+	p.wanted, p.either = 1, true
+	p.origin = p.here()
+	if p.follow {
+		p.wanted = -1
+	}
+	p.matches = p.lists.Open(p.query().And(terms), p.origin)
+	p.finder.settle(p)
+}
+
+// here is where the user is in the log: the item with the cursor, or the first row.
+func (p *logPane) here() uint64 {
+	switch {
+	case p.follow:
+		return math.MaxUint64
+	case p.cursor != 0:
+		return p.cursor
+	case len(p.rows) > 0:
+		return p.rows[0].item.First
+	}
+	return math.MaxUint64
+}
+
+func (p *logPane) stopFinding() {
+	if p.matches != nil {
+		p.matches.Close()
+	}
+	p.finder = finder{}
+}
+
+// refind continues the search in other lines.
+func (p *logPane) refind(q loglist.Query) {
+	if p.matches == nil {
+		return
+	}
+	p.matches.Close()
+	p.matches, p.wanted = p.lists.Open(q.And(p.found), p.here()), 0
+}
+
+// step goes to the next or the previous match.
+func (p *logPane) step(back bool) {
+	p.read()
+	p.wanted, p.either, p.origin = 1, false, p.here()
+	if back {
+		p.wanted = -1
+	}
+	p.finder.settle(p)
+}
+
+// settle goes to the match of the pending step once it is known.
+func (f *finder) settle(p *logPane) {
+	if f.wanted == 0 || f.matches == nil {
+		return
+	}
+	seq, known := f.match(f.wanted)
+	if known && seq == 0 && f.either {
+		seq, known = f.match(-f.wanted)
+	}
+	if !known {
+		return
+	}
+	wanted := f.wanted
+	f.wanted = 0
+	if seq != 0 {
+		p.reveal(seq)
+		return
+	}
+	switch {
+	case f.matches.Len() == 0:
+		p.message = fmt.Sprintf("%q is not in this log", f.found.Text)
+	case wanted < 0:
+		p.message = fmt.Sprintf("%q: this is the first match", f.found.Text)
+	default:
+		p.message = fmt.Sprintf("%q: this is the last match", f.found.Text)
+	}
+}
+
+// match returns the nearest match in a direction, zero if there is none. known is false while that part of the log was not
+// looked at.
+func (f *finder) match(direction int) (seq uint64, known bool) {
+	var near []logstore.Line
+	if direction < 0 {
+		near = f.matches.Before(f.origin, 1)
+	} else if f.origin < math.MaxUint64 {
+		near = f.matches.After(f.origin, 1)
+	}
+	switch {
+	case len(near) > 0 && direction < 0:
+		return near[0].Seq, f.matches.Reaches(near[0].Seq, f.origin)
+	case len(near) > 0:
+		return near[0].Seq, f.matches.Reaches(f.origin, near[0].Seq)
+	case direction < 0:
+		return 0, f.matches.Reaches(0, f.origin)
+	}
+	return 0, f.matches.Reaches(f.origin, math.MaxUint64)
+}
+
+// findState says where among the matches the user is, and how much of the log was looked at: "3 of 120", "12 so far, 40 %".
+func (p *logPane) findState() string {
+	n := p.matches.Len()
+	if looked := p.matches.Looked(); looked < 1 {
+		return fmt.Sprintf("%s so far, %d %%", grouped(n), int(looked*100))
+	}
+	if p.cursor != 0 {
+		if it := p.item(); it != nil {
+			if below, ok := p.matches.Rank(it.Last() + 1); ok && below > 0 {
+				if own := p.matches.Before(it.Last()+1, 1); len(own) > 0 && own[0].Seq >= it.First {
+					return fmt.Sprintf("%s of %s", grouped(below), grouped(n))
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%s %s", grouped(n), map[bool]string{true: "match", false: "matches"}[n == 1])
+}
+
+// updates returns the spans of the updates of the resources whose log is shown.
+func (p *logPane) updates() []logstore.SpanInfo {
+	var out []logstore.SpanInfo
+	names := p.subject.names
+	if names == nil {
+		names = p.resources
+	}
+	for _, name := range names {
+		for _, span := range p.logs.Spans(name) {
+			if isUpdate(span.Name, name) {
+				out = append(out, span)
+			}
+		}
+	}
+	return out
+}
+
+// isUpdate reports whether a span is that of an update.
+func isUpdate(span string, name model.ManifestName) bool {
+	prefix := "build:" + string(name) + ":"
+	return len(span) > len(prefix) && span[:len(prefix)] == prefix
+}

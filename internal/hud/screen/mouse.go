@@ -1,0 +1,159 @@
+package screen
+
+import (
+	"github.com/gdamore/tcell/v2"
+	"github.com/rivo/tview"
+)
+
+// wheelRows is how many rows the wheel scrolls.
+const wheelRows = 3
+
+// gesture is something that the user does with the mouse.
+type gesture struct {
+	kind gestureKind
+	x, y int
+}
+
+type gestureKind uint8
+
+const (
+	press gestureKind = iota
+	click
+	doubleClick
+	drag
+	dropped
+	wheelUp
+	wheelDown
+)
+
+// mouse translates what tview reports about the mouse: one event may be several actions.
+func (u *ui) mouse(event *tcell.EventMouse, action tview.MouseAction) (*tcell.EventMouse, tview.MouseAction) {
+	defer u.guard()
+	x, y := event.Position()
+	g := gesture{x: x, y: y}
+	switch action {
+	case tview.MouseLeftDown:
+		u.pressed = true
+		g.kind = press
+	case tview.MouseMove:
+		if !u.pressed {
+			return event, action
+		}
+		g.kind = drag
+	case tview.MouseLeftUp:
+		u.pressed = false
+		g.kind = dropped
+	case tview.MouseLeftClick:
+		g.kind = click
+	case tview.MouseLeftDoubleClick:
+		g.kind = doubleClick
+	case tview.MouseScrollUp:
+		g.kind = wheelUp
+	case tview.MouseScrollDown:
+		g.kind = wheelDown
+	default:
+		return event, action
+	}
+	if l, ok := u.top().(pointed); ok {
+		if v := l.point(g); v != nil {
+			u.dispatch(v)
+		}
+	}
+	return event, action
+}
+
+// point implements pointed: in the table a click selects, a double click opens, and a click on a port opens it; the title of
+// the log can be dragged; in the log a click puts the cursor, and a drag selects lines and copies them.
+func (m *mainView) point(g gesture) *verb {
+	u, wheel := m.ui, map[gestureKind]int{wheelUp: -wheelRows, wheelDown: wheelRows}
+	if by, ok := wheel[g.kind]; ok {
+		switch {
+		case m.table.area.has(g.x, g.y):
+			return &verb{name: "scroll-table", do: func(*ui) { m.table.scrollBy(by) }}
+		case m.log.area.has(g.x, g.y):
+			return &verb{name: "scroll-log", do: func(*ui) { m.log.scroll(by) }}
+		}
+		return nil
+	}
+	if g.kind == press {
+		m.pressed = m.pane(g.x, g.y)
+	}
+	switch m.pressed {
+	case onBorder:
+		switch g.kind {
+		case drag:
+			return &verb{name: "resize", do: func(*ui) { m.setRows(m.area.y + m.area.h - g.y) }}
+		case click:
+			return &verb{name: "focus-log", do: func(*ui) { m.inLog = true }}
+		case press, doubleClick, dropped, wheelUp, wheelDown:
+		}
+	case onTable:
+		i := m.table.at(g.x, g.y)
+		switch {
+		case i < 0:
+		case g.kind == press:
+			return &verb{name: "select", do: func(*ui) { m.inLog = false; m.table.choose(i) }}
+		case g.kind == click && m.table.endpoint(i, g.x) != "":
+			return &verb{name: "open-port", do: func(*ui) { u.open(m.table.endpoint(i, g.x)) }}
+		case g.kind == click && m.table.lines[i].row == nil && g.x < m.table.area.x+4, g.kind == doubleClick:
+			return u.verb("details")
+		}
+	case onLog:
+		return m.pointLog(g)
+	case nowhere:
+	}
+	return nil
+}
+
+func (m *mainView) pointLog(g gesture) *verb {
+	p := m.log
+	switch g.kind {
+	case press:
+		return &verb{name: "select-line", do: func(*ui) { m.inLog, p.anchor = true, 0; p.place(p.at(g.x, g.y)) }}
+	case drag:
+		y := max(p.area.y, min(g.y, p.area.y+len(p.rows)-1))
+		return &verb{name: "select-lines", do: func(*ui) {
+			if p.anchor == 0 {
+				p.anchor = p.cursor
+			}
+			if g.y < p.area.y || g.y >= p.area.y+p.area.h {
+				p.scroll(map[bool]int{true: -1, false: 1}[g.y < p.area.y])
+			}
+			if at := p.at(p.area.x, y); at != 0 {
+				p.cursor = at
+			}
+		}}
+	case dropped:
+		if p.anchor != 0 && p.anchor != p.cursor {
+			return m.ui.verb("copy")
+		}
+		return &verb{name: "select-line", do: func(*ui) { p.anchor = 0 }}
+	case doubleClick:
+		return m.ui.verb("open-line")
+	case click, wheelUp, wheelDown:
+	}
+	return nil
+}
+
+// pane is a part of the main view.
+type pane uint8
+
+const (
+	nowhere pane = iota
+	onTable
+	onLog
+	onBorder // the title of the log, which divides it from the table
+)
+
+// pane returns what is at a place of the terminal.
+func (m *mainView) pane(x, y int) pane {
+	switch {
+	case m.table.at(x, y) >= 0:
+		return onTable
+	case m.log.at(x, y) != 0:
+		return onLog
+	case !m.log.bare && m.log.area.h > 0 && m.table.area.h > 0 && y == m.log.area.y-1:
+		return onBorder
+	}
+	return nowhere
+}

@@ -1,0 +1,20 @@
+package screen
+
+// rect is a part of the terminal.
+type rect struct{ x, y, w, h int }
+
+func (r rect) empty() bool { return r.w <= 0 || r.h <= 0 }
+
+func (r rect) has(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
+
+// top returns the first n lines of r and the rest.
+func (r rect) top(n int) (top, rest rect) {
+	n = max(0, min(n, r.h))
+	return rect{r.x, r.y, r.w, n}, rect{r.x, r.y + n, r.w, r.h - n}
+}
+
+// bottom returns the last n lines of r and the rest.
+func (r rect) bottom(n int) (bottom, rest rect) {
+	n = max(0, min(n, r.h))
+	return rect{r.x, r.y + r.h - n, r.w, n}, rect{r.x, r.y, r.w, r.h - n}
+}

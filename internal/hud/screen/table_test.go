@@ -1,0 +1,121 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hone-dev/hone/internal/hud/view"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// TestFilterThatLeavesOneRowSelectsIt: the keys then act on that row.
+func TestFilterThatLeavesOneRowSelectsIt(t *testing.T) {
+	for _, start := range []string{"", "<End>", "jj"} {
+		play(t, func(t *testing.T, d *driver) {
+			d.press(start + "/api<Enter>t")
+			d.shows("▌ ✔ api", "api will be updated")
+			d.press("<Enter>")
+			d.shows("─ api  [1 updates]")
+			if diff := cmp.Diff([]model.ManifestName{"api"}, d.triggered); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHeadingsAreSelected(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.press("j<Enter>")
+		d.shows("▌▸ backend", "▾ frontend")
+		d.hides("✔ api", "worker  ")
+		if !d.reversed("▸ backend") {
+			t.Error("the selected heading is not marked")
+		}
+		d.press("a")
+		d.shows("─ backend ─", "declared and not used", "no such host") // the logs of its members
+		d.hides("Successfully loaded Tiltfile")
+		d.press("t")
+		d.shows("no resource is selected")
+		d.press("j<Left>")
+		d.shows("▌▸ frontend", "▸ backend")
+		d.press("<Right>")
+		d.shows("▌▾ frontend", "▸ backend", "✔ web")
+		d.press("e<Esc>") // also in a folded group
+		d.shows("▾ backend", "▌ ✖ mailer")
+	})
+}
+
+// TestFoldedHeadingShowsItsFailingMembers in the colour of failures.
+func TestFoldedHeadingShowsItsFailingMembers(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.press("j<Left>G")
+		want := theme{}.style(view.Bad)
+		for _, s := range d.styles("· ✖ 1")[2:] {
+			if s != want {
+				t.Errorf("drawn as %v instead of %v", s, want)
+			}
+		}
+	})
+}
+
+// rows replaces the rows of the view.
+func (d *driver) rows(rows ...view.Row) {
+	before := d.view
+	d.view = func(now time.Time) Frame {
+		f := before(now)
+		f.View.Rows = rows
+		return f
+	}
+	d.changed <- struct{}{}
+	d.after(time.Second)
+}
+
+func manyRows(n int, failing ...int) []view.Row {
+	rows := make([]view.Row, n)
+	for i := range rows {
+		rows[i] = view.Row{Name: model.ManifestName(fmt.Sprintf("service-%03d", i)), Status: view.Well, Update: view.Cell{{Text: "ok"}}}
+	}
+	for _, i := range failing {
+		rows[i].Status, rows[i].UpdateErr = view.Failed, "broken"
+	}
+	return rows
+}
+
+// TestRowsOutOfSightLeaveASign, with those that fail.
+func TestRowsOutOfSightLeaveASign(t *testing.T) {
+	playAt(t, newTerminal("UTF-8", 80, 24), shop(t), func(t *testing.T, d *driver) {
+		d.rows(manyRows(30, 2, 28, 29)...)
+		d.shows("▼ 21 ✖ 2")
+		d.hides("▲")
+		d.press("<End>")
+		d.shows("▲ 21 ✖ 1")
+		d.hides("▼")
+		d.press(strings.Repeat("k", 15))
+		d.shows("▲ 14 ✖ 1", "▼ 7 ✖ 2")
+	})
+}
+
+// TestSelectionIsSeen: the whole line of the selected row stands out while the table has the focus, and its name stays bold
+// while the log has it.
+func TestSelectionIsSeen(t *testing.T) {
+	play(t, func(t *testing.T, d *driver) {
+		d.press("jj")
+		if !d.reversed("✔ api") || !d.reversed("running 1/1                 8080") {
+			t.Error("the selected row is not marked")
+		}
+		if d.reversed("all resources") {
+			t.Error("the log seems to have the focus")
+		}
+		d.press("<Tab>")
+		if d.reversed("✔ api") {
+			t.Error("the table seems to have the focus")
+		}
+		if !d.reversed("all resources") {
+			t.Error("the log does not show that it has the focus")
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package screen
+
+import (
+	"slices"
+
+	"github.com/gdamore/tcell/v2"
+
+	"github.com/hone-dev/hone/internal/base/logstore"
+)
+
+// place is where keys go. A verb may work in several places.
+type place uint16
+
+const (
+	inTable place = 1 << iota
+	inLog
+	inDetails
+	inText // help, notices, a text that is read
+	inCard
+	inPrompt
+	inMain  = inTable | inLog
+	inViews = inMain | inDetails | inText | inCard
+)
+
+// verb is something that the user can do. Whatever causes it (a key, the mouse) goes through ui.dispatch; help and footer are
+// generated from the list of verbs.
+type verb struct {
+	// name identifies the verb.
+	name string
+	keys []key
+	in   place
+	help string
+	// hint is the verb in the footer; empty leaves it out there.
+	hint string
+	do   func(u *ui)
+}
+
+const (
+	// keysHint is the hint of the key that shows all keys, and detachHint the hint of the key that leaves an attached screen.
+	// The footer always has room for them.
+	keysHint   = "keys"
+	detachHint = "detach"
+
+	backHelp = "back: closes what is open, clears filter, find and selection"
+)
+
+// verbs lists every verb of a screen with the given options, in the order of priority for the footer. Attached screens have
+// different keys for leaving, and screens of past sessions have no verbs that act on the session.
+func verbs(o Options) []verb {
+	quit := verb{"quit", named(tcell.KeyCtrlC), inViews, "quit", "quit", (*ui).quit}
+	back := []verb{{"back", append(named(tcell.KeyEscape), letters("q")...), inViews, backHelp, "", (*ui).back}}
+	if o.leaves() {
+		quit.help, quit.hint = "leave this screen; the session keeps running", detachHint
+		if o.Past {
+			quit.help, quit.hint = "leave", "quit"
+		}
+		back = []verb{
+			{"back", named(tcell.KeyEscape), inViews, backHelp, "", (*ui).back},
+			{"back-or-leave", letters("q"), inViews, "back, and from the table leave this screen", "", (*ui).backOrLeave},
+		}
+	}
+	actions := []verb{{"details", named(tcell.KeyEnter), inTable, "details of the resource; fold or unfold the group", "details", (*ui).openRow}}
+	if !o.Past {
+		actions = append(actions, verb{"trigger", letters("t"), inMain | inDetails | inCard, "trigger an update of the resource", "trigger", (*ui).trigger})
+	}
+	return slices.Concat(actions, []verb{
+		{"open-line", named(tcell.KeyEnter), inLog, "open the line: fields, repeats", "open", (*ui).openLine},
+		{"open-detail", named(tcell.KeyEnter), inDetails, "go where the line leads", "open", (*ui).openDetail},
+		{"card-log", letters("l"), inCard, "the whole log of the failure", "full log", (*ui).cardLog},
+		{"card-details", named(tcell.KeyEnter), inCard, "details of the resource", "details", (*ui).cardDetails},
+		{"next-error", letters("e"), inMain | inDetails | inCard, "next error, as a card: what failed, why, what helps", "next error", func(u *ui) { u.nextError(1) }},
+		{"previous-error", letters("E"), inMain | inDetails | inCard, "previous error", "", func(u *ui) { u.nextError(-1) }},
+		{"all", letters("a"), inMain, "log of all resources, or of the selected resource or group", "all/one", (*ui).toggleAll},
+		{"filter", letters("/"), inTable, "show only resources that match: letters, !letters, label:x, is:failing", "filter", (*ui).askFilter},
+		{"filter-log", letters("/"), inLog, "show only lines that match: words, !word, /regex/, level:warn, source:build, container:x, pod:x, since:5m, field>=n", "filter", (*ui).askLogFilter},
+		{"find", letters("f"), inMain, "find in the log: text, or /regex/", "find", (*ui).askFind},
+		{"next", letters("n"), inMain, "next match", "", func(u *ui) { u.findAgain(false) }},
+		{"previous", letters("N"), inMain, "previous match", "", func(u *ui) { u.findAgain(true) }},
+		{"level", letters("L"), inMain, "level of the log: all, warnings, errors", "level", (*ui).cycleLevel},
+		{"size", letters("x"), inMain, "size of the log: short, half, full", "log size", (*ui).cycleSize},
+		{"zoom", letters("z"), inMain, "zoom the pane that has the focus", "zoom", (*ui).zoom},
+		{"switch", named(tcell.KeyTab), inMain, "go to the log, or back to the table", "log", (*ui).switchFocus},
+		{"browser", letters("b"), inMain | inDetails, "open the first endpoint in a browser", "browser", (*ui).openEndpoint},
+		{"notices", letters("!"), inMain, "read the notices whole", "", (*ui).openNotices},
+		{"help", letters("?"), inViews, "this help", keysHint, (*ui).openHelp},
+		quit,
+		{"log-all", letters("1"), inMain, "whole log", "", func(u *ui) { u.setSource(allSources) }},
+		{"log-build", letters("2"), inMain, "build log", "", func(u *ui) { u.setSource(buildLog) }},
+		{"log-runtime", letters("3"), inMain, "runtime log", "", func(u *ui) { u.setSource(runtimeLog) }},
+		{"follow", letters("l"), inMain, "follow the newest line of the log", "", func(u *ui) { u.log.end() }},
+		{"previous-update", letters("["), inMain, "previous update in the log", "", func(u *ui) { u.jumpUpdate(true) }},
+		{"next-update", letters("]"), inMain, "next update in the log", "", func(u *ui) { u.jumpUpdate(false) }},
+		{"wrap", letters("W"), inMain, "wrap long lines, or cut them", "", func(u *ui) { u.log.shape.cut = !u.log.shape.cut }},
+		{"time", letters("i"), inMain, "time of the lines: clock, ago, none", "", func(u *ui) { u.log.shape.time = (u.log.shape.time + 1) % timeModes }},
+		{"repeats", letters("F"), inMain, "fold lines that repeat, or show each", "", func(u *ui) { u.log.shape.repeats = !u.log.shape.repeats }},
+		{"copy", letters("c"), inLog, "copy the line, or the selection", "copy", (*ui).copyLines},
+		{"copy-all", letters("C"), inMain, "copy all lines that are shown", "", (*ui).copyShown},
+		{"select", letters("v"), inLog, "begin or end a selection", "", (*ui).selectLines},
+		{"save", letters("s"), inMain, "save all lines that are shown to a file", "", (*ui).askSave},
+		{"pager", letters("|"), inMain, "show the log in the pager", "", (*ui).page},
+		{"editor", letters("o"), inMain | inDetails | inCard, "open the file that the line names, or the definition of the resource, in the editor", "", (*ui).openPlace},
+		{"larger", letters("+"), inMain, "more room for the pane that has the focus", "", func(u *ui) { u.resize(1) }},
+		{"smaller", letters("-"), inMain, "less room for it", "", func(u *ui) { u.resize(-1) }},
+		{"up", append(named(tcell.KeyUp), letters("k")...), inViews, "up", "", func(u *ui) { u.move(-1) }},
+		{"down", append(named(tcell.KeyDown), letters("j")...), inViews, "down", "", func(u *ui) { u.move(1) }},
+		{"page-up", named(tcell.KeyPgUp), inViews, "page up", "", func(u *ui) { u.top().mover().turn(-1) }},
+		{"page-down", named(tcell.KeyPgDn), inViews, "page down", "", func(u *ui) { u.top().mover().turn(1) }},
+		{"first", append(named(tcell.KeyHome), letters("g")...), inViews, "beginning", "", func(u *ui) { u.edge(false) }},
+		{"last", append(named(tcell.KeyEnd), letters("G")...), inViews, "end; in the log, follow the newest line", "", func(u *ui) { u.edge(true) }},
+		{"fold", named(tcell.KeyLeft), inTable, "fold the group", "", func(u *ui) { u.fold(true) }},
+		{"unfold", named(tcell.KeyRight), inTable, "unfold the group", "", func(u *ui) { u.fold(false) }},
+		{"left", named(tcell.KeyLeft), inLog, "left, where lines are cut", "", func(u *ui) { u.log.sideways(-1) }},
+		{"right", named(tcell.KeyRight), inLog, "right, where lines are cut", "", func(u *ui) { u.log.sideways(1) }},
+		{"tab-1", letters("1"), inDetails, "tab 1", "", func(u *ui) { u.chooseTab(0) }},
+		{"tab-2", letters("2"), inDetails, "tab 2", "", func(u *ui) { u.chooseTab(1) }},
+		{"tab-3", letters("3"), inDetails, "tab 3", "", func(u *ui) { u.chooseTab(2) }},
+		{"tab-4", letters("4"), inDetails, "tab 4", "", func(u *ui) { u.chooseTab(3) }},
+		{"tab-5", letters("5"), inDetails, "tab 5", "", func(u *ui) { u.chooseTab(4) }},
+		{"tab-6", letters("6"), inDetails, "tab 6", "", func(u *ui) { u.chooseTab(5) }},
+		{"previous-tab", named(tcell.KeyLeft), inDetails, "previous tab", "", func(u *ui) { u.turnTab(-1) }},
+		{"next-tab", append(named(tcell.KeyRight), named(tcell.KeyTab)...), inDetails, "next tab", "tabs", func(u *ui) { u.turnTab(1) }},
+	}, back, []verb{{"redraw", named(tcell.KeyCtrlL), inViews, "redraw the screen", "", (*ui).redraw}})
+}
+
+// levels are the choices of key L.
+var levels = []logstore.Level{logstore.LevelInfo, logstore.LevelWarn, logstore.LevelError}
+
+// matching returns the verb of a key at a place; nil if the key does nothing there.
+func (u *ui) matching(k key, at place) *verb {
+	if k == (key{}) {
+		return nil
+	}
+	for i, v := range u.verbs {
+		if v.in&at != 0 && slices.Contains(v.keys, k) {
+			return &u.verbs[i]
+		}
+	}
+	return nil
+}
+
+// dispatch does what the user asked for, whether by key, by mouse or by name.
+func (u *ui) dispatch(v *verb) {
+	u.message = ""
+	if v != nil {
+		v.do(u)
+	}
+	u.settle()
+}
+
+// verb returns the verb with a name.
+func (u *ui) verb(name string) *verb {
+	for i := range u.verbs {
+		if u.verbs[i].name == name {
+			return &u.verbs[i]
+		}
+	}
+	return nil
+}

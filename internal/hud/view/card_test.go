@@ -1,0 +1,104 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hone-dev/hone/internal/hud/hudtest"
+	"github.com/hone-dev/hone/internal/loop/state"
+	"github.com/hone-dev/hone/pkg/model"
+)
+
+// show writes cards as text.
+func show(cards []Card) string {
+	var b strings.Builder
+	for _, c := range cards {
+		fmt.Fprintf(&b, "%s%s: %s\n", c.Resource, map[bool]string{true: fmt.Sprint(" and ", c.Also)}[len(c.Also) > 0], c.Title)
+		for _, l := range c.Cause {
+			fmt.Fprintf(&b, "  %s\n", l)
+		}
+		if c.Output != "" {
+			fmt.Fprintf(&b, "  output: %q\n", c.Output)
+		}
+		if c.Span != "" {
+			fmt.Fprintf(&b, "  log: %s\n", c.Span)
+		}
+		for _, h := range c.Helps {
+			fmt.Fprintf(&b, "  helps: %s\n", h)
+		}
+		if len(c.Waiting) > 0 {
+			fmt.Fprintf(&b, "  waiting: %v\n", c.Waiting)
+		}
+	}
+	return b.String()
+}
+
+func TestCards(t *testing.T) {
+	service := func(name model.ManifestName, deps ...model.ManifestName) model.Manifest {
+		return model.Manifest{Name: name, AutoInit: true, ResourceDeps: deps, K8s: &model.K8sTarget{PodReadiness: model.PodWait}}
+	}
+	failed := func(err string, p *state.Problem) state.BuildCompleted {
+		return state.BuildCompleted{Mode: "image", Err: err, Problem: p}
+	}
+	run := func(s *hudtest.Scene, name model.ManifestName, change func(c *model.Container, p *state.Pod)) {
+		s.Build(name, 1, time.Second, 2*time.Second, hudtest.Applied("deploy", model.ObjectID{Kind: "Deployment", Name: string(name)}))
+		p := hudtest.Pod(name, 2*time.Second, false)
+		change(&p.Containers[0], &p)
+		s.At(3*time.Second, state.PodChanged{Pod: p})
+	}
+	for _, tt := range []struct {
+		name      string
+		manifests []model.Manifest
+		play      func(s *hudtest.Scene)
+		want      string
+	}{
+		{"one cause, and who waits because of it",
+			[]model.Manifest{service("e2e", "shop-ui"), service("api"), service("shop-ui", "api")},
+			func(s *hudtest.Scene) {
+				s.Build("api", 1, time.Second, 2*time.Second, failed("build api: exit 1", &state.Problem{
+					Summary: "the image api cannot be built", Cause: "RUN go build: exit code 1", Detail: `App.tsx:41:3: no such name\nmore`, Mend: "correct the code"}), "api/App.tsx")
+			},
+			"api: the update failed after a change of App.tsx\n  the image api cannot be built\n  RUN go build: exit code 1\n" +
+				"  output: \"App.tsx:41:3: no such name\\nmore\"\n  log: build:api:1\n  helps: correct the code\n  waiting: [shop-ui e2e]\n"},
+		{"crash loop", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				p.Status = "CrashLoopBackOff"
+				c.State, c.Reason, c.LastReason, c.LastExitCode, c.Restarts = model.ContainerWaiting, "CrashLoopBackOff", "Error", 127, 4
+			})
+		}, "api: crash loop ×4\n  pod api-7c9d-x2v1: container main: CrashLoopBackOff, exit code 127 (Error)\n  exit 127 (the command was not found)\n  log: pod:default/api-7c9d-x2v1/main:c-api\n"},
+		{"out of memory", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				p.Status = "OOMKilled"
+				c.State, c.Reason, c.ExitCode = model.ContainerTerminated, "OOMKilled", 137
+			})
+		}, "api: out of memory\n  pod api-7c9d-x2v1: container main: OOMKilled, exit code 137\n  log: pod:default/api-7c9d-x2v1/main:c-api\n" +
+			"  helps: the container used more memory than its limit: raise resources.limits.memory, or use less\n"},
+		{"missing config", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			run(s, "api", func(c *model.Container, p *state.Pod) {
+				p.Status = "CreateContainerConfigError"
+				c.State, c.Reason, c.Message = model.ContainerWaiting, "CreateContainerConfigError", `secret "keys" not found`
+			})
+		}, "api: container config is wrong\n  pod api-7c9d-x2v1: container main: CreateContainerConfigError (secret \"keys\" not found)\n" +
+			"  log: pod:default/api-7c9d-x2v1/main:c-api\n  helps: create the secret \"keys\", or correct its name in the object\n"},
+		{"port in use", []model.Manifest{service("api")}, func(s *hudtest.Scene) {
+			s.At(time.Second, state.ForwardChanged{ID: "api/8080", Forward: state.Forward{Resource: "api", Spec: model.PortForward{LocalPort: 8080},
+				State: state.ForwardFailed, Err: "port 8080 is in use by nginx (pid 12)"}})
+		}, "api: port 8080 cannot be forwarded\n  port 8080 is in use by nginx (pid 12)\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := hudtest.New()
+			tf := model.Tiltfile{Manifests: tt.manifests}
+			for _, m := range tt.manifests {
+				tf.Enabled = append(tf.Enabled, m.Name)
+			}
+			s.Open(tf)
+			tt.play(s)
+			v := Build(s.View(t.Context()), hudtest.Start.Add(time.Minute), 0)
+			if got := show(v.Cards); got != tt.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
+			}
+		})
+	}
+}
