@@ -19,9 +19,15 @@ type LogLine struct {
 	// Source is build, runtime, or empty for neither; Level is debug, info, warn or error.
 	Source string `json:"source,omitempty"`
 	Level  string `json:"level,omitempty"`
-	// Prefix is "[container] " where a resource's lines come from several containers.
+	// Continues is set for a line that belongs to the same entry as the line before it in its stream, such as a line of a stack
+	// trace.
+	Continues bool `json:"continues,omitempty"`
+	// Prefix is "[container] ", "[pod] " or "[pod container] " where a resource's lines come from several containers or pods.
 	Prefix string `json:"prefix,omitempty"`
-	Text   string `json:"text"`
+	// Pod and Container name where the line comes from. Both are empty for a line that no container wrote.
+	Pod       string `json:"pod,omitempty"`
+	Container string `json:"container,omitempty"`
+	Text      string `json:"text"`
 	// ProgressID is set for a line that replaces the previous line with the same id and span. ProgressDone marks the last
 	// line of such a series.
 	ProgressID   string `json:"progressID,omitempty"`

@@ -87,6 +87,6 @@ func Restore(s api.Snapshot) (store.View, error) {
 func Replay(s api.Snapshot, logs *logstore.Store) {
 	for _, l := range s.Logs {
 		logs.Append(logstore.Entry{Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source), Level: logstore.ParseLevel(l.Level),
-			Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone})
+			Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone})
 	}
 }

@@ -46,7 +46,7 @@ type Session struct {
 // Line converts a line of a log to its API form.
 func Line(l logstore.Line) api.LogLine {
 	return api.LogLine{Seq: l.Seq, Time: l.Time, Resource: string(l.Resource), Span: l.Span, Source: string(l.Source), Level: l.Level.String(),
-		Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
+		Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
 }
 
 // Write writes an api.Snapshot. It stops early when ctx is done.

@@ -61,6 +61,8 @@ func reread(t *testing.T, doc []byte) api.Snapshot {
 // TestRoundTrip writes the shop and looks at what was read back: all rows, all details and all lines are the same.
 func TestRoundTrip(t *testing.T) {
 	s := shop(t)
+	s.Logs.Append(logstore.Entry{Time: hudtest.ShopTime, Resource: "mailer", Source: logstore.SourceRuntime, Level: logstore.LevelError, Continues: true,
+		Prefix: "[x2v1q main] ", Pod: "mailer-7c9d-x2v1q", Container: "main", Text: "goroutine 1 [running]:"})
 	got := reread(t, written(t, s.Write))
 	if got.Version != "1.2.3" || !got.CreatedAt.Equal(hudtest.ShopTime) || got.Snapshot != s.View.Seq || len(got.LogsLeftOut) > 0 {
 		t.Errorf("version %s at %s, snapshot %d, left out %v", got.Version, got.CreatedAt, got.Snapshot, got.LogsLeftOut)

@@ -48,8 +48,15 @@ type Line struct {
 	Span   string
 	Source Source
 	Level  Level
-	// Prefix is "[container] " if the resource's lines come from several containers, else empty.
+	// Continues is set for a line that belongs to the same entry as the line before it in its stream: a line of a stack
+	// trace, of an indented message.
+	Continues bool
+	// Prefix names the container, or the pod, in brackets and with a space at its end, if the resource's lines come from
+	// several; else it is empty.
 	Prefix string
+	// Pod and Container are where the line comes from; both are empty for lines that no container wrote. A container of
+	// Compose has no pod.
+	Pod, Container string
 	// Text has no line break and is valid UTF-8. It may contain escape sequences and tabs.
 	Text string
 	// ProgressID is not empty for a line that replaces the previous one with the same id and span.
@@ -66,7 +73,10 @@ type Entry struct {
 	Span     string
 	Source   Source
 	Level    Level
-	Prefix   string
+	// Continues is stored with the first line of Text, and set for the others.
+	Continues      bool
+	Prefix         string
+	Pod, Container string
 	// Text is a whole line, or several with line breaks between them; a line break at its end adds nothing.
 	Text         string
 	ProgressID   string

@@ -32,7 +32,7 @@ func (n *narrower) passes(it *source) bool {
 	if n.f.Match == nil {
 		return true
 	}
-	prefix := it.v.strs[rec.prefix]
+	prefix := it.v.origins[rec.origin].prefix
 	if prefix == "" {
 		return n.f.Match(rec.text)
 	}
@@ -149,7 +149,9 @@ type LineRef struct {
 	Span     string
 	Source   Source
 	Level    Level
-	Prefix   string
+	// Continues, Prefix, Pod and Container are those of Line.
+	Continues              bool
+	Prefix, Pod, Container string
 	// Text is the line's text. It is valid until yield returns, and must not be changed.
 	Text []byte
 }

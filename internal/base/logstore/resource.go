@@ -122,7 +122,7 @@ func (r *resource) spillable() *segment {
 func (r *resource) markSpilled(f *spillFile, offset, length int64) (freed int64) {
 	seg := r.segs[r.spilled]
 	freed = int64(cap(seg.buf))
-	seg.buf, seg.marks, seg.strs = nil, nil, nil
+	seg.buf, seg.marks, seg.strs, seg.origins = nil, nil, nil, nil
 	seg.file, seg.fileOffset, seg.fileLength = f, offset, length
 	r.spilled++
 	f.segments++

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // A segment is a run of lines of one resource, encoded one after the other. The bytes up to its current length never
@@ -12,13 +13,17 @@ import (
 //
 //	record: define | line
 //	define: 0xFF, length, bytes             the next string id; id 0 is ""
-//	line:   flags, Δseq, Δtime (zigzag), span id, prefix id, [progress id], length, text
+//	line:   flags, Δseq, Δtime (zigzag), span id, origin id, [progress id], length, text
+//
+// An origin is the prefix, the pod and the container, with zero bytes between them, or only the prefix.
 //
 // Numbers are varints. Deltas are against the line before, and against zero for the first.
 type segment struct {
 	buf   []byte
 	marks []mark
 	strs  []string // by id; [0] is ""
+	// origins are strs as origins.
+	origins []origin
 
 	first, last uint64 // seq of the first and last line
 	lines       int
@@ -26,12 +31,30 @@ type segment struct {
 	lastTime    int64
 	sealed      bool
 
-	// ids maps the strings of an open segment to their ids; nil once it is sealed.
+	// ids and originIDs map the strings of an open segment to their ids; nil once it is sealed.
 	ids                    map[string]uint32
-	spanStr, prefixStr     string
-	spanID, prefixID       uint32
+	originIDs              map[origin]uint32
+	spanStr                string
+	lastOrigin             origin
+	spanID, originID       uint32
 	file                   *spillFile // set once spilled; then buf, marks and strs are nil
 	fileOffset, fileLength int64
+}
+
+// origin is where a line comes from.
+type origin struct{ prefix, pod, container string }
+
+func (o origin) String() string {
+	if o.pod == "" && o.container == "" {
+		return o.prefix
+	}
+	return o.prefix + "\x00" + o.pod + "\x00" + o.container
+}
+
+func parseOrigin(s string) (o origin) {
+	o.prefix, s, _ = strings.Cut(s, "\x00")
+	o.pod, o.container, _ = strings.Cut(s, "\x00")
+	return o
 }
 
 // mark is a position in a segment at which decoding can start.
@@ -49,6 +72,7 @@ const (
 	flagSource   = 0x0c
 	flagProgress = 0x10
 	flagDone     = 0x20
+	flagContinue = 0x40
 	kindDefine   = 0xff
 )
 
@@ -58,26 +82,26 @@ type record struct {
 	time                   int64
 	level                  Level
 	source                 uint8
-	done                   bool
-	span, prefix, progress uint32
+	done, continues        bool
+	span, origin, progress uint32
 	text                   []byte
 }
 
 func newSegment(size int) *segment {
-	return &segment{buf: make([]byte, 0, size), strs: []string{""}}
+	return &segment{buf: make([]byte, 0, size), strs: []string{""}, origins: []origin{{}}}
 }
 
 // room returns an upper bound of the encoded size of a line.
 func room(e *Entry) int {
-	return len(e.Text) + len(e.Span) + len(e.Prefix) + len(e.ProgressID) + 3*(1+binary.MaxVarintLen64) + 8*binary.MaxVarintLen64
+	return len(e.Text) + len(e.Span) + len(e.Prefix) + len(e.Pod) + len(e.Container) + 2 + len(e.ProgressID) + 3*(1+binary.MaxVarintLen64) + 8*binary.MaxVarintLen64
 }
 
 func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 	if e.Span != s.spanStr {
 		s.spanStr, s.spanID = e.Span, s.intern(e.Span)
 	}
-	if e.Prefix != s.prefixStr {
-		s.prefixStr, s.prefixID = e.Prefix, s.intern(e.Prefix)
+	if o := (origin{e.Prefix, e.Pod, e.Container}); o != s.lastOrigin {
+		s.lastOrigin, s.originID = o, s.internOrigin(o)
 	}
 	flags, progress := byte(e.Level)&flagLevel|source<<2&flagSource, uint32(0)
 	if e.ProgressID != "" {
@@ -86,6 +110,9 @@ func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 	}
 	if e.ProgressDone {
 		flags |= flagDone
+	}
+	if e.Continues {
+		flags |= flagContinue
 	}
 	if s.lines%blockLines == 0 {
 		s.marks = append(s.marks, mark{uint32(len(s.buf)), s.last, s.lastTime})
@@ -98,7 +125,7 @@ func (s *segment) add(seq uint64, ns int64, source uint8, e *Entry) {
 	b = binary.AppendUvarint(b, seq-s.last)
 	b = binary.AppendVarint(b, ns-s.lastTime)
 	b = binary.AppendUvarint(b, uint64(s.spanID))
-	b = binary.AppendUvarint(b, uint64(s.prefixID))
+	b = binary.AppendUvarint(b, uint64(s.originID))
 	if progress != 0 {
 		b = binary.AppendUvarint(b, uint64(progress))
 	}
@@ -123,23 +150,38 @@ func (s *segment) intern(str string) uint32 {
 	id := uint32(len(s.strs))
 	s.ids[str] = id
 	s.strs = append(s.strs, str)
+	s.origins = append(s.origins, parseOrigin(str))
 	s.buf = append(s.buf, kindDefine)
 	s.buf = binary.AppendUvarint(s.buf, uint64(len(str)))
 	s.buf = append(s.buf, str...)
 	return id
 }
 
+// internOrigin is intern without making the string of an origin that is known.
+func (s *segment) internOrigin(o origin) uint32 {
+	if id, ok := s.originIDs[o]; ok {
+		return id
+	}
+	id := s.intern(o.String())
+	if s.originIDs == nil {
+		s.originIDs = map[origin]uint32{}
+	}
+	s.originIDs[o] = id
+	return id
+}
+
 func (s *segment) seal() {
 	s.sealed = true
-	s.ids = nil
+	s.ids, s.originIDs = nil, nil
 }
 
 // view is the data of a segment that a reader needs. It stays valid whatever happens to the segment.
 type view struct {
-	buf   []byte
-	marks []mark
-	strs  []string
-	last  uint64
+	buf     []byte
+	marks   []mark
+	strs    []string
+	origins []origin
+	last    uint64
 }
 
 var errCorrupt = errors.New("log segment is damaged")
@@ -177,11 +219,11 @@ func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte,
 		isDef = true
 	} else {
 		r.level, r.source = Level(kind&flagLevel), kind&flagSource>>2
-		r.done = kind&flagDone != 0
+		r.done, r.continues = kind&flagDone != 0, kind&flagContinue != 0
 		r.seq = prev.seq + num()
 		delta := num()
 		r.time = prev.time + (int64(delta>>1) ^ -int64(delta&1))
-		r.span, r.prefix = uint32(num()), uint32(num())
+		r.span, r.origin = uint32(num()), uint32(num())
 		if kind&flagProgress != 0 {
 			r.progress = uint32(num())
 		}
@@ -195,7 +237,7 @@ func decode(b []byte, prev mark) (r record, def []byte, isDef bool, rest []byte,
 
 // load makes a view of a segment's bytes in one pass. The view uses the memory of old's marks and strings.
 func load(buf []byte, old view) (view, error) {
-	v := view{buf: buf, marks: old.marks[:0], strs: append(old.strs[:0], "")}
+	v := view{buf: buf, marks: old.marks[:0], strs: append(old.strs[:0], ""), origins: append(old.origins[:0], origin{})}
 	prev, n := mark{}, 0
 	for rest := buf; len(rest) > 0; {
 		off := uint32(len(buf) - len(rest))
@@ -205,7 +247,8 @@ func load(buf []byte, old view) (view, error) {
 		}
 		rest = next
 		if isDef {
-			v.strs = append(v.strs, string(def))
+			s := string(def)
+			v.strs, v.origins = append(v.strs, s), append(v.origins, parseOrigin(s))
 			continue
 		}
 		if n%blockLines == 0 {
@@ -213,7 +256,7 @@ func load(buf []byte, old view) (view, error) {
 		}
 		n++
 		prev.seq, prev.time = r.seq, r.time
-		if int(max(r.span, r.prefix, r.progress)) >= len(v.strs) {
+		if int(max(r.span, r.origin, r.progress)) >= len(v.strs) {
 			return view{}, errCorrupt
 		}
 	}

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -10,7 +11,7 @@ func FuzzLoad(f *testing.F) {
 	seg := newSegment(16)
 	for i := range uint64(100) {
 		seg.add(i+1, int64(i)*1e9, uint8(i%sources), &Entry{
-			Level: Level(i % levels), Span: fmt.Sprint("span", i/10), Prefix: "[app] ", Text: fmt.Sprint("line ", i), ProgressID: "id",
+			Level: Level(i % levels), Span: fmt.Sprint("span", i/10), Prefix: "[app] ", Pod: fmt.Sprint("pod", i/5), Continues: i%2 == 1, Text: fmt.Sprint("line ", i), ProgressID: "id",
 		})
 	}
 	f.Add(seg.buf)
@@ -26,7 +27,7 @@ func FuzzLoad(f *testing.F) {
 				t.Fatalf("block %d of what load accepted: %v", i, err)
 			}
 			for _, r := range recs {
-				_ = v.strs[r.span] + v.strs[r.prefix] + v.strs[r.progress]
+				_ = v.strs[r.span] + v.origins[r.origin].String() + v.strs[r.progress]
 			}
 		}
 	})
@@ -35,11 +36,15 @@ func FuzzLoad(f *testing.F) {
 func TestLoadIsWhatWasWritten(t *testing.T) {
 	seg := newSegment(16)
 	for i := range uint64(1000) {
-		seg.add(2*i+1, int64(i)*1e9, uint8(i%sources), &Entry{Level: Level(i % levels), Span: fmt.Sprint("span", i%7), Text: fmt.Sprint("line ", i)})
+		seg.add(2*i+1, int64(i)*1e9, uint8(i%sources), &Entry{Level: Level(i % levels), Span: fmt.Sprint("span", i%7), Text: fmt.Sprint("line ", i),
+			Prefix: []string{"", "[a] "}[i%2], Pod: fmt.Sprint("pod", i%3), Container: "a", Continues: i%5 == 0})
 	}
 	v, err := load(seg.buf, view{})
 	if err != nil || v.last != 1999 || len(v.marks) != len(seg.marks) || len(v.strs) != len(seg.strs) {
 		t.Fatalf("loaded up to %d with %d marks and %d strings, %v", v.last, len(v.marks), len(v.strs), err)
+	}
+	if !slices.Equal(v.origins, seg.origins) || len(seg.originIDs) != 6 {
+		t.Fatalf("origins are %v, were %v", v.origins, seg.origins)
 	}
 	for i, m := range v.marks {
 		if m != seg.marks[i] {

@@ -155,7 +155,7 @@ func (it *source) choose() (*segment, view, *place, bool) {
 		if seg.file != nil {
 			return seg, view{}, &place{seg.file.path, seg.fileOffset, seg.fileLength}, true
 		}
-		return seg, view{buf: seg.buf, marks: seg.marks, strs: seg.strs, last: seg.last}, nil, true
+		return seg, view{buf: seg.buf, marks: seg.marks, strs: seg.strs, origins: seg.origins, last: seg.last}, nil, true
 	}
 }
 
@@ -230,19 +230,19 @@ func (s *Store) reportRead(err error) {
 
 // line makes a Line of the current record.
 func (it *source) line() Line {
-	rec := it.head()
+	rec, o := it.head(), &it.v.origins[it.head().origin]
 	return Line{
 		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
-		Source: sourceAt[rec.source], Level: rec.level, Prefix: it.v.strs[rec.prefix], Text: string(rec.text),
+		Source: sourceAt[rec.source], Level: rec.level, Continues: rec.continues, Prefix: o.prefix, Pod: o.pod, Container: o.container, Text: string(rec.text),
 		ProgressID: it.v.strs[rec.progress], ProgressDone: rec.done,
 	}
 }
 
 // ref is line without a copy.
 func (it *source) ref() LineRef {
-	rec := it.head()
+	rec, o := it.head(), &it.v.origins[it.head().origin]
 	return LineRef{
 		Seq: rec.seq, Time: time.Unix(0, rec.time), Resource: it.r.name, Span: it.v.strs[rec.span],
-		Source: sourceAt[rec.source], Level: rec.level, Prefix: it.v.strs[rec.prefix], Text: rec.text,
+		Source: sourceAt[rec.source], Level: rec.level, Continues: rec.continues, Prefix: o.prefix, Pod: o.pod, Container: o.container, Text: rec.text,
 	}
 }

@@ -57,12 +57,12 @@ func TestLineKeepsEveryField(t *testing.T) {
 	s := open(t, Options{})
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	s.Append(Entry{
-		Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Prefix: "[app] ",
-		Text: "ready", ProgressID: "layer", ProgressDone: true,
+		Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Continues: true, Prefix: "[app] ",
+		Pod: "web-1-x", Container: "app", Text: "ready", ProgressID: "layer", ProgressDone: true,
 	})
 	want := []Line{{
-		Seq: 1, Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Prefix: "[app] ",
-		Text: "ready", ProgressID: "layer", ProgressDone: true,
+		Seq: 1, Time: at, Resource: "web", Span: "pod:web-1", Source: SourceRuntime, Level: LevelWarn, Continues: true, Prefix: "[app] ",
+		Pod: "web-1-x", Container: "app", Text: "ready", ProgressID: "layer", ProgressDone: true,
 	}}
 	if diff := cmp.Diff(want, s.Tail(Filter{}, 10)); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
@@ -132,10 +132,12 @@ func TestReadersAgree(t *testing.T) {
 				l := Line{
 					Seq: uint64(i + 1), Time: time.Unix(int64(i), 0), Resource: model.ManifestName(fmt.Sprint("r", rng.IntN(4))),
 					Source: sourceAt[rng.IntN(3)], Level: Level(rng.IntN(4)), Span: fmt.Sprint("s", i/100),
+					Pod: fmt.Sprint("p", rng.IntN(3)), Container: []string{"", "app"}[rng.IntN(2)], Continues: rng.IntN(2) == 0,
 					Text: fmt.Sprintf("line %d %s", i, strings.Repeat("x", rng.IntN(80))),
 				}
 				all = append(all, l)
-				s.Append(Entry{Time: l.Time, Resource: l.Resource, Source: l.Source, Level: l.Level, Span: l.Span, Text: l.Text})
+				s.Append(Entry{Time: l.Time, Resource: l.Resource, Source: l.Source, Level: l.Level, Span: l.Span, Text: l.Text,
+					Pod: l.Pod, Container: l.Container, Continues: l.Continues})
 			}
 			if tt.o.Dir != "" {
 				await(t, s, func() bool { return s.fullestLocked() == nil })
@@ -211,7 +213,7 @@ func scanned(t *testing.T, s *Store, f Filter, from, to uint64, back bool) (line
 	t.Helper()
 	err := s.Scan(t.Context(), f, from, to, back, func(l LineRef) bool {
 		lines = append(lines, Line{Seq: l.Seq, Time: l.Time, Resource: l.Resource, Span: l.Span, Source: l.Source, Level: l.Level,
-			Prefix: l.Prefix, Text: string(l.Text)})
+			Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: string(l.Text)})
 		return true
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hone-dev/hone/internal/base/logline"
 	"github.com/hone-dev/hone/pkg/model"
 )
 
@@ -29,6 +30,11 @@ type writer struct {
 	mu       sync.Mutex
 	open     [levels]openLine
 	progress map[string]*progressLine
+	// recognise is set for the output of programs, whose lines at info level are given the level that they name. reader
+	// has read the lines so far.
+	recognise bool
+	reader    logline.Reader
+	raised    Level // of the last line
 }
 
 // openLine is an unfinished line.
@@ -37,6 +43,8 @@ type openLine struct {
 	since time.Time
 	// held is set for text that may end within a secret. It stays unfinished until more text or a flush arrives.
 	held bool
+	// cut is set if the beginning of the line was stored, because the line is overlong.
+	cut bool
 }
 
 // progressLine is the state of one progress that is not done.
@@ -46,9 +54,11 @@ type progressLine struct {
 }
 
 // Logger returns a logger whose lines belong to the given resource, span and source. Each call returns a new logger.
-// Lines are assembled per logger and level: two streams of a process need two levels or two loggers.
+// Lines are assembled per logger and level: two streams of a process need two levels or two loggers. A line at info level of
+// SourceRuntime is stored as a warning or an error if it says that it is one, or belongs to a stack trace; no line is stored
+// at a lower level than it was written.
 func (s *Store) Logger(resource model.ManifestName, span string, source Source) Logger {
-	return &writer{store: s, base: Entry{Resource: resource, Span: span, Source: source}}
+	return &writer{store: s, base: Entry{Resource: resource, Span: span, Source: source}, recognise: source == SourceRuntime}
 }
 
 // Write adds text at a level. A carriage return within a line discards the text before it, as on a terminal.
@@ -102,8 +112,8 @@ func (w *writer) extend(batch []Entry, sc *scrubber, now time.Time, level Level,
 	for len(o.text) > maxLine {
 		whole := string(o.text)
 		at := sc.cut(whole, maxLine)
-		batch = w.appendEntry(batch, sc, now, level, whole[:at])
-		o.text = append(o.text[:0], whole[at:]...)
+		batch = w.appendEntry(batch, sc, now, level, whole[:at], o.cut)
+		o.text, o.cut = append(o.text[:0], whole[at:]...), true
 	}
 	o.since, o.held = time.Now(), false
 	w.store.keeper.watch(w)
@@ -120,18 +130,43 @@ func overwrite(line string) string {
 
 // appendLine adds the entries of a whole line, more than one if it is overlong.
 func (w *writer) appendLine(batch []Entry, sc *scrubber, now time.Time, level Level, line string) []Entry {
+	rest := w.open[level].cut
+	w.open[level].cut = false
 	for len(line) > maxLine {
 		at := sc.cut(line, maxLine)
-		batch = w.appendEntry(batch, sc, now, level, line[:at])
-		line = line[at:]
+		batch = w.appendEntry(batch, sc, now, level, line[:at], rest)
+		line, rest = line[at:], true
 	}
-	return w.appendEntry(batch, sc, now, level, line)
+	return w.appendEntry(batch, sc, now, level, line, rest)
 }
 
-func (w *writer) appendEntry(batch []Entry, sc *scrubber, now time.Time, level Level, line string) []Entry {
+// appendEntry adds the entry of a line, or, with rest, of another part of the line before.
+func (w *writer) appendEntry(batch []Entry, sc *scrubber, now time.Time, level Level, line string, rest bool) []Entry {
 	e := w.base
 	e.Time, e.Level, e.Text = now, level, clean(sc, line)
+	e.Continues = e.Continues || rest
+	if w.recognise && level == LevelInfo {
+		if !rest {
+			e.Level, e.Continues = recognised(&w.reader, e.Text)
+			w.raised = e.Level
+		}
+		e.Level = w.raised
+	}
 	return append(batch, e)
+}
+
+// recognised returns the level of a line that was written at info level, and whether it continues an entry. It never lowers
+// the level: what a program calls debug is still part of its output.
+func recognised(r *logline.Reader, text string) (Level, bool) {
+	l, continues := r.Line(text)
+	switch l {
+	case logline.Warn:
+		return LevelWarn, continues
+	case logline.Error:
+		return LevelError, continues
+	case logline.Unknown, logline.Debug, logline.Info:
+	}
+	return LevelInfo, continues
 }
 
 // clean removes secrets and invalid UTF-8 from a line.
@@ -251,12 +286,17 @@ func clampLevel(l Level) Level { return min(max(l, LevelDebug), LevelError) }
 // Append stores text with an explicit time and level. Lines are read in the order in which they are stored, whatever
 // their times. It is safe to call after Close, and does nothing then.
 func (s *Store) Append(e Entry) {
+	w := writer{store: s, base: e}
+	w.append(e)
+}
+
+// append stores the lines of an entry.
+func (w *writer) append(e Entry) {
 	e.Level = clampLevel(e.Level)
 	if e.Time.IsZero() {
-		e.Time = s.now()
+		e.Time = w.store.now()
 	}
-	sc := s.scrub.Load()
-	w := writer{store: s, base: e}
+	sc := w.store.scrub.Load()
 	var one [2]Entry
 	batch := one[:0]
 	text := strings.TrimSuffix(e.Text, "\n")
@@ -266,7 +306,30 @@ func (s *Store) Append(e Entry) {
 		if !more {
 			break
 		}
-		text = rest
+		text, w.base.Continues = rest, !w.recognise
 	}
-	s.append(batch, true)
+	w.store.append(batch, true)
+}
+
+// Stream stores the lines of one program whose times are known, such as the log of a container. It is safe for use by
+// several goroutines.
+type Stream struct {
+	mu sync.Mutex
+	w  writer
+}
+
+// Stream returns a stream whose lines have the resource, span, source, pod and container of an entry, and its level unless
+// they are raised as those of Logger are.
+func (s *Store) Stream(base Entry) *Stream {
+	return &Stream{w: writer{store: s, base: base, recognise: base.Source == SourceRuntime}}
+}
+
+// Append stores one or more whole lines as Store.Append does.
+func (s *Stream) Append(at time.Time, prefix, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w.base.Prefix, s.w.base.Continues = prefix, false
+	e := s.w.base
+	e.Time, e.Text = at, text
+	s.w.append(e)
 }

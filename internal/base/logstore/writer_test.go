@@ -147,3 +147,97 @@ func TestIndent(t *testing.T) {
 		t.Errorf("texts (-want +got):\n%s", diff)
 	}
 }
+
+// TestLevelsOfProgramsAreRaised writes what programs print, through both ways to store it.
+func TestLevelsOfProgramsAreRaised(t *testing.T) {
+	type line struct {
+		Text      string
+		Level     Level
+		Continues bool
+	}
+	want := []line{
+		{"level=debug msg=x", LevelInfo, false},
+		{"plain", LevelInfo, false},
+		{"level=warn msg=x", LevelWarn, false},
+		{"Traceback (most recent call last):", LevelWarn, true},
+		{`  File "x.py", line 3, in f`, LevelWarn, true},
+		{"ValueError: x", LevelWarn, true},
+		{"FATAL smtp", LevelError, false},
+		{"INFO ok", LevelInfo, false},
+		{"panic: x", LevelError, false},
+		{"", LevelError, true},
+		{"goroutine 1 [running]:", LevelError, true},
+	}
+	var text strings.Builder
+	for _, l := range want {
+		text.WriteString(l.Text + "\n")
+	}
+	all := text.String()
+	read := func(s *Store) (got []line) {
+		for _, l := range s.Tail(Filter{}, 100) {
+			got = append(got, line{l.Text, l.Level, l.Continues})
+		}
+		return got
+	}
+	for name, write := range map[string]func(*Store){
+		"logger": func(s *Store) { s.Logger("web", "", SourceRuntime).Write(LevelInfo, all) },
+		"logger in parts": func(s *Store) {
+			l := s.Logger("web", "", SourceRuntime)
+			for i := range len(all) {
+				l.Write(LevelInfo, all[i:i+1])
+			}
+		},
+		"stream": func(s *Store) {
+			st := s.Stream(Entry{Resource: "web", Source: SourceRuntime, Level: LevelInfo})
+			for l := range strings.Lines(all) {
+				st.Append(time.Time{}, "", l)
+			}
+		},
+		"stream at once": func(s *Store) { s.Stream(Entry{Source: SourceRuntime, Level: LevelInfo}).Append(time.Time{}, "", all) },
+	} {
+		s := open(t, Options{})
+		write(s)
+		if diff := cmp.Diff(want, read(s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	s := open(t, Options{})
+	s.Logger("web", "", SourceBuild).Write(LevelInfo, "ERROR of a build\n")
+	s.Logger("web", "", SourceRuntime).Write(LevelError, "INFO through the error stream\n")
+	s.Append(Entry{Source: SourceRuntime, Level: LevelInfo, Text: "ERROR as it is\n  second"})
+	s.Stream(Entry{Source: SourceBuild, Level: LevelInfo}).Append(time.Time{}, "", "ERROR of a build")
+	as := []line{{"ERROR of a build", LevelInfo, false}, {"INFO through the error stream", LevelError, false}, {"ERROR as it is", LevelInfo, false},
+		{"  second", LevelInfo, true}, {"ERROR of a build", LevelInfo, false}}
+	if diff := cmp.Diff(as, read(s)); diff != "" {
+		t.Errorf("lines that are not raised (-want +got):\n%s", diff)
+	}
+}
+
+// TestPartsOfALongLineAreOneEntry writes a line that is stored in parts.
+func TestPartsOfALongLineAreOneEntry(t *testing.T) {
+	long := "ERROR " + strings.Repeat("x", 2*maxLine) + "\n"
+	for name, write := range map[string]func(*Store){
+		"at once": func(s *Store) { s.Logger("web", "", SourceRuntime).Write(LevelInfo, long+"next\n") },
+		"in parts": func(s *Store) {
+			l := s.Logger("web", "", SourceRuntime)
+			l.Write(LevelInfo, long[:maxLine+100])
+			l.Write(LevelInfo, long[maxLine+100:])
+			l.Write(LevelInfo, "next\n")
+		},
+		"stream": func(s *Store) {
+			s.Stream(Entry{Source: SourceRuntime, Level: LevelInfo}).Append(time.Time{}, "", long+"next")
+		},
+	} {
+		s := open(t, Options{MemoryPerResource: 16 << 20})
+		write(s)
+		lines := s.Tail(Filter{}, 10)
+		if len(lines) != 4 {
+			t.Fatalf("%s: %d lines, want 3 parts and the next line", name, len(lines))
+		}
+		for i, l := range lines {
+			if l.Continues != (i == 1 || i == 2) || (l.Level == LevelError) != (i < 3) {
+				t.Errorf("%s: part %d has level %s, continues %t", name, i, l.Level, l.Continues)
+			}
+		}
+	}
+}

@@ -39,8 +39,11 @@ func newLogs(g *command.Global) *cobra.Command {
 		Long: `Prints the logs of the running session's resources, as far as they are kept, like hone up --stream. With names, prints only
 the lines of these resources; (Tiltfile) names the Tiltfile's own log.
 
-With --json every line is an object, with time, resource, span, source, level and text. If lines are missing, because the
-log is bounded or the reader was too slow, a line reports how many.`,
+The output of a program has the levels that its lines name, in the formats of the usual loggers; a stack trace is an error.
+Where a resource has several pods, or a pod has several containers, each line begins with the pod's or the container's name.
+
+With --json every line is an object, with time, resource, span, source, level, pod, container and text. If lines are
+missing, because the log is bounded or the reader was too slow, a line reports how many.`,
 		Example: "  hone logs\n  hone logs -f api web\n  hone logs --since 5m --level error\n  hone logs --tail 20 --source build api --json",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g, args) },
 	}
@@ -148,7 +151,7 @@ func printLogObjects(out io.Writer, skipped uint64, lines []spooled) error {
 // storedLine is a line as the session's own stream has it.
 func storedLine(l api.LogLine) logstore.Line {
 	return logstore.Line{Seq: l.Seq, Time: l.Time, Resource: model.ManifestName(l.Resource), Span: l.Span, Source: logstore.Source(l.Source),
-		Level: logstore.ParseLevel(l.Level), Prefix: l.Prefix, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
+		Level: logstore.ParseLevel(l.Level), Continues: l.Continues, Prefix: l.Prefix, Pod: l.Pod, Container: l.Container, Text: l.Text, ProgressID: l.ProgressID, ProgressDone: l.ProgressDone}
 }
 
 // printLogs prints lines as they come, until the last.
