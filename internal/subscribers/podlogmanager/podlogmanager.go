@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/hone-dev/hone/internal/base/logstore"
@@ -47,12 +48,12 @@ type Subscriber struct {
 	engine Engine
 	logs   *logstore.Store
 	// places outlive a crash of Run, so that the next one continues where it stopped.
-	places map[place]*podlogs.Stream
+	places map[place]*spot
 }
 
 // New returns the subscriber. If a client is nil, its containers have no streams.
 func New(client Client, engine Engine, logs *logstore.Store) *Subscriber {
-	return &Subscriber{client, engine, logs, map[place]*podlogs.Stream{}}
+	return &Subscriber{client, engine, logs, map[place]*spot{}}
 }
 
 var _ store.Subscriber = (*Subscriber)(nil)
@@ -77,19 +78,31 @@ type key struct {
 
 // stream describes the run of a container when its stream begins.
 type stream struct {
-	// log is shared by all runs of the container, so that none of them repeats a line of another.
-	log    *podlogs.Stream
-	pod    model.Pod
-	name   string
-	id     string
-	prefix string
-	since  time.Time
+	spot  *spot
+	pod   model.Pod
+	name  string
+	id    string
+	since time.Time
 	// missed is the id of the run before this one, if it ended before it was seen; it is read first.
 	missed string
 }
 
 // place names a container, independent of its run.
 type place struct{ podUID, container string }
+
+// spot is what all runs of a container share.
+type spot struct {
+	// log keeps any run from repeating a line of another.
+	log *podlogs.Stream
+	// prefix is what lines begin with now: pods come and go while a stream is open.
+	prefix atomic.Pointer[string]
+}
+
+func newSpot(s podlogs.Source) *spot {
+	sp := &spot{log: podlogs.NewStream(s)}
+	sp.prefix.Store(new(string))
+	return sp
+}
 
 // Run implements store.Subscriber.
 func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
@@ -124,14 +137,14 @@ func (s *Subscriber) Run(ctx context.Context, rt *store.Runtime) error {
 type follower struct {
 	source  source
 	streams *workers.Set[key, stream]
-	places  map[place]*podlogs.Stream
+	places  map[place]*spot
 	// begun are the runs that have had a stream.
 	begun map[key]bool
 }
 
 // update starts and stops streams.
 func (f *follower) update(v store.View) {
-	maps.DeleteFunc(f.places, func(at place, _ *podlogs.Stream) bool {
+	maps.DeleteFunc(f.places, func(at place, _ *spot) bool {
 		_, there := state.Pods.In(v).Get(at.podUID)
 		return !there
 	})
@@ -140,9 +153,9 @@ func (f *follower) update(v store.View) {
 	for k, st := range want {
 		at := place{k.podUID, k.container}
 		if f.places[at] == nil {
-			f.places[at] = podlogs.NewStream(f.source)
+			f.places[at] = newSpot(f.source)
 		}
-		st.log = f.places[at]
+		st.spot = f.places[at]
 		want[k] = st
 		f.begun[k] = true
 	}
@@ -152,6 +165,7 @@ func (f *follower) update(v store.View) {
 			want[k] = st
 		}
 	}
+	f.label(v)
 	f.streams.Reconcile(want)
 }
 
@@ -195,7 +209,7 @@ func desired(v store.View, begun map[key]bool) map[key]stream {
 			if quietContainers[c.Name] || run == "" {
 				continue
 			}
-			st := stream{pod: p, name: c.Name, id: run, prefix: prefix(p, c), since: began}
+			st := stream{pod: p, name: c.Name, id: run, since: began}
 			if c.LastID != "" && c.LastID != c.ID && !begun[key{p.UID, c.Name, c.LastID}] && c.StartedAt.After(began) {
 				st.missed = c.LastID
 			}
@@ -216,29 +230,24 @@ func now(rt *store.Runtime, uid, container string) (id string, st model.Containe
 	return "", ""
 }
 
-func prefix(p model.Pod, c model.Container) string {
-	if c.Init || len(p.Containers) > 1 {
-		return "[" + c.Name + "] "
-	}
-	return ""
-}
-
 // follow reads a run to its end, and before it the run that was missed. Runs of one container take turns.
 func (s *Subscriber) follow(ctx context.Context, rt *store.Runtime, st stream) {
 	if st.missed != "" {
 		c := s.config(rt, st, st.missed)
 		c.Previous = true
-		_ = st.log.Run(ctx, c)
+		_ = st.spot.log.Run(ctx, c)
 	}
-	_ = st.log.Run(ctx, s.config(rt, st, st.id))
+	_ = st.spot.log.Run(ctx, s.config(rt, st, st.id))
 }
 
 func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Config {
-	span := state.LogSpan(st.pod, st.name, id)
+	base := logstore.Entry{Resource: st.pod.Resource, Span: state.LogSpan(st.pod, st.name, id), Source: logstore.SourceRuntime,
+		Level: logstore.LevelInfo, Pod: st.pod.Name, Container: st.name}
 	pod := st.pod.Name
 	if st.pod.OfCompose() {
 		pod = st.pod.UID // the next container may have the same name
 	}
+	lines := s.logs.Stream(base)
 	return podlogs.Config{
 		Namespace: st.pod.Namespace, Pod: pod, Container: st.name, ContainerID: id, Since: st.since,
 		Ended: func() bool {
@@ -249,10 +258,7 @@ func (s *Subscriber) config(rt *store.Runtime, st stream, id string) podlogs.Con
 			running, _ := now(rt, st.pod.UID, st.name)
 			return running != "" && running != id && !st.pod.OfCompose()
 		},
-		Sink: func(t time.Time, text string) {
-			s.logs.Append(logstore.Entry{Time: t, Resource: st.pod.Resource, Span: span, Source: logstore.SourceRuntime,
-				Level: logstore.LevelInfo, Prefix: st.prefix, Text: text})
-		},
+		Sink: func(t time.Time, text string) { lines.Append(t, *st.spot.prefix.Load(), text) },
 	}
 }
 

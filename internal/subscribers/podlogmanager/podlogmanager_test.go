@@ -131,7 +131,14 @@ func TestOneStreamPerContainer(t *testing.T) {
 		f.say("q", "main", "two")
 		f.say("q", "side", "three")
 		f.say("q", "istio-proxy", "noise")
-		f.want("a pod of several", "p/main, q/main, q/side", "one", "[main] two", "[side] three")
+		f.want("a pod of several", "p/main, q/main, q/side", "one", "[q main] two", "[q side] three")
+		var from []string
+		for _, l := range f.logs.Tail(logstore.Filter{}, 10) {
+			from = append(from, l.Pod+"/"+l.Container)
+		}
+		if got := strings.Join(from, " "); got != "p/main q/main q/side" {
+			t.Errorf("the lines are from %s", got)
+		}
 	})
 }
 
